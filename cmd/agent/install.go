@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -73,29 +74,29 @@ func (f *flags) printInstalled(s streams, plan *report.Plan) error {
 
 // program is the content of the program at a path, "" for this one, and the architecture that it is
 // for.
-func program(path string) (host.Content, string, error) {
+func program(path string) (hostfs.Content, string, error) {
 	const hint = "name the agent's program with --binary"
 	if path == "" {
 		path = "/proc/self/exe" // also when its file was replaced meanwhile
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return host.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
+		return hostfs.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
 	}
 	defer file.Close() // only read from
 	head := make([]byte, 64)
 	if _, err := io.ReadFull(file, head); err != nil {
-		return host.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)
+		return hostfs.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)
 	}
 	arch := host.ProgramArch(head)
 	if arch == "" {
-		return host.Content{}, "", fmt.Errorf("%s is no program for Linux: %s", path, hint)
+		return hostfs.Content{}, "", fmt.Errorf("%s is no program for Linux: %s", path, hint)
 	}
 	sum := sha256.New()
 	sum.Write(head)
 	rest, err := io.Copy(sum, file)
 	if err != nil {
-		return host.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
+		return hostfs.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
 	}
-	return host.StoredContent(int64(len(head))+rest, host.Digest(sum.Sum(nil)), func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
+	return hostfs.StoredContent(int64(len(head))+rest, hostfs.Digest(sum.Sum(nil)), func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
 }

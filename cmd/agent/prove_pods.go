@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -57,7 +58,7 @@ func makeProof(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("encode the proof: %w", err)
 	}
-	return h.WriteFile(ctx, proofFile, data, host.FileSpec{Mode: 0o600})
+	return h.WriteFile(ctx, proofFile, data, hostfs.FileSpec{Mode: 0o600})
 }
 
 // askTraffic has the proof made, as long as ctx lasts.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/support"
@@ -166,7 +167,7 @@ var cniDirs = []string{"/etc/cni/net.d"}
 // listing names what is in the directories that matter, without contents.
 func (g *gathering) listing(context.Context) ([]byte, error) {
 	var out bytes.Buffer
-	dirs := append([]string{"/etc/netwright", "/run/netwright", host.StateDir, "/opt/cni/bin", g.view.Facts().Runtime.ConfDir}, cniDirs...)
+	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin", g.view.Facts().Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
 		names, err := g.view.Plain().ReadDir(dir)

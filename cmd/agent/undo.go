@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
@@ -94,7 +95,7 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 	if left <= 0 {
 		return nil
 	}
-	file := slices.MaxFunc(snap.Files, func(a, b host.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
+	file := slices.MaxFunc(snap.Files, func(a, b hostfs.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
 	read := make(chan error, 1)
 	go func() {
 		_, err := file.Bytes() // within a bound of its own

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -62,7 +63,7 @@ func (n note) Apply(ctx context.Context, h *host.Host, c *tasks.Change) error {
 	if n.broken != nil || n.sticky {
 		return n.broken
 	}
-	return h.WriteFile(ctx, n.path, c.Items[0].After, host.FileSpec{Mode: 0o644})
+	return h.WriteFile(ctx, n.path, c.Items[0].After, hostfs.FileSpec{Mode: 0o644})
 }
 
 // bell is an effect that counts how often it is done.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -33,7 +34,7 @@ type custody struct {
 // recorded is a task as it will stand in the ledger.
 type recorded struct {
 	tasks.Recorded
-	blobs []host.Content
+	blobs []hostfs.Content
 }
 
 // intend writes down what is about to change, before the first change: whose each key is, and what
@@ -126,13 +127,13 @@ func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key gra
 		}
 		c.oldest(key, &base)
 		if base.Content != nil {
-			b.Blobs = append(b.Blobs, host.ContentOf(base.Content))
+			b.Blobs = append(b.Blobs, hostfs.ContentOf(base.Content))
 		}
 		e.Baseline = &base
 	}
 	dirs := tasks.DirsOf(v, key)
 	for _, dir := range dirs {
-		if info, err := v.Lstat(dir); err == nil && info.Type == host.Directory {
+		if info, err := v.Lstat(dir); err == nil && info.Type == hostfs.Directory {
 			b.Dirs[dir] = info.Mtime
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -93,7 +93,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	}
 	now := good
 	all := b.load().Snapshot.Objects
-	content := host.ContentOf(statestore.Pack(all))
+	content := hostfs.ContentOf(statestore.Pack(all))
 	good.Objects, good.Names = content.Sum, len(all)
 	packed, err := content.Bytes()
 	text, err2 := json.Marshal(good)

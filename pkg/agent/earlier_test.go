@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -23,7 +24,7 @@ import (
 const earlier = "testdata/c5d410c"
 
 // earlierRoot is a root with a state of it.
-func earlierRoot(t *testing.T, state string) (Pass, host.FileReader) {
+func earlierRoot(t *testing.T, state string) (Pass, *hostfs.Reader) {
 	t.Helper()
 	root := t.TempDir()
 	if err := os.CopyFS(filepath.Join(root, ledger.Dir), os.DirFS(filepath.Join(earlier, state))); err != nil {
@@ -50,7 +51,7 @@ func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 		}
 		same := func(r tasks.Recorded) {
 			t.Helper()
-			task, err := tasks.Rebuild(r, func(sum host.Digest) ([]byte, error) { return ledger.Blob(files, sum) })
+			task, err := tasks.Rebuild(r, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(files, sum) })
 			if err != nil {
 				t.Errorf("%s: %v", state, err)
 				return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -146,7 +147,7 @@ func (a *aside) download(url string) (*download, error) {
 	if d := a.downloads[url]; d != nil {
 		return d, nil
 	}
-	spool, err := host.OpenSpool(a.host, ledger.Dir)
+	spool, err := hostfs.OpenSpool(a.host.Files(), ledger.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (a *aside) drop(url string) {
 // download is the content of one URL, as far as it has come.
 type download struct {
 	url   string
-	spool *host.Spool
+	spool *hostfs.Spool
 	stop  context.CancelFunc
 
 	mu      sync.Mutex

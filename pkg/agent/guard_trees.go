@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -33,9 +34,9 @@ func below(v host.View, r *run) (keys []graph.Key, err error) {
 // walk adds what is below a directory, a directory before what is in it. What is mounted there is
 // nobody's file: a cgroup2 of Calico's or Cilium's has some that cannot be read. What is no
 // directory any more when it is listed has nothing below it.
-func walk(v host.View, at host.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
+func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
 	info, err := at.Lstat(dir)
-	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Directory {
+	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Directory {
 		return keys, nil
 	}
 	if err != nil {
@@ -48,7 +49,7 @@ func walk(v host.View, at host.Files, dir string, keys []graph.Key) ([]graph.Key
 		return nil, err
 	}
 	names, err := at.ReadDir(dir)
-	if link := (*host.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if link := (*hostfs.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return keys, nil
 	}
 	if err != nil {

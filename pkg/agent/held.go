@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -56,7 +57,7 @@ func (p Pass) again(rev *ledger.Revision, r ledger.Reader) (*Desired, error) {
 		held:     &heldSet{network: rev.Network, declared: rev.Declared},
 	}
 	for _, rec := range rev.Tasks {
-		t, err := tasks.Rebuild(rec, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+		t, err := tasks.Rebuild(rec, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
@@ -29,10 +30,10 @@ var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/us
 // Installation is the agent itself on a host: its program, its link, its units.
 type Installation struct {
 	Host    host.Options
-	Program host.Content // the binary
-	Arch    string       // that it is for, in GOARCH's words
-	Enable  bool         // the units start at boot
-	Start   bool         // the daemon runs now; one that runs is restarted when it changed
+	Program hostfs.Content // the binary
+	Arch    string         // that it is for, in GOARCH's words
+	Enable  bool           // the units start at boot
+	Start   bool           // the daemon runs now; one that runs is restarted when it changed
 }
 
 // DryRun says what Install would change. It opens the host for reading only.
@@ -170,7 +171,7 @@ func otherAgent(v host.View) (string, error) {
 			continue
 		case err != nil:
 			return "", err
-		case info.Type == host.Symlink:
+		case info.Type == hostfs.Symlink:
 			if target, err := v.Readlink(name); err == nil && (target == "netwright" || target == Program) {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/secret"
@@ -121,7 +122,7 @@ func (s *issued) save(ctx context.Context, h *host.Host) error {
 		}
 	}
 	if err == nil {
-		err = h.WriteFile(ctx, issuedDir+"/"+s.Name+".json", append(data, '\n'), host.FileSpec{Mode: 0o600})
+		err = h.WriteFile(ctx, issuedDir+"/"+s.Name+".json", append(data, '\n'), hostfs.FileSpec{Mode: 0o600})
 	}
 	if err != nil {
 		return fmt.Errorf("keep the certificate %s: %w", s.Name, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -54,7 +55,7 @@ func (d *Desired) because(why error) {
 }
 
 // kept loads what was kept.
-func (p Pass) kept(ctx context.Context, files host.FileReader, good *ledger.LastGood, sel config.Select) (*Desired, error) {
+func (p Pass) kept(ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select) (*Desired, error) {
 	manifest, err := ledger.Blob(files, good.Manifest)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (p Pass) keep(ctx context.Context, d *Desired, h *host.Host, led *ledger.Le
 	}
 	s, objects := d.Snapshot, d.toKeep()
 	now := ledger.LastGood{
-		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: host.ContentOf(s.Manifest).Sum,
+		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: hostfs.ContentOf(s.Manifest).Sum,
 	}
 	was, err := ledger.ReadLastGood(h)
 	if err == nil && was != nil {

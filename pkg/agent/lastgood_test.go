@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -279,7 +280,7 @@ func TestLastGoodIsVerified(t *testing.T) {
 	if err = errors.Join(err, json.Unmarshal(text, &good)); err != nil {
 		t.Fatal(err)
 	}
-	blob := func(sum host.Digest) string { return filepath.Join(s.root, "var/lib/netwright/blobs", sum.String()) }
+	blob := func(sum hostfs.Digest) string { return filepath.Join(s.root, "var/lib/netwright/blobs", sum.String()) }
 	for _, path := range []string{file, blob(good.Manifest), blob(good.Objects)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)

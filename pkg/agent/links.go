@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -40,7 +41,7 @@ func newBytes(c *tasks.Change, it tasks.Item) int64 {
 		return -1
 	}
 	for _, fact := range c.Pending {
-		if fact.Key == string(it.Key) && fact.File != nil && fact.File.Type == host.Regular {
+		if fact.Key == string(it.Key) && fact.File != nil && fact.File.Type == hostfs.Regular {
 			return fact.File.Size
 		}
 	}

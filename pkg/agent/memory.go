@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -17,16 +18,16 @@ type storeMemory struct {
 
 var _ statestore.Memory = storeMemory{}
 
-// Known implements [host.Stamps]. With --verify nothing is known.
-func (m storeMemory) Known(path string, info host.FileInfo) (host.Digest, bool) {
+// Known implements [hostfs.Stamps]. With --verify nothing is known.
+func (m storeMemory) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	if m.host.Verify {
-		return host.Digest{}, false
+		return hostfs.Digest{}, false
 	}
 	return m.Stamps.Known(path, info)
 }
 
 // Blob implements [statestore.Memory].
-func (m storeMemory) Blob(sum host.Digest) ([]byte, error) {
+func (m storeMemory) Blob(sum hostfs.Digest) ([]byte, error) {
 	files, err := host.OpenFiles(m.host)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", m.host.Root, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -52,7 +53,7 @@ func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 		return nil, graph.Permanent(&refusedError{why: meta.Refused, origin: t.Origin()})
 	}
 	c, err := makable(ctx, t, v)
-	if err != nil && model.Asked(meta) && host.Held(err) {
+	if err != nil && model.Asked(meta) && hostfs.Held(err) {
 		return nil, &heldError{err}
 	}
 	return c, err

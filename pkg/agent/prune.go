@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -187,5 +188,5 @@ func rebuildEntry(r ledger.Reader, e ledger.Entry) (tasks.Task, error) {
 	if e.Task == nil {
 		return nil, nil
 	}
-	return tasks.Rebuild(*e.Task, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+	return tasks.Rebuild(*e.Task, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 }

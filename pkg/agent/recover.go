@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
@@ -20,7 +21,7 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("open %s: %w", p.Host.Root, err)
 	}
-	list, err := host.Interrupted(files)
+	list, err := hostfs.Interrupted(files)
 	if len(list) > 0 { // a later version may want something else of these files
 		err = errors.Join(err, ledger.CheckFormat(files))
 	}

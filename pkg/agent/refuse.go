@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -45,7 +46,7 @@ func lastKeys(r ledger.Reader) []string {
 	}
 	var out []string
 	for _, rec := range kept[len(kept)-1].Tasks {
-		t, err := tasks.Rebuild(rec, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+		t, err := tasks.Rebuild(rec, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 		if err != nil {
 			out = append(out, "a "+rec.Kind+" that "+rec.From+" asked for")
 			continue

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -65,7 +65,7 @@ func revised(r ledger.Reader, list []ledger.Revision) map[int]Changes {
 func wanted(r ledger.Reader, rev ledger.Revision) map[graph.Key]string {
 	out := map[graph.Key]string{}
 	for _, rec := range rev.Tasks {
-		t, err := tasks.Rebuild(rec, func(sum host.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+		t, err := tasks.Rebuild(rec, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 		if err != nil {
 			return nil
 		}

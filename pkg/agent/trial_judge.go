@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
@@ -267,7 +268,7 @@ func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now 
 }
 
 // unitPrint names the unit as it is now, with the files that were brought back.
-func unitPrint(f host.Files, t ledger.Trial) string {
+func unitPrint(f hostfs.Files, t ledger.Trial) string {
 	var reads []string
 	for _, file := range t.Files {
 		reads = append(reads, file.Path)

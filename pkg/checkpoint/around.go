@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -91,7 +92,7 @@ func (j *Journal) around() *surroundings {
 	s := &surroundings{}
 	r, err := gzip.NewReader(bytes.NewReader(j.Around))
 	if err == nil {
-		err = json.NewDecoder(io.LimitReader(r, host.MaxReadFile)).Decode(s)
+		err = json.NewDecoder(io.LimitReader(r, hostfs.MaxReadFile)).Decode(s)
 	}
 	if err != nil {
 		return &surroundings{Without: []string{fmt.Sprintf("what programs changed (%v)", err)}}

@@ -14,11 +14,12 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // AwaitingDir is where the record of what awaits the next boot lives. It is private: it has
 // contents of files. No undo of a checkpoint takes it back.
-const AwaitingDir = host.StateDir + "/awaiting"
+const AwaitingDir = hostfs.StateDir + "/awaiting"
 
 const (
 	awaitingFile    = AwaitingDir + "/index.json"
@@ -168,8 +169,8 @@ func awaitingLarge(name string) string { return awaitingFileOf("file-", name) }
 
 // add keeps a file as it is, which the journal has too: a small one from there, a large one by
 // another name.
-func (a *Awaiting) add(ctx context.Context, h *host.Host, b *host.Batch, f File) error {
-	if f.Type == host.Regular {
+func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f File) error {
+	if f.Type == hostfs.Regular {
 		content, kept := f.Content, f.Kept
 		f.Content, f.Kept = nil, awaitingLarge(f.Path)
 		var err error
@@ -264,14 +265,14 @@ func (f File) back(h *host.Host) bool {
 		return f.Type == ""
 	}
 	if err != nil || now.Type != f.Type {
-		return err == nil && f.Type == "" && now.Type == host.Directory
+		return err == nil && f.Type == "" && now.Type == hostfs.Directory
 	}
 	same := now.Mode == f.Mode && now.UID == f.UID && now.GID == f.GID
 	switch f.Type {
-	case host.Symlink:
+	case hostfs.Symlink:
 		target, err := h.Readlink(f.Path)
 		return err == nil && target == f.Target
-	case host.Regular:
+	case hostfs.Regular:
 		was, err := h.Sum(f.Kept)
 		if err != nil || !same {
 			return false

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/systemd"
 )
 
@@ -61,7 +62,7 @@ func unitFile(h *host.Host) string {
 // the boot: this one's systemd need not know of them.
 func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	if s.BootUnit {
-		if err := h.WriteFile(ctx, bootUnitFile, []byte(bootText(h)), host.FileSpec{Mode: 0o644}); err != nil {
+		if err := h.WriteFile(ctx, bootUnitFile, []byte(bootText(h)), hostfs.FileSpec{Mode: 0o644}); err != nil {
 			return err
 		}
 	}

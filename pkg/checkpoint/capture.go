@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -93,7 +94,7 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 		return err
 	}
 	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content, Target: was.Target}
-	if was.Type == host.Regular && j.contents+was.Size > maxContents {
+	if was.Type == hostfs.Regular && j.contents+was.Size > maxContents {
 		f.Content, f.Kept = nil, path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
 		j.Kept = append(j.Kept, f.Kept)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // That others reach the node, only others can say. Peers knock on its ports before the change and
@@ -247,7 +248,7 @@ func listens(line string) (at netip.AddrPort, ok bool) {
 
 // UnderWay says that a change of this node is under way, or awaits its confirmation.
 func UnderWay(r interface {
-	Lstat(path string) (host.FileInfo, error)
+	Lstat(path string) (hostfs.FileInfo, error)
 }) bool {
 	_, err := r.Lstat(JournalFile)
 	return !errors.Is(err, host.ErrNotExist)

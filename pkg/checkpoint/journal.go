@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Journal is everything that an undo needs. It depends on nothing else: not on
@@ -66,14 +67,14 @@ type Journal struct {
 
 // File is a path as it was.
 type File struct {
-	Path    string        `json:"path"`
-	Type    host.FileType `json:"type"` // "": absent
-	Mode    fs.FileMode   `json:"mode"`
-	UID     int           `json:"uid"`
-	GID     int           `json:"gid"`
-	Content []byte        `json:"content,omitempty"`
-	Target  string        `json:"target,omitempty"`
-	Kept    string        `json:"kept,omitempty"` // where the file itself is kept, of one that is too large for the journal
+	Path    string          `json:"path"`
+	Type    hostfs.FileType `json:"type"` // "": absent
+	Mode    fs.FileMode     `json:"mode"`
+	UID     int             `json:"uid"`
+	GID     int             `json:"gid"`
+	Content []byte          `json:"content,omitempty"`
+	Target  string          `json:"target,omitempty"`
+	Kept    string          `json:"kept,omitempty"` // where the file itself is kept, of one that is too large for the journal
 }
 
 // Sysctl is a key of the kernel as it was.
@@ -130,7 +131,7 @@ func (j *Journal) fits() error {
 	if err != nil {
 		return fmt.Errorf("encode the checkpoint: %w", err)
 	}
-	if len(data) <= host.MaxReadFile {
+	if len(data) <= hostfs.MaxReadFile {
 		return nil
 	}
 	routes := 0
@@ -138,7 +139,7 @@ func (j *Journal) fits() error {
 		routes = len(j.Net.Routes)
 	}
 	return fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: change less at once, or have fewer routes in the kernel",
-		len(data)>>20, len(j.Files), routes, len(j.Sysctls), host.MaxReadFile>>20)
+		len(data)>>20, len(j.Files), routes, len(j.Sysctls), hostfs.MaxReadFile>>20)
 }
 
 // write writes the journal and reads it back, with all that it names: what cannot be taken back is
@@ -158,7 +159,7 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err, failed)
 	}
 	for _, kept := range j.Kept {
-		if info, err := h.Lstat(kept); err != nil || info.Type != host.Regular {
+		if info, err := h.Lstat(kept); err != nil || info.Type != hostfs.Regular {
 			return errors.Join(fmt.Errorf("read the checkpoint back: %s is not kept", kept), err)
 		}
 	}

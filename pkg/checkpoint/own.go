@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -65,7 +66,7 @@ func (j *Journal) restoreOwn(ctx context.Context, h *host.Host, booted bool) err
 }
 
 func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
-	task, err := tasks.Rebuild(o.Task, func(sum host.Digest) ([]byte, error) {
+	task, err := tasks.Rebuild(o.Task, func(sum hostfs.Digest) ([]byte, error) {
 		for i, have := range o.Task.Blobs {
 			if have == sum && i < len(o.Contents) {
 				return o.Contents[i], nil

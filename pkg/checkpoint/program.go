@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // copied is the copy that this process made last, and checked: what it is a copy of stays the same
@@ -19,7 +20,7 @@ var copied copyMade
 // place, makes it another.
 type copyMade struct {
 	mu   sync.Mutex
-	info host.FileInfo
+	info hostfs.FileInfo
 }
 
 func (c *copyMade) here(h *host.Host) bool {
@@ -48,7 +49,7 @@ func copySelf(ctx context.Context, h *host.Host) error {
 	defer self.Close() // only read from
 	b := h.Batch()
 	defer b.Discard()
-	to, err := b.Create(binaryFile, host.FileSpec{Mode: 0o700})
+	to, err := b.Create(binaryFile, hostfs.FileSpec{Mode: 0o700})
 	if err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}

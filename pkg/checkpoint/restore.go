@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 )
 
@@ -95,8 +96,8 @@ func again(ctx context.Context, f func() error) (err error) {
 func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 	var errs []error
 	note := func(name string, err error) {
-		var link *host.LinkError
-		var other *host.InTheWayError
+		var link *hostfs.LinkError
+		var other *hostfs.InTheWayError
 		switch {
 		case err == nil:
 		case errors.As(err, &link): // with all that is below it
@@ -122,7 +123,7 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 			continue
 		}
 		info, err := at.Lstat(f.Path)
-		if absent(err) || err == nil && info.Type == host.Directory && holds(at, f.Path) {
+		if absent(err) || err == nil && info.Type == hostfs.Directory && holds(at, f.Path) {
 			continue // somebody uses the directory by now
 		}
 		if err == nil {
@@ -134,21 +135,21 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 }
 
 // restore brings a path back that was there, a regular file with the batch.
-func (f File) restore(ctx context.Context, h *host.Host, b *host.Batch) error {
-	spec := host.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
+func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error {
+	spec := hostfs.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
 	switch f.Type {
-	case host.Regular:
+	case hostfs.Regular:
 		if f.Kept != "" {
 			return h.BringBack(ctx, f.Kept, f.Path, spec)
 		}
-		if now, err := h.Capture(f.Path, int64(len(f.Content))); err == nil && now.Type == host.Regular && now.Size == int64(len(f.Content)) && bytes.Equal(now.Content, f.Content) {
+		if now, err := h.Capture(f.Path, int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) && bytes.Equal(now.Content, f.Content) {
 			return h.SetMeta(f.Path, now.FileInfo, spec)
 		}
 		return b.Put(f.Path, f.Content, spec)
-	case host.Directory:
+	case hostfs.Directory:
 		return h.Mkdir(f.Path, f.Mode, f.UID, f.GID)
-	case host.Symlink:
-		if info, err := h.Plain().Lstat(f.Path); err == nil && info.Type == host.Regular {
+	case hostfs.Symlink:
+		if info, err := h.Plain().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
 			if err := h.Remove(f.Path); err != nil {
 				return err
 			}
@@ -171,7 +172,7 @@ func (j *Journal) directories() (dirs []string) {
 	return dirs
 }
 
-func holds(at host.Files, dir string) bool {
+func holds(at hostfs.Files, dir string) bool {
 	names, err := at.ReadDir(dir)
 	return err != nil || len(names) > 0
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -51,8 +52,8 @@ func TestUndoFollowsNoLink(t *testing.T) {
 	}
 
 	must(os.Link(root+"/shadow", root+"/run/flannel/name"))
-	var link *host.LinkError
-	var names *host.NamesError
+	var link *hostfs.LinkError
+	var names *hostfs.NamesError
 	if err := (&Journal{}).captureFile(h, "/run/flannel/d/x"); !errors.As(err, &link) {
 		t.Errorf("taken down through a link: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -51,7 +52,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 			if err != nil {
 				return nil, err
 			}
-			if tree != (info.Type == host.Directory) {
+			if tree != (info.Type == hostfs.Directory) {
 				continue // another thing of that name
 			}
 			found := item{Key: tasks.FileKey(name), What: what}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -16,10 +16,10 @@ import (
 type decoder struct {
 	doc     *specDocument
 	origins origins
-	kinds   []string     // of keys: what spec.drift may name
-	files   []host.Named // of the store, sorted: what fileAssets name by source
-	checks  bool         // for [CheckAll]: what is newly refused is an error, and not a warning
-	told    *[]Field     // set: mappings tell their fields and read nothing
+	kinds   []string       // of keys: what spec.drift may name
+	files   []hostfs.Named // of the store, sorted: what fileAssets name by source
+	checks  bool           // for [CheckAll]: what is newly refused is an error, and not a warning
+	told    *[]Field       // set: mappings tell their fields and read nothing
 }
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
@@ -56,14 +56,14 @@ func (g golden) sources() []document.Source {
 }
 
 // files are those that documents name by source.
-func (g golden) files() []host.Named {
-	var s []host.Named
+func (g golden) files() []hostfs.Named {
+	var s []hostfs.Named
 	for _, f := range g.archive.Files {
 		if strings.HasPrefix(f.Name, filesDir) {
-			s = append(s, host.Named{Name: f.Name, Content: host.ContentOf(f.Data)})
+			s = append(s, hostfs.Named{Name: f.Name, Content: hostfs.ContentOf(f.Data)})
 		}
 	}
-	slices.SortFunc(s, func(a, b host.Named) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s, func(a, b hostfs.Named) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -21,7 +21,7 @@ import (
 //
 // Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source,
 // sorted by name.
-func Load(kinds []string, sources []document.Source, sel Select, files ...host.Named) (*Node, document.Diagnostics) {
+func Load(kinds []string, sources []document.Source, sel Select, files ...hostfs.Named) (*Node, document.Diagnostics) {
 	l := newLoader(kinds, sources, files)
 	n := l.load(sel)
 	diags := l.diagnostics()
@@ -34,7 +34,7 @@ func Load(kinds []string, sources []document.Source, sel Select, files ...host.N
 // CheckAll loads every node group and every node of a store, and gives all that there is to say
 // about any document: what a CI job wants to know before a merge. What a release newly refuses is
 // an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
-func CheckAll(kinds []string, sources []document.Source, files ...host.Named) document.Diagnostics {
+func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) document.Diagnostics {
 	l := newLoader(kinds, sources, files)
 	l.checks = true
 	for _, doc := range l.groups {
@@ -65,7 +65,7 @@ func CheckAll(kinds []string, sources []document.Source, files ...host.Named) do
 	return l.diagnostics()
 }
 
-func newLoader(kinds []string, sources []document.Source, files []host.Named) *loader {
+func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
 	l := &loader{kinds: kinds, docs: make(map[string]*specDocument), files: files, members: make(map[*specDocument]Peer)}
 	for _, s := range sources {
 		kind, _ := kindOf(s.Path)

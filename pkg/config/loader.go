@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	kinds         []string // of keys: what spec.drift may name
 	docs          map[string]*specDocument
-	files         []host.Named // no documents, but what documents name by source; sorted
+	files         []hostfs.Named // no documents, but what documents name by source; sorted
 	cluster       *specDocument
 	groups, nodes []*specDocument // by path
 	nodeups       []*specDocument // of kOps' own store

@@ -4,7 +4,7 @@ import (
 	"io/fs"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -212,11 +212,11 @@ type Containerd struct {
 // FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
 // but the content.
 type FileAsset struct {
-	Name    string       // a name for the default of path
-	Path    string       // where it goes; without it /srv/kubernetes/assets/<name>
-	Content host.Content // what is in it; this or source. It is never printed
-	Mode    fs.FileMode  // without it 0440, as in kOps
-	Owner   string       // user or user:group, by name or number; without it root
+	Name    string         // a name for the default of path
+	Path    string         // where it goes; without it /srv/kubernetes/assets/<name>
+	Content hostfs.Content // what is in it; this or source. It is never printed
+	Mode    fs.FileMode    // without it 0440, as in kOps
+	Owner   string         // user or user:group, by name or number; without it root
 	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
 	// from reading the file
 	Secret bool

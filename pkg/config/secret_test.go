@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestAConfigurationIsPrintedWithoutItsSecrets(t *testing.T) {
 	const hidden = "hunter2"
 	n := config.Node{
-		FileAssets: []config.FileAsset{{Name: "f", Content: host.ContentOf([]byte(hidden))}},
+		FileAssets: []config.FileAsset{{Name: "f", Content: hostfs.ContentOf([]byte(hidden))}},
 		Hooks:      []config.Hook{{Name: "h", Manifest: secret.New("Environment=TOKEN=" + hidden)}},
 		Assets:     []config.Asset{{Name: "a", Arch: map[string]config.AssetFile{"amd64": {SHA256: "0", URLs: []string{"https://u:" + hidden + "@h/x?sig=" + hidden}}}}},
 	}

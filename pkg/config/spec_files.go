@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -144,7 +144,7 @@ func (d *decoder) refuseFiles(all []FileAsset, v *document.Value, at string) {
 // where nothing is renamed into place, and where the agent keeps what it needs to take anything
 // back.
 func notForFiles(at string) (dir, hint string) {
-	for _, dir := range []string{"/proc", "/sys", host.StateDir, "/run/netwright", "/usr/bin/netwright"} {
+	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright"} {
 		switch {
 		case at != dir && !strings.HasPrefix(at, dir+"/"):
 		case dir == "/proc":
@@ -173,13 +173,13 @@ func (d *decoder) writtenFile(f FileAsset, v *document.Value, at, content string
 			return nil
 		}
 	}
-	f.Content = host.ContentOf(raw)
+	f.Content = hostfs.ContentOf(raw)
 	return []FileAsset{f}
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
 func (d *decoder) storedFiles(f FileAsset, v *document.Value, at, source string) []FileAsset {
-	byName := func(f host.Named, name string) int { return strings.Compare(f.Name, name) }
+	byName := func(f hostfs.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(d.files, source, byName); ok {
 		f.Content = d.files[i].Content
 		return []FileAsset{f}

@@ -7,8 +7,8 @@
 // tasks plan to change, so that a dry run knows that a link will exist when an
 // address is set on it.
 //
-// The package protects from torn files (see durable.go) and from leaving the
-// root it was given (see files_resolve.go). It does not protect
+// The package protects from torn files (see batch.go) and from leaving the
+// root it was given (see resolve.go). It does not protect
 // from another program that writes the same keys at the same time: the next
 // pass sees that as drift.
 package host

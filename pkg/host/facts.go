@@ -3,6 +3,7 @@ package host
 import (
 	"net/netip"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
@@ -46,7 +47,7 @@ type Facts struct {
 	GuestAliases *Setting `json:"guestAliases,omitempty"`
 	// SymbolicLinks are those on the way to the directories that networks have files in, and that
 	// are not followed.
-	SymbolicLinks []LinkError `json:"symbolicLinks,omitempty"`
+	SymbolicLinks []hostfs.LinkError `json:"symbolicLinks,omitempty"`
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
 	// Problems lists what is there and could not be read, each with its reason.

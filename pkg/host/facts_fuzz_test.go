@@ -24,7 +24,7 @@ func FuzzFacts(f *testing.F) {
 		for _, path := range paths {
 			write(t, root+path, string(content))
 		}
-		must(t, os.MkdirAll(root+"/usr/lib/systemd", 0o755), os.WriteFile(root+"/usr/lib/systemd/systemd", nil, 0o755))
+		noError(t, os.MkdirAll(root+"/usr/lib/systemd", 0o755), os.WriteFile(root+"/usr/lib/systemd/systemd", nil, 0o755))
 		l, err := OpenView(t.Context(), Options{Root: root})
 		if err != nil {
 			t.Fatalf("an odd file is no reason to look at nothing: %v", err)
@@ -32,6 +32,6 @@ func FuzzFacts(f *testing.F) {
 		if _, _, err := l.Owner("netwright:netwright"); err == nil && len(content) == 0 {
 			t.Error("an owner that nobody is")
 		}
-		must(t, l.Close())
+		noError(t, l.Close())
 	})
 }

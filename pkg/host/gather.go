@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // gatherFacts looks once at what is true for a whole pass. It writes nothing,
@@ -42,10 +44,10 @@ func gatherFacts(ctx context.Context, l *Live) (*Facts, error) {
 
 // symbolicLinks looks for links on the way to what networks and their runtime have on the disk.
 func (g *gatherer) symbolicLinks() {
-	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/systemd/system", StateDir, g.facts.Runtime.ConfigFile},
+	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/systemd/system", hostfs.StateDir, g.facts.Runtime.ConfigFile},
 		g.facts.Runtime.BinDirs...)
 	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
-		var link *LinkError
+		var link *hostfs.LinkError
 		if dir != "" && errors.As(g.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
 			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -112,7 +113,7 @@ func (g gatherer) socket(kind runtimeKind) string {
 		sockets = append([]string{e}, sockets...)
 	}
 	for _, s := range sockets {
-		if info, err := g.Lstat(s); err == nil && info.Type == Other {
+		if info, err := g.Lstat(s); err == nil && info.Type == hostfs.Other {
 			return s
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
@@ -30,7 +31,7 @@ func (g gatherer) lateSysctls() {
 
 // BootSysctl is what files of the host set a key to, all but ours: the value that it has after a
 // boot without us.
-func BootSysctl(f Files, key string) (value string, set bool, err error) {
+func BootSysctl(f hostfs.Files, key string) (value string, set bool, err error) {
 	lines, problems := sysctlLines(f, func(name string) bool { return name != OwnSysctlFile })
 	if err := errors.Join(problems...); err != nil {
 		return "", false, fmt.Errorf("read the files of sysctls: %w", err)
@@ -45,7 +46,7 @@ func BootSysctl(f Files, key string) (value string, set bool, err error) {
 
 // sysctlLines reads the files whose names are wanted as systemd-sysctl does: by name over all
 // directories, of one name the strongest, of one key the last.
-func sysctlLines(f Files, want func(name string) bool) (out []SysctlLine, problems []error) {
+func sysctlLines(f hostfs.Files, want func(name string) bool) (out []SysctlLine, problems []error) {
 	byName := map[string]string{}
 	for _, dir := range sysctlDirs {
 		names, err := f.ReadDir(dir)

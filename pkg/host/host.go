@@ -6,12 +6,15 @@ import (
 	"io"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // The parts of a host, by names under which a struct can have several.
 type (
+	fileReader   = hostfs.Reader
+	fileWriter   = hostfs.Writer
 	kernelReader = kernel.Reader
 	kernelWriter = kernel.Writer
 	unitReader   = systemd.Reader
@@ -20,7 +23,7 @@ type (
 
 // Live is the host as it is. It implements [View] and has no method that writes.
 type Live struct {
-	*files
+	*fileReader
 	*kernelReader
 	*network
 	*unitReader
@@ -31,13 +34,14 @@ type Live struct {
 // Host is a host that can be written to. Only the apply step of a pass holds one.
 type Host struct {
 	*Live
+	*fileWriter
 	*kernelWriter
 	*unitWriter
 }
 
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
-	h := &Host{Live: l}
+	h := &Host{Live: l, fileWriter: hostfs.NewWriter(l.fileReader)}
 	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
 	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
 		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
@@ -53,11 +57,11 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	if opt.Root == "" {
 		opt.Root = "/"
 	}
-	f, err := openFiles(opt)
+	f, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{opt: opt, files: f}
+	l := &Live{opt: opt, fileReader: f}
 	l.kernelReader = kernel.Open(opt.live())
 	l.network = openNetwork(opt)
 	l.unitReader = systemd.Open(opt.live() && !opt.Sandbox)
@@ -98,7 +102,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 
 // Close releases the root, the netlink sockets and the bus.
 func (l *Live) Close() error {
-	return errors.Join(l.files.close(), l.network.close(), l.unitReader.Close())
+	return errors.Join(l.fileReader.Close(), l.network.close(), l.unitReader.Close())
 }
 
 // Facts implements [View].
@@ -110,26 +114,15 @@ func (l *Live) WillExist(string) bool { return false }
 // Asked implements [Upcoming].
 func (l *Live) Asked(string) []string { return nil }
 
-// OpenFiles opens only the files of a host, without facts and without stamps:
-// for what must be read before the host is looked at.
-func OpenFiles(opt Options) (FileReader, error) {
-	if opt.Root == "" {
-		opt.Root = "/"
-	}
-	opt.Stamps = nil
-	f, err := openFiles(opt)
-	if err != nil {
-		return nil, err
-	}
-	return fileReader{f}, nil
+// OpenFiles opens only the files of a host, without facts and without stamps: for what must be read
+// before the host is looked at. The caller closes it.
+func OpenFiles(opt Options) (*hostfs.Reader, error) {
+	of := opt.Files()
+	of.Stamps = nil
+	return hostfs.Open(of)
 }
 
-// FileReader is the files of a host. The caller closes it.
-type FileReader interface {
-	Files
-	Close() error
+// OpenFileWriter opens the files below a root for writing. The caller closes it.
+func OpenFileWriter(opt Options) (*hostfs.UserWriter, error) {
+	return hostfs.OpenUserWriter(opt.Files())
 }
-
-type fileReader struct{ *files }
-
-func (r fileReader) Close() error { return r.close() }

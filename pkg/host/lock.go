@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 const (
@@ -68,22 +70,22 @@ func removed(f *os.File) bool {
 // openLock opens the lock's file, inside of the root whatever links there are, and makes what is
 // missing.
 func openLock(opt Options, name string) (*os.File, error) {
-	files, err := openFiles(opt)
+	files, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err
 	}
-	defer files.close() // nothing was written through it
-	if name, err = clean("open", name); err != nil {
+	defer files.Close() // nothing was written through it
+	if name, err = hostfs.Clean("open", name); err != nil {
 		return nil, err
 	}
-	dir, _, err := files.walkInto(path.Dir(name), true)
+	dir, _, err := files.OpenDir(path.Dir(name), true)
 	if err != nil {
-		return nil, explain("make directory", path.Dir(name), err)
+		return nil, hostfs.Explain("make directory", path.Dir(name), err)
 	}
 	defer unix.Close(dir)
 	fd, err := unix.Openat(dir, path.Base(name), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, explain("open", name, err)
+		return nil, hostfs.Explain("open", name, err)
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }

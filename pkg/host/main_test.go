@@ -45,3 +45,12 @@ func fakeKernel(t *testing.T, files map[string]string) *kernel.Reader {
 	}
 	return &kernel.Reader{Live: true, Proc: dir + "/proc", Sys: dir + "/sys", Lib: dir + "/lib", Release: "6.1.0"}
 }
+
+func noError(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -44,7 +45,7 @@ func (h *Host) leaveAlone(ctx context.Context, link string) error {
 		file := fmt.Sprintf(l.file, link)
 		err := h.Mkdir(path.Dir(file), 0o755, 0, 0)
 		if err == nil {
-			err = h.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), FileSpec{Mode: 0o644})
+			err = h.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), hostfs.FileSpec{Mode: 0o644})
 		}
 		if err == nil {
 			err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error { return l.reload(ctx, b).Err })

@@ -2,16 +2,18 @@ package host
 
 import (
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // What managers say of a link in their own words means one of four things.
 // The lines that keep it: managers.go, networkdSetup and setupNM.
 func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	root := t.TempDir()
-	f, err := openFiles(Options{Root: root})
+	f, err := hostfs.Open(hostfs.Options{Root: root})
 	ok(t, err)
-	l := &Live{files: f}
-	defer l.files.close()
+	l := &Live{fileReader: f}
+	defer l.fileReader.Close()
 	for says, want := range map[string]Setup{
 		"configured":  SetupDone,
 		"configuring": SetupGoesOn, "pending": SetupGoesOn, "initialized": SetupGoesOn,

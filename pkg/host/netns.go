@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -33,14 +34,14 @@ func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("make network namespace %q: that cannot be a file's name", name)
 	}
 	path := NetNSFile(name)
-	dir, _, err := h.files.walkInto(netnsDir, true)
+	dir, _, err := h.Live.fileReader.OpenDir(netnsDir, true)
 	if err != nil {
 		return "", fmt.Errorf("make network namespace %s: %w", name, err)
 	}
 	defer unix.Close(dir)
-	file, err := openat(dir, name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
+	file, err := hostfs.OpenAt(dir, name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
 	if err != nil {
-		return "", explain("make network namespace", path, err)
+		return "", hostfs.Explain("make network namespace", path, err)
 	}
 	defer unix.Close(file)
 	err = sys.OnThread(func() error {

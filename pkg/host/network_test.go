@@ -13,11 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/test/netns"
-	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 // netHost is a host of which only the network is there, for use in a test's own namespace.
@@ -225,7 +227,7 @@ func TestUplinkFacts(t *testing.T) {
 		ok(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
 		l := &Live{network: openNetwork(Options{Root: "/"}), kernelReader: kernel.Open(true), opt: Options{Sandbox: true}}
 		var err error
-		l.files, err = openFiles(Options{Root: "/"})
+		l.fileReader, err = hostfs.Open(hostfs.Options{Root: "/"})
 		ok(t, err)
 		t.Cleanup(func() { _ = l.network.close() })
 		g := gatherer{Live: l, facts: &Facts{}}

@@ -4,6 +4,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -20,10 +21,10 @@ type Options struct {
 	// AnyLinks says that the paths are a person's own, who has just typed them: what is written
 	// there may be behind any link.
 	AnyLinks bool
-	// Verify makes [Files.Sum] read every byte: stamps are not believed.
+	// Verify makes [hostfs.Files.Sum] read every byte: stamps are not believed.
 	Verify bool
 	// Stamps answers for files whose metadata is as it was recorded; nil: none.
-	Stamps Stamps
+	Stamps hostfs.Stamps
 	// Facts are those of an earlier look at the same host, taken for true again: to gather them
 	// costs most of a look. Nil: they are gathered.
 	Facts *Facts
@@ -32,6 +33,11 @@ type Options struct {
 	Runtime *cri.StatusCache
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
+}
+
+// Files is what of it the files need.
+func (o Options) Files() hostfs.Options {
+	return hostfs.Options{Root: o.Root, FollowLinks: o.FollowLinks, AnyLinks: o.AnyLinks, Verify: o.Verify, Stamps: o.Stamps, Log: o.Log}
 }
 
 // live says that the root is the one that the running kernel and its systemd see.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -121,11 +122,11 @@ func (o overlay) Unit(ctx context.Context, name string) (systemd.UnitState, erro
 	return state, err
 }
 
-func (o overlay) Lstat(path string) (FileInfo, error) {
+func (o overlay) Lstat(path string) (hostfs.FileInfo, error) {
 	f, ok := o.fact("file", path)
 	switch {
 	case ok && f.Gone:
-		return FileInfo{}, ErrNotExist
+		return hostfs.FileInfo{}, ErrNotExist
 	case ok && f.File != nil:
 		return *f.File, nil
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"sync"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -16,7 +17,7 @@ type Fact struct {
 	// Address that a link will have.
 	Address *Address
 	Unit    *systemd.UnitState
-	File    *FileInfo // Size and Mode only
+	File    *hostfs.FileInfo // Size and Mode only
 	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an
 	// [Install] section; nil: it is no such file.
 	Installs *bool

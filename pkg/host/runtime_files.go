@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // containerdFile reads containerd's own file and its imports
@@ -64,7 +66,7 @@ func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
 	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
 		return
 	}
-	if info, err := g.Lstat(socket); err == nil && info.Type == Other {
+	if info, err := g.Lstat(socket); err == nil && info.Type == hostfs.Other {
 		rt.Socket = socket
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -24,37 +25,37 @@ type Socket struct {
 // answers. What is in its place goes: the caller holds a lock that says that nobody listens there,
 // so it is what a dead process left. A directory in its place is an error.
 func Listen(opt Options, name string) (*Socket, error) {
-	files, err := openFiles(opt)
+	files, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err
 	}
-	defer files.close() // nothing was written through it
-	return files.listen(name, 0o600, -1)
+	defer files.Close() // nothing was written through it
+	return listen(files, name, 0o600, -1)
 }
 
 // ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See
-// [FileWriter.MakeDirFor] for its directory.
+// [hostfs.UserWriter.MakeDirFor] for its directory.
 func ListenFor(opt Options, name string, gid int) (*Socket, error) {
-	files, err := openFiles(opt)
+	files, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err
 	}
-	defer files.close() // nothing was written through it
-	return files.listen(name, 0o660, gid)
+	defer files.Close() // nothing was written through it
+	return listen(files, name, 0o660, gid)
 }
 
-func (f *files) listen(name string, mode uint32, gid int) (*Socket, error) {
-	name, err := clean("listen on", name)
+func listen(f *hostfs.Reader, name string, mode uint32, gid int) (*Socket, error) {
+	name, err := hostfs.Clean("listen on", name)
 	if err != nil {
 		return nil, err
 	}
-	dir, _, err := f.walkInto(path.Dir(name), true)
+	dir, _, err := f.OpenDir(path.Dir(name), true)
 	if err != nil {
-		return nil, explain("make directory", path.Dir(name), err)
+		return nil, hostfs.Explain("make directory", path.Dir(name), err)
 	}
 	s := &Socket{dir: dir, base: path.Base(name)}
 	fresh := s.base + ".new"
-	fail := func(err error) error { return errors.Join(explain("listen on", name, err), unix.Close(dir)) }
+	fail := func(err error) error { return errors.Join(hostfs.Explain("listen on", name, err), unix.Close(dir)) }
 	if err := unix.Unlinkat(dir, fresh, 0); err != nil && err != unix.ENOENT {
 		return nil, fail(err)
 	}
@@ -98,17 +99,17 @@ const dialLimit = 5 * time.Second
 // Dial connects to a unix socket below the root. [ErrNotExist]: there is none; [ErrNobody]: nobody
 // listens, for who did has died.
 func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) {
-	files, err := openFiles(opt)
+	files, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err
 	}
-	defer files.close() // only read from
-	if name, err = clean("connect to", name); err != nil {
+	defer files.Close() // only read from
+	if name, err = hostfs.Clean("connect to", name); err != nil {
 		return nil, err
 	}
-	dir, base, err := files.parent(name)
+	dir, base, err := files.OpenParent(name)
 	if err != nil {
-		return nil, explain("connect to", name, err)
+		return nil, hostfs.Explain("connect to", name, err)
 	}
 	defer unix.Close(dir)
 	conn, err := (&net.Dialer{Timeout: dialLimit}).DialContext(ctx, "unix", socketAddr(dir, base).Name)
@@ -118,7 +119,7 @@ func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) 
 	case errors.Is(err, unix.ENOENT):
 		return nil, fmt.Errorf("connect to %s: %w", name, ErrNotExist)
 	case err != nil:
-		return nil, explain("connect to", name, err)
+		return nil, hostfs.Explain("connect to", name, err)
 	}
 	return conn.(*net.UnixConn), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -19,7 +20,7 @@ type unitCommand struct {
 
 // commandOf reads a service's first ExecStart= with its environment
 // (systemd.service(5), COMMAND LINES). Specifiers (%n) stay as they are.
-func commandOf(u systemd.UnitFile, f Files) unitCommand {
+func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 	var c unitCommand
 	env := map[string]string{}
 	for _, assignments := range u.Values("Service", "Environment") {
@@ -80,7 +81,7 @@ func (c unitCommand) flag(name, short string) string {
 
 // glob lists the files that a pattern names, or the name itself where it is
 // no pattern. Only its last element may be one.
-func glob(f Files, pattern string) []string {
+func glob(f hostfs.Files, pattern string) []string {
 	dir, base := path.Split(pattern)
 	if !strings.ContainsAny(base, "*?[") {
 		return []string{pattern}

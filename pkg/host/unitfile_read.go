@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -22,7 +23,7 @@ var unitDirs = []string{
 // ReadUnitFile finds and merges a unit's files as systemd does. Templates and
 // drop-ins for a whole type of units are not looked at. [ErrNotExist] if
 // there is no such unit.
-func ReadUnitFile(f Files, name string) (systemd.UnitFile, error) {
+func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
 	u := systemd.ParseUnitFile(nil)
 	for _, dir := range unitDirs {
 		file := path.Join(dir, name)
@@ -30,7 +31,7 @@ func ReadUnitFile(f Files, name string) (systemd.UnitFile, error) {
 		if errors.Is(err, ErrNotExist) {
 			continue
 		}
-		if info.Type == Symlink {
+		if info.Type == hostfs.Symlink {
 			if target, err := f.Readlink(file); err == nil && target == "/dev/null" {
 				return systemd.UnitFile{Fragment: file, Masked: true}, nil
 			}
@@ -62,7 +63,7 @@ func ReadUnitFile(f Files, name string) (systemd.UnitFile, error) {
 
 // dropIns lists a unit's drop-ins by name; of two with one name the stronger
 // directory's counts.
-func dropIns(f Files, unit string) []string {
+func dropIns(f hostfs.Files, unit string) []string {
 	byName := map[string]string{}
 	for _, dir := range unitDirs {
 		dir = path.Join(dir, unit+".d")
@@ -90,7 +91,7 @@ func dropIns(f Files, unit string) []string {
 // UnitPrint names a unit's files, further files that it reads, and the program that it starts:
 // another name says that one of them is another. It reads files only, and of the program no more
 // than its metadata.
-func UnitPrint(f Files, name string, reads ...string) string {
+func UnitPrint(f hostfs.Files, name string, reads ...string) string {
 	sum := sha256.New()
 	u, err := ReadUnitFile(f, name)
 	if err != nil {

@@ -101,14 +101,14 @@ func testUnitJobs(t *testing.T) {
 	if err := h.StartUnit(ctx, "fails.service", true); err == nil {
 		t.Error("a unit that fails was started")
 	}
-	must(t, h.RestartUnit(ctx, "fails.service", true))
+	noError(t, h.RestartUnit(ctx, "fails.service", true))
 	if got := show(t, "fails.service", "ActiveState"); got != "failed" {
 		t.Errorf("after a restart of what does not run, it is %s: that it failed is forgotten", got)
 	}
 	// A restart does not break off a reload.
-	must(t, h.StartUnit(ctx, "reloads.service", true))
-	must(t, h.ReloadUnit(ctx, "reloads.service", false))
-	must(t, h.RestartUnit(ctx, "reloads.service", true))
+	noError(t, h.StartUnit(ctx, "reloads.service", true))
+	noError(t, h.ReloadUnit(ctx, "reloads.service", false))
+	noError(t, h.RestartUnit(ctx, "reloads.service", true))
 	if _, err := os.Stat("/run/reloaded"); err != nil {
 		t.Errorf("the reload was broken off: %v", err)
 	}
@@ -245,15 +245,15 @@ func testUnitWhoseFileWent(t *testing.T, h *Host) {
 	t.Helper()
 	const file = "/etc/systemd/system/went.service"
 	write(t, file, "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
-	must(t, h.EnableUnit(t.Context(), "went.service"), h.DaemonReload(t.Context()), h.StartUnit(t.Context(), "went.service", true))
+	noError(t, h.EnableUnit(t.Context(), "went.service"), h.DaemonReload(t.Context()), h.StartUnit(t.Context(), "went.service", true))
 	if s := unit(t, h, "went.service"); s.File != "enabled" {
 		t.Errorf("enabled: %+v", s)
 	}
-	must(t, os.Remove(file), os.Remove("/etc/systemd/system/multi-user.target.wants/went.service"))
+	noError(t, os.Remove(file), os.Remove("/etc/systemd/system/multi-user.target.wants/went.service"))
 	if s := unit(t, h, "went.service"); s.File != "" || s.Load != "loaded" {
 		t.Errorf("without its file: %+v", s)
 	}
-	must(t, h.StopUnit(t.Context(), "went.service", true))
+	noError(t, h.StopUnit(t.Context(), "went.service", true))
 }
 
 func testSystemBus(t *testing.T) {

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// versionStamp is the name under which [Stamps] keep a program's version: 32
+// versionStamp is the name under which [hostfs.Stamps] keep a program's version: 32
 // bytes of text where a file has its digest. It is believed as long as the
 // program's file is the one that was asked.
 func versionStamp(program string) string { return program + "#version" }
@@ -23,7 +24,7 @@ func (l *Live) knownVersion(program string) string {
 	if l.opt.Stamps == nil || !path.IsAbs(program) {
 		return ""
 	}
-	info, err := l.stat(program, 0)
+	info, err := l.Stat(program)
 	if err != nil {
 		return ""
 	}
@@ -42,7 +43,7 @@ func (h *Host) LearnVersions(ctx context.Context) error {
 	if h.opt.Stamps == nil || !h.opt.live() || k.Version != "" || !path.IsAbs(k.Program) {
 		return nil
 	}
-	info, err := h.stat(k.Program, 0)
+	info, err := h.Stat(k.Program)
 	if errors.Is(err, ErrNotExist) {
 		return nil // the unit is there before the program
 	}
@@ -54,11 +55,11 @@ func (h *Host) LearnVersions(ctx context.Context) error {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}
 	fields := strings.Fields(string(out)) // "Kubernetes v1.36.3"
-	if len(fields) == 0 || len(fields[len(fields)-1]) > len(Digest{}) {
+	if len(fields) == 0 || len(fields[len(fields)-1]) > len(hostfs.Digest{}) {
 		return fmt.Errorf("ask kubelet for its version: it says %.80q", out)
 	}
 	k.Version = strings.TrimPrefix(fields[len(fields)-1], "v")
-	var text Digest
+	var text hostfs.Digest
 	copy(text[:], k.Version)
 	h.opt.Stamps.Record(versionStamp(k.Program), info, text)
 	return nil

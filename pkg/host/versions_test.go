@@ -3,6 +3,8 @@ package host
 import (
 	"os"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 func TestLearnVersions(t *testing.T) {
@@ -15,8 +17,8 @@ func TestLearnVersions(t *testing.T) {
 		}
 	}
 	script("v1.36.3")
-	stamps := stampBook{}
-	ask := func(stamps Stamps) string {
+	stamps := versionBook{}
+	ask := func(stamps hostfs.Stamps) string {
 		t.Helper()
 		h := testHost(t)
 		h.opt.Stamps = stamps
@@ -41,4 +43,21 @@ func TestLearnVersions(t *testing.T) {
 	if got := ask(nil); got != "" {
 		t.Errorf("version %q with nowhere to keep it", got)
 	}
+}
+
+type versionBook map[string]struct {
+	info hostfs.FileInfo
+	sum  hostfs.Digest
+}
+
+func (b versionBook) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+	e, ok := b[path]
+	return e.sum, ok && e.info == info
+}
+
+func (b versionBook) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
+	b[path] = struct {
+		info hostfs.FileInfo
+		sum  hostfs.Digest
+	}{info, sum}
 }

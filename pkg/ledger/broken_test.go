@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -58,10 +59,10 @@ func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 func TestAContentIsWrittenOnce(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	content := host.ContentOf([]byte("large"))
+	content := hostfs.ContentOf([]byte("large"))
 	stat := func() os.FileInfo {
 		t.Helper()
-		commit(t, l, h, Batch{Blobs: []host.Content{content}, Head: Head{Current: 1}})
+		commit(t, l, h, Batch{Blobs: []hostfs.Content{content}, Head: Head{Current: 1}})
 		info, err := os.Stat(filepath.Join(root, blobDir, content.Sum.String()))
 		if err != nil {
 			t.Fatal(err)
@@ -79,9 +80,9 @@ func TestAContentIsWrittenOnce(t *testing.T) {
 func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	content := host.ContentOf([]byte("of the first"))
-	named := []tasks.Recorded{{Kind: "file", Blobs: []host.Digest{content.Sum}}}
-	commit(t, l, h, Batch{Blobs: []host.Content{content}, Head: Head{Current: 1}, Revision: &Revision{Number: 1, Tasks: named}})
+	content := hostfs.ContentOf([]byte("of the first"))
+	named := []tasks.Recorded{{Kind: "file", Blobs: []hostfs.Digest{content.Sum}}}
+	commit(t, l, h, Batch{Blobs: []hostfs.Content{content}, Head: Head{Current: 1}, Revision: &Revision{Number: 1, Tasks: named}})
 	for n := 2; n <= KeptRevisions+3; n++ {
 		commit(t, l, h, Batch{Head: Head{Current: 1}, Revision: &Revision{Number: n}})
 	}
@@ -110,7 +111,7 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	root := t.TempDir()
 	_, h := open(t, root)
-	if err := h.WriteFile(t.Context(), FormatFile, []byte("99 v9.9.9\n"), host.FileSpec{Mode: 0o600}); err != nil {
+	if err := h.WriteFile(t.Context(), FormatFile, []byte("99 v9.9.9\n"), hostfs.FileSpec{Mode: 0o600}); err != nil {
 		t.Fatal(err)
 	}
 	l, h := open(t, root)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -137,7 +138,7 @@ type Batch struct {
 	Drop  []graph.Key
 	Dirs  map[string]int64 // directories' times of change before us; the first that is noted stays
 	Head  Head
-	Blobs []host.Content
+	Blobs []hostfs.Content
 	// Revision, if set, is kept beside the journal, before it.
 	Revision *Revision
 }
@@ -178,10 +179,10 @@ func (l *Ledger) loadJournal(r Reader) {
 // place that is no file. A dry run says it.
 func InTheWay(v host.View) error {
 	there, err := v.Lstat(JournalFile)
-	if err != nil || there.Type == host.Regular || there.Type == host.Symlink {
+	if err != nil || there.Type == hostfs.Regular || there.Type == hostfs.Symlink {
 		return nil // what cannot be looked at is said where it is read
 	}
-	return fmt.Errorf("write the ledger: %w", &host.InTheWayError{Path: JournalFile, Is: there.Type, Want: host.Regular})
+	return fmt.Errorf("write the ledger: %w", &hostfs.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
 }
 
 // lose forgets all that was known: what is desired comes in again as found, so that nothing is

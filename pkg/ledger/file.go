@@ -4,11 +4,11 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Dir is where the ledger lives.
-const Dir = host.StateDir
+const Dir = hostfs.StateDir
 
 const (
 	owedFile   = Dir + "/owed.json"
@@ -26,7 +26,7 @@ type Reader interface {
 // replaces the whole file durably, Mkdir makes a directory that is private.
 type Writer interface {
 	Mkdir(path string, mode fs.FileMode, uid, gid int) error
-	WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error
+	WriteFile(ctx context.Context, path string, content []byte, spec hostfs.FileSpec) error
 }
 
 // Host is what the journal, with what is kept beside it, is written through; *host.Host is one.
@@ -34,7 +34,7 @@ type Host interface {
 	Reader
 	Writer
 	AppendFile(path string, data []byte, mode fs.FileMode) error
-	Batch() *host.Batch
+	Batch() *hostfs.Batch
 	Remove(path string) error
 }
 
@@ -44,5 +44,5 @@ func write(ctx context.Context, w Writer, path string, data []byte) error {
 	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
-	return w.WriteFile(ctx, path, data, host.FileSpec{Mode: 0o600})
+	return w.WriteFile(ctx, path, data, hostfs.FileSpec{Mode: 0o600})
 }

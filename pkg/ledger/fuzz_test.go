@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // FuzzMemory loads a ledger whose small files hold anything: what is damaged is said and believed
@@ -29,7 +29,7 @@ func FuzzMemory(f *testing.F) {
 			copy(p[:], l.kept[i*stampSize:])
 			l.lookUp(p)
 		}
-		if _, ok := l.Known("/x", host.FileInfo{Size: int64(len(stamps))}); ok {
+		if _, ok := l.Known("/x", hostfs.FileInfo{Size: int64(len(stamps))}); ok {
 			t.Fatal("a stamp of nothing is believed")
 		}
 		l.Owe("effect:x", "file:/y")

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
 
 // full is a host whose disk takes contents, and no head.
 type full struct{ *host.Host }
 
-func (f full) WriteFile(ctx context.Context, path string, content []byte, spec host.FileSpec) error {
+func (f full) WriteFile(ctx context.Context, path string, content []byte, spec hostfs.FileSpec) error {
 	if path == lastGoodFile {
 		return errors.New("no space left")
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/netwright/netwright/pkg/host"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // disk is a directory in memory: what the ledger reads and writes through.
@@ -32,7 +33,7 @@ func (d disk) ReadDir(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (d disk) WriteFile(_ context.Context, path string, content []byte, _ host.FileSpec) error {
+func (d disk) WriteFile(_ context.Context, path string, content []byte, _ hostfs.FileSpec) error {
 	d[path] = string(content)
 	return nil
 }
@@ -44,12 +45,12 @@ func (d disk) Mkdir(path string, mode fs.FileMode, uid, gid int) error {
 	return nil
 }
 
-var info = host.FileInfo{Type: host.Regular, Mode: 0o755, UID: 1, GID: 2, Size: 3, Inode: 4, Mtime: 5, Ctime: 6}
+var info = hostfs.FileInfo{Type: hostfs.Regular, Mode: 0o755, UID: 1, GID: 2, Size: 3, Inode: 4, Mtime: 5, Ctime: 6}
 
 func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 	d := disk{bootIDFile: "boot-1\n"}
 	l := Load(d)
-	sum := host.Digest{1, 2, 3}
+	sum := hostfs.Digest{1, 2, 3}
 	l.Record("/opt/cni/bin/with space", info, sum)
 	if err := l.SaveStamps(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -58,11 +59,11 @@ func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 	if got, ok := again.Known("/opt/cni/bin/with space", info); !ok || got != sum {
 		t.Fatalf("Known = %v, %v; want the recorded digest", got, ok)
 	}
-	for name, change := range map[string]func(*host.FileInfo){
-		"mode": func(i *host.FileInfo) { i.Mode = 0o644 }, "owner": func(i *host.FileInfo) { i.UID = 9 },
-		"group": func(i *host.FileInfo) { i.GID = 9 }, "size": func(i *host.FileInfo) { i.Size = 9 },
-		"inode": func(i *host.FileInfo) { i.Inode = 9 }, "mtime": func(i *host.FileInfo) { i.Mtime = 9 },
-		"ctime": func(i *host.FileInfo) { i.Ctime = 9 }, "device": func(i *host.FileInfo) { i.Dev = 9 },
+	for name, change := range map[string]func(*hostfs.FileInfo){
+		"mode": func(i *hostfs.FileInfo) { i.Mode = 0o644 }, "owner": func(i *hostfs.FileInfo) { i.UID = 9 },
+		"group": func(i *hostfs.FileInfo) { i.GID = 9 }, "size": func(i *hostfs.FileInfo) { i.Size = 9 },
+		"inode": func(i *hostfs.FileInfo) { i.Inode = 9 }, "mtime": func(i *hostfs.FileInfo) { i.Mtime = 9 },
+		"ctime": func(i *hostfs.FileInfo) { i.Ctime = 9 }, "device": func(i *hostfs.FileInfo) { i.Dev = 9 },
 	} {
 		other := info
 		change(&other)
@@ -82,12 +83,12 @@ func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
-	l.Record("/x", info, host.Digest{1})
+	l.Record("/x", info, hostfs.Digest{1})
 	if err := l.SaveStamps(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	again := Load(d)
-	again.Record("/x", info, host.Digest{1})
+	again.Record("/x", info, hostfs.Digest{1})
 	before := cmp.Diff(disk{}, d)
 	delete(d, stampsFile)
 	if err := again.SaveStamps(t.Context(), d); err != nil {
@@ -107,7 +108,7 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
 	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), JournalFile, stampsFile, owedFile} {
-		l.Record(path, info, host.Digest{1})
+		l.Record(path, info, hostfs.Digest{1})
 	}
 	save := func() {
 		t.Helper()
@@ -125,12 +126,12 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 		t.Errorf("a run that recorded nothing forgot something")
 	}
 	l.Known("/kept", info)
-	l.Record("/new", info, host.Digest{2})
-	l.Record("/new", info, host.Digest{3}) // what was read last
+	l.Record("/new", info, hostfs.Digest{2})
+	l.Record("/new", info, hostfs.Digest{3}) // what was read last
 	save()
 	_, kept := l.Known("/kept", info)
 	_, gone := l.Known("/gone", info)
-	if sum, ok := l.Known("/new", info); !kept || gone || !ok || sum != (host.Digest{3}) {
+	if sum, ok := l.Known("/new", info); !kept || gone || !ok || sum != (hostfs.Digest{3}) {
 		t.Errorf("kept %t, gone %t, new %t %v", kept, gone, ok, sum)
 	}
 }
@@ -177,7 +178,7 @@ func BenchmarkLoad(b *testing.B) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
 	for i := range 10_000 {
-		l.Record(fmt.Sprintf("/etc/kubernetes/conf.d/%05d.conf", i), info, host.Digest{byte(i)})
+		l.Record(fmt.Sprintf("/etc/kubernetes/conf.d/%05d.conf", i), info, hostfs.Digest{byte(i)})
 	}
 	_ = l.SaveStamps(b.Context(), d)
 	b.ReportAllocs()

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -128,12 +128,12 @@ func (l *Ledger) NextRevision(r Reader) (int, error) {
 }
 
 // Blob reads a content by its digest.
-func Blob(r Reader, sum host.Digest) ([]byte, error) {
+func Blob(r Reader, sum hostfs.Digest) ([]byte, error) {
 	data, err := r.ReadFile(blobDir + "/" + sum.String())
 	if err != nil {
 		return nil, fmt.Errorf("read a content that the ledger keeps: %w", err)
 	}
-	if host.Digest(sha256.Sum256(data)) != sum {
+	if hostfs.Digest(sha256.Sum256(data)) != sum {
 		return nil, fmt.Errorf("read a content that the ledger keeps: %s is damaged", blobDir+"/"+sum.String())
 	}
 	return data, nil
@@ -142,7 +142,7 @@ func Blob(r Reader, sum host.Digest) ([]byte, error) {
 // saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
 // none is for others to read.
 func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
-	files := map[string]host.Content{}
+	files := map[string]hostfs.Content{}
 	for _, content := range b.Blobs {
 		files[blobDir+"/"+content.Sum.String()] = content
 	}
@@ -166,7 +166,7 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 		if err != nil {
 			return fmt.Errorf("encode revision %d: %w", b.Revision.Number, err)
 		}
-		files[revisionFile(b.Revision.Number)] = host.ContentOf(data)
+		files[revisionFile(b.Revision.Number)] = hostfs.ContentOf(data)
 	}
 	if len(files) == 0 {
 		return nil
@@ -176,7 +176,7 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		content, err := files[name].Bytes()
 		if err == nil {
-			err = batch.Put(name, content, host.FileSpec{Mode: 0o600})
+			err = batch.Put(name, content, hostfs.FileSpec{Mode: 0o600})
 		}
 		if err != nil {
 			return fmt.Errorf("write the ledger: %w", err)
@@ -243,7 +243,7 @@ func (l *Ledger) Tidy(w Host) error {
 	return nil
 }
 
-func name(named map[string]bool, sums ...host.Digest) {
+func name(named map[string]bool, sums ...hostfs.Digest) {
 	for _, sum := range sums {
 		named[sum.String()] = true
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Stamps remember digests of files by what stat said of them when they were read. Safe for several
@@ -29,8 +29,8 @@ type Stamps struct {
 	kept   []byte // records, as they are on disk
 
 	mu    sync.Mutex
-	used  []bool                      // by record on disk: asked for since it was read
-	fresh map[fingerprint]host.Digest // not on disk yet
+	used  []bool                        // by record on disk: asked for since it was read
+	fresh map[fingerprint]hostfs.Digest // not on disk yet
 }
 
 // fingerprint stands for a path and all that stat said of it.
@@ -38,15 +38,15 @@ type fingerprint [16]byte
 
 const (
 	stampsHeader = "netwright-stamps 2 "
-	stampSize    = len(fingerprint{}) + len(host.Digest{})
+	stampSize    = len(fingerprint{}) + len(hostfs.Digest{})
 )
 
-var _ host.Stamps = (*Stamps)(nil)
+var _ hostfs.Stamps = (*Stamps)(nil)
 
 // LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a
 // file may have its times and not its bytes. Without any, files are read.
 func LoadStamps(r Reader) *Stamps {
-	s := &Stamps{fresh: map[fingerprint]host.Digest{}}
+	s := &Stamps{fresh: map[fingerprint]hostfs.Digest{}}
 	if id, err := r.ReadFile(bootIDFile); err == nil {
 		s.boot = strings.TrimSpace(string(id))
 	}
@@ -89,7 +89,7 @@ func formatStamps(records []byte, boot string) []byte {
 	return append([]byte(stampsHeader+boot+" "+checksum(records)+"\n"), records...)
 }
 
-func fingerprintOf(path string, info host.FileInfo) (p fingerprint) {
+func fingerprintOf(path string, info hostfs.FileInfo) (p fingerprint) {
 	var room [256]byte
 	b := room[:0]
 	for _, v := range [...]uint64{
@@ -106,12 +106,12 @@ func (s *Stamps) find(p fingerprint) (int, bool) {
 	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.kept[i*stampSize:][:len(p)]) })
 }
 
-// Known implements [host.Stamps].
-func (s *Stamps) Known(path string, info host.FileInfo) (host.Digest, bool) {
+// Known implements [hostfs.Stamps].
+func (s *Stamps) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	return s.lookUp(fingerprintOf(path, info))
 }
 
-func (s *Stamps) lookUp(p fingerprint) (host.Digest, bool) {
+func (s *Stamps) lookUp(p fingerprint) (hostfs.Digest, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sum, ok := s.fresh[p]; ok {
@@ -119,14 +119,14 @@ func (s *Stamps) lookUp(p fingerprint) (host.Digest, bool) {
 	}
 	i, ok := s.find(p)
 	if !ok {
-		return host.Digest{}, false
+		return hostfs.Digest{}, false
 	}
 	s.used[i] = true
-	return host.Digest(s.kept[i*stampSize+len(p):][:len(host.Digest{})]), true
+	return hostfs.Digest(s.kept[i*stampSize+len(p):][:len(hostfs.Digest{})]), true
 }
 
-// Record implements [host.Stamps].
-func (s *Stamps) Record(path string, info host.FileInfo, sum host.Digest) {
+// Record implements [hostfs.Stamps].
+func (s *Stamps) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
 	if s.boot == "" || ours(path) {
 		return
 	}
@@ -160,7 +160,7 @@ func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]host.Digest{}
+	s.kept, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]hostfs.Digest{}
 	for i := range s.used {
 		s.used[i] = true
 	}

@@ -3,7 +3,7 @@ package statestore
 import (
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // stamp is what stat says of a file and what changes when its content does.
@@ -13,15 +13,15 @@ type stamp struct {
 }
 
 // info is the stamp as a memory keeps it.
-func (s stamp) info() host.FileInfo {
-	return host.FileInfo{Type: host.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Inode: s.inode}
+func (s stamp) info() hostfs.FileInfo {
+	return hostfs.FileInfo{Type: hostfs.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Inode: s.inode}
 }
 
 // content is a file's digest and, but for those below files/, its bytes; and what stat said of the
 // file before it was read. Or why they cannot be had.
 type content struct {
 	data  []byte
-	sum   host.Digest
+	sum   hostfs.Digest
 	short bool // it shrank under us: whoever asked knows its size or its hash
 	stamp
 	err error

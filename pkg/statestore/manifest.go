@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -192,14 +192,14 @@ func validDigest(s string) bool {
 }
 
 // digest is the entry's, which was checked.
-func (o Object) digest() (digest host.Digest) {
+func (o Object) digest() (digest hostfs.Digest) {
 	_, _ = hex.Decode(digest[:], []byte(o.SHA256))
 	return digest
 }
 
 // stored is a content that stays in the store.
-func (o Object) stored(read func() ([]byte, error)) host.Content {
-	return host.StoredContent(o.Size, o.digest(), read)
+func (o Object) stored(read func() ([]byte, error)) hostfs.Content {
+	return hostfs.StoredContent(o.Size, o.digest(), read)
 }
 
 // verify checks an object's content against its entry.

@@ -9,28 +9,28 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // notes is a memory that says whatever it is told.
 type notes struct {
-	sums  map[string]host.Digest // by path and all that stat said
-	blobs map[host.Digest][]byte
+	sums  map[string]hostfs.Digest // by path and all that stat said
+	blobs map[hostfs.Digest][]byte
 }
 
-func note(path string, info host.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
+func note(path string, info hostfs.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
 
-func (n notes) Known(path string, info host.FileInfo) (host.Digest, bool) {
+func (n notes) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	sum, ok := n.sums[note(path, info)]
 	return sum, ok
 }
 
-func (n notes) Record(path string, info host.FileInfo, sum host.Digest) {
+func (n notes) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
 	n.sums[note(path, info)] = sum
 }
 
-func (n notes) Blob(sum host.Digest) ([]byte, error) {
+func (n notes) Blob(sum hostfs.Digest) ([]byte, error) {
 	if b, ok := n.blobs[sum]; ok {
 		return b, nil
 	}
@@ -42,7 +42,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 	t.Helper()
 	dir, cluster = plain(t)
 	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))
-	m = notes{map[string]host.Digest{}, map[host.Digest][]byte{}}
+	m = notes{map[string]hostfs.Digest{}, map[hostfs.Digest][]byte{}}
 	if f := motd(t, dir, m); f.Sum != sha256.Sum256([]byte("hello")) || len(m.sums) != 1 {
 		t.Fatalf("first look: %s, remembered %v", f.Sum, m.sums)
 	}
@@ -50,7 +50,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 }
 
 // motd is the store's one file, as a process that has just begun sees it.
-func motd(t *testing.T, dir string, m notes) host.Named {
+func motd(t *testing.T, dir string, m notes) hostfs.Named {
 	t.Helper()
 	d, err := statestore.NewDirectory(dir, "c")
 	if err != nil {
@@ -68,10 +68,10 @@ func motd(t *testing.T, dir string, m notes) host.Named {
 func TestWhatIsRememberedIsNotRead(t *testing.T) {
 	dir, cluster, m := remembering(t)
 	for key := range m.sums {
-		m.sums[key] = host.Digest{7}
+		m.sums[key] = hostfs.Digest{7}
 	}
 	f := motd(t, dir, m)
-	if f.Sum != (host.Digest{7}) {
+	if f.Sum != (hostfs.Digest{7}) {
 		t.Errorf("it was read again: %s", f.Sum)
 	}
 	if b, err := f.Bytes(); err == nil {

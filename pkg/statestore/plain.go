@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // readPlain reads the listed documents and makes up their manifest.
@@ -58,11 +58,11 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 
 // snapshot puts together what was read. order is by name.
 func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []int32, notes []string) (*Snapshot, error) {
-	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes, Files: make([]host.Named, 0, len(all))}
+	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes, Files: make([]hostfs.Named, 0, len(all))}
 	for _, i := range order {
 		switch w := &all[i]; {
 		case w.isFile():
-			s.Files = append(s.Files, host.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
+			s.Files = append(s.Files, hostfs.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
 		case w.name == noteName:
 			s.note = got[i].data
 		default:
@@ -74,9 +74,9 @@ func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []in
 
 // stored is a content that stays in the store. When it is gone there, what the node has kept itself
 // will do.
-func (d *Directory) stored(path string, c *content) host.Content {
+func (d *Directory) stored(path string, c *content) hostfs.Content {
 	sum := c.sum
-	return host.StoredContent(c.size, sum, func() ([]byte, error) {
+	return hostfs.StoredContent(c.size, sum, func() ([]byte, error) {
 		data, err := d.readOne(path, sum)
 		if err == nil {
 			return data, nil

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -41,7 +41,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	}
 	var all []wanted
 	var notes []string
-	var left []host.Named     // private keys that are not for this node, or have yet to come
+	var left []hostfs.Named   // private keys that are not for this node, or have yet to come
 	open := map[string]bool{} // private keys that every node reads
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		if !isPublished(name) {
@@ -66,7 +66,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case strings.HasPrefix(name, privateDir) && !open[name] && (errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
-			left = append(left, host.Named{Name: name, Content: d.leftThere(name, m)})
+			left = append(left, hostfs.Named{Name: name, Content: d.leftThere(name, m)})
 			continue
 		case errors.Is(c.err, fs.ErrNotExist):
 			return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, c.err)
@@ -113,7 +113,7 @@ func (d *Directory) verifyBundle(m *Manifest) error {
 
 // leftThere is a private key that could not be read, for who needs it. That it is not there is
 // transient: what copies a store may put it there after the manifest.
-func (d *Directory) leftThere(name string, m *Manifest) host.Content {
+func (d *Directory) leftThere(name string, m *Manifest) hostfs.Content {
 	o := m.Objects[name]
 	return o.stored(func() ([]byte, error) {
 		for _, at := range []string{objectPath(o), controlPlanePath(o)} {

@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // wanted is an object that is to be read.
@@ -37,7 +37,7 @@ func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []
 }
 
 // readOne reads a file that was listed with this digest.
-func (d *Directory) readOne(name string, sum host.Digest) ([]byte, error) {
+func (d *Directory) readOne(name string, sum hostfs.Digest) ([]byte, error) {
 	root, err := d.openRoot()
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (r *reader) read(w wanted, limit int64) content {
 	if sum, ok := r.known(w.path, before); ok {
 		return content{sum: sum, stamp: before}
 	}
-	settled := r.memory != nil && host.AwaitTick(before.info()) // else it cannot be vouched for
+	settled := r.memory != nil && hostfs.AwaitTick(before.info()) // else it cannot be vouched for
 	if int64(cap(r.buf)) < before.size {
 		r.buf = make([]byte, before.size+4096)
 	}
@@ -117,9 +117,9 @@ func slurp(f *os.File, data []byte, before stamp) content {
 }
 
 // known asks the memory for a file's digest.
-func (r *reader) known(name string, s stamp) (host.Digest, bool) {
+func (r *reader) known(name string, s stamp) (hostfs.Digest, bool) {
 	if r.memory == nil {
-		return host.Digest{}, false
+		return hostfs.Digest{}, false
 	}
 	return r.memory.Known(r.prefix+name, s.info())
 }
@@ -136,9 +136,9 @@ func (r *reader) open(name string) (*os.File, stamp, error) {
 		}
 		r.in, r.at = in, dir
 	}
-	f, err := host.OpenQuietly(r.at, base)
+	f, err := hostfs.OpenQuietly(r.at, base)
 	if escapes(err) { // a link out of this directory may stay within the store
-		f, err = host.OpenQuietly(r.root, full)
+		f, err = hostfs.OpenQuietly(r.root, full)
 	}
 	if err != nil {
 		return nil, stamp{}, err

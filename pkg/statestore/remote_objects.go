@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
@@ -183,9 +183,9 @@ func (r *Remote) snapshot() (*Snapshot, error) {
 		case !isObject(name):
 			s.Notes = append(s.Notes, noteIgnored(name, false))
 		case strings.HasPrefix(name, privateDir):
-			s.Private = append(s.Private, host.Named{Name: name, Content: r.stored(name, o)})
+			s.Private = append(s.Private, hostfs.Named{Name: name, Content: r.stored(name, o)})
 		case strings.HasPrefix(name, filesDir+"/"):
-			s.Files = append(s.Files, host.Named{Name: name, Content: r.stored(name, o)})
+			s.Files = append(s.Files, hostfs.Named{Name: name, Content: r.stored(name, o)})
 		default:
 			s.Objects[name] = r.have[o.SHA256]
 		}
@@ -194,7 +194,7 @@ func (r *Remote) snapshot() (*Snapshot, error) {
 }
 
 // stored is a content that stays in the store, unless the node has kept it itself.
-func (r *Remote) stored(name string, o Object) host.Content {
+func (r *Remote) stored(name string, o Object) hostfs.Content {
 	digest, generation := o.digest(), r.manifest.Generation
 	return o.stored(func() ([]byte, error) {
 		if r.memory != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -95,8 +95,8 @@ func TestRemoteRemembers(t *testing.T) {
 	source := new(storetest.Memory)
 	source.Publish(storetest.Publication(1, remoteObjects(), true))
 	s := statestore.NewRemote(source, storetest.Cluster, nil)
-	kept := host.ContentOf([]byte("key a"))
-	s.Remember(notes{map[string]host.Digest{}, map[host.Digest][]byte{kept.Sum: []byte("key a")}})
+	kept := hostfs.ContentOf([]byte("key a"))
+	s.Remember(notes{map[string]hostfs.Digest{}, map[hostfs.Digest][]byte{kept.Sum: []byte("key a")}})
 	got := mustFetch(t, s, statestore.Revision{})
 	source.Gets()
 	if err := got.Bring("a"); err != nil {

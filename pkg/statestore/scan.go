@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // listing is the objects of one cluster as stat saw them, in the order of walking: the same each
@@ -75,7 +75,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	here, err := host.OpenQuietly(root, path.Join(cluster, dir))
+	here, err := hostfs.OpenQuietly(root, path.Join(cluster, dir))
 	if err != nil {
 		return explain("open", dir, err)
 	}
@@ -122,7 +122,7 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	if known, ok := l.dirs[dir]; ok && is.err == nil && known.stamp == is.stamp {
 		return known.list, nil
 	}
-	settled := is.err == nil && host.Settled(is.info())
+	settled := is.err == nil && hostfs.Settled(is.info())
 	list, err := namesIn(here)
 	list = slices.DeleteFunc(list, func(base string) bool {
 		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
@@ -159,7 +159,7 @@ func (l *listing) takes(name string) bool {
 
 // readNames lists the directory that root is.
 func readNames(root *os.Root) ([]string, error) {
-	dir, err := host.OpenQuietly(root, ".")
+	dir, err := hostfs.OpenQuietly(root, ".")
 	if err != nil {
 		return nil, err
 	}

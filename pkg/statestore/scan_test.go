@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Twenty thousand files take a test seconds to make; the listing is filled without them.
@@ -48,7 +48,7 @@ func TestScanListsAgainWhatChanged(t *testing.T) {
 	defer root.Close()
 	look := func(earlier *listing) (*listing, []string) {
 		t.Helper()
-		if is := seenAs(os.Stat(filepath.Join(dir, "c/nodes"))); !host.AwaitTick(is.info()) {
+		if is := seenAs(os.Stat(filepath.Join(dir, "c/nodes"))); !hostfs.AwaitTick(is.info()) {
 			t.Fatal("the clock stands still")
 		}
 		l, err := scan(t.Context(), root, "c", earlier)

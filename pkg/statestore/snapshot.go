@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -23,7 +23,7 @@ func (s *Snapshot) complete(at string) error {
 // Objects, for [Keypairs]. The caller has the snapshot for itself. Its error is marked as those of
 // Fetch are.
 func (s *Snapshot) Bring(keypairs ...string) error {
-	var rest []host.Named
+	var rest []hostfs.Named
 	for i, object := range s.Private {
 		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, privateDir), "/")
 		if !slices.Contains(keypairs, keypair) {

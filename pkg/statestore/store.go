@@ -20,7 +20,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
@@ -56,9 +56,9 @@ var ErrNotModified = objectstore.ErrNotModified
 // Memory is what a reader of a store may know from earlier runs.
 type Memory interface {
 	// Stamps spare it to read files that are as they were. What is parsed is always read.
-	host.Stamps
+	hostfs.Stamps
 	// Blob is a content that the node has kept itself, for when the store has it no longer.
-	Blob(sum host.Digest) ([]byte, error)
+	Blob(sum hostfs.Digest) ([]byte, error)
 }
 
 // Revision identifies one published state of a cluster.
@@ -76,10 +76,10 @@ type Snapshot struct {
 	Objects secret.Contents
 	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are
 	// verified when they are read.
-	Files []host.Named
+	Files []hostfs.Named
 	// Private are the objects below pki/private that were left in the store, sorted by path, until
 	// [Snapshot.Bring] says which are wanted.
-	Private []host.Named
+	Private []hostfs.Named
 	// Manifest is that of the objects as it was read, with its signatures, or as it was made up.
 	Manifest []byte
 	// Published is when it was published; zero: nobody says.

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // KindArchive is what the ledger calls an [Archive].
@@ -78,7 +79,7 @@ func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 			reason = s.reason
 		}
 		items = append(items, s.item)
-		facts = append(facts, fileFact(s.path, want.info(host.Regular, 0)))
+		facts = append(facts, fileFact(s.path, want.info(hostfs.Regular, 0)))
 	}
 	if len(items) == 0 {
 		return nil, nil
@@ -137,7 +138,7 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	return t.fromAnywhere(ctx, rest, damaged, func(from string) error {
 		b := h.Batch()
 		defer b.Discard()
-		_, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
+		_, err := t.unpack(ctx, b, from, hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
 		return err
 	})
 }
@@ -149,7 +150,7 @@ type memberState struct {
 	item    Item
 	reason  string // "": it is right
 	install bool   // its content is not right, or it has names that may be others'
-	is      host.FileInfo
+	is      hostfs.FileInfo
 }
 
 // look compares all members with the receipt. Those that must be read are read on all processors.
@@ -186,7 +187,7 @@ func (t Archive) largestFirst(v host.View) []int {
 	return order
 }
 
-func (t Archive) lookAt(v host.View, name string, want access, known map[string]host.Member) (memberState, error) {
+func (t Archive) lookAt(v host.View, name string, want access, known map[string]hostfs.Member) (memberState, error) {
 	s := memberState{name: name, path: path.Join(t.Dir, name), install: true}
 	s.item = Item{Key: FileKey(s.path), Op: Update}
 	info, there, err := lstat(v, s.path)
@@ -199,11 +200,11 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 	case !there:
 		s.item.Op, s.item.Fields, s.reason = Create, append([]Field{content}, want.created()...), "absent"
 		return s, nil
-	case info.Type == host.Symlink:
+	case info.Type == hostfs.Symlink:
 		s.item.Fields, s.reason = append([]Field{{Name: "type", Before: "symlink", After: "file"}, content}, want.created()...), "is a symlink"
 		return s, nil
-	case info.Type != host.Regular:
-		return s, &host.InTheWayError{Path: s.path, Is: info.Type, Want: host.Regular}
+	case info.Type != hostfs.Regular:
+		return s, &hostfs.InTheWayError{Path: s.path, Is: info.Type, Want: hostfs.Regular}
 	case !recorded:
 		content.Before, s.reason = "unknown", "there is no record of what "+t.Name+" has"
 	default:

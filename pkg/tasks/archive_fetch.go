@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // fromAnywhere tries one URL after the other for the members. damaged is what was kept of them and
@@ -55,7 +56,7 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
 	b := h.Batch()
 	defer b.Discard()
-	got, err := t.unpack(ctx, b, from, host.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
+	got, err := t.unpack(ctx, b, from, hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (t Archive) install(ctx context.Context, h *host.Host, from string, members
 }
 
 // unpack fetches the archive and stages its members.
-func (t Archive) unpack(ctx context.Context, b *host.Batch, from string, u host.Unpacking) (map[string]host.Member, error) {
+func (t Archive) unpack(ctx context.Context, b *hostfs.Batch, from string, u hostfs.Unpacking) (map[string]hostfs.Member, error) {
 	body, _, err := t.Fetch.Open(ctx, from)
 	if err != nil {
 		return nil, &unfetchedError{err}

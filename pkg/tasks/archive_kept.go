@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // What an archive installed is kept a second time, each member by its sha256: what somebody deletes
@@ -20,10 +21,10 @@ import (
 // keptDir is where members are kept.
 const keptDir = receiptDir + "/members"
 
-func keptPath(of host.Member) string { return keptDir + "/" + of.SHA256.String() }
+func keptPath(of hostfs.Member) string { return keptDir + "/" + of.SHA256.String() }
 
 // keptSpec is what kept members have: nobody runs them where they lie.
-var keptSpec = host.FileSpec{Mode: 0o600}
+var keptSpec = hostfs.FileSpec{Mode: 0o600}
 
 // Keep keeps the members that are in place and are not kept yet. It is for the end of a pass that
 // found the archive right, and may be done again. Its error is one of the disk; what was kept
@@ -51,7 +52,7 @@ func (t Archive) Keep(ctx context.Context, h *host.Host) error {
 	defer b.Discard()
 	for _, name := range missing {
 		err := b.Copy(path.Join(t.Dir, name), keptPath(known[name]), keptSpec, known[name])
-		var other *host.CopyError
+		var other *hostfs.CopyError
 		if errors.As(err, &other) || errors.Is(err, fs.ErrNotExist) {
 			continue // changed since it was found right: the next pass sees to it
 		}
@@ -63,7 +64,7 @@ func (t Archive) Keep(ctx context.Context, h *host.Host) error {
 }
 
 // unkept are the members that are not kept, and their size together.
-func (t Archive) unkept(v host.View, known map[string]host.Member) (missing []string, size int64, err error) {
+func (t Archive) unkept(v host.View, known map[string]hostfs.Member) (missing []string, size int64, err error) {
 	for _, name := range t.Members {
 		is, recorded := known[name]
 		if !recorded {
@@ -73,7 +74,7 @@ func (t Archive) unkept(v host.View, known map[string]host.Member) (missing []st
 		if err != nil {
 			return nil, 0, fmt.Errorf("keep %s: %w", t.Name, err)
 		}
-		if !there || info.Type != host.Regular || info.Size != is.Size {
+		if !there || info.Type != hostfs.Regular || info.Size != is.Size {
 			missing, size = append(missing, name), size+is.Size
 		}
 	}
@@ -129,7 +130,7 @@ func (t Archive) restore(ctx context.Context, h *host.Host, members []string, wa
 }
 
 // fromKept stages those of the members that are kept.
-func (t Archive) fromKept(h *host.Host, b *host.Batch, members []string, dir string, spec host.FileSpec) (rest, damaged []string, err error) {
+func (t Archive) fromKept(h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec) (rest, damaged []string, err error) {
 	known, err := t.readReceipt(h)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +142,7 @@ func (t Archive) fromKept(h *host.Host, b *host.Batch, members []string, dir str
 			continue
 		}
 		err := b.Copy(keptPath(is), path.Join(dir, name), spec, is)
-		var other *host.CopyError
+		var other *hostfs.CopyError
 		switch {
 		case err == nil:
 			continue

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/archive"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -29,11 +29,11 @@ func keptFiles(t *testing.T, root string) (names []string) {
 }
 
 func keptFile(root, content string) string {
-	return root + keptPath(host.Member{SHA256: host.ContentOf([]byte(content)).Sum})
+	return root + keptPath(hostfs.Member{SHA256: hostfs.ContentOf([]byte(content)).Sum})
 }
 
 // What was kept brings back what was removed, emptied or overwritten, and nobody is asked.
-// The lines that hold it: archive_kept.go, fromKept; durable_copy.go, Copy.
+// The lines that hold it: archive_kept.go, fromKept; batch_copy.go, Copy.
 func TestArchiveFromWhatIsKept(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -61,7 +61,7 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 }
 
 // What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot
-// be, the error says both. The lines that hold it: durable_copy.go, Copy (the comparisons);
+// be, the error says both. The lines that hold it: batch_copy.go, Copy (the comparisons);
 // archive_kept.go, fromKept (Remove).
 func TestArchiveFromDamagedCopies(t *testing.T) {
 	h, root := onDisk(t)

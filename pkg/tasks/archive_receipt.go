@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // receiptDir keeps a receipt for each archive that was installed, named by the archive's checksum.
@@ -15,15 +16,15 @@ const receiptDir = "/var/lib/netwright/assets"
 // receipt says what an archive has, as far as it was unpacked. It is a fact about the archive, not
 // about the host: it stays true whatever becomes of the members.
 type receipt struct {
-	Name    string                 `json:"name"`
-	Members map[string]host.Member `json:"members"`
+	Name    string                   `json:"name"`
+	Members map[string]hostfs.Member `json:"members"`
 }
 
 func (t Archive) receiptPath() string { return fmt.Sprintf("%s/%s.json", receiptDir, t.Sum) }
 
 // readReceipt returns the members that are known. A receipt that is absent or damaged knows none:
 // the archive is fetched again.
-func (t Archive) readReceipt(v host.View) (map[string]host.Member, error) {
+func (t Archive) readReceipt(v host.View) (map[string]hostfs.Member, error) {
 	text, err := v.ReadFile(t.receiptPath())
 	if errors.Is(err, host.ErrNotExist) {
 		return nil, nil
@@ -39,17 +40,17 @@ func (t Archive) readReceipt(v host.View) (map[string]host.Member, error) {
 }
 
 // writeReceipt stages the receipt, with what an earlier one knew of other members.
-func (t Archive) writeReceipt(v host.View, b *host.Batch, got map[string]host.Member) error {
+func (t Archive) writeReceipt(v host.View, b *hostfs.Batch, got map[string]hostfs.Member) error {
 	known, err := t.readReceipt(v)
 	if err != nil {
 		return err
 	}
-	r := receipt{Name: t.Name, Members: map[string]host.Member{}}
+	r := receipt{Name: t.Name, Members: map[string]hostfs.Member{}}
 	maps.Copy(r.Members, known)
 	maps.Copy(r.Members, got)
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write its receipt: %w", err)
 	}
-	return b.Put(t.receiptPath(), append(text, '\n'), host.FileSpec{Mode: 0o644})
+	return b.Put(t.receiptPath(), append(text, '\n'), hostfs.FileSpec{Mode: 0o644})
 }

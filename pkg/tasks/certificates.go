@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -97,7 +98,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
 		}
 		items = append(items, *item)
-		facts = append(facts, fileFact(f.Path, want.info(host.Regular, int64(len(f.Content)))))
+		facts = append(facts, fileFact(f.Path, want.info(hostfs.Regular, int64(len(f.Content)))))
 	}
 	if len(items) == 0 {
 		return nil, nil
@@ -123,7 +124,7 @@ func (t CertificateSet) planIssue(v host.View) (*Change, error) {
 			op = Update
 		}
 		items = append(items, Item{Key: FileKey(f.Path), Op: op})
-		facts = append(facts, fileFact(f.Path, want.info(host.Regular, 0)))
+		facts = append(facts, fileFact(f.Path, want.info(hostfs.Regular, 0)))
 	}
 	c := t.change(items, t.Issue, facts...)
 	c.Unknown = "until it is issued"

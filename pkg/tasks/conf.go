@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // KindConf is the kind of a CNI conf that is in force: conf:/etc/cni/net.d/10-flannel.conflist.
@@ -98,7 +99,7 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 // notRead names directories that are called as confs are: no runtime looks into them.
 func notRead(v host.View, dir string, names []string) (text string) {
 	for _, name := range names {
-		if info, err := v.Lstat(path.Join(dir, name)); isConf(name) && err == nil && info.Type == host.Directory {
+		if info, err := v.Lstat(path.Join(dir, name)); isConf(name) && err == nil && info.Type == hostfs.Directory {
 			text += fmt.Sprintf("; %s is a directory, which no runtime reads: remove it", path.Join(dir, name))
 		}
 	}
@@ -224,7 +225,7 @@ func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 		switch file, info := FindPlugin(v, t.BinDirs, p.Name); {
 		case file == "":
 			missing = append(missing, p.Name)
-		case info.Type != host.Regular:
+		case info.Type != hostfs.Regular:
 			wrong = append(wrong, fmt.Sprintf("%s is a %s, no program", file, info.Type))
 		case info.Mode&0o111 == 0:
 			wrong = append(wrong, fmt.Sprintf("%s is not executable (mode %04o)", file, info.Mode))

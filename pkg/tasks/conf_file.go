@@ -10,6 +10,7 @@ import (
 	"github.com/containernetworking/cni/libcni"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // maxConf is the size above which containerd (go-cni) refuses a conf.
@@ -40,7 +41,7 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 		case errors.Is(err, host.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("look at the CNI conf %s: %w", path.Join(dir, name), err)
-		case info.Type == host.Directory:
+		case info.Type == hostfs.Directory:
 			continue
 		}
 		confs = append(confs, name)
@@ -114,7 +115,7 @@ func (t WaitConf) noneBeside(dir string) string {
 
 func readSmall(v host.View, file string) ([]byte, error) {
 	data, err := v.ReadAtMost(file, maxConf)
-	var large *host.TooLargeError
+	var large *hostfs.TooLargeError
 	if errors.As(err, &large) {
 		return nil, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
 	}
@@ -136,7 +137,7 @@ func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	var out []*libcni.PluginConfig
 	for _, name := range names {
 		file := path.Join(dir, name)
-		if info, err := v.Lstat(file); path.Ext(name) != ".conf" || err != nil || info.Type == host.Directory {
+		if info, err := v.Lstat(file); path.Ext(name) != ".conf" || err != nil || info.Type == hostfs.Directory {
 			continue
 		}
 		data, err := readSmall(v, file)

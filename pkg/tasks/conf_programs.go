@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Program is a plugin that is called when a pod is added, and the version of the spec that it is
@@ -47,18 +48,18 @@ func (c CNIConf) Programs() []Program {
 // FindPlugin is the program of a plugin as libcni finds it: the first regular file of the name.
 // Where there is none it is the first thing of the name; "" is nothing.
 // https://github.com/containernetworking/cni/blob/v1.3.0/pkg/invoke/find.go
-func FindPlugin(v host.View, dirs []string, name string) (file string, info host.FileInfo) {
+func FindPlugin(v host.View, dirs []string, name string) (file string, info hostfs.FileInfo) {
 	for _, dir := range dirs {
 		at := path.Join(dir, name)
 		is, err := v.Lstat(at)
-		if err == nil && is.Type == host.Symlink { // calico-ipam is a link to calico
+		if err == nil && is.Type == hostfs.Symlink { // calico-ipam is a link to calico
 			if is, err = target(v, at); errors.Is(err, host.ErrNotExist) {
 				continue
 			}
 		}
 		switch {
 		case err != nil:
-		case is.Type == host.Regular:
+		case is.Type == hostfs.Regular:
 			return at, is
 		case file == "":
 			file, info = at, is
@@ -68,10 +69,10 @@ func FindPlugin(v host.View, dirs []string, name string) (file string, info host
 }
 
 // target is what a link leads to.
-func target(v host.View, link string) (host.FileInfo, error) {
+func target(v host.View, link string) (hostfs.FileInfo, error) {
 	to, err := v.Readlink(link)
 	if err != nil {
-		return host.FileInfo{}, err
+		return hostfs.FileInfo{}, err
 	}
 	if !path.IsAbs(to) {
 		to = path.Join(path.Dir(link), to)

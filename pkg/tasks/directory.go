@@ -8,11 +8,12 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Directory is a directory with its mode and owner. Missing parents are made
 // with mode 0755; what is in it is nobody's business. A symlink to a directory
-// counts as the directory where it may be followed: see [host.LinkError].
+// counts as the directory where it may be followed: see [hostfs.LinkError].
 type Directory struct {
 	Meta
 	Path  string
@@ -37,7 +38,7 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan directory %s: %w", t.Path, err)
 	}
-	fact := fileFact(t.Path, want.info(host.Directory, 0))
+	fact := fileFact(t.Path, want.info(hostfs.Directory, 0))
 	switch {
 	case !there:
 		items, err := missingParents(v, t.Path)
@@ -46,8 +47,8 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 		}
 		fields := append([]Field{{Name: "type", After: "directory"}}, want.created()...)
 		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create, Fields: fields}), "absent", fact), nil
-	case info.Type != host.Directory:
-		return nil, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Directory}
+	case info.Type != hostfs.Directory:
+		return nil, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Directory}
 	case want.is(info):
 		return nil, nil
 	}
@@ -71,11 +72,11 @@ func (t Directory) Apply(_ context.Context, h *host.Host, _ *Change) error {
 const maxLinks = 40
 
 // behindLinks describes what a path leads to. A dangling symlink is described as itself.
-func behindLinks(v host.View, name string) (info host.FileInfo, there bool, err error) {
+func behindLinks(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
 	link, there, err := lstat(v, name)
-	for info = link; err == nil && there && info.Type == host.Symlink; {
+	for info = link; err == nil && there && info.Type == hostfs.Symlink; {
 		var target string
-		for n := 0; info.Type == host.Symlink; n++ {
+		for n := 0; info.Type == hostfs.Symlink; n++ {
 			if n == maxLinks {
 				return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
 			}

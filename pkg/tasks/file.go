@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -24,7 +25,7 @@ type File struct {
 	Content secret.Bytes `json:",omitempty"`
 	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to
 	// be written.
-	Stored *host.Content `json:"-"`
+	Stored *hostfs.Content `json:"-"`
 	Mode   fs.FileMode
 	Owner  string
 }
@@ -34,11 +35,11 @@ var _ Task = File{}
 func (File) row() row { return rowFile }
 
 // content is what the file shall have.
-func (t File) content() host.Content {
+func (t File) content() hostfs.Content {
 	if t.Stored != nil {
 		return *t.Stored
 	}
-	return host.ContentOf(t.Content)
+	return hostfs.ContentOf(t.Content)
 }
 
 // bytes are the content itself. That it cannot be had now, since the store changes or went away,
@@ -72,7 +73,7 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 	} else if items, err = missingParents(v, t.Path); err != nil {
 		return nil, fmt.Errorf("plan file %s: %w", t.Path, err)
 	}
-	change := t.change(append(items, *item), reason, fileFact(t.Path, want.info(host.Regular, t.content().Size)))
+	change := t.change(append(items, *item), reason, fileFact(t.Path, want.info(hostfs.Regular, t.content().Size)))
 	if NetworkFile(t.Path) {
 		change.Disruption = MayCutOff
 	}
@@ -88,7 +89,7 @@ func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		return fmt.Errorf("write %s: %w", t.Path, err)
 	}
 	info, there, err := lstat(h, t.Path)
-	if err == nil && there && info.Type == host.Regular && info.Links == 1 {
+	if err == nil && there && info.Type == hostfs.Regular && info.Links == 1 {
 		var same bool
 		if same, err = t.holds(h, info); err == nil && same {
 			return h.SetMeta(t.Path, info, want.spec())
@@ -118,11 +119,11 @@ func (t File) look(v host.View) (*Item, access, error) {
 	case !there:
 		item.Op, item.Fields = Create, want.created()
 		return item, want, t.show(item, nil)
-	case info.Type == host.Symlink:
+	case info.Type == hostfs.Symlink:
 		item.Fields = append([]Field{{Name: "type", Before: "symlink", After: "file"}}, want.created()...)
 		return item, want, t.show(item, nil)
-	case info.Type != host.Regular:
-		return nil, want, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Regular}
+	case info.Type != hostfs.Regular:
+		return nil, want, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Regular}
 	}
 	item.Fields = want.changed(info)
 	same, err := t.holds(v, info)
@@ -141,7 +142,7 @@ func (t File) look(v host.View) (*Item, access, error) {
 }
 
 // holds says whether the path, which info describes, has the wanted content.
-func (t File) holds(v host.View, info host.FileInfo) (bool, error) {
+func (t File) holds(v host.View, info hostfs.FileInfo) (bool, error) {
 	content := t.content()
 	if info.Size != content.Size {
 		return false, nil
@@ -151,11 +152,11 @@ func (t File) holds(v host.View, info host.FileInfo) (bool, error) {
 }
 
 // showOld puts the difference to the content that is there into the item.
-func (t File) showOld(v host.View, item *Item, info host.FileInfo) error {
+func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo) error {
 	var old []byte
 	if info.Size <= maxShown {
 		var err error
-		var names *host.NamesError // what it holds may be another's: it is not shown
+		var names *hostfs.NamesError // what it holds may be another's: it is not shown
 		if old, err = v.Plain().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
 			return err
 		}
@@ -200,7 +201,7 @@ const maxShown = 256 << 10
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
 // contentName stands for a content in a plan: enough of its digest to tell it from another.
-func contentName(sum host.Digest, size int64) string {
+func contentName(sum hostfs.Digest, size int64) string {
 	return fmt.Sprintf("sha256 %.12s, %d bytes", sum, size)
 }
 
@@ -208,7 +209,7 @@ func contentName(sum host.Digest, size int64) string {
 var fileForm = form{recordFile, recorded[File](nil, nil).rebuild}
 
 // recordFile is record of a file whose content may be elsewhere.
-func recordFile(kind string, task Task) (Recorded, []host.Content, error) {
+func recordFile(kind string, task Task) (Recorded, []hostfs.Content, error) {
 	t := value[File](task)
 	content := t.content()
 	t.Content = nil
@@ -217,7 +218,7 @@ func recordFile(kind string, task Task) (Recorded, []host.Content, error) {
 		return r, nil, err
 	}
 	r.Blobs[0] = content.Sum
-	return r, []host.Content{content}, nil
+	return r, []hostfs.Content{content}, nil
 }
 
 func (t *File) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // oneFile is a view of a host with one file, whatever it is asked for.
@@ -13,8 +14,8 @@ type oneFile struct {
 	content []byte
 }
 
-func (v oneFile) Lstat(string) (host.FileInfo, error) {
-	return host.FileInfo{Type: host.Regular, Size: int64(len(v.content))}, nil
+func (v oneFile) Lstat(string) (hostfs.FileInfo, error) {
+	return hostfs.FileInfo{Type: hostfs.Regular, Size: int64(len(v.content))}, nil
 }
 
 func (v oneFile) ReadFile(string) ([]byte, error) { return v.content, nil }

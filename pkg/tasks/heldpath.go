@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // heldPath looks after a path, whichever kind of task put something there.
@@ -30,17 +31,17 @@ func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
 		return "", err
 	}
 	switch info.Type {
-	case host.Symlink:
+	case hostfs.Symlink:
 		target, err := v.Readlink(string(p))
 		return "symlink " + target, err
-	case host.Regular:
+	case hostfs.Regular:
 		sum, err := v.SumOf(string(p), info)
 		return fmt.Sprintf("file %s %d:%d %s", octal(info.Mode), info.UID, info.GID, sum), err
-	case host.Directory:
+	case hostfs.Directory:
 		if info.Mounted {
 			return covered, nil
 		}
-	case host.Other:
+	case hostfs.Other:
 	}
 	return fmt.Sprintf("%s %s %d:%d", info.Type, octal(info.Mode), info.UID, info.GID), nil
 }
@@ -80,13 +81,13 @@ func (p heldPath) unit() string {
 
 // pathBaseline is a path's metadata, besides its content.
 type pathBaseline struct {
-	Type   host.FileType `json:"type"`
-	Mode   fs.FileMode   `json:"mode"`
-	UID    int           `json:"uid"`
-	GID    int           `json:"gid"`
-	Mtime  int64         `json:"mtime"` // nanoseconds since the epoch
-	Target string        `json:"target,omitempty"`
-	Attrs  attributes    `json:"attrs,omitempty"`
+	Type   hostfs.FileType `json:"type"`
+	Mode   fs.FileMode     `json:"mode"`
+	UID    int             `json:"uid"`
+	GID    int             `json:"gid"`
+	Mtime  int64           `json:"mtime"` // nanoseconds since the epoch
+	Target string          `json:"target,omitempty"`
+	Attrs  attributes      `json:"attrs,omitempty"`
 }
 
 // attributes are extended attributes by name.
@@ -104,18 +105,18 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	}
 	data := pathBaseline{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: info.Mtime}
 	switch info.Type {
-	case host.Symlink:
+	case hostfs.Symlink:
 		data.Target, err = at.Readlink(string(p))
-	case host.Regular:
-		if info.Size > host.MaxReadFile {
+	case hostfs.Regular:
+		if info.Size > hostfs.MaxReadFile {
 			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
 		} else if b.Content, err = at.ReadFile(string(p)); err == nil {
-			sum := host.Digest(sha256.Sum256(b.Content))
+			sum := hostfs.Digest(sha256.Sum256(b.Content))
 			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
 		}
-	case host.Other:
+	case hostfs.Other:
 		b.Lost = "it was neither file nor directory"
-	case host.Directory:
+	case hostfs.Directory:
 	}
 	if err != nil {
 		return b, err
@@ -143,7 +144,7 @@ func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
 		return false, fmt.Errorf("read what %s was: %w", p, err)
 	}
 	info, err := v.Lstat(string(p))
-	if err != nil || info.Mtime != was.Mtime && was.Type != host.Directory {
+	if err != nil || info.Mtime != was.Mtime && was.Type != hostfs.Directory {
 		return false, err
 	}
 	have, err := v.Attributes(string(p))
@@ -165,10 +166,10 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore %s: %w", p, err)
 	}
-	spec := host.FileSpec{Mode: was.Mode, UID: was.UID, GID: was.GID}
+	spec := hostfs.FileSpec{Mode: was.Mode, UID: was.UID, GID: was.GID}
 	switch was.Type {
-	case host.Symlink:
-		if info, there, err := lstat(h, string(p)); err == nil && there && info.Type == host.Regular {
+	case hostfs.Symlink:
+		if info, there, err := lstat(h, string(p)); err == nil && there && info.Type == hostfs.Regular {
 			if err := h.Remove(string(p)); err != nil {
 				return err
 			}
@@ -177,7 +178,7 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 			return err
 		}
 		return h.SetMtime(string(p), was.Mtime)
-	case host.Regular:
+	case hostfs.Regular:
 		if b.Blob == nil {
 			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
 		}
@@ -190,11 +191,11 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		if err := h.SetMeta(string(p), info, spec); err != nil {
 			return err
 		}
-	case host.Directory:
+	case hostfs.Directory:
 		if err := h.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
 			return err
 		}
-	case host.Other:
+	case hostfs.Other:
 		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
 	}
 	if err := h.SetAttributes(string(p), was.Attrs); err != nil {

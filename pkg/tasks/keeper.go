@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Keeper looks after one key that a task owns, or once owned.
@@ -66,7 +67,7 @@ func alive(ctx context.Context, v host.View, k Keeper, b Baseline) (bool, error)
 type Baseline struct {
 	Live string          `json:"live"` // as Keeper.Live said
 	Data json.RawMessage `json:"data,omitempty"`
-	Blob *host.Digest    `json:"blob,omitempty"` // names the content
+	Blob *hostfs.Digest  `json:"blob,omitempty"` // names the content
 	// Lost says why it cannot be brought back; "" where it can.
 	Lost string `json:"lost,omitempty"`
 	// Content is kept apart, by Blob; nil where the kind has none.

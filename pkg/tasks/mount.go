@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // KindMount is the kind of what is mounted at a path: mount:/sys/fs/bpf.
@@ -104,7 +105,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 // upcoming is the view with the unit's file in place.
 func (t Mount) upcoming(v host.View, file File) host.View {
 	p := host.NewPending(map[string][]string{string(DaemonReload): {t.Where}})
-	p.Add(host.Fact{Key: string(FileKey(file.Path)), File: &host.FileInfo{Type: host.Regular, Mode: file.Mode}})
+	p.Add(host.Fact{Key: string(FileKey(file.Path)), File: &hostfs.FileInfo{Type: hostfs.Regular, Mode: file.Mode}})
 	return p.Over(v)
 }
 
@@ -148,7 +149,7 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // before is the unit's file that is there; nil: there is none.
 func (t Mount) before(h *host.Host, path string) (*File, error) {
 	info, err := h.Lstat(path)
-	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != host.Regular {
+	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Regular {
 		return nil, nil
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // What the kinds that own paths have in common: how they look at a path, and how its owner and mode
@@ -41,15 +42,15 @@ func resolveAccess(v host.View, mode fs.FileMode, owner string) (access, error) 
 // specialBits are setuid, setgid and sticky as chmod and as Go have them.
 var specialBits = map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky}
 
-func (a access) spec() host.FileSpec { return host.FileSpec{Mode: a.mode, UID: a.uid, GID: a.gid} }
+func (a access) spec() hostfs.FileSpec { return hostfs.FileSpec{Mode: a.mode, UID: a.uid, GID: a.gid} }
 
-func (a access) is(info host.FileInfo) bool {
+func (a access) is(info hostfs.FileInfo) bool {
 	return info.Mode == a.mode && info.UID == a.uid && info.GID == a.gid
 }
 
 // info is the path as it will be, for downstream tasks.
-func (a access) info(t host.FileType, size int64) *host.FileInfo {
-	return &host.FileInfo{Type: t, Mode: a.mode, UID: a.uid, GID: a.gid, Size: size, Links: 1}
+func (a access) info(t hostfs.FileType, size int64) *hostfs.FileInfo {
+	return &hostfs.FileInfo{Type: t, Mode: a.mode, UID: a.uid, GID: a.gid, Size: size, Links: 1}
 }
 
 // created lists owner and mode of a path that is not there yet.
@@ -58,7 +59,7 @@ func (a access) created() []Field {
 }
 
 // changed lists which of owner and mode differ.
-func (a access) changed(info host.FileInfo) (fields []Field) {
+func (a access) changed(info hostfs.FileInfo) (fields []Field) {
 	if info.Mode != a.mode {
 		fields = append(fields, Field{Name: "mode", Before: octal(info.Mode), After: octal(a.mode)})
 	}
@@ -95,10 +96,10 @@ func octal(mode fs.FileMode) string {
 }
 
 // lstat is View.Lstat, with absence as an answer and not as an error.
-func lstat(v host.View, name string) (info host.FileInfo, there bool, err error) {
+func lstat(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
 	info, err = v.Lstat(name)
 	if errors.Is(err, host.ErrNotExist) {
-		return host.FileInfo{}, false, nil
+		return hostfs.FileInfo{}, false, nil
 	}
 	return info, err == nil, err
 }
@@ -110,10 +111,10 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		info, there, err := behindLinks(v, dir)
 		switch {
-		case err == nil && there && info.Type == host.Symlink:
+		case err == nil && there && info.Type == hostfs.Symlink:
 			err = fmt.Errorf("directory %s: it is a symlink that leads nowhere: remove it or make its target", dir)
-		case err == nil && there && info.Type != host.Directory:
-			err = &host.InTheWayError{Path: dir, Is: info.Type, Want: host.Directory}
+		case err == nil && there && info.Type != hostfs.Directory:
+			err = &hostfs.InTheWayError{Path: dir, Is: info.Type, Want: hostfs.Directory}
 		}
 		if err != nil || there {
 			slices.Reverse(items)
@@ -134,7 +135,7 @@ func (m Meta) change(items []Item, reason string, facts ...host.Fact) *Change {
 	return &Change{Items: items, Reason: reason, Asks: m.Then, Pending: facts}
 }
 
-func fileFact(name string, info *host.FileInfo) host.Fact {
+func fileFact(name string, info *hostfs.FileInfo) host.Fact {
 	return host.Fact{Key: string(FileKey(name)), File: info}
 }
 

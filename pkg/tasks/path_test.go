@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -69,7 +70,7 @@ func TestDirectory(t *testing.T) {
 	c := converge(t, h, d)
 	wantLines(t, c, "+ file:/var, type →directory, mode →0755, owner →root:root", "+ file:/var/lib, type →directory, mode →0755, owner →root:root",
 		"+ file:/var/lib/calico, type →directory, mode →0750, owner →calico (777:778)")
-	if c.Reason != "absent" || len(c.Asks) != 1 || c.Pending[0].File.Type != host.Directory {
+	if c.Reason != "absent" || len(c.Asks) != 1 || c.Pending[0].File.Type != hostfs.Directory {
 		t.Errorf("%+v", c)
 	}
 	d.Mode, d.Owner = 0o1777, ""
@@ -148,7 +149,7 @@ func TestFileShowsNoSecretAndNoBinary(t *testing.T) {
 func TestFileInTheWay(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.Mkdir(root+"/dir", 0o755), os.Symlink("dir", root+"/link"), unix.Mkfifo(root+"/pipe", 0o600))
-	var way *host.InTheWayError
+	var way *hostfs.InTheWayError
 	if err := wantError(t, File{Path: "/dir"}, h, "a directory is in the way of the file", "mv /dir /dir.old"); !errors.As(err, &way) {
 		t.Errorf("%T", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -20,7 +20,7 @@ type Recorded struct {
 	Kind    string          `json:"kind"`
 	Version int             `json:"version"` // of the kind's parameters
 	Params  json.RawMessage `json:"params"`
-	Blobs   []host.Digest   `json:"blobs,omitempty"` // the task's contents, in the kind's order
+	Blobs   []hostfs.Digest `json:"blobs,omitempty"` // the task's contents, in the kind's order
 	From    string          `json:"from,omitempty"`  // see Task.Origin
 	Why     string          `json:"why,omitempty"`
 }
@@ -57,14 +57,14 @@ const recordVersion = 1
 
 // Record turns a task into what the ledger keeps, and its contents, in the
 // order of [Recorded.Blobs]. What only waits is not recorded: its Kind is "".
-func Record(t Task) (Recorded, []host.Content, error) {
+func Record(t Task) (Recorded, []hostfs.Content, error) {
 	k := &kinds[t.row()]
 	return k.form.record(k.name, t)
 }
 
 // Rebuild makes the task again. blob reads a content by its digest. Archives
 // come back without a fetcher: see [Archive.Fetch].
-func Rebuild(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) {
+func Rebuild(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) {
 	if r.Version != recordVersion {
 		return nil, fmt.Errorf("rebuild a %s of version %d: this agent knows version %d: run the agent that wrote it", r.Kind, r.Version, recordVersion)
 	}
@@ -78,25 +78,25 @@ func Rebuild(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) {
 
 // form is how the ledger keeps the tasks of a kind.
 type form struct {
-	record  func(kind string, t Task) (Recorded, []host.Content, error)
-	rebuild func(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) // nil: they are not recorded
+	record  func(kind string, t Task) (Recorded, []hostfs.Content, error)
+	rebuild func(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) // nil: they are not recorded
 }
 
 // unrecorded tasks leave nothing behind.
-var unrecorded = form{func(string, Task) (Recorded, []host.Content, error) { return Recorded{}, nil, nil }, nil}
+var unrecorded = form{func(string, Task) (Recorded, []hostfs.Content, error) { return Recorded{}, nil, nil }, nil}
 
 // recorded is a kind whose parameters are its fields. before changes the copy that is recorded,
 // after the task that was rebuilt; nil: neither.
 func recorded[T Task, P recordable[T]](before, after func(*T)) form {
 	return form{
-		func(kind string, t Task) (Recorded, []host.Content, error) {
+		func(kind string, t Task) (Recorded, []hostfs.Content, error) {
 			own := value[T](t)
 			if before != nil {
 				before(&own)
 			}
 			return record[T, P](kind, &own)
 		},
-		func(r Recorded, blob func(host.Digest) ([]byte, error)) (Task, error) {
+		func(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) {
 			own, err := rebuild[T, P](r, blob)
 			if err != nil {
 				return nil, err
@@ -128,13 +128,13 @@ type recordable[T any] interface {
 func (m *Meta) parts() (*Meta, []*secret.Bytes) { return m, nil }
 
 // record empties its copy of a task of what is kept beside the parameters, and encodes the rest.
-func record[T any, P recordable[T]](kind string, t P) (Recorded, []host.Content, error) {
+func record[T any, P recordable[T]](kind string, t P) (Recorded, []hostfs.Content, error) {
 	meta, contents := t.parts()
 	r := Recorded{Kind: kind, Version: recordVersion, From: meta.From, Why: meta.Why}
 	meta.From, meta.Why, meta.Overrides = "", "", ""
-	var blobs []host.Content
+	var blobs []hostfs.Content
 	for _, c := range contents {
-		content := host.ContentOf(*c)
+		content := hostfs.ContentOf(*c)
 		blobs, r.Blobs = append(blobs, content), append(r.Blobs, content.Sum)
 		*c = nil
 	}
@@ -145,7 +145,7 @@ func record[T any, P recordable[T]](kind string, t P) (Recorded, []host.Content,
 	return r, blobs, nil
 }
 
-func rebuild[T Task, P recordable[T]](r Recorded, blob func(host.Digest) ([]byte, error)) (t T, err error) {
+func rebuild[T Task, P recordable[T]](r Recorded, blob func(hostfs.Digest) ([]byte, error)) (t T, err error) {
 	if err := json.Unmarshal(r.Params, &t); err != nil {
 		return t, fmt.Errorf("rebuild a %s: %w", r.Kind, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // everyKind has one task of each kind with every parameter set.
@@ -61,13 +62,13 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept := map[host.Digest][]byte{}
+			kept := map[hostfs.Digest][]byte{}
 			for _, c := range contents {
 				if kept[c.Sum], err = c.Bytes(); err != nil || c.Sum != sha256.Sum256(kept[c.Sum]) {
 					t.Fatal(c.Sum, err)
 				}
 			}
-			blob := func(d host.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
+			blob := func(d hostfs.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
 			got, err := Rebuild(r, blob)
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +81,7 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 				t.Errorf("the record of what was rebuilt differs: %v\n%s\n%s", err, r.Params, again.Params)
 			}
 			if len(contents) > 0 {
-				if _, err := Rebuild(r, func(host.Digest) ([]byte, error) { return []byte("damaged"), nil }); err == nil {
+				if _, err := Rebuild(r, func(hostfs.Digest) ([]byte, error) { return []byte("damaged"), nil }); err == nil {
 					t.Error("a damaged content was taken")
 				}
 			}

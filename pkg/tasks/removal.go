@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Removal takes a key of ours that nobody wants any more off the host. It is
@@ -120,7 +121,7 @@ func (e *KeptError) Error() string {
 // holdsOthers says that a directory of ours has something in it that stays.
 func (t Removal) holdsOthers(v host.View) (bool, error) {
 	dir := t.Key.Name()
-	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != host.Directory {
+	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != hostfs.Directory {
 		return false, err
 	} else if info.Mounted {
 		if _, err := v.Mounted(dir); !errors.Is(err, host.ErrNotExist) {
@@ -275,7 +276,7 @@ func restores(key graph.Key, live, was string) []Field {
 	}
 	names := []string{"type", "mode", "owner", "content"}
 	before, after := strings.Fields(live), strings.Fields(was)
-	if len(before) == 0 || len(after) == 0 || before[0] != after[0] || before[0] == string(host.Symlink) {
+	if len(before) == 0 || len(after) == 0 || before[0] != after[0] || before[0] == string(hostfs.Symlink) {
 		return []Field{{Name: "type", Before: cmp.Or(shortSum(before), "absent"), After: cmp.Or(shortSum(after), "absent")}}
 	}
 	var out []Field

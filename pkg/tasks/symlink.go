@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // SymbolicLink is a symbolic link with its target as written. A link with
@@ -29,7 +30,7 @@ func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
 	}
-	fact := fileFact(t.Path, &host.FileInfo{Type: host.Symlink, Mode: 0o777, Size: int64(len(t.Target)), Links: 1})
+	fact := fileFact(t.Path, &hostfs.FileInfo{Type: hostfs.Symlink, Mode: 0o777, Size: int64(len(t.Target)), Links: 1})
 	switch {
 	case !there:
 		items, err := missingParents(v, t.Path)
@@ -37,8 +38,8 @@ func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
 			return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
 		}
 		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create, Fields: []Field{{Name: "target", After: t.Target}}}), "absent", fact), nil
-	case info.Type != host.Symlink:
-		return nil, &host.InTheWayError{Path: t.Path, Is: info.Type, Want: host.Symlink}
+	case info.Type != hostfs.Symlink:
+		return nil, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Symlink}
 	}
 	target, err := v.Readlink(t.Path)
 	if err != nil {

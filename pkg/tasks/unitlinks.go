@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -132,7 +133,7 @@ func linksTo(v host.View, name string) (out []unitLink, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if !there || info.Type != host.Symlink {
+			if !there || info.Type != hostfs.Symlink {
 				continue
 			}
 			target, err := v.Readlink(at)

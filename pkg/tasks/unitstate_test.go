@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -27,7 +28,7 @@ func TestAMaskedUnitFailsInThePlan(t *testing.T) {
 	yes, no := true, false
 	masked := oneUnit{state: systemd.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}}
 	over := host.NewPending(nil)
-	over.Add(host.Fact{Key: "file:/etc/systemd/system/x.service", File: &host.FileInfo{Type: host.Regular}, Installs: &yes})
+	over.Add(host.Fact{Key: "file:/etc/systemd/system/x.service", File: &hostfs.FileInfo{Type: hostfs.Regular}, Installs: &yes})
 	for _, c := range []struct {
 		name string
 		task UnitState

@@ -9,7 +9,8 @@ import (
 
 	"github.com/containernetworking/cni/pkg/invoke"
 	"github.com/containernetworking/cni/pkg/version"
-	"github.com/netwright/netwright/pkg/host"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -52,7 +53,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 	case file == "":
 		c.add(check, Failed, fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by, strings.Join(dirs, ", ")), c.installs(p.Name))
 		return
-	case info.Type != host.Regular:
+	case info.Type != hostfs.Regular:
 		c.add(check, Failed, fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type), "remove it; then "+c.installs(p.Name))
 		return
 	case info.Mode&0o111 == 0:

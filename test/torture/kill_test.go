@@ -59,11 +59,11 @@ type bench struct {
 // the next run ends as if nothing had been, with each restart that was asked for, once, and the one
 // after that changes nothing.
 //
-// What keeps it: pkg/host/durable.go Commit: announce (sets; red without it, tried),
+// What keeps it: pkg/host/hostfs/batch.go Commit: announce (sets; red without it, tried),
 // pkg/agent/apply.go visit: try (a restart is done once; red without it, tried),
-// pkg/host/durable_staged.go stageFile (write beside the target; O_TRUNC on the target turns it
-// red), pkg/host/durable.go publish, pkg/host/durable_sweep.go ClearLeftovers (staged files),
-// pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
+// pkg/host/hostfs/batch_staged.go stageFile (write beside the target; O_TRUNC on the target turns
+// it red), pkg/host/hostfs/batch.go publish, pkg/host/hostfs/batch_sweep.go ClearLeftovers (staged
+// files), pkg/agent/apply.go apply: SaveOwed before the first change (restarts).
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -103,7 +104,7 @@ func (p *powerTest) recorded(t *testing.T) {
 		}
 		f := checkpoint.File{Path: path, Mode: 0o640}
 		if was := original[path]; was != "" {
-			f.Type, f.Kept = host.Regular, checkpoint.AwaitingDir+map[bool]string{true: "/file-", false: "/content-"}[len(was) > 10]+filepath.Base(path)
+			f.Type, f.Kept = hostfs.Regular, checkpoint.AwaitingDir+map[bool]string{true: "/file-", false: "/content-"}[len(was) > 10]+filepath.Base(path)
 			p.write(t, f.Kept, was)
 		}
 		a.Files = append(a.Files, f)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/disk"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -23,10 +24,10 @@ import (
 // boots, and every file is the old or the new one, whole; once the agent has said that it is done,
 // the new one.
 //
-// What keeps it: pkg/host/durable.go Commit: syncFiles before publish, and syncDirs after it (that
-// one shows in TestCommittedIsDurable: in a whole run later syncs cover for it). The control is the
-// same agent with its syncs compiled out (pkg/host/durable_flush_off.go): it must lose files here,
-// or the test sees nothing.
+// What keeps it: pkg/host/hostfs/batch.go Commit: syncFiles before publish, and syncDirs after it
+// (that one shows in TestCommittedIsDurable: in a whole run later syncs cover for it). The control
+// is the same agent with its syncs compiled out (pkg/host/hostfs/batch_flush_off.go): it must lose
+// files here, or the test sees nothing.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -272,8 +273,8 @@ func (p *powerTest) histogram() string {
 }
 
 // The power goes the moment that a batch was committed, and a file of somebody else's kept that
-// they had not synced: all of it is there. What keeps it: pkg/host/durable.go Commit: syncDirs;
-// pkg/host/files_keep.go linkFile: syncAll of the file.
+// they had not synced: all of it is there. What keeps it: pkg/host/hostfs/batch.go Commit:
+// syncDirs; pkg/host/hostfs/keep.go linkFile: syncAll of the file.
 func TestCommittedIsDurable(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -301,7 +302,7 @@ func TestCommittedIsDurable(t *testing.T) {
 			}
 			b := h.Batch()
 			for _, name := range []string{"/etc/same", fmt.Sprintf("/etc/new-%d", i)} {
-				if err := b.Put(name, fmt.Append(nil, i), host.FileSpec{Mode: 0o600}); err != nil {
+				if err := b.Put(name, fmt.Append(nil, i), hostfs.FileSpec{Mode: 0o600}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/trap"
 )
@@ -29,10 +30,10 @@ var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (rea
 		return "", h.Remove(dir + "/d/file")
 	},
 	"write": func(ctx context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.WriteFile(ctx, dir+"/d/new/file", []byte("new"), host.FileSpec{Mode: 0o777})
+		return "", h.WriteFile(ctx, dir+"/d/new/file", []byte("new"), hostfs.FileSpec{Mode: 0o777})
 	},
 	"replace": func(ctx context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.WriteFile(ctx, dir+"/d/file", []byte("new"), host.FileSpec{Mode: 0o4755, UID: 1000})
+		return "", h.WriteFile(ctx, dir+"/d/file", []byte("new"), hostfs.FileSpec{Mode: 0o4755, UID: 1000})
 	},
 	"edit": func(ctx context.Context, h *host.Host, dir string) (read string, err error) {
 		return read, h.EditFile(ctx, dir+"/d/file", func(old []byte) ([]byte, error) { read += string(old); return []byte("edited"), nil })
@@ -48,7 +49,7 @@ var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (rea
 		if err != nil {
 			return "", err
 		}
-		return "", h.SetMeta(dir+"/d/file", info, host.FileSpec{Mode: 0o4777, UID: 1000})
+		return "", h.SetMeta(dir+"/d/file", info, hostfs.FileSpec{Mode: 0o4777, UID: 1000})
 	},
 	"date": func(_ context.Context, h *host.Host, dir string) (string, error) {
 		return "", h.SetMtime(dir+"/d/file", 1)
@@ -232,8 +233,8 @@ func (s swap) put(l *lair) {
 // nothing outside is read or changed. Each call, one after the other, with the kernel's own walk
 // and with that of kernels that have none. `make test` samples the calls.
 //
-// What keeps it: pkg/host/files_walk.go follow, withoutLinks; files_remove.go removeAt
-// (O_NOFOLLOW); files_keep.go openRegularAt, only; single.
+// What keeps it: pkg/host/hostfs/walk.go follow, withoutLinks; remove.go removeAt
+// (O_NOFOLLOW); keep.go openRegularAt, only; single.
 func TestSwappedPaths(t *testing.T) {
 	needs.Root(t)
 	tried := 0

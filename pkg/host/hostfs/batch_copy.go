@@ -1,0 +1,91 @@
+package hostfs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// CopyError says that a file is not the one that was to be copied. To copy it again does not help.
+type CopyError struct {
+	Path string
+	Want Member
+}
+
+func (e *CopyError) Error() string {
+	return fmt.Sprintf("%s is damaged: it does not have the %d bytes with sha256 %s that it had", e.Path, e.Want.Size, e.Want.SHA256)
+}
+
+// Copy stages a file with the content of another one, which must be what is wanted: what is staged
+// is held against it, so that nothing else is ever in place. A [CopyError] says that it is not.
+// Where the file system can (XFS, Btrfs) the two share their blocks until one of them is written
+// to; unlike two names of one file ([Writer.Keep]), what is written to one is never in the other.
+func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
+	from, err := Clean("copy", from)
+	if err != nil {
+		return err
+	}
+	fd, info, err := b.w.files.plainly().openRegular(from)
+	if err != nil {
+		return Explain("copy", from, err)
+	}
+	source := os.NewFile(uintptr(fd), from)
+	defer source.Close() // only read from
+	if info.Size != want.Size {
+		return &CopyError{Path: from, Want: want}
+	}
+	s, err := b.Create(to, spec)
+	if err != nil {
+		return err
+	}
+	if err = s.fill(source); err == nil {
+		err = s.Close()
+	}
+	if err == nil && s.sum != want.SHA256 {
+		err = &CopyError{Path: from, Want: want}
+	}
+	if err != nil {
+		s.discard()
+		b.all = b.all[:len(b.all)-1]
+	}
+	return err
+}
+
+// piece is the unit that files are copied in: what stays in the processor's cache.
+const piece = 128 << 10
+
+var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
+
+// fill makes an empty staged file the same as another one.
+func (s *Staged) fill(from *os.File) error {
+	buf := pieces.Get().(*[piece]byte)
+	defer pieces.Put(buf)
+	if unix.IoctlFileClone(int(s.file.Fd()), int(from.Fd())) != nil {
+		_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{from}, buf[:]) // by way of the hash, and not of the kernel alone
+		return Explain("copy", from.Name(), unwrapPath(err))
+	}
+	var err error
+	s.size, err = io.CopyBuffer(s.hash, struct{ io.Reader }{s.file}, buf[:])
+	return Explain("copy", from.Name(), unwrapPath(err))
+}
+
+// Room is how many bytes may be written below a directory, by its file system.
+func (w *Writer) Room(dir string) (int64, error) {
+	dir, err := Clean("look for room in", dir)
+	if err != nil {
+		return 0, err
+	}
+	fd, _, err := w.files.OpenDir(dir, false)
+	if err != nil {
+		return 0, Explain("look for room in", dir, err)
+	}
+	defer unix.Close(fd)
+	var of unix.Statfs_t
+	if err := again(func() error { return unix.Fstatfs(fd, &of) }); err != nil {
+		return 0, Explain("look for room in", dir, err)
+	}
+	return int64(of.Bavail) * of.Bsize, nil
+}

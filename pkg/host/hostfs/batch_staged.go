@@ -1,0 +1,259 @@
+package hostfs
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// Staged is a file that is written beside its target and not in place yet.
+// It is an [io.WriteCloser].
+type Staged struct {
+	dir    *stagingDir
+	name   string // of the target
+	base   string
+	temp   string // its name while staged
+	spec   FileSpec
+	attrs  map[string][]byte // beyond those of the file that it replaces
+	file   *os.File
+	hash   hash.Hash
+	sum    Digest
+	size   int64
+	mtime  int64 // when it was closed
+	closed bool
+	old    bool    // there was a file before
+	read   *Digest // what the old one must have: it is edited; nil: whatever it has
+	state  stagedState
+}
+
+type stagedState int
+
+const (
+	beside  stagedState = iota // under its staged name
+	swapped                    // in place, the old file under the staged name
+	inPlace
+)
+
+// stageFile creates the staged file of name in dir.
+func stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, error) {
+	s := &Staged{dir: dir, name: name, base: path.Base(name), temp: stagedName(), spec: spec, hash: sha256.New()}
+	there, err := statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case there.Type == Directory, there.Type == Other:
+		return nil, &InTheWayError{Path: name, Is: there.Type, Want: Regular}
+	default:
+		s.old = true
+	}
+	var fd int
+	err = again(func() error {
+		fd, err = unix.Openat(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.file = os.NewFile(uintptr(fd), name)
+	if s.old && there.Type == Regular {
+		if err := copyLabels(dir.fd, s.base, fd); err != nil {
+			s.discard()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Write appends content. The file is mode 0600 and root's until it is closed.
+func (s *Staged) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	s.hash.Write(p[:n])
+	s.size += int64(n)
+	return n, Explain("write", s.name, unwrapPath(err))
+}
+
+// largeFile is from where the disk is told to begin before it is asked to be done.
+const largeFile = 256 << 10
+
+// Close gives the file its owner and mode. Only a closed file can be committed.
+func (s *Staged) Close() error {
+	if s.closed {
+		return nil
+	}
+	fd := int(s.file.Fd())
+	if err := setMeta(fd, s.spec); err != nil {
+		return Explain("set owner and mode of", s.name, err)
+	}
+	if err := setAttributes(fd, s.attrs); err != nil { // after the owner, whose change clears capabilities
+		return fmt.Errorf("set the attributes of %s: %w", s.name, err)
+	}
+	if s.spec.Mtime != 0 { // the next write would change it again
+		if err := setTime(fd, s.spec.Mtime); err != nil {
+			return Explain("set the time of", s.name, err)
+		}
+	}
+	if s.size >= largeFile {
+		startWriting(fd)
+	}
+	s.sum, s.closed = digestOf(s.hash), true
+	if info, err := statx(fd, "", unix.AT_EMPTY_PATH); err == nil {
+		s.mtime = info.Mtime
+	}
+	return nil
+}
+
+// Sum is the digest of what was written, known when the file is closed.
+func (s *Staged) Sum() Digest { return s.sum }
+
+// Size is how many bytes were written.
+func (s *Staged) Size() int64 { return s.size }
+
+// setMeta gives an open file its owner and mode. The owner comes first, since a
+// change of owner clears the setuid bit.
+func setMeta(fd int, spec FileSpec) error {
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	if err != nil {
+		return err
+	}
+	if info.UID != spec.UID || info.GID != spec.GID {
+		// Between the two calls nobody gets more than by both the old and the new mode.
+		if err := unix.Fchmod(fd, bitsOf(info.Mode&spec.Mode)); err != nil {
+			return err
+		}
+		if err := unix.Fchown(fd, spec.UID, spec.GID); err != nil {
+			return err
+		}
+	} else if info.Mode == spec.Mode {
+		return nil
+	}
+	return unix.Fchmod(fd, bitsOf(spec.Mode))
+}
+
+// rename puts the file in place. With keep, a file that is replaced stays
+// under the staged name, for [Staged.undo].
+func (s *Staged) rename(keep bool) error {
+	if keep && s.old {
+		err := unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE)
+		switch err {
+		case nil:
+			s.state = swapped
+			return s.refuseDirectory()
+		case unix.EINVAL, unix.ENOSYS, unix.ENOENT: // the file system cannot swap, or the old file went away
+		default:
+			return err
+		}
+	}
+	if err := unix.Renameat(s.dir.fd, s.temp, s.dir.fd, s.base); err != nil {
+		return err
+	}
+	s.state = inPlace
+	return nil
+}
+
+// refuseDirectory swaps back what was no file any more when it was swapped: a rename would have
+// refused it.
+func (s *Staged) refuseDirectory() error {
+	if old, err := statx(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || old.Type != Directory {
+		return err
+	}
+	return errors.Join(unix.EISDIR, s.undo())
+}
+
+// undo takes a rename back: the old file is in place again, or none where there was none.
+func (s *Staged) undo() error {
+	switch {
+	case s.state == swapped:
+		if err := unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE); err != nil {
+			return err
+		}
+		s.state = beside
+	case s.state == inPlace && !s.old:
+		if err := unix.Unlinkat(s.dir.fd, s.base, 0); err != nil {
+			return err
+		}
+	case s.state == inPlace:
+		return errors.New("its file system cannot swap files, so the new one stays")
+	}
+	return nil
+}
+
+// overwrite writes the content into the file that is mounted at the target.
+func (s *Staged) overwrite() error {
+	fd, err := unix.Openat(s.dir.fd, s.base, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	target := os.NewFile(uintptr(fd), s.name)
+	defer target.Close()
+	if err := single(fd, s.name); err != nil {
+		return err
+	}
+	if _, err := io.Copy(target, io.NewSectionReader(s.file, 0, s.size)); err != nil {
+		return fmt.Errorf("copy the content: %w", unwrapPath(err))
+	}
+	if err := target.Truncate(s.size); err != nil {
+		return unwrapPath(err)
+	}
+	if err := setMeta(fd, s.spec); err != nil {
+		return err
+	}
+	if err := setAttributes(fd, s.attrs); err != nil {
+		return err
+	}
+	if s.spec.Mtime != 0 {
+		if err := setTime(fd, s.spec.Mtime); err != nil {
+			return err
+		}
+	}
+	return fsync(fd)
+}
+
+// dropOld removes the file that was replaced.
+func (s *Staged) dropOld() {
+	if s.state == swapped && unix.Unlinkat(s.dir.fd, s.temp, 0) == nil {
+		s.state = inPlace
+	}
+}
+
+// record remembers the digest of a file that is in place. The rename changed its ctime, so it is
+// looked at once more. Who writes to it from now on gives it a later mtime, if the clock has ticked
+// since we did: the disk is seldom faster.
+func (s *Staged) record(f *Reader) {
+	if f.opt.Stamps == nil || s.state == beside {
+		return
+	}
+	info, err := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH)
+	switch {
+	case err != nil || info.Mtime != s.mtime || info.Size != s.size:
+	case ticked(s.mtime):
+		f.opt.Stamps.Record(s.name, info, s.sum)
+	default:
+		f.settle(s.name, info)
+	}
+}
+
+// discard closes the file, and removes what is under its staged name.
+func (s *Staged) discard() {
+	if s.state != inPlace {
+		_ = unix.Unlinkat(s.dir.fd, s.temp, 0)
+	}
+	s.file.Close()
+}
+
+// unwrapPath takes off the [os.PathError] that an os.File puts around an error, so
+// that explain can put the operation of ours there.
+func unwrapPath(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,208 @@
+package hostfs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// StateDir is the agent's memory on disk. Package ledger has its files there, and batches under way
+// their intents.
+const StateDir = "/var/lib/netwright"
+
+// An intent is named batch-TOKEN-NUMBER.json, by who staged the files.
+const intentPrefix, intentSuffix = "batch-", ".json"
+
+const intentVersion = 1
+
+// intent is what a batch is about to put in place, written down before its first rename.
+type intent struct {
+	Version int          `json:"version"`
+	Files   []intentFile `json:"files"`
+}
+
+type intentFile struct {
+	Path   string      `json:"path"`
+	Staged string      `json:"staged"` // its name until then, in the same directory
+	Sum    Digest      `json:"sum"`
+	Size   int64       `json:"size"`
+	Mode   fs.FileMode `json:"mode"`
+	UID    int         `json:"uid"`
+	GID    int         `json:"gid"`
+}
+
+// Together says that the files of the batch belong together: after a kill or a power cut between
+// two renames, [Writer.Recover] completes them, before anything else looks at them. It costs one
+// sync more. Archives do without: each of their programs stands for itself.
+//
+// A reader who opens one file after the other while they are renamed can still meet both: no call
+// renames several files at once.
+func (b *Batch) Together() { b.together = true }
+
+// announce writes the intent down. It is called when all that is staged is on the disk under its
+// staged name.
+func (b *Batch) announce() error {
+	if !b.together || len(b.all) < 2 {
+		return nil
+	}
+	in := intent{Version: intentVersion}
+	for _, s := range b.all {
+		in.Files = append(in.Files, intentFile{path.Join(s.dir.real, s.base), s.temp, s.sum, s.size, s.spec.Mode, s.spec.UID, s.spec.GID})
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encode what belongs together: %w", err)
+	}
+	if _, err := b.w.files.Lstat(StateDir); errors.Is(err, fs.ErrNotExist) {
+		if err := b.w.Mkdir(StateDir, 0o700, os.Geteuid(), os.Getegid()); err != nil {
+			return err
+		}
+	}
+	b.intent = path.Join(StateDir, intentPrefix+strings.TrimPrefix(b.all[0].temp, stagedPrefix)+intentSuffix)
+	return b.w.AppendFile(b.intent, data, 0o600)
+}
+
+// conclude removes the intent. A power cut may bring it back: nothing is staged by then, and it
+// says nothing any more.
+func (b *Batch) conclude() error {
+	if b.intent == "" {
+		return nil
+	}
+	return b.w.Remove(b.intent)
+}
+
+// Interrupted lists the intents that killed runs left.
+func Interrupted(f Files) ([]string, error) {
+	names, err := f.ReadDir(StateDir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // whoever may not list it, may not recover either
+		return nil, nil
+	}
+	var out []string
+	for _, name := range names {
+		middle, ok := strings.CutPrefix(name, intentPrefix)
+		middle, json := strings.CutSuffix(middle, intentSuffix)
+		if token, staged := stagedBy(stagedPrefix + middle); ok && json && staged && token != processToken {
+			out = append(out, path.Join(StateDir, name))
+		}
+	}
+	return out, err
+}
+
+// Recover completes the batches of [Batch.Together] that a killed run left in the middle, and
+// returns how many there were. It needs nothing but the files themselves, may be killed and run
+// again, and comes before anything that looks at the files or clears up what is staged. The caller
+// has the lock of a run. Where completing fails, the set is taken back to what it was, and the
+// error says why.
+func (w *Writer) Recover(ctx context.Context) (int, error) {
+	list, err := Interrupted(w.files)
+	if err != nil {
+		return 0, fmt.Errorf("look for files that belong together: %w", err)
+	}
+	var errs []error
+	for _, name := range list {
+		if err := context.Cause(ctx); err != nil {
+			return 0, fmt.Errorf("complete %s: %w", name, err)
+		}
+		if err := w.recoverBatch(name); err != nil {
+			errs = append(errs, fmt.Errorf("complete the files that belong together, as %s has them: %w", name, err))
+		}
+	}
+	return len(list), errors.Join(errs...)
+}
+
+func (w *Writer) recoverBatch(name string) error {
+	data, err := w.files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var in intent
+	if json.NewDecoder(bytes.NewReader(data)).Decode(&in) != nil {
+		return w.Remove(name) // torn: it was not on the disk yet, so nothing was renamed
+	}
+	if in.Version != intentVersion {
+		return fmt.Errorf("it is of version %d, this agent knows %d: run the agent that wrote it, or remove it", in.Version, intentVersion)
+	}
+	b := w.Batch()
+	b.intent = name
+	defer b.Discard()
+	for _, f := range in.Files {
+		if err := b.resume(f); err != nil {
+			return err
+		}
+	}
+	if err := b.publish(); err != nil { // all of them are as they were
+		return errors.Join(err, b.conclude())
+	}
+	if err := b.syncDirs(); err != nil {
+		return err
+	}
+	for _, s := range b.all {
+		w.wrote("completed what a killed run had begun", s.name, zap.Int64("bytes", s.size))
+	}
+	return b.conclude()
+}
+
+// resume takes a file of an intent up where it was left. One that is in place is not touched again,
+// whatever became of it since.
+func (b *Batch) resume(f intentFile) error {
+	dir, err := b.reopen(path.Dir(f.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return Explain("open", path.Dir(f.Path), err)
+	}
+	s := &Staged{dir: dir, name: f.Path, base: path.Base(f.Path), temp: f.Staged, sum: f.Sum, size: f.Size, closed: true,
+		spec: FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}, state: inPlace}
+	fd, err := unix.Openat(dir.fd, f.Staged, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch err {
+	case nil:
+		s.file = os.NewFile(uintptr(fd), f.Path)
+		s.state = swapped // what is staged is the old file
+		if f.at(b.w.files.Plain(), path.Join(dir.name, f.Staged)) && !f.at(b.w.files.Plain(), f.Path) {
+			s.state = beside
+		}
+	case unix.ELOOP: // a symlink was replaced
+		s.state = swapped
+	case unix.ENOENT:
+	default:
+		return Explain("open", f.Path, err)
+	}
+	_, err = statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	s.old = err == nil
+	b.all = append(b.all, s)
+	return nil
+}
+
+// reopen opens a directory of a batch without clearing it.
+func (b *Batch) reopen(name string) (*stagingDir, error) {
+	if d, ok := b.dirs[name]; ok {
+		return d, nil
+	}
+	fd, real, err := b.w.files.OpenDir(name, false)
+	if err != nil {
+		return nil, err
+	}
+	d := &stagingDir{name: name, real: real, fd: fd}
+	b.dirs[name] = d
+	return d, nil
+}
+
+// at says that name has what was to come: content, owner and mode.
+func (f intentFile) at(v Files, name string) bool {
+	info, err := v.Lstat(name)
+	if err != nil || info.Type != Regular || info.Size != f.Size || info.Mode != f.Mode || info.UID != f.UID || info.GID != f.GID {
+		return false
+	}
+	sum, err := v.Sum(name)
+	return err == nil && sum == f.Sum
+}

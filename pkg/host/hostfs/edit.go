@@ -1,0 +1,139 @@
+package hostfs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxEdits is how often a file is read again that somebody else writes meanwhile.
+const maxEdits = 8
+
+// ErrWrittenMeanwhile is a file that somebody else writes again and again while it is edited. What
+// they wrote is there. It may be retried.
+var ErrWrittenMeanwhile = errors.New("somebody else writes to it at the same time")
+
+// EditFile replaces the content of a file that exists by what edit makes of it, and
+// keeps its owner and mode. Edits of one Host follow one another, so that two tasks
+// can change one file. When edit returns the same content nothing is written.
+//
+// What others write while we edit is not lost: the file that ours replaces must be the one that was
+// read, and nobody may have it open for writing. Else theirs is back in its place, and edit is
+// called again with it. Where a file system cannot swap files, or another is mounted on the file,
+// that is only looked at before.
+func (w *Writer) EditFile(ctx context.Context, name string, edit func(old []byte) ([]byte, error)) error {
+	return w.EditFileAt(ctx, name, func(old []byte) ([]byte, int64, error) {
+		content, err := edit(old)
+		return content, 0, err
+	})
+}
+
+// EditFileAt is [Writer.EditFile] where edit also says the file's time of change, in nanoseconds
+// since the epoch; 0: now.
+func (w *Writer) EditFileAt(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) (err error) {
+	w.files.edits.Lock()
+	defer w.files.edits.Unlock()
+	for range maxEdits {
+		if err = w.editOnce(ctx, name, edit); !errors.Is(err, ErrWrittenMeanwhile) {
+			return err
+		}
+	}
+	return err
+}
+
+func (w *Writer) editOnce(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) error {
+	name, err := Clean("edit", name)
+	if err != nil {
+		return err
+	}
+	at, err := w.files.behind(name)
+	if err != nil {
+		return Explain("edit", name, err)
+	}
+	name = at
+	info, err := w.files.Plain().Lstat(name)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	old, err := w.files.Plain().ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	content, mtime, err := edit(old)
+	if err != nil {
+		return fmt.Errorf("edit %s: %w", name, err)
+	}
+	if bytes.Equal(content, old) {
+		return nil
+	}
+	b := w.Batch()
+	defer b.Discard()
+	s, err := b.Create(name, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: mtime})
+	if err != nil {
+		return err
+	}
+	sum := Digest(sha256.Sum256(old))
+	s.read = &sum
+	if _, err := s.Write(content); err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	return b.Commit(ctx)
+}
+
+// replace puts an edited file in the place of the one that was read, or leaves what somebody else
+// has put there.
+func (s *Staged) replace() error {
+	if err := s.unread(s.base); err != nil {
+		return err
+	}
+	if err := s.rename(true); err != nil || s.state != swapped {
+		return err
+	}
+	err := s.unread(s.temp)
+	if err == nil {
+		return nil
+	}
+	if back := s.undo(); back != nil {
+		return errors.Join(err, back)
+	}
+	// Whoever replaced ours meanwhile is the last to have written.
+	if mine, errMine := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH); errMine == nil {
+		if out, errOut := statx(s.dir.fd, s.temp, unix.AT_SYMLINK_NOFOLLOW); errOut == nil && out.Inode != mine.Inode {
+			return errors.Join(err, unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE))
+		}
+	}
+	return err
+}
+
+// unread says that the file under a name is not the one that was read, or that somebody is about to
+// write to it.
+func (s *Staged) unread(base string) error {
+	fd, err := unix.Openat(s.dir.fd, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrWrittenMeanwhile, err)
+	}
+	f := os.NewFile(uintptr(fd), s.name)
+	defer f.Close()
+	if err := single(fd, s.name); err != nil {
+		return fmt.Errorf("%w: %w", ErrWrittenMeanwhile, err)
+	}
+	// A lease for reading is only given where nobody has the file open for writing (fcntl(2)). It
+	// ends with the file.
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err == unix.EAGAIN {
+		return ErrWrittenMeanwhile
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil || digestOf(sum) != *s.read {
+		return ErrWrittenMeanwhile
+	}
+	return nil
+}

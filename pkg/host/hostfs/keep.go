@@ -1,0 +1,193 @@
+package hostfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// Keep makes to the same file as from, durably, also where whoever wrote it has not synced it:
+// another name of it, so that it costs no room and keeps all that it is, or a copy with its owner
+// and mode where it lies on another file system (in a unit of systemd's that is each path of
+// ReadWritePaths). Directories of to are made. It may be done again. What is kept is returned. A
+// file that has a name besides from, to and ours is a [NamesError].
+//
+// Another name shares what is written to the file in place. That is done to files that something is
+// mounted on only, which have no other name.
+func (w *Writer) Keep(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
+	return w.keep(ctx, from, to, func(info FileInfo, fd int) error {
+		return w.files.only(from, info, append(ours, to))
+	})
+}
+
+// BringBack makes to the file again that was kept, with owner and mode.
+func (w *Writer) BringBack(ctx context.Context, kept, to string, spec FileSpec) error {
+	_, err := w.keep(ctx, kept, to, func(_ FileInfo, fd int) error { return setMeta(fd, spec) })
+	return err
+}
+
+// only says that a file has no name besides its own and those of ours that are names of it.
+func (f *Reader) only(name string, info FileInfo, ours []string) error {
+	names := info.Links
+	for _, name := range ours {
+		if at, err := f.Lstat(name); err == nil && at.Inode == info.Inode && at.Dev == info.Dev {
+			names--
+		}
+	}
+	if names > 1 {
+		return &NamesError{Path: name, Names: names}
+	}
+	return nil
+}
+
+// keep is Keep; ready is called with the file.
+func (w *Writer) keep(ctx context.Context, from, to string, ready func(info FileInfo, fd int) error) (info FileInfo, err error) {
+	if from, err = Clean("keep", from); err != nil {
+		return info, err
+	}
+	if to, err = Clean("keep", to); err != nil {
+		return info, err
+	}
+	there, base, err := w.files.walkTo(from)
+	if err != nil {
+		return info, Explain("keep", from, err)
+	}
+	defer unix.Close(there)
+	fd, info, err := openRegularAt(there, base)
+	if err != nil {
+		return info, Explain("keep", from, err)
+	}
+	data := os.NewFile(uintptr(fd), from)
+	defer data.Close() // only read from
+	if err := ready(info, fd); err != nil {
+		return info, Explain("keep", from, err)
+	}
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil {
+		return info, Explain("keep", from, err)
+	}
+	err = w.linkFile(there, from, to, info, fd)
+	if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
+		return info, err
+	}
+	b := w.Batch()
+	defer b.Discard()
+	staged, err := b.Create(to, FileSpec{Mode: info.Mode, UID: info.UID, GID: info.GID})
+	if err == nil {
+		_, err = io.Copy(staged, data)
+	}
+	if err == nil {
+		err = staged.Close()
+	}
+	if err == nil {
+		err = b.Commit(ctx)
+	}
+	if err != nil {
+		return info, fmt.Errorf("keep %s as %s: %w", from, to, err)
+	}
+	return info, nil
+}
+
+// linkFile gives a file another name, in place of what has it. The file is open as fd, and was
+// found in the directory there.
+func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error {
+	dir, _, err := w.files.OpenDir(path.Dir(to), true)
+	if err != nil {
+		return Explain("keep", to, err)
+	}
+	defer unix.Close(dir)
+	name := path.Base(to)
+	// Where it is the same file already a rename would do nothing, and leave the other name.
+	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || now.Inode != of.Inode || now.Dev != of.Dev {
+		temp := stagedName()
+		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
+			return Explain("keep", from, err)
+		}
+		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || got.Inode != of.Inode || got.Dev != of.Dev {
+			return errors.Join(Explain("keep", from, cmp.Or(err, ErrChanged)), unix.Unlinkat(dir, temp, 0))
+		}
+		if err := unix.Renameat(dir, temp, dir, name); err != nil {
+			return errors.Join(Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
+		}
+		w.wrote("kept", to)
+	}
+	if err := syncAll([]syncItem{{fd: fd, name: from}}); err != nil { // before its name, which says that it is whole
+		return err
+	}
+	return syncAll([]syncItem{{fd: dir, name: path.Dir(to)}})
+}
+
+// openRegularAt opens a regular file in a directory that is held, for reading.
+func openRegularAt(dir int, base string) (int, FileInfo, error) {
+	info, err := statx(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || info.Type != Regular { // a device is not even opened
+		return -1, info, cmp.Or(err, errors.New("not a regular file"))
+	}
+	fd, err := quietly(func(more int) (int, error) {
+		return OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC|more, 0)
+	})
+	if err != nil {
+		return -1, info, err
+	}
+	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type != Regular {
+		unix.Close(fd)
+		return -1, info, cmp.Or(err, ErrChanged)
+	}
+	return fd, info, nil
+}
+
+// Captured is a path as it is.
+type Captured struct {
+	FileInfo
+	Content []byte // of a regular file, if it is not larger than was asked for
+	Target  string // of a symlink
+}
+
+// Capture takes down how a path is, reached through no link, all of it of one file. Of a regular
+// file that has a name besides its own and ours it is a [NamesError]. [fs.ErrNotExist] if absent.
+func (f *Reader) Capture(name string, most int64, ours ...string) (c Captured, err error) {
+	if name, err = Clean("take down", name); err != nil {
+		return c, err
+	}
+	dir, base, err := f.walkTo(name)
+	if err != nil {
+		return c, Explain("take down", name, err)
+	}
+	defer unix.Close(dir)
+	if c.FileInfo, err = statx(dir, base, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return c, Explain("take down", name, err)
+	}
+	switch c.Type {
+	case Symlink:
+		c.Target, err = readlinkat(dir, base)
+	case Regular:
+		err = f.capture(dir, base, name, most, ours, &c)
+	case Directory, Other:
+	}
+	return c, Explain("take down", name, err)
+}
+
+func (f *Reader) capture(dir int, base, name string, most int64, ours []string, c *Captured) error {
+	fd, info, err := openRegularAt(dir, base)
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), name)
+	defer file.Close() // only read from
+	c.FileInfo = info
+	if err := f.only(name, info, ours); err != nil || info.Size > most {
+		return err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if int64(len(content)) > most { // it grew
+		c.Size = int64(len(content))
+		return nil
+	}
+	c.Content = content
+	return unwrapPath(err)
+}

@@ -1,0 +1,41 @@
+package hostfs
+
+import (
+	"os"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+)
+
+// A file that is kept outlives its replacement and its removal, as the file that it was where that
+// can be: the same inode, with all that is of it. The lines that keep it: keep.go, linkFile;
+// Keep (b.Create) on another file system.
+func TestKeep(t *testing.T) {
+	needs.Root(t)
+	ctx := t.Context()
+	h, root := image(t)
+	must(t, os.Mkdir(root+"/elsewhere", 0o755))
+	mount(t, "tmpfs", root+"/elsewhere", "tmpfs", 0, "")
+	must(t, h.WriteFile(ctx, "/bin/program", []byte("old"), self(0o751)))
+	was, err := h.Lstat("/bin/program")
+	must(t, err)
+	for _, at := range []string{"/var/kept", "/elsewhere/kept"} {
+		for range 2 { // twice is once
+			_, err := h.Keep(ctx, "/bin/program", at, "/var/kept")
+			must(t, err)
+		}
+	}
+	must(t, h.WriteFile(ctx, "/bin/program", []byte("new"), self(0o700)))
+	must(t, h.BringBack(ctx, "/var/kept", "/bin/program", self(0o751)))
+	if now, err := h.Lstat("/bin/program"); err != nil || now.Inode != was.Inode || now.Mtime != was.Mtime || now.Mode != was.Mode {
+		t.Errorf("brought back: %+v, %v, was %+v", now, err, was)
+	}
+	must(t, h.Remove("/bin/program"), h.BringBack(ctx, "/elsewhere/kept", "/bin/program", self(0o751)))
+	sameTree(t, root, map[string]string{
+		"/bin": "drwxr-xr-x", "/bin/program": "-rwxr-x--x old", "/var": "drwxr-xr-x", "/var/kept": "-rwxr-x--x old",
+		"/elsewhere": "dtrwxrwxrwx", "/elsewhere/kept": "-rwxr-x--x old",
+	})
+	if _, err := h.Keep(ctx, "/absent", "/var/other"); err == nil {
+		t.Error("what is absent is kept")
+	}
+}

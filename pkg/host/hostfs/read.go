@@ -1,0 +1,192 @@
+package hostfs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxReadFile is the size of the largest file that [Files.ReadFile] returns, in
+// bytes: what the ledger of the largest store needs, some 1 KiB for each of its
+// objects, twice over. [Files.Sum] has no limit.
+const MaxReadFile = 64 << 20
+
+// ReadFile implements [Files].
+func (f *Reader) ReadFile(name string) ([]byte, error) { return f.ReadAtMost(name, MaxReadFile) }
+
+// ReadAtMost implements [Files]. A symlink is followed, inside the root.
+func (f *Reader) ReadAtMost(name string, most int) ([]byte, error) {
+	name, err := Clean("read", name)
+	if err != nil {
+		return nil, err
+	}
+	fd, info, err := f.openRegular(name)
+	if err != nil {
+		return nil, Explain("read", name, err)
+	}
+	defer unix.Close(fd)
+	if info.Size > int64(most) {
+		return nil, &TooLargeError{Path: name, Most: most}
+	}
+	buf := make([]byte, info.Size+1)
+	n := 0
+	for {
+		k, err := read(fd, buf[n:])
+		if err != nil {
+			return nil, Explain("read", name, err)
+		}
+		n += k
+		switch {
+		case k == 0, int64(n) == info.Size && info.Size > 0: // files of /proc have size 0, of /sys 4096
+			return buf[:n:n], nil
+		case n > most:
+			return nil, &TooLargeError{Path: name, Most: most}
+		case n == len(buf):
+			buf = append(buf, make([]byte, max(n, 4096))...)
+		}
+	}
+}
+
+// TooLargeError is a file of which more bytes would have to be read than its reader takes.
+type TooLargeError struct {
+	Path string
+	Most int // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("read %s: larger than %d MiB: that is no file of ours and no configuration", e.Path, e.Most>>20)
+}
+
+// SumOf implements [Files].
+func (f *Reader) SumOf(name string, info FileInfo) (Digest, error) {
+	if stamps := f.opt.Stamps; stamps != nil && !f.opt.Verify && info.Type == Regular {
+		if sum, ok := stamps.Known(name, info); ok {
+			return sum, nil
+		}
+	}
+	return f.Sum(name)
+}
+
+// Sum implements [Files]. A symlink is followed, inside the root.
+func (f *Reader) Sum(name string) (Digest, error) {
+	name, err := Clean("hash", name)
+	if err != nil {
+		return Digest{}, err
+	}
+	fd, before, err := f.openRegular(name)
+	if err != nil {
+		return Digest{}, Explain("hash", name, err)
+	}
+	defer unix.Close(fd)
+	stamps := f.opt.Stamps
+	if stamps != nil && !f.opt.Verify {
+		if sum, ok := stamps.Known(name, before); ok {
+			return sum, nil
+		}
+	}
+	settled := stamps != nil && Settled(before)
+	sum, err := sumOf(fd, before.Size)
+	if err != nil || stamps == nil {
+		return sum, Explain("hash", name, err)
+	}
+	// What changed while it was read, or just before, has no digest worth remembering.
+	switch after, err := statx(fd, "", unix.AT_EMPTY_PATH); {
+	case err != nil || after != before:
+	case !settled:
+		f.settle(name, after)
+	default:
+		stamps.Record(name, after, sum)
+	}
+	return sum, nil
+}
+
+// openRegular opens a regular file for reading. It never waits for the other
+// end of a pipe.
+func (f *Reader) openRegular(name string) (int, FileInfo, error) {
+	fd, err := f.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return -1, FileInfo{}, err
+	}
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	switch {
+	case err != nil:
+	case info.Type == Directory:
+		err = unix.EISDIR
+	case info.Type != Regular:
+		err = errors.New("not a regular file")
+	case f.plain && info.Links > 1:
+		err = &NamesError{Path: name, Names: info.Links}
+	default:
+		return fd, info, nil
+	}
+	unix.Close(fd)
+	return -1, FileInfo{}, err
+}
+
+// sumOf reads a file from where it stands to its end. Size chooses the buffer:
+// 1 MiB makes few calls of a large file, and is more memory than a small one is worth.
+func sumOf(fd int, size int64) (sum Digest, err error) {
+	if size < smallFile {
+		var buf [smallFile]byte
+		if n, err := read(fd, buf[:]); err != nil || int64(n) == size {
+			return sha256.Sum256(buf[:n]), err
+		}
+		if _, err := unix.Seek(fd, 0, io.SeekStart); err != nil {
+			return sum, err
+		}
+	}
+	buf, h := chunks.Get().(*[chunk]byte), sha256.New()
+	defer chunks.Put(buf)
+	for {
+		n, err := read(fd, buf[:])
+		if err != nil || n == 0 {
+			return digestOf(h), err
+		}
+		h.Write(buf[:n])
+	}
+}
+
+// A chunk is the unit in which large files are read and archives unpacked.
+const (
+	chunk     = 1 << 20
+	smallFile = 8 << 10
+)
+
+var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
+
+func digestOf(h hash.Hash) (sum Digest) {
+	h.Sum(sum[:0])
+	return sum
+}
+
+func read(fd int, buf []byte) (n int, err error) {
+	err = again(func() error { n, err = unix.Read(fd, buf); return err })
+	return max(n, 0), err
+}
+
+// String is the digest in hexadecimal, as sha256sum prints it.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// ParseDigest reads a sha256 of 64 hexadecimal digits.
+func ParseDigest(s string) (d Digest, err error) {
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != len(d) {
+		return d, fmt.Errorf("parse sha256 %q: not 64 hexadecimal digits", s)
+	}
+	return Digest(b), nil
+}
+
+// MarshalText writes a digest into JSON as its hexadecimal form.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *Digest) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDigest(string(text))
+	return err
+}

@@ -1,0 +1,173 @@
+package hostfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// RemoveDurably is [Writer.Remove], and no power cut brings it back.
+func (w *Writer) RemoveDurably(name string) error {
+	if err := w.Remove(name); err != nil {
+		return err
+	}
+	return w.SyncDirs(path.Dir(path.Clean(name)))
+}
+
+// SyncDirs makes durable what was removed from directories: no power cut brings it back. One that
+// is not there, or that a link leads to which is not followed, is success: nothing was removed from
+// it. It may be retried.
+func (w *Writer) SyncDirs(names ...string) error {
+	var items []syncItem
+	defer func() {
+		for _, it := range items {
+			unix.Close(it.fd)
+		}
+	}()
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		name, err := Clean("sync", name)
+		if err != nil {
+			return err
+		}
+		dir, _, err := w.files.OpenDir(name, false)
+		var link *LinkError
+		switch {
+		case err == unix.ENOENT || err == unix.ENOTDIR || errors.As(err, &link):
+		case err != nil:
+			return Explain("sync", name, err)
+		default:
+			items = append(items, syncItem{fd: dir, name: name})
+		}
+	}
+	return syncAll(items)
+}
+
+// RemoveTree removes a path with all that is below it, deepest first, and the paths in last after
+// all others beside them; absence is success. It follows no link, and where a file system is
+// mounted on the way it is an error, with the rest still there. It may be retried.
+//
+// Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
+// looked into.
+func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) error {
+	name, err := Clean("remove", name)
+	if err != nil {
+		return err
+	}
+	if name == "/" {
+		return Explain("remove", name, unix.EBUSY)
+	}
+	dir, base, err := w.files.walkTo(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return Explain("remove", name, err)
+	}
+	defer unix.Close(dir)
+	return w.removeAt(ctx, dir, base, name, last)
+}
+
+// removeAt is RemoveTree of a name in a directory that is held; name is its path.
+func (w *Writer) removeAt(ctx context.Context, dir int, base, name string, last []string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if len(name) >= unix.PathMax { // so that a tree does not take all descriptors
+		return Explain("remove", name, unix.ENAMETOOLONG)
+	}
+	err := again(func() error { return unix.Unlinkat(dir, base, 0) })
+	switch {
+	case err == unix.ENOENT:
+		return nil
+	case err == nil:
+		w.wrote("removed", name)
+		return nil
+	case err != unix.EISDIR:
+		return Explain("remove", name, err)
+	}
+	fd, err := OpenAt(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	switch {
+	case err == unix.ENOENT:
+		return nil
+	case err == unix.ENOTDIR || err == unix.ELOOP:
+		return Explain("remove", name, ErrChanged)
+	case err != nil:
+		return Explain("remove", name, err)
+	}
+	here := os.NewFile(uintptr(fd), name)
+	defer here.Close() // only read from
+	if same, err := sameMount(dir, fd); err != nil || !same {
+		return Explain("remove", name, cmp.Or(err, errMounted))
+	}
+	names, err := here.Readdirnames(-1)
+	if err != nil {
+		return Explain("remove", name, unwrapPath(err))
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(order(slices.Contains(last, path.Join(name, a)), slices.Contains(last, path.Join(name, b))), strings.Compare(a, b))
+	})
+	for _, below := range names {
+		if err := w.removeAt(ctx, fd, below, path.Join(name, below), last); err != nil {
+			return err
+		}
+	}
+	if err := unix.Unlinkat(dir, base, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT {
+		return Explain("remove", name, err)
+	}
+	w.wrote("removed", name)
+	return nil
+}
+
+// order puts what is true after what is not.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+var errMounted = errors.New("a file system is mounted there: unmount it first (findmnt)")
+
+// sameMount says that two open directories are of one mount.
+func sameMount(a, b int) (bool, error) {
+	first, err := mountOf(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := mountOf(b)
+	return first == second, err
+}
+
+// mountOf is the number of the mount that an open file is on. statx(2) tells it since Linux 5.8.
+func mountOf(fd int) (uint64, error) {
+	var st unix.Statx_t
+	err := again(func() error {
+		return unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_NO_AUTOMOUNT, unix.STATX_MNT_ID, &st)
+	})
+	if err != nil || st.Mask&unix.STATX_MNT_ID != 0 {
+		return st.Mnt_id, err
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd)) // proc_pid_fdinfo(5)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if id, ok := strings.CutPrefix(line, "mnt_id:"); ok {
+			return strconv.ParseUint(strings.TrimSpace(id), 10, 64)
+		}
+	}
+	return 0, errors.New("the kernel does not say which mount it is on")
+}

@@ -1,0 +1,80 @@
+package hostfs
+
+import "io/fs"
+
+// Files reads the file system below the root. A path is absolute as the host
+// sees it ("/etc/cni/net.d"); the root is put before it and never left, through
+// symlinks neither.
+type Files interface {
+	// Lstat describes path itself, a symlink not followed. [fs.ErrNotExist] if absent.
+	Lstat(path string) (FileInfo, error)
+	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is
+	// followed, inside the root.
+	ReadFile(path string) ([]byte, error)
+	// ReadAtMost is ReadFile of what has no more than so many bytes: else a [TooLargeError].
+	ReadAtMost(path string, most int) ([]byte, error)
+	// Readlink returns a symlink's target as it is written.
+	Readlink(path string) (string, error)
+	// ReadDir lists the names in a directory, sorted bytewise.
+	ReadDir(path string) ([]string, error)
+	// Sum returns the digest of a regular file's content, a symlink followed. It may
+	// answer from a recorded stamp (see [Stamps]) when size, mode, owner, times and
+	// inode are those of the record.
+	Sum(path string) (Digest, error)
+	// SumOf is Sum of a file that Lstat has just described so: where a stamp
+	// is believed, the file is not even opened.
+	SumOf(path string, info FileInfo) (Digest, error)
+	// Attributes returns the extended attributes of a file or directory that another inode can have
+	// as well: labels, ACLs, capabilities, user.*. None for a symlink, which is not followed, and
+	// where the file system has none.
+	Attributes(path string) (map[string][]byte, error)
+	// Removable says why nobody can remove a path for as long as its file system is as it is:
+	// read-only, or the path or its directory immutable or append-only. Nil otherwise, also of one
+	// that is absent. Who asks may be anybody.
+	Removable(path string) error
+	// Writable says why nobody can put so many new bytes at a path for as long as its file system
+	// is as it is: what Removable says, or that there is no room. Of a path whose directory is not
+	// there it tells of the nearest that is. Fewer than 0 bytes: what is there only gets another
+	// owner or mode.
+	Writable(path string, size int64) error
+	// Plain is the same files for what must not be led astray: no symlink is followed but those
+	// that the operating system ships and those of [Options.FollowLinks], any other is a
+	// [LinkError]; a regular file with several names is not read: a [NamesError].
+	Plain() Files
+	// Way says why nothing is written into a directory, nor edited in a file: a [LinkError]. Nil of
+	// what is absent.
+	Way(path string) error
+	// Owner resolves "user:group" (names or numbers) by the root's own passwd and group; "" is
+	// root:root, "user" its own group.
+	Owner(owner string) (uid, gid int, err error)
+}
+
+// FileType is what a path is.
+type FileType string
+
+// The types of a path.
+const (
+	Regular   FileType = "file"
+	Directory FileType = "directory"
+	Symlink   FileType = "symlink"
+	Other     FileType = "other" // device, socket, pipe
+)
+
+// FileInfo is a path's metadata.
+type FileInfo struct {
+	Type     FileType
+	Mode     fs.FileMode // permission, setuid, setgid and sticky bits
+	UID, GID int
+	Size     int64
+	Inode    uint64
+	Dev      uint64
+	Links    uint64
+	Mtime    int64 // nanoseconds since the epoch
+	Ctime    int64
+	// Mounted says that something is mounted on the path, as a container does
+	// with single files: it cannot be replaced by a rename, only written in place.
+	Mounted bool
+}
+
+// Digest is a sha256.
+type Digest [32]byte

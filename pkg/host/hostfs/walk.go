@@ -1,0 +1,292 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Whoever is root in a pod with a hostPath can put anything into that directory, at any moment, and
+// own it as root does. So nothing that is written, removed or taken down is reached by a name: a
+// walk opens one directory after the other, each from the one before, and follows no symbolic link
+// but those that the operating system ships at fixed places and those that somebody has stated.
+
+// LinkError says that a path leads through a symbolic link that is not followed. Nothing was done.
+type LinkError struct {
+	Path   string `json:"path"`   // of the link
+	Target string `json:"target"` // as it is written there
+}
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link to %s: it is not followed; state it in spec.followLinks if it is yours",
+		e.Path, e.Target)
+}
+
+// NamesError says that a file has more names (hard links) than one: what it holds may be another's.
+// Nothing was done.
+type NamesError struct {
+	Path  string
+	Names uint64
+}
+
+func (e *NamesError) Error() string {
+	return fmt.Sprintf("%s has %d names, and may be another's file: it is neither read nor changed; "+
+		"remove the other names (find / -xdev -samefile %s) or the file", e.Path, e.Names, e.Path)
+}
+
+// ErrChanged says that a path was replaced while something was done to it. It may be retried.
+var ErrChanged = errors.New("somebody replaced it meanwhile")
+
+// programDirs are directories of programs of which some lead to others: file-hierarchy(7).
+var programDirs = strings.Fields("/bin /sbin /lib /lib32 /lib64 /libx32 /usr/bin /usr/sbin /usr/lib /usr/lib32 /usr/lib64 /usr/libx32")
+
+// shippedLinks are the other links of an operating system's own layout, and below what they lead.
+// From /home on they are of systems whose root is read-only (https://ostreedev.github.io/ostree/).
+var shippedLinks = map[string][]string{
+	"/var/run": {"/run"}, "/var/lock": {"/run/lock"}, "/usr/tmp": {"/var/tmp"},
+	"/etc/resolv.conf": {"/run", "/usr/lib"}, "/etc/mtab": {"/proc"}, "/etc/localtime": {"/usr/share/zoneinfo"},
+	"/etc/os-release": {"/usr/lib"},
+	"/home":           {"/var/home"}, "/mnt": {"/var/mnt"}, "/opt": {"/var/opt"}, "/root": {"/var/roothome"},
+	"/srv": {"/var/srv"}, "/usr/local": {"/var/usrlocal"},
+}
+
+// shipped says that a link and where it leads are of the operating system's own layout.
+func shipped(link, to string) bool {
+	if slices.Contains(programDirs, link) && slices.Contains(programDirs, to) {
+		return true
+	}
+	return slices.ContainsFunc(shippedLinks[link], func(dir string) bool {
+		return to == dir || strings.HasPrefix(to, dir+"/")
+	})
+}
+
+// Plain implements [Files].
+func (f *Reader) Plain() Files { return f.plainly() }
+
+func (f *Reader) plainly() *Reader {
+	opt := f.opt
+	opt.Stamps = nil
+	return &Reader{opt: opt, root: f.root, image: f.image, noOpen: f.noOpen, plain: true}
+}
+
+// Way implements [Files].
+func (f *Reader) Way(name string) error {
+	name, err := Clean("look for", name)
+	if err != nil {
+		return err
+	}
+	fd, _, err := f.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == nil {
+		return unix.Close(fd)
+	}
+	if link := (*LinkError)(nil); errors.As(err, &link) {
+		return link
+	}
+	return nil
+}
+
+// Follow says which symbolic links are followed besides those that the operating system ships
+// (spec.followLinks), by their paths without links. It is called before anything is written.
+func (f *Reader) Follow(links []string) { f.opt.FollowLinks = links }
+
+// Followed are the links that were stated.
+func (f *Reader) Followed() []string { return f.opt.FollowLinks }
+
+// walk opens a cleaned path one element at a time, and says where it is without links. Of a plain
+// view a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
+func (f *Reader) walk(name string, flags int, mode uint32) (fd int, real string, err error) {
+	fd, err = f.withoutLinks(name, flags, mode)
+	if err == nil || err == unix.ENOENT { // as nearly always
+		return fd, name, err
+	}
+	w, err := f.begin()
+	if err != nil {
+		return -1, "", err
+	}
+	defer w.close()
+	fd, err = w.open(name, flags, mode)
+	return fd, w.real, err
+}
+
+// withoutLinks opens a path that has no links at once, where the kernel can (Linux 5.6).
+func (f *Reader) withoutLinks(name string, flags int, mode uint32) (int, error) {
+	if f.noOpen || !f.plain || f.opt.AnyLinks {
+		return -1, unix.ENOSYS
+	}
+	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if f.image {
+		at, how.Resolve = f.root, how.Resolve|unix.RESOLVE_IN_ROOT
+	}
+	return unix.Openat2(at, name, &how)
+}
+
+// OpenDir opens a directory for who writes there, and says where it is without links; with makes,
+// what is missing of it is made with mode 0755.
+func (f *Reader) OpenDir(name string, makes bool) (dir int, real string, err error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
+	f = f.plainly()
+	if !makes {
+		return f.walk(name, flags, 0)
+	}
+	if dir, err := f.withoutLinks(name, flags, 0); err == nil {
+		return dir, name, nil
+	}
+	w, err := f.begin()
+	if err != nil {
+		return -1, "", err
+	}
+	defer w.close()
+	w.makes = true
+	dir, err = w.open(name, flags, 0)
+	return dir, w.real, err
+}
+
+// walkTo opens the directory that a path is in, for who writes there.
+func (f *Reader) walkTo(name string) (dir int, base string, err error) {
+	return f.plainly().OpenParent(name)
+}
+
+// walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
+// at the disk and a directory that is moved meanwhile cannot lead out.
+type walker struct {
+	f     *Reader
+	held  []step // from the root on
+	links int    // that were followed
+	makes bool
+	real  string // what was opened, without links
+}
+
+// step is a directory that is held, and its path without links.
+type step struct {
+	fd   int
+	name string
+}
+
+func (f *Reader) begin() (w *walker, err error) {
+	root := -1
+	if f.image {
+		root, err = unix.Openat(f.root, ".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	} else {
+		root, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &walker{f: f, held: []step{{root, "/"}}}, nil
+}
+
+func (w *walker) at() step { return w.held[len(w.held)-1] }
+
+// up leaves directories, and the root never.
+func (w *walker) up(n int) {
+	for ; n > 0 && len(w.held) > 1; n-- {
+		unix.Close(w.at().fd)
+		w.held = w.held[:len(w.held)-1]
+	}
+}
+
+func (w *walker) close() {
+	for _, s := range w.held {
+		unix.Close(s.fd)
+	}
+}
+
+// open goes through a path and opens its end.
+func (w *walker) open(name string, flags int, mode uint32) (int, error) {
+	todo := elements(name)
+	for made := false; len(todo) > 0; {
+		e, last, how := todo[0], len(todo) == 1, unix.O_PATH|unix.O_DIRECTORY
+		if e == ".." {
+			w.up(1)
+			todo = todo[1:]
+			continue
+		}
+		if last {
+			how = flags
+		}
+		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+		if (!last || flags&unix.O_NOFOLLOW == 0) && (err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&unix.O_PATH != 0) {
+			if target, not := readlinkat(w.at().fd, e); not == nil {
+				if err == nil {
+					unix.Close(fd)
+				}
+				if err := w.follow(e, target); err != nil {
+					return -1, err
+				}
+				todo = append(elements(target), todo[1:]...)
+				continue
+			}
+		}
+		switch {
+		case err == unix.ENOENT && w.makes && !made:
+			if err := unix.Mkdirat(w.at().fd, e, 0o755); err != nil && err != unix.EEXIST {
+				return -1, err
+			}
+			made = true
+			continue
+		case err == unix.ENOTDIR && w.makes:
+			return -1, w.inTheWay(e)
+		case err != nil:
+			return -1, err
+		case made:
+			if err := makePublic(fd); err != nil {
+				unix.Close(fd)
+				return -1, err
+			}
+			made = false
+		}
+		if w.real = path.Join(w.at().name, e); last {
+			return fd, nil
+		}
+		w.held = append(w.held, step{fd, w.real})
+		todo = todo[1:]
+	}
+	w.real = w.at().name
+	return OpenAt(w.at().fd, ".", flags, mode)
+}
+
+// follow makes ready to go on from where a link leads, if it may be followed.
+func (w *walker) follow(base, target string) error {
+	here := w.at().name
+	link, to := path.Join(here, base), target
+	if !path.IsAbs(to) {
+		to = path.Join(here, to)
+	}
+	if w.f.plain && !w.f.opt.AnyLinks && !shipped(link, path.Clean(to)) && !slices.Contains(w.f.opt.FollowLinks, link) {
+		return &LinkError{Path: link, Target: target}
+	}
+	if w.links++; w.links > maxLinks {
+		return unix.ELOOP
+	}
+	if path.IsAbs(target) {
+		w.up(len(w.held))
+	}
+	return nil
+}
+
+func (w *walker) inTheWay(base string) error {
+	info, err := statx(w.at().fd, base, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil || info.Type == Directory || info.Type == Symlink {
+		return errors.Join(ErrChanged, err)
+	}
+	return &InTheWayError{Path: path.Join(w.at().name, base), Is: info.Type, Want: Directory}
+}
+
+// makePublic gives a directory that was made the mode 0755, whatever the umask.
+func makePublic(fd int) error {
+	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	return unix.Fchmod(dir, 0o755)
+}
+
+func OpenAt(dir int, name string, flags int, mode uint32) (fd int, err error) {
+	err = again(func() error { fd, err = unix.Openat(dir, name, flags, mode); return err })
+	return fd, err
+}

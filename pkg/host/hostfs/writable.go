@@ -1,0 +1,90 @@
+package hostfs
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+// Removable implements [Files].
+func (f *Reader) Removable(name string) error {
+	name, err := Clean("remove", name)
+	if err != nil {
+		return err
+	}
+	dir, base, err := f.OpenParent(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
+		return nil
+	case err != nil:
+		return Explain("remove", name, err)
+	}
+	defer unix.Close(dir)
+	var on unix.Statfs_t
+	if err := again(func() error { return unix.Fstatfs(dir, &on) }); err == nil && on.Flags&unix.ST_RDONLY != 0 {
+		return Explain("remove", name, unix.EROFS)
+	}
+	if fixed(dir, "", unix.AT_EMPTY_PATH) || fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW) {
+		return Explain("remove", name, unix.EPERM)
+	}
+	return nil
+}
+
+// Writable implements [Files].
+func (f *Reader) Writable(name string, size int64) error {
+	name, err := Clean("write", name)
+	if err != nil {
+		return err
+	}
+	dir, base, err := f.OpenParent(name)
+	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
+		at = path.Dir(at)
+		dir, base, err = f.OpenParent(at)
+	}
+	if err != nil { // whoever writes tells of it
+		return nil
+	}
+	defer unix.Close(dir)
+	on := fsOf(dir, base)
+	switch {
+	case on.Flags&unix.ST_RDONLY != 0:
+		return Explain("write", name, unix.EROFS)
+	case fixed(dir, "", unix.AT_EMPTY_PATH), fixed(dir, base, unix.AT_SYMLINK_NOFOLLOW):
+		return Explain("write", name, unix.EPERM)
+	case size >= 0 && full(on, size):
+		return Explain("write", name, unix.ENOSPC)
+	}
+	return nil
+}
+
+// fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not
+// tell, nothing is known of it.
+func fsOf(dir int, base string) (on unix.Statfs_t) {
+	fd, err := unix.Openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		dir = fd
+	}
+	if again(func() error { return unix.Fstatfs(dir, &on) }) != nil {
+		return unix.Statfs_t{}
+	}
+	return on
+}
+
+// full says that so many bytes in a file of their own have no room. Without a size the kernel
+// counts none, and without a number of inodes it makes them as they are needed. What is kept for
+// root counts as free: who writes may be root.
+func full(on unix.Statfs_t, size int64) bool {
+	blocks := on.Blocks > 0 && on.Bsize > 0 && on.Bfree < uint64((size+on.Bsize-1)/on.Bsize)
+	return blocks || on.Files > 0 && on.Ffree == 0
+}
+
+// fixed says that a path is immutable or append-only, which holds off root too. Where the kernel
+// does not tell, it is not.
+func fixed(at int, name string, flags int) bool {
+	var st unix.Statx_t
+	err := again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })
+	return err == nil && st.Attributes&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0
+}

@@ -1,0 +1,185 @@
+package hostfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// WriteFile puts one file in place, whole and durable: a [Batch] of one.
+func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
+	return w.WriteFileWith(ctx, name, content, spec, nil)
+}
+
+// WriteFileWith is [Writer.WriteFile] for a file that has extended attributes before it is in
+// place, see [Writer.SetAttributes].
+func (w *Writer) WriteFileWith(ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte) error {
+	b := w.Batch()
+	defer b.Discard()
+	s, err := b.Create(name, spec)
+	if err != nil {
+		return err
+	}
+	s.attrs = attrs
+	if _, err := s.Write(content); err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	return b.Commit(ctx)
+}
+
+// behind is where a path is without links, its own followed too where that may be: a link is not
+// replaced by the file that it leads to.
+func (f *Reader) behind(name string) (string, error) {
+	fd, real, err := f.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	return real, unix.Close(fd)
+}
+
+// Mkdir makes a directory with its mode and owner, or gives them to the one that is there. Missing
+// parents are made with mode 0755. It is not synced by itself: a directory that a power cut undoes
+// is made again, and what is written into it syncs it.
+func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
+	name, err := Clean("make directory", name)
+	if err != nil {
+		return err
+	}
+	fd, _, err := w.files.OpenDir(name, true)
+	if err != nil {
+		return Explain("make directory", name, err)
+	}
+	defer unix.Close(fd)
+	if err := setMeta(fd, FileSpec{Mode: mode, UID: uid, GID: gid}); err != nil {
+		return Explain("set owner and mode of", name, err)
+	}
+	w.wrote("directory", name, zap.Stringer("mode", mode))
+	return nil
+}
+
+// Symlink puts a symbolic link in place, or replaces one with another target, in
+// one step. Anything else in its place is an [InTheWayError].
+func (w *Writer) Symlink(name, target string) error {
+	name, err := Clean("link", name)
+	if err != nil {
+		return err
+	}
+	dir, _, err := w.files.OpenDir(path.Dir(name), true)
+	if err != nil {
+		return Explain("link", name, err)
+	}
+	defer unix.Close(dir)
+	base := path.Base(name)
+	there, err := statx(dir, base, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case err == nil && there.Type != Symlink:
+		return &InTheWayError{Path: name, Is: there.Type, Want: Symlink}
+	case err == nil:
+		if is, err := readlinkat(dir, base); err == nil && is == target {
+			return nil
+		}
+	}
+	temp := stagedName()
+	if err := unix.Symlinkat(target, dir, temp); err != nil {
+		return Explain("link", name, err)
+	}
+	if err := unix.Renameat(dir, temp, dir, base); err != nil {
+		return errors.Join(Explain("link", name, err), unix.Unlinkat(dir, temp, 0))
+	}
+	if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
+		return err
+	}
+	w.wrote("symlink", name, zap.String("target", target))
+	return nil
+}
+
+// Remove removes a file, a symlink or an empty directory. Absent is success. It is not
+// synced: what a power cut brings back is removed again.
+func (w *Writer) Remove(name string) error {
+	name, err := Clean("remove", name)
+	if err != nil {
+		return err
+	}
+	if name == "/" {
+		return Explain("remove", name, unix.EBUSY)
+	}
+	dir, base, err := w.files.walkTo(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return Explain("remove", name, err)
+	}
+	defer unix.Close(dir)
+	err = unix.Unlinkat(dir, base, 0)
+	if err == unix.EISDIR {
+		err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
+	}
+	if err != nil && err != unix.ENOENT {
+		return Explain("remove", name, err)
+	}
+	if err == nil {
+		w.wrote("removed", name)
+	}
+	return nil
+}
+
+// SetMeta gives a file or directory its owner and mode, without touching its content. It must still
+// be what it was when somebody looked at it, else it is [ErrChanged], and no symlink; a file that
+// has other names is a [NamesError].
+func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
+	name, err := Clean("set owner and mode of", name)
+	if err != nil {
+		return err
+	}
+	dir, base, err := w.files.walkTo(name)
+	if err != nil {
+		return Explain("set owner and mode of", name, err)
+	}
+	defer unix.Close(dir)
+	fd, err := OpenAt(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return Explain("set owner and mode of", name, err)
+	}
+	defer unix.Close(fd)
+	now, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	switch {
+	case err == nil && now != was:
+		err = ErrChanged
+	case err == nil && now.Type == Regular && now.Links > 1:
+		err = &NamesError{Path: name, Names: now.Links}
+	case err == nil:
+		err = setMeta(fd, spec)
+	}
+	if err != nil {
+		return Explain("set owner and mode of", name, err)
+	}
+	w.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
+	return nil
+}
+
+// single says that an open file is a regular one without another name.
+func single(fd int, name string) error {
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	switch {
+	case err == nil && info.Type != Regular:
+		err = ErrChanged
+	case err == nil && info.Links > 1:
+		err = &NamesError{Path: name, Names: info.Links}
+	}
+	return err
+}
+
+// wrote logs an operation that wrote.
+func (w *Writer) wrote(what, name string, fields ...zap.Field) {
+	if w.files.opt.Log != nil {
+		w.files.opt.Log.Debug(what, append(fields, zap.String("path", name))...)
+	}
+}
