@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
@@ -76,9 +77,9 @@ func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
 	return t, err
 }
 
-func masquerades(t host.Table) bool {
-	return slices.ContainsFunc(t.Chains, func(c host.Chain) bool {
-		return slices.ContainsFunc(c.Rules, func(r host.NFRule) bool { return strings.HasPrefix(r.Verdict, "masquerade") })
+func masquerades(t firewall.Table) bool {
+	return slices.ContainsFunc(t.Chains, func(c firewall.Chain) bool {
+		return slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool { return strings.HasPrefix(r.Verdict, "masquerade") })
 	})
 }
 

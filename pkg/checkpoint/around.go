@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -25,8 +26,8 @@ import (
 // what is gone and takes away what could be the program's; what Kubernetes' own programs, pods,
 // routing daemons and leases make is told by its kind, its protocol or its name, and stays.
 type surroundings struct {
-	Rules   host.RuleSet                 `json:"rules"`
-	Legacy  []host.LegacyTable           `json:"legacy,omitempty"`
+	Rules   firewall.RuleSet             `json:"rules"`
+	Legacy  []firewall.LegacyTable       `json:"legacy,omitempty"`
 	Sysctls map[string]string            `json:"sysctls,omitempty"` // besides those of the journal
 	Units   map[string]systemd.UnitBrief `json:"units,omitempty"`
 	Without []string                     `json:"without,omitempty"` // what is not kept, and why
@@ -67,7 +68,7 @@ func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
 
 // without are surroundings without the rule sets.
 func (s surroundings) without(why string) surroundings {
-	s.Rules, s.Legacy, s.Without = host.RuleSet{}, nil, []string{"the rule sets of nft and iptables (" + why + ")"}
+	s.Rules, s.Legacy, s.Without = firewall.RuleSet{}, nil, []string{"the rule sets of nft and iptables (" + why + ")"}
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -178,7 +179,7 @@ func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) e
 		return err
 	}
 	for _, chain := range was.Chains {
-		if slices.ContainsFunc(chain.Rules, func(r host.NFRule) bool { return r.Unknown != "" }) {
+		if slices.ContainsFunc(chain.Rules, func(r firewall.NFRule) bool { return r.Unknown != "" }) {
 			return nil // somebody else's, which is removed: nobody here could make it again
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -83,7 +84,7 @@ type Sysctl struct{ Key, Value string }
 // Table is an nft table as it was.
 type Table struct {
 	Family, Name string
-	Was          *host.Table // nil: absent
+	Was          *firewall.Table // nil: absent
 }
 
 // Unit is a unit as it was.

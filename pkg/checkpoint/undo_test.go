@@ -18,6 +18,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -109,8 +110,8 @@ func onNode(t *testing.T) (*host.Host, map[string]string) {
 	}
 	t.Cleanup(func() { h.Close() })
 	sh(t, before)
-	ours := host.Table{Family: "ip", Name: "netwright", Chains: []host.Chain{{Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
-		Rules: []host.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24")}, Verdict: "masquerade"}}}}}
+	ours := firewall.Table{Family: "ip", Name: "netwright", Chains: []firewall.Chain{{Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
+		Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24")}, Verdict: "masquerade"}}}}}
 	if err := h.ReplaceTable(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -14,11 +15,11 @@ func (m ChainSelector) ofRules() bool {
 	return m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
 }
 
-func (m ChainSelector) inChain(c host.IPTChain) bool {
+func (m ChainSelector) inChain(c firewall.IPTChain) bool {
 	return (m.Table == "" || m.Table == c.Table) && (m.Chain == "" || match(m.Chain, c.Name))
 }
 
-func (m ChainSelector) ofRule(r host.IPTRule) bool {
+func (m ChainSelector) ofRule(r firewall.IPTRule) bool {
 	return (m.Comment == "" || slices.ContainsFunc(r.Comments, func(comment string) bool { return match(m.Comment, comment) })) && (m.Target == "" || match(m.Target, r.Target)) &&
 		(m.In == "" || match(m.In, r.In)) && (m.Out == "" || match(m.Out, r.Out)) &&
 		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
@@ -34,10 +35,10 @@ func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	}
 	var out []item
 	for len(chains) > 0 {
-		same := func(c host.IPTChain) bool {
+		same := func(c firewall.IPTChain) bool {
 			return c.Backend == chains[0].Backend && c.Family == chains[0].Family && c.Table == chains[0].Table
 		}
-		var table, rest []host.IPTChain
+		var table, rest []firewall.IPTChain
 		for _, c := range chains {
 			if same(c) {
 				table = append(table, c)
@@ -57,19 +58,19 @@ func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 
 // findInTable finds what goes from one table, chains of portmap too. All of it goes in one
 // transaction, by the first of what was found: chains lead to each other.
-func findInTable(table []host.IPTChain, portmap map[string]bool, l Residue, s Scope) []item {
+func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, s Scope) []item {
 	going := map[string]bool{}
 	for _, c := range table {
 		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
 			(portmap[c.Name] || !portmapChain(c.Name) && slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return !m.ofRules() && m.inChain(c) }))
 	}
-	var gone []host.IPTRemoval
+	var gone []firewall.IPTRemoval
 	var out []item
 	for _, c := range table {
 		if s.keeps(chainKey(c)) {
 			continue // with its rules
 		}
-		r := host.IPTRemoval{Chain: c, Whole: going[c.Name]}
+		r := firewall.IPTRemoval{Chain: c, Whole: going[c.Name]}
 		if r.Whole {
 			gone = append(gone, r)
 			out = append(out, item{Key: chainKey(c), What: fmt.Sprintf("chain with %d rules", len(c.Rules))})
@@ -91,9 +92,9 @@ func findInTable(table []host.IPTChain, portmap map[string]bool, l Residue, s Sc
 	return out
 }
 
-func chainKey(c host.IPTChain) graph.Key {
+func chainKey(c firewall.IPTChain) graph.Key {
 	flavour := "nft"
-	if c.Backend == host.BackendLegacy {
+	if c.Backend == firewall.BackendLegacy {
 		flavour = "legacy"
 	}
 	return graph.MakeKey(tasks.KindChain, c.Family+"/"+flavour+"/"+c.Table+"/"+c.Name)

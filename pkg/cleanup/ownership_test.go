@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // shared is a host whose tables and chains several owners use.
@@ -20,24 +21,24 @@ type shared struct {
 	host.View
 	rules  []host.Rule
 	routes []host.Route
-	chains []host.IPTChain // of iptables
-	nft    []host.IPTChain // of portmap's table
+	chains []firewall.IPTChain // of iptables
+	nft    []firewall.IPTChain // of portmap's table
 }
 
-func (s shared) Rules(context.Context) ([]host.Rule, error)         { return s.rules, nil }
-func (s shared) Routes(context.Context, int) ([]host.Route, error)  { return s.routes, nil }
-func (s shared) IPTChains(context.Context) ([]host.IPTChain, error) { return s.chains, nil }
-func (s shared) NFTChains(_ context.Context, family, _ string) ([]host.IPTChain, error) {
+func (s shared) Rules(context.Context) ([]host.Rule, error)             { return s.rules, nil }
+func (s shared) Routes(context.Context, int) ([]host.Route, error)      { return s.routes, nil }
+func (s shared) IPTChains(context.Context) ([]firewall.IPTChain, error) { return s.chains, nil }
+func (s shared) NFTChains(_ context.Context, family, _ string) ([]firewall.IPTChain, error) {
 	if family != "ip" {
 		return nil, nil
 	}
 	return s.nft, nil
 }
-func (s shared) Tables(context.Context) ([]host.TableName, error) {
+func (s shared) Tables(context.Context) ([]firewall.TableName, error) {
 	if s.nft == nil {
 		return nil, nil
 	}
-	return []host.TableName{{Family: "ip", Name: portmapTable}}, nil
+	return []firewall.TableName{{Family: "ip", Name: portmapTable}}, nil
 }
 
 // sharedHost has the files that are given by path.
@@ -185,24 +186,24 @@ var romanaLike = Residue{
 }
 
 // published is what portmap has in table nat for containers, each NAME/ID, and what it has for all.
-func published(containers ...string) []host.IPTChain {
-	chain := func(name string, builtin bool, rules ...host.IPTRule) host.IPTChain {
-		return host.IPTChain{Backend: host.BackendLegacy, Family: "ip", Table: "nat", Name: name, Builtin: builtin, Rules: rules}
+func published(containers ...string) []firewall.IPTChain {
+	chain := func(name string, builtin bool, rules ...firewall.IPTRule) firewall.IPTChain {
+		return firewall.IPTChain{Backend: firewall.BackendLegacy, Family: "ip", Table: "nat", Name: name, Builtin: builtin, Rules: rules}
 	}
-	out := []host.IPTChain{
-		chain("PREROUTING", true, host.IPTRule{Target: "CNI-HOSTPORT-DNAT"}, host.IPTRule{Target: "KUBE-SERVICES"}),
-		chain("POSTROUTING", true, host.IPTRule{Comments: []string{"CNI portfwd requiring masquerade"}, Target: "CNI-HOSTPORT-MASQ"}),
-		chain("KUBE-SERVICES", false, host.IPTRule{Target: "RETURN"}),
-		chain("CNI-HOSTPORT-SETMARK", false, host.IPTRule{Target: "MARK"}),
-		chain("CNI-HOSTPORT-MASQ", false, host.IPTRule{Target: "MASQUERADE"}),
+	out := []firewall.IPTChain{
+		chain("PREROUTING", true, firewall.IPTRule{Target: "CNI-HOSTPORT-DNAT"}, firewall.IPTRule{Target: "KUBE-SERVICES"}),
+		chain("POSTROUTING", true, firewall.IPTRule{Comments: []string{"CNI portfwd requiring masquerade"}, Target: "CNI-HOSTPORT-MASQ"}),
+		chain("KUBE-SERVICES", false, firewall.IPTRule{Target: "RETURN"}),
+		chain("CNI-HOSTPORT-SETMARK", false, firewall.IPTRule{Target: "MARK"}),
+		chain("CNI-HOSTPORT-MASQ", false, firewall.IPTRule{Target: "MASQUERADE"}),
 	}
 	all := chain("CNI-HOSTPORT-DNAT", false)
 	for _, c := range containers {
 		network, id := filepath.Dir(c), filepath.Base(c)
 		dn := "CNI-DN-" + id
-		out = append(out, chain(dn, false, host.IPTRule{Target: "CNI-HOSTPORT-SETMARK"}, host.IPTRule{Target: "DNAT"}))
+		out = append(out, chain(dn, false, firewall.IPTRule{Target: "CNI-HOSTPORT-SETMARK"}, firewall.IPTRule{Target: "DNAT"}))
 		if network != "." {
-			all.Rules = append(all.Rules, host.IPTRule{Comments: []string{fmt.Sprintf("dnat name: %q id: %q", network, id)}, Target: dn})
+			all.Rules = append(all.Rules, firewall.IPTRule{Comments: []string{fmt.Sprintf("dnat name: %q id: %q", network, id)}, Target: dn})
 		}
 	}
 	return append(out, all)
@@ -216,11 +217,11 @@ func TestPublishedPortsOfOthersStay(t *testing.T) {
 		"iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT", "iptables:ip/legacy/nat/CNI-HOSTPORT-MASQ", "iptables:ip/legacy/nat/CNI-HOSTPORT-SETMARK",
 		"iptables:ip/legacy/nat/POSTROUTING", "iptables:ip/legacy/nat/PREROUTING"}
 	dn := func(id string) string { return "iptables:ip/legacy/nat/CNI-DN-" + id }
-	other := host.IPTChain{Backend: host.BackendLegacy, Family: "ip", Table: "nat", Name: "MINE", Rules: []host.IPTRule{{Target: "CNI-HOSTPORT-SETMARK"}}}
+	other := firewall.IPTChain{Backend: firewall.BackendLegacy, Family: "ip", Table: "nat", Name: "MINE", Rules: []firewall.IPTRule{{Target: "CNI-HOSTPORT-SETMARK"}}}
 	for _, c := range []struct {
 		name   string
 		l      Residue
-		chains []host.IPTChain
+		chains []firewall.IPTChain
 		want   []string
 	}{
 		{"beside podman", Residue{Portmap: []string{"left"}}, published("podman/1", "left/2", "left-over/3"), []string{dn("2"), "iptables:ip/legacy/nat/CNI-HOSTPORT-DNAT"}},
@@ -256,22 +257,22 @@ func TestPublishedPortsOfOthersStay(t *testing.T) {
 
 // A rule of portmap's table has its container alone, and libcni's file says whose that is.
 func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
-	table := func(comments ...string) []host.IPTChain {
-		chain := func(name string, rules ...host.IPTRule) host.IPTChain {
-			return host.IPTChain{Backend: host.BackendNFT, Family: "ip", Table: portmapTable, Name: name, Rules: rules}
+	table := func(comments ...string) []firewall.IPTChain {
+		chain := func(name string, rules ...firewall.IPTRule) firewall.IPTChain {
+			return firewall.IPTChain{Backend: firewall.BackendNFT, Family: "ip", Table: portmapTable, Name: name, Rules: rules}
 		}
 		ports := chain("hostports")
 		for _, c := range comments {
-			ports.Rules = append(ports.Rules, host.IPTRule{Comments: []string{c}})
+			ports.Rules = append(ports.Rules, firewall.IPTRule{Comments: []string{c}})
 		}
-		return []host.IPTChain{ports, chain("hostports_all", host.IPTRule{Target: "hostports"}), chain("prerouting", host.IPTRule{Target: "hostports_all"})}
+		return []firewall.IPTChain{ports, chain("hostports_all", firewall.IPTRule{Target: "hostports"}), chain("prerouting", firewall.IPTRule{Target: "hostports_all"})}
 	}
 	files := map[string]string{"/var/lib/cni/results/left-a1-eth0": "{}", "/var/lib/cni/results/podman-b2-eth0": "{}", "/var/lib/cni/results/left-over-c3-eth0": "{}"}
 	const key = "nft:ip/cni_hostport  "
 	for _, c := range []struct {
 		name   string
 		l      Residue
-		chains []host.IPTChain
+		chains []firewall.IPTChain
 		want   []string
 	}{
 		{"alone", Residue{Portmap: []string{"left"}}, table("a1"), []string{key + "nft table"}},
@@ -280,7 +281,7 @@ func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
 		{"podman's", Residue{Portmap: []string{"left"}}, table("b2"), []string{}},
 		{"a longer name", Residue{Portmap: []string{"left"}}, table("c3"), []string{}},
 		{"nobody's that is known", Residue{Portmap: []string{"left"}}, table("d4"), []string{}},
-		{"a person's", Residue{Portmap: []string{"left"}}, append(table("a1"), host.IPTChain{Name: "mine", Rules: []host.IPTRule{{Target: "ACCEPT"}}}), []string{key + "the rules of its containers"}},
+		{"a person's", Residue{Portmap: []string{"left"}}, append(table("a1"), firewall.IPTChain{Name: "mine", Rules: []firewall.IPTRule{{Target: "ACCEPT"}}}), []string{key + "the rules of its containers"}},
 		{"a mark of the table", Residue{Tables: []TableSelector{{Family: "ip", Name: "cni_*"}}}, table("b2"), []string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

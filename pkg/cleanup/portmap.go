@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -32,7 +33,7 @@ func portmapChain(name string) bool {
 
 // portmapChains names the chains of one table that go: those of a container to which only rules of
 // the network lead, or none, and those of all when none of a container is left.
-func (l Residue) portmapChains(v host.View, table []host.IPTChain) (map[string]bool, error) {
+func (l Residue) portmapChains(v host.View, table []firewall.IPTChain) (map[string]bool, error) {
 	going := map[string]bool{}
 	if len(l.Portmap) == 0 || table[0].Table != "nat" {
 		return going, nil
@@ -72,7 +73,7 @@ func (l Residue) portmapChains(v host.View, table []host.IPTChain) (map[string]b
 }
 
 // portmapRule says that a rule leads to a chain of one of the network's containers.
-func (l Residue) portmapRule(v host.View, r host.IPTRule) (bool, error) {
+func (l Residue) portmapRule(v host.View, r firewall.IPTRule) (bool, error) {
 	for _, comment := range r.Comments {
 		words := portmapComment.FindStringSubmatch(comment)
 		if words == nil || !matches(words[1], l.Portmap...) {
@@ -105,7 +106,7 @@ func resultsOf(v host.View, network, container string) ([]string, error) {
 // else the rules of the network's own. Whose a container is says libcni's file; without one a rule
 // is nobody's that is known, and stays.
 func (l Residue) findPortmap(ctx context.Context, v host.View,
-	tables []host.TableName) ([]item, error) {
+	tables []firewall.TableName) ([]item, error) {
 	var out []item
 	for _, t := range tables {
 		if len(l.Portmap) == 0 || t.Name != portmapTable || t.Family != "ip" && t.Family != "ip6" {
@@ -115,16 +116,16 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 		if err != nil {
 			return nil, err
 		}
-		var gone []host.IPTRemoval
+		var gone []firewall.IPTRemoval
 		others := false
 		for _, c := range chains {
-			removal := host.IPTRemoval{Chain: c}
+			removal := firewall.IPTRemoval{Chain: c}
 			for _, r := range c.Rules {
 				own, err := l.portmapContainer(v, r)
 				if err != nil {
 					return nil, err
 				}
-				leads := slices.ContainsFunc(chains, func(c host.IPTChain) bool {
+				leads := slices.ContainsFunc(chains, func(c firewall.IPTChain) bool {
 					return c.Name == r.Target
 				})
 				switch {
@@ -152,7 +153,7 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 }
 
 // portmapContainer says that a rule of portmap's table is of a container of the network.
-func (l Residue) portmapContainer(v host.View, r host.IPTRule) (bool, error) {
+func (l Residue) portmapContainer(v host.View, r firewall.IPTRule) (bool, error) {
 	for _, id := range r.Comments {
 		results, err := resultsOf(v, "*", id)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Addresses implements [Network]. An unknown link is [ErrNotExist].
+// Addresses implements [Network]. An unknown link is [fs.ErrNotExist].
 func (n *network) Addresses(ctx context.Context, link string) ([]Address, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
@@ -62,16 +63,16 @@ var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_
 // IPv6 address is set without duplicate address detection: a bridge of ours
 // has no carrier before its first pod, and detection would wait for one. It
 // may be retried.
-func (h *Host) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, link)
+	l, err := w.net.link(ctx, link)
 	if err != nil {
 		return fmt.Errorf("set address %s: %w", prefix, err)
 	}
-	addr := &netlink.Addr{IPNet: ipNet(prefix)}
+	addr := &netlink.Addr{IPNet: sys.IPNet(prefix)}
 	if prefix.Addr().Is6() {
 		addr.Flags = unix.IFA_F_NODAD
 	}
@@ -83,7 +84,7 @@ func (h *Host) AddAddress(ctx context.Context, link string, prefix netip.Prefix)
 	case err != nil:
 		return fmt.Errorf("set address %s on link %s: %w", prefix, link, err)
 	}
-	h.changed("address set", zap.String("link", link), zap.Stringer("address", prefix))
+	sys.Changed(w.log, "address set", zap.String("link", link), zap.Stringer("address", prefix))
 	return nil
 }
 
@@ -92,48 +93,40 @@ func (h *Host) AddAddress(ctx context.Context, link string, prefix netip.Prefix)
 // (net/ipv4/devinet.c, __inet_del_ifa), unless promote_secondaries is set:
 // they are put back, but for those that a DHCP client gave, which are the client's to
 // renew. One at a time, or two removals would put back each other's. It may be retried.
-func (h *Host) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
-	h.leaving.Lock()
-	defer h.leaving.Unlock()
-	rt, err := h.rt(ctx)
+func (w *netWriter) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+	w.net.leaving.Lock()
+	defer w.net.leaving.Unlock()
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, link)
-	if errors.Is(err, ErrNotExist) {
+	l, err := w.net.link(ctx, link)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("remove address %s: %w", prefix, err)
 	}
-	had, err := h.Addresses(ctx, link)
+	had, err := w.net.Addresses(ctx, link)
 	if err != nil {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}
 	if !slices.ContainsFunc(had, func(a Address) bool { return a.Prefix == prefix }) {
 		return nil
 	}
-	if err := rt.AddrDel(l, &netlink.Addr{IPNet: ipNet(prefix)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+	if err := rt.AddrDel(l, &netlink.Addr{IPNet: sys.IPNet(prefix)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}
-	h.changed("address removed", zap.String("link", link), zap.Stringer("address", prefix))
+	sys.Changed(w.log, "address removed", zap.String("link", link), zap.Stringer("address", prefix))
 	for _, a := range had {
 		if a.Prefix == prefix || a.Dynamic || !a.Prefix.Addr().Is4() || a.Prefix.Masked() != prefix.Masked() {
 			continue
 		}
-		if err := h.AddAddress(ctx, link, a.Prefix); err != nil { // one that stayed is fine
+		if err := w.AddAddress(ctx, link, a.Prefix); err != nil { // one that stayed is fine
 			return fmt.Errorf("put back what went with address %s: %w", prefix, err)
 		}
 	}
 	return nil
-}
-
-// ipNet is a prefix, host bits kept, in the library's terms. Nil for the zero prefix.
-func ipNet(p netip.Prefix) *net.IPNet {
-	if !p.IsValid() {
-		return nil
-	}
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
 // prefixFrom is the reverse of [ipNet].

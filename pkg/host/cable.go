@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,6 +10,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Cable is a veth pair between the host and a network namespace.
@@ -21,16 +22,12 @@ type Cable struct {
 	Here, There []netip.Prefix // addresses of the ends; the first of Here of a family is the namespace's default route
 }
 
-// AddCable makes a cable, with both ends up, which the link managers of the host leave alone: one
-// that takes it for a link of the machine's would take its addresses. When that fails there is
-// none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the namespace.
-func (h *Host) AddCable(ctx context.Context, c Cable) error {
-	rt, err := h.rt(ctx)
+// AddVeth makes the pair, with both ends up. When that fails, [Writer.DelLink] takes away what may
+// be there of it. It needs CAP_SYS_ADMIN for the namespace.
+func (w *netWriter) AddVeth(ctx context.Context, c Cable) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
-	}
-	if err := h.leaveAlone(ctx, c.Name); err != nil {
-		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
 	ns, err := os.Open(c.NetNS)
 	if err != nil {
@@ -42,7 +39,7 @@ func (h *Host) AddCable(ctx context.Context, c Cable) error {
 	if err := rt.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(ns.Fd()))}); err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
-	h.changed("link made", zap.String("link", c.Name), zap.String("kind", "veth"))
+	sys.Changed(w.log, "link made", zap.String("link", c.Name), zap.String("kind", "veth"))
 	err = InNetNS(c.NetNS, func() error {
 		there, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
@@ -58,7 +55,7 @@ func (h *Host) AddCable(ctx context.Context, c Cable) error {
 		err = InNetNS(c.NetNS, func() error { return defaultRoutes(c.Here) })
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("make cable %s: %w", c.Name, err), h.DelCable(context.WithoutCancel(ctx), c.Name))
+		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
 	return nil
 }
@@ -70,7 +67,7 @@ func plugIn(rt *netlink.Handle, name string, addrs []netip.Prefix) error {
 		return fmt.Errorf("find %s: %w", name, err)
 	}
 	for _, a := range addrs {
-		addr := &netlink.Addr{IPNet: ipNet(a)}
+		addr := &netlink.Addr{IPNet: sys.IPNet(a)}
 		if a.Addr().Is6() {
 			addr.Flags = unix.IFA_F_NODAD
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -22,7 +23,7 @@ type Diagnosis struct {
 // asked to show (nft, iptables-save) are run where it has that module already. None starts a
 // service, or asks one to start.
 func Diagnoses() []Diagnosis {
-	nft := func() bool { return nftLoaded("/") }
+	nft := func() bool { return firewall.Loaded("/") }
 	units := []string{"netwright-agent.service", "netwright-recover.service", "netwright-undo.service"}
 	around := append([]string{"kubelet.service", "containerd.service", "crio.service", "systemd-networkd.service", "NetworkManager.service", "firewalld.service"}, units...)
 	journal := []string{"--no-pager", "--output=short-precise", "--lines=4000", "--boot=0"}
@@ -71,5 +72,5 @@ func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, m
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)
 	}
 	env := append(os.Environ(), "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0", "DBUS_SESSION_BUS_ADDRESS=")
-	return l.run(ctx, sys.Command{Path: d.program, Args: d.args, Env: env, Timeout: limit, Max: most})
+	return sys.RunLive(ctx, l.opt.live(), sys.Command{Path: d.program, Args: d.args, Env: env, Timeout: limit, Max: most})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // AllTables asks [Network.Routes] for the routes of every table.
@@ -38,15 +40,15 @@ func (r Rule) OfMachine() bool {
 
 // DelForeignRoute removes a route that a network left, exactly as it was read; absence is success.
 // It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
-func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
+func (w *netWriter) DelForeignRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst, r.Table, r.Protocol)
 	}
-	rt, err := h.rt(ctx)
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	links, err := h.Links(ctx)
+	links, err := w.net.Links(ctx)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
@@ -54,7 +56,7 @@ func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
 	for _, l := range links {
 		names[l.Index] = l.Name
 	}
-	have, err := h.routes(ctx, r.Table)
+	have, err := w.net.routes(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
@@ -65,25 +67,25 @@ func (h *Host) DelForeignRoute(ctx context.Context, r Route) error {
 		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
 		}
-		h.changed("route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table), zap.Int("protocol", r.Protocol))
+		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table), zap.Int("protocol", r.Protocol))
 	}
 	return nil
 }
 
 // DelForeignRule removes a policy rule that a network left, exactly as it was read; absence is
 // success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
-func (h *Host) DelForeignRule(ctx context.Context, r Rule) error {
+func (w *netWriter) DelForeignRule(ctx context.Context, r Rule) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
 	}
-	rt, err := h.rt(ctx)
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
 	if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
 	}
-	h.changed("policy rule of another removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	sys.Changed(w.log, "policy rule of another removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	return nil
 }
 
@@ -114,12 +116,12 @@ func LocalRuleMoved(rules []Rule, family int) int {
 // RestoreLocalRule brings the rule for local addresses back to priority 0, and
 // only then takes it from where a network moved it: without one the host
 // answers nobody. It may be retried.
-func (h *Host) RestoreLocalRule(ctx context.Context) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) RestoreLocalRule(ctx context.Context) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	rules, err := h.Rules(ctx)
+	rules, err := w.net.Rules(ctx)
 	if err != nil {
 		return fmt.Errorf("bring back the rule for local addresses: %w", err)
 	}
@@ -142,7 +144,7 @@ func (h *Host) RestoreLocalRule(ctx context.Context) error {
 			if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
 				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", number, r.Priority, err)
 			}
-			h.changed("rule for local addresses brought back", zap.Int("family", number), zap.Int("from", r.Priority))
+			sys.Changed(w.log, "rule for local addresses brought back", zap.Int("family", number), zap.Int("from", r.Priority))
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ func TestForeignRoutesGoExactlyAndTheMachinesStay(t *testing.T) {
 		ns.Run("ip", strings.Fields(line)...)
 	}
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		routes, err := h.Routes(ctx, AllTables)
 		ok(t, err)
 		refused := 0
@@ -62,7 +62,7 @@ func TestTheRuleForLocalAddressesComesBackBeforeItIsTakenAway(t *testing.T) {
 	ns.Run("ip", "rule", "add", "pref", "20", "to", "10.0.0.5", "lookup", "main")
 	ns.Run("ip", "rule", "add", "pref", "21", "iif", "lo", "lookup", "local")
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		rules, err := h.Rules(ctx)
 		ok(t, err)
 		if v4, v6 := LocalRuleMoved(rules, 4), LocalRuleMoved(rules, 6); v4 != 100 || v6 != 100 {

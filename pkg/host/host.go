@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -13,12 +14,14 @@ import (
 
 // The parts of a host, by names under which a struct can have several.
 type (
-	fileReader   = hostfs.Reader
-	fileWriter   = hostfs.Writer
-	kernelReader = kernel.Reader
-	kernelWriter = kernel.Writer
-	unitReader   = systemd.Reader
-	unitWriter   = systemd.Writer
+	fileReader     = hostfs.Reader
+	fileWriter     = hostfs.Writer
+	firewallReader = firewall.Reader
+	firewallWriter = firewall.Writer
+	kernelReader   = kernel.Reader
+	kernelWriter   = kernel.Writer
+	unitReader     = systemd.Reader
+	unitWriter     = systemd.Writer
 )
 
 // Live is the host as it is. It implements [View] and has no method that writes.
@@ -26,6 +29,7 @@ type Live struct {
 	*fileReader
 	*kernelReader
 	*network
+	*firewallReader
 	*unitReader
 	opt   Options
 	facts *Facts
@@ -35,6 +39,8 @@ type Live struct {
 type Host struct {
 	*Live
 	*fileWriter
+	*netWriter
+	*firewallWriter
 	*kernelWriter
 	*unitWriter
 }
@@ -42,6 +48,8 @@ type Host struct {
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
 	h := &Host{Live: l, fileWriter: hostfs.NewWriter(l.fileReader)}
+	h.netWriter = newNetWriter(l.network, l.fileReader, l.opt.Log)
+	h.firewallWriter = firewall.NewWriter(l.firewallReader, l.opt.Log)
 	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
 	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
 		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
@@ -63,7 +71,8 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	}
 	l := &Live{opt: opt, fileReader: f}
 	l.kernelReader = kernel.Open(opt.live())
-	l.network = openNetwork(opt)
+	l.network = openNetwork(opt.live())
+	l.firewallReader = firewall.Open(opt.live())
 	l.unitReader = systemd.Open(opt.live() && !opt.Sandbox)
 	if l.facts = opt.Facts; l.facts != nil {
 		return l, nil
@@ -102,7 +111,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 
 // Close releases the root, the netlink sockets and the bus.
 func (l *Live) Close() error {
-	return errors.Join(l.fileReader.Close(), l.network.close(), l.unitReader.Close())
+	return errors.Join(l.fileReader.Close(), l.network.Close(), l.unitReader.Close())
 }
 
 // Facts implements [View].

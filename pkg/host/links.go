@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/vishvananda/netlink"
@@ -62,7 +63,7 @@ func (n *network) link(ctx context.Context, name string) (netlink.Link, error) {
 	}
 	l, err := rt.LinkByName(name)
 	if absent := (netlink.LinkNotFoundError{}); errors.As(err, &absent) {
-		return nil, fmt.Errorf("link %s: %w", name, ErrNotExist)
+		return nil, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read link %s: %w", name, err)

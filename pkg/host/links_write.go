@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // AddLink makes a link of kind bridge or dummy, down, with the name, number, MTU and
 // MAC of want; zero values leave the kernel's. A link that is
 // there already is an error ([unix.EEXIST]). It may be retried.
-func (h *Host) AddLink(ctx context.Context, want Link) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) AddLink(ctx context.Context, want Link) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,8 +46,8 @@ func (h *Host) AddLink(ctx context.Context, want Link) error {
 		}
 		return fmt.Errorf("make link %s of kind %s: %w", want.Name, want.Kind, err)
 	}
-	h.changed("link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
-	if err := h.SetLink(ctx, Link{Name: want.Name, MTU: want.MTU, MAC: want.MAC}); err != nil {
+	sys.Changed(w.log, "link made", zap.String("link", want.Name), zap.String("kind", want.Kind))
+	if err := w.SetLink(ctx, Link{Name: want.Name, MTU: want.MTU, MAC: want.MAC}); err != nil {
 		// Made or not made, never half: the name is free again for the next attempt.
 		return errors.Join(err, rt.LinkDel(l))
 	}
@@ -54,12 +57,12 @@ func (h *Host) AddLink(ctx context.Context, want Link) error {
 // SetLink changes a virtual link to what want says: MTU and MAC unless zero,
 // and up when want.Up; Up false leaves the state alone. What
 // is right already is not written. It refuses a physical link. It may be retried.
-func (h *Host) SetLink(ctx context.Context, want Link) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) SetLink(ctx context.Context, want Link) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, want.Name)
+	l, err := w.net.link(ctx, want.Name)
 	if err != nil {
 		return fmt.Errorf("change link: %w", err)
 	}
@@ -86,38 +89,38 @@ func (h *Host) SetLink(ctx context.Context, want Link) error {
 			return fmt.Errorf("bring link %s up: %w", want.Name, err)
 		}
 	}
-	h.changed("link set", zap.String("link", want.Name))
+	sys.Changed(w.log, "link set", zap.String("link", want.Name))
 	return nil
 }
 
 // LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a
 // default route goes through. It may be retried.
-func (h *Host) LinkDown(ctx context.Context, name string) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) LinkDown(ctx context.Context, name string) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.dispensable(ctx, "take down", name)
+	l, err := w.dispensable(ctx, "take down", name)
 	if err != nil {
 		return err
 	}
 	if err := rt.LinkSetDown(l); err != nil {
 		return fmt.Errorf("take down link %s: %w", name, err)
 	}
-	h.changed("link down", zap.String("link", name))
+	sys.Changed(w.log, "link down", zap.String("link", name))
 	return nil
 }
 
 // dispensable finds a link that the node can do without.
-func (h *Host) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
-	l, err := h.link(ctx, name)
+func (w *netWriter) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
+	l, err := w.net.link(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s link: %w", verb, err)
 	}
 	if have := linkFrom(l, nil); have.Physical || have.Loopback {
 		return nil, fmt.Errorf("%s link %s: it is a device of the machine; such links are never removed or taken down", verb, name)
 	}
-	uplinks, err := h.Uplinks(ctx)
+	uplinks, err := w.net.Uplinks(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s link %s: %w", verb, name, err)
 	}
@@ -129,13 +132,13 @@ func (h *Host) dispensable(ctx context.Context, verb, name string) (netlink.Link
 
 // DelLink removes a virtual link; absence is success. It refuses the loopback,
 // a physical link and a link that a default route goes through. It may be retried.
-func (h *Host) DelLink(ctx context.Context, name string) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) DelLink(ctx context.Context, name string) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.dispensable(ctx, "remove", name)
-	if errors.Is(err, ErrNotExist) {
+	l, err := w.dispensable(ctx, "remove", name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -144,14 +147,6 @@ func (h *Host) DelLink(ctx context.Context, name string) error {
 	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("remove link %s: %w", name, err)
 	}
-	h.changed("link removed", zap.String("link", name))
+	sys.Changed(w.log, "link removed", zap.String("link", name))
 	return nil
-}
-
-// changed logs one operation that changed the network. What a pass changed is logged where its task
-// is known, a line each.
-func (h *Host) changed(what string, fields ...zap.Field) {
-	if h.opt.Log != nil {
-		h.opt.Log.Debug(what, fields...)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
@@ -53,4 +54,20 @@ func noError(t testing.TB, errs ...error) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// testNetwork is a host of which only the network is there, for use in a test's own namespace.
+func testNetwork(t testing.TB) *Host {
+	l := &Live{network: openNetwork(true), firewallReader: firewall.Open(true)}
+	t.Cleanup(func() { _ = l.network.Close() })
+	return &Host{Live: l, netWriter: newNetWriter(l.network, nil, nil), firewallWriter: firewall.NewWriter(l.firewallReader, nil)}
+}
+
+// masquerading is a table that a network has.
+func masquerading(family string) firewall.Table {
+	return firewall.Table{Family: family, Name: "netwright", Chains: []firewall.Chain{
+		{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []firewall.NFRule{
+			{OIFNot: "cbr0", Verdict: "masquerade fully-random", Comment: "pods to the outside"},
+		}},
+	}}
 }

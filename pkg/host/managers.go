@@ -227,6 +227,6 @@ func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if err != nil {
 		return fmt.Errorf("set link %s up by %s: %w", link, manager, err)
 	}
-	h.changed("link is set up anew", zap.String("link", link), zap.String("manager", manager))
+	sys.Changed(h.opt.Log, "link is set up anew", zap.String("link", link), zap.String("manager", manager))
 	return nil
 }

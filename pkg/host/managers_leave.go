@@ -66,6 +66,20 @@ func (h *Host) leftAlone(link string) error {
 	return errors.Join(failed...)
 }
 
+// AddCable makes a veth pair into a namespace, with both ends up, which the link managers of the
+// host leave alone: one that takes it for a link of the machine's would take its addresses. When
+// that fails there is none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the
+// namespace.
+func (h *Host) AddCable(ctx context.Context, c Cable) error {
+	if err := h.leaveAlone(ctx, c.Name); err != nil {
+		return fmt.Errorf("make cable %s: %w", c.Name, err)
+	}
+	if err := h.AddVeth(ctx, c); err != nil {
+		return errors.Join(err, h.DelCable(context.WithoutCancel(ctx), c.Name))
+	}
+	return nil
+}
+
 // DelCable takes a cable away, with both ends. It may be retried; absence is success.
 func (h *Host) DelCable(ctx context.Context, name string) error {
 	return errors.Join(h.DelLink(ctx, name), h.leftAlone(name))

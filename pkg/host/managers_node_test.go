@@ -20,7 +20,7 @@ func testLinkManagers(t *testing.T) {
 		end := time.Now().Add(time.Minute) // it only ends what hangs
 		for {
 			got, err := h.LinkSetup(t.Context(), networkd, "host0")
-			ok(t, err)
+			noError(t, err)
 			if got == want {
 				return
 			}
@@ -35,7 +35,7 @@ func testLinkManagers(t *testing.T) {
 	sh("networkctl reload")
 	becomes(SetupNone)
 	sh("rm /etc/systemd/network/05-off.network")
-	ok(t, h.SetUpLink(t.Context(), networkd, "host0"))
+	noError(t, h.SetUpLink(t.Context(), networkd, "host0"))
 	becomes(SetupDone)
 	sh(`d=/run/systemd/system/systemd-networkd.service.d; mkdir -p $d
 printf '[Service]\nExecStart=\nExecStart=false\n' >$d/x.conf

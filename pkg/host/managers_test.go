@@ -11,7 +11,7 @@ import (
 func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	root := t.TempDir()
 	f, err := hostfs.Open(hostfs.Options{Root: root})
-	ok(t, err)
+	noError(t, err)
 	l := &Live{fileReader: f}
 	defer l.fileReader.Close()
 	for says, want := range map[string]Setup{

@@ -21,12 +21,12 @@ const unasked = unix.NUD_PERMANENT | unix.NUD_NOARP
 
 // ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits
 // until it answered or ctx ends. An entry that was not asked is no answer.
-func (h *Host) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, link)
+	l, err := w.net.link(ctx, link)
 	if err != nil {
 		return fmt.Errorf("ask neighbour %s: %w", addr, err)
 	}

@@ -23,6 +23,6 @@ func TestNobodyIsAskedWhereNobodyIsResolved(t *testing.T) {
 	here.Do(func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // longer than the kernel asks
 		defer cancel()
-		ok(t, netHost(t).ProbeNeighbour(ctx, "quiet0", netip.MustParseAddr("198.51.100.2")))
+		ok(t, openNet(t).ProbeNeighbour(ctx, "quiet0", netip.MustParseAddr("198.51.100.2")))
 	})
 }

@@ -66,8 +66,8 @@ func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
 // calls it once the sysctls are as they were: a question that is under way goes on with the pauses
 // of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere
 // stays. It may be retried.
-func (h *Host) ForgetNeighbours(ctx context.Context) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) ForgetNeighbours(ctx context.Context) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
 	ask := func(link, addr string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // longer than the kernel asks
 		defer cancel()
-		return netHost(t).ProbeNeighbour(ctx, link, netip.MustParseAddr(addr))
+		return openNet(t).ProbeNeighbour(ctx, link, netip.MustParseAddr(addr))
 	}
 	here.Do(func() {
 		ok(t, ask("up0", "192.0.2.1"))
@@ -45,7 +45,7 @@ func TestNeighboursAreThoseWhoAnswered(t *testing.T) {
 		if ask("up0", "192.0.2.66") == nil {
 			t.Error("somebody answers for who is not there")
 		}
-		got, err := netHost(t).Neighbours(t.Context())
+		got, err := openNet(t).Neighbours(t.Context())
 		ok(t, err)
 		got = slices.DeleteFunc(got, func(n Neighbour) bool { return n.Addr.IsLinkLocalUnicast() })
 		want := []Neighbour{
@@ -80,7 +80,7 @@ func TestForgetNeighboursWhoWereAskedSlowly(t *testing.T) {
 	ask := func(addr string, within time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
-		return netHost(t).ProbeNeighbour(ctx, "up0", netip.MustParseAddr(addr))
+		return openNet(t).ProbeNeighbour(ctx, "up0", netip.MustParseAddr(addr))
 	}
 	here.Do(func() {
 		for _, addr := range []string{"192.0.2.1", "2001:db8::1"} {
@@ -88,7 +88,7 @@ func TestForgetNeighboursWhoWereAskedSlowly(t *testing.T) {
 				t.Errorf("%s answers: the kernel does not wait, and this is no test", addr)
 			}
 		}
-		ok(t, netHost(t).ForgetNeighbours(t.Context()))
+		ok(t, openNet(t).ForgetNeighbours(t.Context()))
 		for _, addr := range []string{"192.0.2.1", "2001:db8::1"} {
 			ok(t, ask(addr, 5*time.Second))
 		}

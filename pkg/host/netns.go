@@ -26,15 +26,15 @@ func NetNSFile(name string) string { return filepath.Join(netnsDir, name) }
 // AddNetNS makes a network namespace with the loopback up, and a file that
 // keeps it: /run/netns/NAME, which it returns. `ip netns` knows it. One that
 // is there already is an error. It needs CAP_SYS_ADMIN.
-func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
-	if err := h.ready(ctx); err != nil {
+func (w *netWriter) AddNetNS(ctx context.Context, name string) (string, error) {
+	if err := w.net.ready(ctx); err != nil {
 		return "", err
 	}
 	if name == "" || strings.ContainsAny(name, "/\x00") || name == "." || name == ".." {
 		return "", fmt.Errorf("make network namespace %q: that cannot be a file's name", name)
 	}
 	path := NetNSFile(name)
-	dir, _, err := h.Live.fileReader.OpenDir(netnsDir, true)
+	dir, _, err := w.files.OpenDir(netnsDir, true)
 	if err != nil {
 		return "", fmt.Errorf("make network namespace %s: %w", name, err)
 	}
@@ -59,14 +59,14 @@ func (h *Host) AddNetNS(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("make network namespace %s: %w", name, err), unix.Unlinkat(dir, name, 0))
 	}
-	h.changed("network namespace made", zap.String("name", name))
+	sys.Changed(w.log, "network namespace made", zap.String("name", name))
 	return path, nil
 }
 
-// DelNetNS removes what [Host.AddNetNS] made; absence is success. The
+// DelNetNS removes what [Writer.AddNetNS] made; absence is success. The
 // namespace itself goes with the last that uses it.
-func (h *Host) DelNetNS(ctx context.Context, name string) error {
-	if err := h.ready(ctx); err != nil {
+func (w *netWriter) DelNetNS(ctx context.Context, name string) error {
+	if err := w.net.ready(ctx); err != nil {
 		return err
 	}
 	path := NetNSFile(name)
@@ -78,7 +78,7 @@ func (h *Host) DelNetNS(ctx context.Context, name string) error {
 	} else if err != nil {
 		return fmt.Errorf("remove network namespace %s: %w", name, err)
 	}
-	h.changed("network namespace removed", zap.String("name", name))
+	sys.Changed(w.log, "network namespace removed", zap.String("name", name))
 	return nil
 }
 

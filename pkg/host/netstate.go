@@ -33,11 +33,11 @@ const (
 
 // NetState reads it. Routes and addresses that the kernel makes by itself are
 // left out where it also brings them back by itself.
-func (l *Live) NetState(ctx context.Context) (out NetState, err error) {
-	if err := l.ready(ctx); err != nil {
+func (r *network) NetState(ctx context.Context) (out NetState, err error) {
+	if err := r.ready(ctx); err != nil {
 		return out, err
 	}
-	if out.Links, err = l.Links(ctx); err != nil {
+	if out.Links, err = r.Links(ctx); err != nil {
 		return out, err
 	}
 	if out.Addresses, err = rawList(ctx, "addresses", unix.RTM_GETADDR, unix.RTM_NEWADDR, addressHead); err != nil {
@@ -94,7 +94,7 @@ func routeMessage(m []byte) []byte {
 	out := bytes.Clone(m[:routeHead])
 	flags := binary.NativeEndian.Uint32(out[8:]) & (unix.RTNH_F_ONLINK | unix.RTNH_F_PERVASIVE)
 	binary.NativeEndian.PutUint32(out[8:], flags)
-	eachAttribute(m[routeHead:], func(kind uint16, whole, _ []byte) {
+	sys.EachAttribute(m[routeHead:], func(kind uint16, whole, _ []byte) {
 		if kind != unix.RTA_CACHEINFO && kind != unix.RTA_EXPIRES {
 			out = append(out, whole...)
 		}
@@ -105,7 +105,7 @@ func routeMessage(m []byte) []byte {
 // lifetime is how many seconds a route has still to live, 0 for ever. One from a
 // router advertisement that came back for ever would outlive its router.
 func lifetime(m []byte) (seconds uint32) {
-	eachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
 		if kind == unix.RTA_CACHEINFO && len(value) >= 12 {
 			if ticks := int32(binary.NativeEndian.Uint32(value[8:])); ticks > 0 {
 				seconds = uint32(ticks)/100 + 1 // USER_HZ
@@ -115,24 +115,11 @@ func lifetime(m []byte) (seconds uint32) {
 	return seconds
 }
 
-// eachAttribute calls f with the attributes of a message: its kind, all of it padded, its value.
-func eachAttribute(b []byte, f func(kind uint16, whole, value []byte)) {
-	for len(b) >= 4 {
-		n := int(binary.NativeEndian.Uint16(b))
-		if n < 4 || n > len(b) {
-			return
-		}
-		padded := min((n+3)&^3, len(b))
-		f(binary.NativeEndian.Uint16(b[2:])&0x3fff, b[:padded], b[4:n])
-		b = b[padded:]
-	}
-}
-
 // addressID is what tells one address from another: family, length, link and address.
 func addressID(m []byte) string {
 	id := append([]byte{m[0], m[1]}, m[4:8]...)
 	var local, address []byte
-	eachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
 		switch kind {
 		case unix.IFA_LOCAL:
 			local = value

@@ -10,6 +10,8 @@ import (
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // cameSince is what a network has that it had not before, and that a program which nobody knows may
@@ -23,15 +25,15 @@ type cameSince struct {
 }
 
 // RemoveCame takes that away. It may be retried, and changes nothing when nothing came.
-func (h *Host) RemoveCame(ctx context.Context, was NetState) error {
-	now, err := h.NetState(ctx)
+func (w *netWriter) RemoveCame(ctx context.Context, was NetState) error {
+	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err
 	}
 	came := was.cameSince(now)
 	var errs []error
 	for _, name := range came.links {
-		if err := h.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // the kernel's own, which no one removes
+		if err := w.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // the kernel's own, which no one removes
 			errs = append(errs, err)
 		}
 	}
@@ -56,7 +58,7 @@ func (s NetState) cameSince(now NetState) (out cameSince) {
 	pods := map[int]bool{}
 	for _, l := range now.Links {
 		switch {
-		case ofKubernetes(l.Name), l.Kind == "veth" && !before[l.Index]:
+		case sys.OfKubernetes(l.Name), l.Kind == "veth" && !before[l.Index]:
 			pods[l.Index] = true
 		case before[l.Index]:
 			nodes[l.Index] = true
@@ -81,7 +83,7 @@ func (s NetState) cameSince(now NetState) (out cameSince) {
 	}
 	alone := now.aloneOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {
-		if r := readRule(m); byHand(r.protocol) && !ofKubernetes(r.iif) && !ofKubernetes(r.oif) && !alone[r.src] && !alone[r.dst] {
+		if r := readRule(m); byHand(r.protocol) && !sys.OfKubernetes(r.iif) && !sys.OfKubernetes(r.oif) && !alone[r.src] && !alone[r.dst] {
 			out.rules = append(out.rules, m)
 		}
 	}
@@ -96,14 +98,14 @@ func byHand(protocol byte) bool {
 // lasting says that an address is for ever, and not one that the kernel makes for a link.
 func lasting(m []byte) bool {
 	flags := uint32(m[2])
-	if b := nlaValue(m[addressHead:], unix.IFA_FLAGS); len(b) == 4 {
+	if b := sys.Attribute(m[addressHead:], unix.IFA_FLAGS); len(b) == 4 {
 		flags = binary.NativeEndian.Uint32(b)
 	}
 	return flags&unix.IFA_F_PERMANENT != 0 && !(m[0] == unix.AF_INET6 && m[3] == unix.RT_SCOPE_LINK)
 }
 
 func routeLink(m []byte) (index int, there bool) {
-	b := nlaValue(m[routeHead:], unix.RTA_OIF)
+	b := sys.Attribute(m[routeHead:], unix.RTA_OIF)
 	if len(b) != 4 {
 		return 0, false
 	}
@@ -115,7 +117,7 @@ func (s NetState) aloneOn(links map[int]bool) map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for _, m := range s.Routes {
 		link, _ := routeLink(m)
-		if dst, is := netip.AddrFromSlice(nlaValue(m[routeHead:], unix.RTA_DST)); is && int(m[1]) == dst.BitLen() && links[link] {
+		if dst, is := netip.AddrFromSlice(sys.Attribute(m[routeHead:], unix.RTA_DST)); is && int(m[1]) == dst.BitLen() && links[link] {
 			out[dst] = true
 		}
 	}
@@ -130,12 +132,12 @@ func readRule(m []byte) (out struct {
 	src, dst netip.Addr
 }) {
 	body := m[ruleHead:]
-	if b := nlaValue(body, nl.FRA_PROTOCOL); len(b) == 1 {
+	if b := sys.Attribute(body, nl.FRA_PROTOCOL); len(b) == 1 {
 		out.protocol = b[0]
 	}
-	out.iif, out.oif = nlaText(body, nl.FRA_IIFNAME), nlaText(body, nl.FRA_OIFNAME)
+	out.iif, out.oif = sys.AttributeText(body, nl.FRA_IIFNAME), sys.AttributeText(body, nl.FRA_OIFNAME)
 	single := func(kind uint16, bits byte) netip.Addr {
-		if a, is := netip.AddrFromSlice(nlaValue(body, kind)); is && a.BitLen() == int(bits) {
+		if a, is := netip.AddrFromSlice(sys.Attribute(body, kind)); is && a.BitLen() == int(bits) {
 			return a
 		}
 		return netip.Addr{}
@@ -146,14 +148,14 @@ func readRule(m []byte) (out struct {
 
 // Lost says which links of before are gone for good: devices, and what others than us made. Those
 // of pods go with their pods.
-func (h *Host) Lost(ctx context.Context, was NetState) (out []string, err error) {
-	now, err := h.Links(ctx)
+func (w *netWriter) Lost(ctx context.Context, was NetState) (out []string, err error) {
+	now, err := w.net.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range was.Links {
 		there := slices.ContainsFunc(now, func(o Link) bool { return o.Index == l.Index })
-		if !there && l.Kind != "veth" && !ofKubernetes(l.Name) {
+		if !there && l.Kind != "veth" && !sys.OfKubernetes(l.Name) {
 			out = append(out, fmt.Sprintf("link %s", l.Name))
 		}
 	}

@@ -26,7 +26,7 @@ ip addr add 10.0.0.2/24 dev node0; ip addr add 10.7.0.2/24 dev up0; ip route add
 		return out
 	}
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		before := look()
 		was, err := h.NetState(ctx)
 		ok(t, err)

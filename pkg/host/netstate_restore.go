@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"slices"
@@ -13,10 +14,12 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // NetMade is what a change was to make: only this, and routes and rules with
-// our protocol number, is removed by [Host.RestoreNet].
+// our protocol number, is removed by [Writer.RestoreNet].
 type NetMade struct {
 	Links     []string      `json:"links,omitempty"`
 	Addresses []LinkAddress `json:"addresses,omitempty"`
@@ -32,7 +35,7 @@ type LinkAddress struct {
 // and brings back what is gone. What others made meanwhile stays. It
 // goes on after an error and returns all of them. It may be retried, and
 // changes nothing when all is as it was. The state must be of this boot.
-func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error {
+func (w *netWriter) RestoreNet(ctx context.Context, was NetState, made NetMade) error {
 	var errs []error
 	there := map[string]bool{}
 	for _, l := range was.Links {
@@ -40,30 +43,30 @@ func (h *Host) RestoreNet(ctx context.Context, was NetState, made NetMade) error
 	}
 	for _, name := range made.Links {
 		if !there[name] {
-			errs = append(errs, h.delMade(ctx, name))
+			errs = append(errs, w.delMade(ctx, name))
 		}
 	}
 	for _, l := range was.Links {
-		errs = append(errs, h.restoreLink(ctx, l, slices.Contains(made.Links, l.Name)))
+		errs = append(errs, w.restoreLink(ctx, l, slices.Contains(made.Links, l.Name)))
 	}
 	for _, l := range was.Links {
-		errs = append(errs, h.restoreMaster(ctx, l))
+		errs = append(errs, w.restoreMaster(ctx, l))
 	}
-	errs = append(errs, h.restoreAddresses(ctx, was, made.Addresses))
-	errs = append(errs, h.restoreRules(ctx, was))
-	errs = append(errs, h.restoreRoutes(ctx, was))
+	errs = append(errs, w.restoreAddresses(ctx, was, made.Addresses))
+	errs = append(errs, w.restoreRules(ctx, was))
+	errs = append(errs, w.restoreRoutes(ctx, was))
 	return errors.Join(errs...)
 }
 
 // delMade removes a link that was not there before, also one that the default route goes through by
 // now: that one was not there either. A device that was plugged in meanwhile stays.
-func (h *Host) delMade(ctx context.Context, name string) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) delMade(ctx context.Context, name string) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, name)
-	if errors.Is(err, ErrNotExist) {
+	l, err := w.net.link(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -80,19 +83,19 @@ func (h *Host) delMade(ctx context.Context, name string) error {
 
 // restoreLink gives a link its settings back, a physical one too. One that went is made again only
 // if it is ours: with the number that it had, which its addresses and routes are kept by.
-func (h *Host) restoreLink(ctx context.Context, was Link, ours bool) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) restoreLink(ctx context.Context, was Link, ours bool) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, was.Name)
-	if errors.Is(err, ErrNotExist) && ours && (was.Kind == "bridge" || was.Kind == "dummy") {
-		if err := h.AddLink(ctx, was); err != nil {
+	l, err := w.net.link(ctx, was.Name)
+	if errors.Is(err, fs.ErrNotExist) && ours && (was.Kind == "bridge" || was.Kind == "dummy") {
+		if err := w.AddLink(ctx, was); err != nil {
 			return fmt.Errorf("bring link %s back: %w", was.Name, err)
 		}
-		l, err = h.link(ctx, was.Name)
+		l, err = w.net.link(ctx, was.Name)
 	}
-	if errors.Is(err, ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -147,13 +150,13 @@ func setFlags(index int, flags, mask uint32) error {
 
 // restoreMaster makes a link the port of what it was a port of, if both are there: a file of
 // networkd may have put the uplink into a bridge.
-func (h *Host) restoreMaster(ctx context.Context, was Link) error {
-	rt, err := h.rt(ctx)
+func (w *netWriter) restoreMaster(ctx context.Context, was Link) error {
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := h.link(ctx, was.Name)
-	if errors.Is(err, ErrNotExist) {
+	l, err := w.net.link(ctx, was.Name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -161,8 +164,8 @@ func (h *Host) restoreMaster(ctx context.Context, was Link) error {
 	}
 	want := 0
 	if was.Master != "" {
-		master, err := h.link(ctx, was.Master)
-		if errors.Is(err, ErrNotExist) {
+		master, err := w.net.link(ctx, was.Master)
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
@@ -179,7 +182,7 @@ func (h *Host) restoreMaster(ctx context.Context, was Link) error {
 	return nil
 }
 
-func (h *Host) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
+func (w *netWriter) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
 	var errs []error
 	before := map[string]bool{}
 	for _, m := range was.Addresses {
@@ -193,7 +196,7 @@ func (h *Host) restoreAddresses(ctx context.Context, was NetState, made []LinkAd
 	for _, m := range now {
 		id := addressID(m)
 		present[id] = true
-		if !before[id] && slices.ContainsFunc(made, func(a LinkAddress) bool { return h.isAddress(ctx, m, a) }) {
+		if !before[id] && slices.ContainsFunc(made, func(a LinkAddress) bool { return w.isAddress(ctx, m, a) }) {
 			errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL))
 		}
 	}
@@ -206,13 +209,13 @@ func (h *Host) restoreAddresses(ctx context.Context, was NetState, made []LinkAd
 }
 
 // isAddress says that a message tells of an address on the link of its name.
-func (h *Host) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
-	l, err := h.link(ctx, a.Link)
+func (w *netWriter) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
+	l, err := w.net.link(ctx, a.Link)
 	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Attrs().Index || int(m[1]) != a.Prefix.Bits() {
 		return false
 	}
 	is := false
-	eachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
 		if addr, ok := netip.AddrFromSlice(value); ok && (kind == unix.IFA_LOCAL || kind == unix.IFA_ADDRESS) {
 			is = is || addr == a.Prefix.Addr()
 		}
@@ -220,15 +223,15 @@ func (h *Host) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
 	return is
 }
 
-func (h *Host) restoreRules(ctx context.Context, was NetState) error {
-	now, err := h.NetState(ctx)
+func (w *netWriter) restoreRules(ctx context.Context, was NetState) error {
+	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, m := range missing(now.Rules, was.Rules) {
 		ours := false
-		eachAttribute(m[ruleHead:], func(kind uint16, _, value []byte) {
+		sys.EachAttribute(m[ruleHead:], func(kind uint16, _, value []byte) {
 			ours = ours || kind == nl.FRA_PROTOCOL && len(value) == 1 && value[0] == RouteProtocol
 		})
 		if ours {
@@ -242,8 +245,8 @@ func (h *Host) restoreRules(ctx context.Context, was NetState) error {
 }
 
 // restoreRoutes tries several rounds: a route by a next hop needs the one to that next hop.
-func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
-	now, err := h.NetState(ctx)
+func (w *netWriter) restoreRoutes(ctx context.Context, was NetState) error {
+	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err
 	}
@@ -267,8 +270,8 @@ func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
 			errs = append(errs, failed...)
 		}
 	}
-	if h.opt.Log != nil {
-		h.opt.Log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
+	if w.log != nil {
+		w.log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
 	}
 	return errors.Join(errs...)
 }
@@ -277,7 +280,7 @@ func (h *Host) restoreRoutes(ctx context.Context, was NetState) error {
 // unreachable, which would never end.
 func linkIsThere(m []byte, links []Link) bool {
 	there := true
-	eachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
+	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
 		if kind == unix.RTA_OIF && len(value) == 4 {
 			index := int(binary.NativeEndian.Uint32(value))
 			there = slices.ContainsFunc(links, func(l Link) bool { return l.Index == index })

@@ -44,7 +44,7 @@ func TestRestoreNetBringsLinksBack(t *testing.T) {
 		return out.String() + strings.ReplaceAll(ns.Run("ip", "route"), "linkdown ", "")
 	}
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		before := look()
 		was, err := h.NetState(ctx)
 		ok(t, err)
@@ -83,7 +83,7 @@ func TestRestoreNetBringsNetworksOfAddressesBack(t *testing.T) {
 	}
 	look := func() string { return ns.Run("ip", "route") + ns.Run("ip", "-6", "route", "show", "metric", "100") }
 	ns.Do(func() {
-		h, ctx, before := netHost(t), t.Context(), look()
+		h, ctx, before := openNet(t), t.Context(), look()
 		was, err := h.NetState(ctx)
 		ok(t, err)
 		for _, line := range []string{"route flush dev up0", "-6 route flush dev up0", "addr flush dev up0 scope global"} {

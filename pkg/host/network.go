@@ -8,14 +8,16 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// network reads links, addresses, routes, rules and nft tables of the network
-// namespace that the calling thread is in when it is used first. Nothing is
-// cached: what a method returns is what the kernel said during the call.
+// network reads links, addresses, routes, rules and neighbours of the network namespace that the
+// calling thread is in when it is used first. Nothing is cached: what a method returns is what the
+// kernel said during the call.
 type network struct {
 	live bool // a kernel stands behind the root
 
@@ -25,9 +27,24 @@ type network struct {
 	leaving sync.Mutex // one address is taken off at a time
 }
 
-func openNetwork(opt Options) *network { return &network{live: opt.live()} }
+// openNetwork opens nothing yet; not live, its answer is [sys.ErrNotHere].
+func openNetwork(live bool) *network { return &network{live: live} }
 
-func (n *network) close() error {
+// netWriter changes what [Reader] reads.
+type netWriter struct {
+	net   *network
+	files *hostfs.Reader
+	log   *zap.Logger
+}
+
+// newNetWriter changes the network that net reads. files is where the files of named namespaces
+// are; log may be nil.
+func newNetWriter(net *network, files *hostfs.Reader, log *zap.Logger) *netWriter {
+	return &netWriter{net: net, files: files, log: log}
+}
+
+// Close releases the socket.
+func (n *network) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.handle != nil {

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/test/netns"
 	"github.com/vishvananda/netlink"
+
+	"github.com/netwright/netwright/test/netns"
 )
 
 // A list is whole or an error, whatever changes while it is read: the raw calls lose entries here.
@@ -22,13 +23,13 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 		fmt.Fprintf(&lines, "addr add 10.%d.%d.1/32 dev lo\nroute add blackhole 172.16.%d.%d/32\n", i/250, i%250, i/250, i%250)
 	}
 	batch := t.TempDir() + "/batch"
-	ok(t, os.WriteFile(batch, []byte(lines.String()), 0o600))
+	noError(t, os.WriteFile(batch, []byte(lines.String()), 0o600))
 	ns.Run("ip", "-batch", batch)
 
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go ns.Do(func() {
 		defer close(stopped)
-		h := netHost(t)
+		h := testNetwork(t)
 		for i := 0; ; i++ {
 			select {
 			case <-stop:
@@ -42,7 +43,7 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 		}
 	})
 	ns.Do(func() {
-		h := netHost(t)
+		h := testNetwork(t)
 		interrupted := 0
 		for range 20 {
 			addrs, err := h.Addresses(t.Context(), "lo")
@@ -50,7 +51,7 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 				interrupted++
 				continue
 			}
-			ok(t, err)
+			noError(t, err)
 			if len(addrs) < addresses {
 				t.Errorf("%d addresses, at least %d are there all the time", len(addrs), addresses)
 			}
@@ -59,7 +60,7 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 				interrupted++
 				continue
 			}
-			ok(t, err)
+			noError(t, err)
 			if len(routes) < addresses {
 				t.Errorf("%d routes, at least %d are there all the time", len(routes), addresses)
 			}
@@ -77,8 +78,7 @@ func BenchmarkNetworkUnchanged(b *testing.B) {
 	ns := netns.New(b)
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	ns.Do(func() {
-		h := &Host{Live: &Live{network: openNetwork(Options{Root: "/"})}}
-		defer h.network.close()
+		h := testNetwork(b)
 		for _, family := range []string{"ip", "ip6"} {
 			if err := h.ReplaceTable(b.Context(), masquerading(family)); err != nil {
 				b.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,17 +15,20 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
-	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/test/netns"
 )
 
-// netHost is a host of which only the network is there, for use in a test's own namespace.
-func netHost(t *testing.T) *Host {
-	h := &Host{Live: &Live{network: openNetwork(Options{Root: "/"})}}
-	t.Cleanup(func() { _ = h.network.close() })
-	return h
+// netReadWriter reads and changes the network of a test's own namespace.
+type netReadWriter struct {
+	*network
+	*netWriter
+}
+
+func openNet(t testing.TB) netReadWriter {
+	n := openNetwork(true)
+	t.Cleanup(func() { _ = n.Close() })
+	return netReadWriter{n, newNetWriter(n, nil, nil)}
 }
 
 // ipJSON is what `ip -j ARGS` prints in the namespace: the truth that is not our code's.
@@ -101,13 +103,10 @@ func TestDumpStopsAtOtherErrorsAndAtTheEndOfTheContext(t *testing.T) {
 }
 
 func TestNoLiveNetworkInAnImage(t *testing.T) {
-	n := openNetwork(Options{Root: t.TempDir()})
+	n := openNetwork(false)
 	_, err := n.Links(t.Context())
 	if !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("Links: %v", err)
-	}
-	if _, err := n.Table(t.Context(), "inet", "x"); !errors.Is(err, sys.ErrNotHere) {
-		t.Errorf("Table: %v", err)
 	}
 }
 
@@ -117,7 +116,7 @@ func TestLinksAsIPShowsThem(t *testing.T) {
 	ns.Run("ip", "link", "add", "v0", "mtu", "1400", "type", "veth", "peer", "name", "v1")
 	ns.Run("ip", "link", "set", "v0", "master", "br9", "up", "alias", "to nowhere", "promisc", "on")
 	ns.Do(func() {
-		h := netHost(t)
+		h := openNet(t)
 		links, err := h.Links(t.Context())
 		ok(t, err)
 		byName := map[string]Link{}
@@ -152,7 +151,7 @@ func TestBridgeKeepsItsMTUWhenAPortHasLess(t *testing.T) {
 	for _, mtu := range []int{1500, 1450} { // the kernel's default too
 		ns := netns.New(t)
 		ns.Do(func() {
-			ok(t, netHost(t).AddLink(t.Context(), Link{Name: "cbr0", Kind: "bridge", MTU: mtu}))
+			ok(t, openNet(t).AddLink(t.Context(), Link{Name: "cbr0", Kind: "bridge", MTU: mtu}))
 		})
 		ns.Run("ip", "link", "add", "v0", "mtu", "1300", "type", "veth", "peer", "name", "v1")
 		ns.Run("ip", "link", "set", "v0", "master", "cbr0")
@@ -165,7 +164,7 @@ func TestBridgeKeepsItsMTUWhenAPortHasLess(t *testing.T) {
 func TestAddSetDelLink(t *testing.T) {
 	ns := netns.New(t)
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		ok(t, h.AddLink(ctx, Link{Name: "cbr0", Kind: "bridge", MTU: 1450, MAC: "0a:58:0a:00:00:01"}))
 		ok(t, h.SetLink(ctx, Link{Name: "cbr0", Up: true}))
 		got := ipJSON(t, ns, "link", "show", "cbr0")[0]
@@ -198,7 +197,7 @@ func TestDelLinkRefusesWhatCutsTheNodeOff(t *testing.T) {
 	ns.Run("ip", "link", "set", "up0", "up")
 	ns.Run("ip", "route", "add", "default", "via", "192.0.2.1")
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		saysAll(t, h.DelLink(ctx, "up0"), "up0", "default route")
 		saysAll(t, h.DelLink(ctx, "lo"), "lo", "never removed")
 		saysAll(t, h.SetLink(ctx, Link{Name: "lo", MTU: 1400}), "lo")
@@ -211,41 +210,6 @@ func TestDelLinkRefusesWhatCutsTheNodeOff(t *testing.T) {
 	ns.Run("ip", "link", "show", "up0")
 }
 
-// IPv6 comes in by another link than IPv4, whose default route has two next hops; a pod's link
-// takes advertisements too.
-func TestUplinkFacts(t *testing.T) {
-	ns := netns.New(t)
-	for i, name := range []string{"eth0.1", "eth1", "ra2", "pod3"} {
-		ns.Run("ip", "link", "add", name, "type", "veth", "peer", "name", "peer"+name)
-		ns.Run("ip", "addr", "add", fmt.Sprintf("192.0.%d.2/24", i+1), "dev", name)
-		ns.Run("ip", "link", "set", name, "up")
-		ns.Run("ip", "link", "set", "peer"+name, "up")
-	}
-	ns.Run("ip", "route", "add", "default", "nexthop", "via", "192.0.1.1", "dev", "eth0.1", "nexthop", "via", "192.0.2.1", "dev", "eth1")
-	ns.Run("ip", "-6", "route", "add", "default", "via", "fe80::1", "dev", "ra2")
-	ns.Do(func() {
-		ok(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
-		l := &Live{network: openNetwork(Options{Root: "/"}), kernelReader: kernel.Open(true), opt: Options{Sandbox: true}}
-		var err error
-		l.fileReader, err = hostfs.Open(hostfs.Options{Root: "/"})
-		ok(t, err)
-		t.Cleanup(func() { _ = l.network.close() })
-		g := gatherer{Live: l, facts: &Facts{}}
-		ok(t, g.links(t.Context()))
-		if g.facts.Uplink != "eth0.1" || g.facts.Address.String() != "192.0.1.2" {
-			t.Errorf("uplink %s %s, want eth0.1 192.0.1.2", g.facts.Uplink, g.facts.Address)
-		}
-		if diff := cmp.Diff([]string{"eth0.1", "ra2"}, g.facts.RALinks); diff != "" {
-			t.Errorf("links that listen (-want +got)\n%s", diff)
-		}
-		ups, err := l.Uplinks(t.Context())
-		ok(t, err)
-		if diff := cmp.Diff([]string{"eth0.1", "eth1", "ra2"}, ups); diff != "" {
-			t.Errorf("uplinks (-want +got)\n%s", diff)
-		}
-	})
-}
-
 // Primary or not, of one family or the other, all at once: what is taken off goes, what is not
 // stays. The lock that keeps it: addresses.go, leaving.
 func TestAddressesGoTogetherAndTakeNoOther(t *testing.T) {
@@ -253,7 +217,7 @@ func TestAddressesGoTogetherAndTakeNoOther(t *testing.T) {
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	ns.Run("ip", "link", "set", "cbr0", "up")
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		for range 20 {
 			var gone, stay []netip.Prefix
 			for i := range 8 {
@@ -292,7 +256,7 @@ func TestAddresses(t *testing.T) {
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	ns.Run("ip", "link", "set", "cbr0", "up")
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		v4, v6 := netip.MustParsePrefix("10.7.0.1/24"), netip.MustParsePrefix("fd00:7::1/64")
 		for range 2 {
 			ok(t, h.AddAddress(ctx, "cbr0", v4))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -34,7 +35,7 @@ var netipEqual = cmp.Options{
 func TestRoutes(t *testing.T) {
 	ns := routed(t)
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		want := []Route{
 			{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12"), Link: "up0", MTU: 1400},
 			{Dst: netip.MustParsePrefix("10.3.0.0/24"), Link: "up0"},
@@ -105,7 +106,7 @@ func TestDefaultRoutesThatAreUsed(t *testing.T) {
 			ns.Run("ip", append([]string{"route", "append"}, strings.Fields(route)...)...)
 		}
 		ns.Do(func() {
-			routes, err := netHost(t).DefaultRoutes(t.Context())
+			routes, err := openNet(t).DefaultRoutes(t.Context())
 			ok(t, err)
 			var got []string
 			for _, r := range routes {
@@ -122,7 +123,7 @@ func TestRoutesOfOthersStay(t *testing.T) {
 	ns := routed(t)
 	ns.Run("ip", "route", "add", "10.2.0.0/24", "via", "192.0.2.99", "proto", "static")
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		r := Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}
 		err := h.ReplaceRoute(ctx, r)
 		saysAll(t, err, "10.2.0.0/24", "protocol 4", "192.0.2.99", "metric")
@@ -143,7 +144,7 @@ func TestRoutesOfOthersStay(t *testing.T) {
 func TestRouteWithoutAWay(t *testing.T) {
 	ns := routed(t)
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		for _, way := range [][2]string{{"10.2.0.0/24", "198.51.100.1"}, {"fd00:2::/64", "2001:db8:ffff::1"}} {
 			err := h.ReplaceRoute(ctx, Route{Dst: netip.MustParsePrefix(way[0]), Gateway: netip.MustParseAddr(way[1])})
 			saysAll(t, err, way[0], way[1], "next hop", "onlink")
@@ -160,7 +161,7 @@ func TestRules(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("ip", "rule", "add", "pref", "700", "from", "10.0.0.0/8", "lookup", "70")
 	ns.Do(func() {
-		h, ctx := netHost(t), t.Context()
+		h, ctx := openNet(t), t.Context()
 		want := []Rule{
 			{Priority: 700, Family: 4, Src: netip.MustParsePrefix("10.2.0.0/16"), Mark: 0x10, Mask: 0xf0, Table: 100},
 			{Priority: 701, Family: 4, Dst: netip.MustParsePrefix("10.3.0.0/16"), IIF: "cbr0", Table: 1000},

@@ -8,6 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // ErrForeignRoute says that a route of somebody else stands where ours would go.
@@ -16,14 +18,14 @@ var ErrForeignRoute = errors.New("a route that is not ours stands there")
 // ReplaceRoute sets a route with our protocol number, in the place of one of
 // ours or where there was none. A route of another protocol in that place is
 // [ErrForeignRoute] and stays. It may be retried.
-func (h *Host) ReplaceRoute(ctx context.Context, r Route) error {
+func (w *netWriter) ReplaceRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
-	rt, err := h.rt(ctx)
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	have, err := h.Routes(ctx, r.Table)
+	have, err := w.net.Routes(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
 	}
@@ -33,7 +35,7 @@ func (h *Host) ReplaceRoute(ctx context.Context, r Route) error {
 				r.Dst, r.Table, r.Metric, ErrForeignRoute, o.Protocol, o.Gateway, o.Link)
 		}
 	}
-	out, err := h.routeTo(ctx, r)
+	out, err := w.routeTo(ctx, r)
 	if err != nil {
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
 	}
@@ -46,20 +48,20 @@ func (h *Host) ReplaceRoute(ctx context.Context, r Route) error {
 	case err != nil:
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
 	}
-	h.changed("route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway), zap.String("link", r.Link), zap.Int("table", r.Table))
+	sys.Changed(w.log, "route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway), zap.String("link", r.Link), zap.Int("table", r.Table))
 	return nil
 }
 
 // DelRoute removes a route of ours from its place (destination, table,
 // metric); absence is success, and a route of another protocol there is left
 // alone. It may be retried.
-func (h *Host) DelRoute(ctx context.Context, r Route) error {
+func (w *netWriter) DelRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
-	rt, err := h.rt(ctx)
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	have, err := h.routes(ctx, r.Table)
+	have, err := w.net.routes(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
@@ -70,15 +72,15 @@ func (h *Host) DelRoute(ctx context.Context, r Route) error {
 		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s: %w", r.Dst, err)
 		}
-		h.changed("route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))
+		sys.Changed(w.log, "route removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table))
 	}
 	return nil
 }
 
 // routeTo is a route in the library's terms.
-func (h *Host) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
+func (w *netWriter) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 	out := &netlink.Route{
-		Dst:      ipNet(r.Dst),
+		Dst:      sys.IPNet(r.Dst),
 		Table:    r.Table,
 		Priority: r.Metric,
 		Protocol: netlink.RouteProtocol(r.Protocol),
@@ -104,7 +106,7 @@ func (h *Host) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 		out.Flags = unix.RTNH_F_ONLINK
 	}
 	if r.Link != "" {
-		l, err := h.link(ctx, r.Link)
+		l, err := w.net.link(ctx, r.Link)
 		if err != nil {
 			return nil, err
 		}

@@ -84,10 +84,10 @@ func (r Rule) Same(o Rule) bool {
 
 // AddRule adds a policy rule with our protocol number. One that is there
 // already is fine. It may be retried.
-func (h *Host) AddRule(ctx context.Context, r Rule) error {
+func (w *netWriter) AddRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
-	rt, err := h.rt(ctx)
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,23 +97,23 @@ func (h *Host) AddRule(ctx context.Context, r Rule) error {
 	if err := rt.RuleAdd(ruleTo(r)); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("add policy rule %d for table %d: %w", r.Priority, r.Table, err)
 	}
-	h.changed("policy rule added", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	sys.Changed(w.log, "policy rule added", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	return nil
 }
 
 // DelRule removes a policy rule of ours; absence is success. It refuses the
 // rule for local addresses (priority 0 or table local), without which the host
 // answers nobody, and leaves a rule of another protocol alone. It may be retried.
-func (h *Host) DelRule(ctx context.Context, r Rule) error {
+func (w *netWriter) DelRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
-	rt, err := h.rt(ctx)
+	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
 	if r.Priority == 0 || r.Table == unix.RT_TABLE_LOCAL {
 		return errors.New("remove policy rule: the rule for local addresses is never removed")
 	}
-	have, err := h.Rules(ctx)
+	have, err := w.net.Rules(ctx)
 	if err != nil {
 		return fmt.Errorf("remove policy rule %d: %w", r.Priority, err)
 	}
@@ -124,7 +124,7 @@ func (h *Host) DelRule(ctx context.Context, r Rule) error {
 		if err := rt.RuleDel(ruleTo(o)); err != nil && !errors.Is(err, unix.ENOENT) {
 			return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
 		}
-		h.changed("policy rule removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+		sys.Changed(w.log, "policy rule removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (h *Host) DelRule(ctx context.Context, r Rule) error {
 func ruleTo(r Rule) *netlink.Rule {
 	out := netlink.NewRule()
 	out.Priority, out.Table = r.Priority, r.Table
-	out.Src, out.Dst = ipNet(r.Src), ipNet(r.Dst)
+	out.Src, out.Dst = sys.IPNet(r.Src), sys.IPNet(r.Dst)
 	out.IifName, out.OifName = r.IIF, r.OIF
 	out.Protocol = uint8(r.Protocol)
 	out.Family = netlink.FAMILY_V4

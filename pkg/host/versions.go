@@ -50,7 +50,7 @@ func (h *Host) LearnVersions(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}
-	out, err := h.run(ctx, sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
+	out, err := sys.RunLive(ctx, h.opt.live(), sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}

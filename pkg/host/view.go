@@ -3,8 +3,8 @@ package host
 import (
 	"context"
 	"io/fs"
-	"net/netip"
 
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -64,19 +64,19 @@ type Network interface {
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]Rule, error)
 	// Table reads an nft table with its chains and rules in canonical form (see
-	// [Table.Canonical]), without loading a module. [ErrNotExist] if absent.
-	Table(ctx context.Context, family, name string) (Table, error)
+	// [firewall.Table.Canonical]), without loading a module. [ErrNotExist] if absent.
+	Table(ctx context.Context, family, name string) (firewall.Table, error)
 	// ForwardChains lists the base chains at the forward hook of nf_tables and of
 	// ip_tables, without loading a module.
-	ForwardChains(ctx context.Context) ([]ForwardChain, error)
+	ForwardChains(ctx context.Context) ([]firewall.ForwardChain, error)
 	// IPTChains lists the chains of iptables, those of nf_tables and those of
 	// ip_tables, without loading a module.
-	IPTChains(ctx context.Context) ([]IPTChain, error)
+	IPTChains(ctx context.Context) ([]firewall.IPTChain, error)
 	// NFTChains lists the chains of an nft table with their rules in the words of iptables, without
 	// loading a module. There are none where the table is not.
-	NFTChains(ctx context.Context, family, table string) ([]IPTChain, error)
+	NFTChains(ctx context.Context, family, table string) ([]firewall.IPTChain, error)
 	// Tables lists the nft tables, without loading a module.
-	Tables(ctx context.Context) ([]TableName, error)
+	Tables(ctx context.Context) ([]firewall.TableName, error)
 	// IPSets lists the names of the ipsets, sorted, without loading a module.
 	IPSets(ctx context.Context) ([]string, error)
 	// Residue reads what only the clean-up after a network asks for.
@@ -102,66 +102,4 @@ type Upcoming interface {
 	// Asked lists who asked for an effect in this plan or is owed it from an
 	// earlier run, as keys, in the order of asking.
 	Asked(effect string) []string
-}
-
-// Link is a network interface.
-type Link struct {
-	Index     int
-	Name      string
-	Kind      string // "" for a physical one; bridge, veth, vxlan, dummy …
-	MTU       int
-	MAC       string
-	Up        bool // administratively
-	Running   bool // has a carrier
-	Loopback  bool
-	PtP       bool // point to point
-	Master    string
-	Alias     string
-	Physical  bool // has a device behind it
-	Promisc   bool
-	ParentDev string // the device behind it, as its bus names it
-	Flags     uint32 `json:",omitempty"` // of net_device (linux/if.h); 0: an earlier release wrote it down, without them
-}
-
-// Address is an address on a link.
-type Address struct {
-	Link   string
-	Prefix netip.Prefix
-	Scope  string // global, link, host
-	Label  string
-	// Dynamic says that the kernel or a DHCP client gave it and may take it.
-	Dynamic bool
-}
-
-// Route is a route of one table.
-type Route struct {
-	Type     string       // unicast, blackhole, unreachable, local
-	Dst      netip.Prefix // 0.0.0.0/0 or ::/0 for a default route
-	Gateway  netip.Addr   // invalid: none
-	Link     string       // "": none (blackhole)
-	Source   netip.Addr   // preferred source
-	Table    int          // 254 main
-	Metric   int
-	Protocol int // rtnetlink's number; ours is [RouteProtocol]
-	Scope    int
-	MTU      int
-	OnLink   bool
-}
-
-// RouteProtocol marks the routes that are ours (rtnetlink protocol number).
-// /etc/iproute2/rt_protos of current distributions leaves it free.
-const RouteProtocol = 149
-
-// Rule is a policy rule.
-type Rule struct {
-	Priority int
-	Family   int          // 4 or 6
-	Src, Dst netip.Prefix // invalid: all
-	IIF, OIF string
-	Mark     uint32
-	Mask     uint32
-	Table    int
-	Protocol int // who made it, as for routes
-	// Narrow says that it asks for more than is read here: ports, users, the reverse.
-	Narrow bool `json:"-"`
 }

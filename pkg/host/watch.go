@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // Interest is what a [Watcher] listens for. It names things and not their values: what they should
@@ -18,7 +20,7 @@ type Interest struct {
 	Addresses []netip.Addr
 	Routes    []Route // by table and destination
 	Rules     []Rule  // by family and priority
-	Tables    []TableName
+	Tables    []firewall.TableName
 	Forward   bool     // chains at the forward hook, of nf_tables
 	Sysctls   []string // in dotted form; those that the kernel does not tell of are left out: see [SysctlTold]
 	Modules   []string

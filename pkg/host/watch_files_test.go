@@ -145,10 +145,10 @@ func TestOnlyWhatMattersWakes(t *testing.T) {
 	f.write("/opt/cni/bin/other", "x")
 	f.write("/opt/other/x", "x")
 	f.write("/etc2/a/b/c", "x")
-	ok(t, os.Chmod(f.at("/opt/cni"), 0o700)) // it only leads to what matters
+	noError(t, os.Chmod(f.at("/opt/cni"), 0o700)) // it only leads to what matters
 	_, err := os.ReadFile(f.at("/opt/cni/bin/bridge"))
-	ok(t, err)
-	ok(t, os.Remove(f.at("/opt/cni/bin/bridge")))
+	noError(t, err)
+	noError(t, os.Remove(f.at("/opt/cni/bin/bridge")))
 	if got := awaitWake(t, w, WakeFiles, "")[WakeFiles]; got.Events != 1 || got.Last != "/opt/cni/bin/bridge" {
 		t.Errorf("woken by %+v", got)
 	}
@@ -163,10 +163,10 @@ func TestTooManyEventsAreOneMoreLook(t *testing.T) {
 	files := w.sources[0].(*fileWatch)
 	files.mu.Lock() // nobody reads
 	for n := 0; n < 10_000; n++ {
-		ok(t, os.Chmod(f.at("/etc/x"), os.FileMode(0o600+n%2*0o44))) // the same event twice in a row is one
-		ok(t, os.Chmod(f.at("/etc"), 0o755))
+		noError(t, os.Chmod(f.at("/etc/x"), os.FileMode(0o600+n%2*0o44))) // the same event twice in a row is one
+		noError(t, os.Chmod(f.at("/etc"), 0o755))
 	}
-	ok(t, os.Mkdir(f.at("/etc/d"), 0o755))
+	noError(t, os.Mkdir(f.at("/etc/d"), 0o755))
 	files.mu.Unlock()
 	for lost := false; !lost; {
 		lost = awaitWake(t, w, WakeFiles, "")[WakeFiles].Lost
@@ -182,10 +182,10 @@ func TestWatchesDoNotPileUp(t *testing.T) {
 	w := watching(t, Options{Root: f.root}, Interest{Paths: []string{"/etc/cni/net.d/a"}})
 	files := w.sources[0].(*fileWatch)
 	for n := range 50 {
-		ok(t, os.Rename(f.at("/etc/cni"), f.at(fmt.Sprintf("/etc/old%d", n))))
+		noError(t, os.Rename(f.at("/etc/cni"), f.at(fmt.Sprintf("/etc/old%d", n))))
 		f.write("/etc/cni/net.d/a", "")
 	}
-	ok(t, os.WriteFile(f.at("/etc/cni/net.d/a"), []byte("last"), 0o644))
+	noError(t, os.WriteFile(f.at("/etc/cni/net.d/a"), []byte("last"), 0o644))
 	awaitWake(t, w, WakeFiles, "")
 	files.again()
 	files.mu.Lock()
@@ -194,7 +194,7 @@ func TestWatchesDoNotPileUp(t *testing.T) {
 		t.Errorf("%d directories are watched: %v", len(files.dirs), files.dirs)
 	}
 	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", files.fd))
-	ok(t, err)
+	noError(t, err)
 	kernel := 0
 	for _, line := range strings.Split(string(info), "\n") {
 		if len(line) > 10 && line[:10] == "inotify wd" {

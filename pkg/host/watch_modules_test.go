@@ -8,7 +8,7 @@ import (
 
 func TestModulesWake(t *testing.T) {
 	filter, err := bpf.NewVM(moduleEvents)
-	ok(t, err)
+	noError(t, err)
 	w := Watch(Options{Root: t.TempDir()})
 	u := newModuleWatch(w)
 	u.aim.Store(&map[string]bool{"br_netfilter": true})
@@ -34,13 +34,13 @@ func TestModulesWake(t *testing.T) {
 		}
 	}
 	// Only a module that matters, or brings a key that does, is heard.
-	ok(t, u.set(&Interest{Sysctls: []string{"net.ipv4.ip_forward"}}))
+	noError(t, u.set(&Interest{Sysctls: []string{"net.ipv4.ip_forward"}}))
 	if u.socket != nil {
 		t.Error("it listens although nothing comes by a module")
 	}
-	ok(t, u.set(&Interest{Sysctls: []string{"net.bridge.bridge-nf-call-iptables"}}))
+	noError(t, u.set(&Interest{Sysctls: []string{"net.bridge.bridge-nf-call-iptables"}}))
 	if !(*u.aim.Load())["br_netfilter"] {
 		t.Error("the module that brings a key is not heard")
 	}
-	ok(t, u.close())
+	noError(t, u.close())
 }

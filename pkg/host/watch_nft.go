@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // nftWatch hears changes of nf_tables. Those of ip_tables nobody is told of.
@@ -33,7 +35,7 @@ func (n *nftWatch) name() WakeSource { return WakeNFT }
 func (n *nftWatch) set(i *Interest) (err error) {
 	aim := &nftAim{tables: map[nftPlace]bool{}, forward: i.Forward}
 	for _, t := range i.Tables {
-		aim.tables[nftPlace{byte(tableFamilies[t.Family]), t.Name}] = true
+		aim.tables[nftPlace{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
 	}
 	n.aim.Store(aim)
 	if n.socket != nil && !n.w.isDeaf(WakeNFT) {
@@ -44,7 +46,7 @@ func (n *nftWatch) set(i *Interest) (err error) {
 	if len(aim.tables) == 0 && !aim.forward {
 		return nil
 	}
-	if !nftLoaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
+	if !firewall.Loaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
 		return errors.New("nf_tables is not loaded")
 	}
 	lost := func() { n.w.wake(WakeNFT, "too many events", true) }

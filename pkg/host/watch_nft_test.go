@@ -3,6 +3,7 @@ package host
 import (
 	"testing"
 
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -13,7 +14,7 @@ func TestNFTWakes(t *testing.T) {
 	ns.Run("nft", "add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; }")
 	var w *Watcher
 	ns.Do(func() {
-		w = watching(t, Options{Sandbox: true}, Interest{Tables: []TableName{{"inet", "netwright"}, {"inet", "fence"}}, Forward: true})
+		w = watching(t, Options{Sandbox: true}, Interest{Tables: []firewall.TableName{{"inet", "netwright"}, {"inet", "fence"}}, Forward: true})
 	})
 	up := false
 	wakes := func(do string) int {

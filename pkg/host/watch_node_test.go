@@ -22,7 +22,7 @@ func testWatchedUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const wanted = "/etc/systemd/system/multi-user.target.wants/sleeper.service"
 			w := Watch(Options{})
-			t.Cleanup(func() { ok(t, w.Close()) })
+			t.Cleanup(func() { noError(t, w.Close()) })
 			units := w.sources[len(w.sources)-1].(*unitWatch)
 			units.signals.Units.Private = private
 			if !private {
@@ -49,7 +49,7 @@ func testWatchedUnits(t *testing.T) {
 			}
 			run(t, "systemctl", "enable", "sleeper.service")
 			awaitWake(t, w, WakeFiles, wanted)
-			ok(t, os.Remove(wanted))
+			noError(t, os.Remove(wanted))
 			awaitWake(t, w, WakeFiles, wanted)
 			run(t, "systemctl", "daemon-reexec") // closes all connections of the private socket; the bus keeps its own
 			if private {
@@ -79,9 +79,9 @@ func ofSleeper(t *testing.T, do string) {
 
 // testWatchedMounts runs in a node, in whose mount namespace it may do as it likes.
 func testWatchedMounts(t *testing.T) {
-	ok(t, os.MkdirAll("/srv/fs", 0o755))
-	ok(t, os.MkdirAll("/srv/other", 0o755))
-	ok(t, os.MkdirAll("/srv/under/dir", 0o755))
+	noError(t, os.MkdirAll("/srv/fs", 0o755))
+	noError(t, os.MkdirAll("/srv/other", 0o755))
+	noError(t, os.MkdirAll("/srv/under/dir", 0o755))
 	w := watching(t, Options{}, Interest{Mounts: []string{"/srv/fs"}, Paths: []string{"/srv/under/dir/file"}})
 	mount := func(what string) func() { return func() { run(t, "sh", "-c", what) } }
 	fenceUp := false

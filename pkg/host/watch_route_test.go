@@ -116,7 +116,7 @@ func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	w.mu.Lock() // whoever hears of cbr0 now waits, and reads no more
 	ns.Run("ip", "link", "del", "cbr0")
 	batch := filepath.Join(t.TempDir(), "batch")
-	ok(t, os.WriteFile(batch, []byte(strings.Repeat("link set pod0 mtu 1400\nlink set pod0 mtu 1500\n", 500)), 0o600))
+	noError(t, os.WriteFile(batch, []byte(strings.Repeat("link set pod0 mtu 1400\nlink set pod0 mtu 1500\n", 500)), 0o600))
 	for dropped := false; !dropped; {
 		ns.Run("ip", "-batch", batch)
 		for _, line := range strings.Split(ns.Run("cat", "/proc/thread-self/net/netlink"), "\n") {

@@ -11,7 +11,7 @@ import (
 func watching(t *testing.T, opt Options, i Interest) *Watcher {
 	t.Helper()
 	w := Watch(opt)
-	t.Cleanup(func() { ok(t, w.Close()) })
+	t.Cleanup(func() { noError(t, w.Close()) })
 	w.Set(i)
 	if deaf := w.Deaf(); len(deaf) > 0 {
 		t.Fatalf("deaf: %v", deaf)
@@ -69,8 +69,8 @@ func TestTheSameInterestIsNone(t *testing.T) {
 	if !w.Set(i) {
 		t.Error("another interest is taken for the same")
 	}
-	ok(t, w.Close())
-	ok(t, w.Close())
+	noError(t, w.Close())
+	noError(t, w.Close())
 	if w.Set(Interest{}) {
 		t.Error("it listens after its end")
 	}

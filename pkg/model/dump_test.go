@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -122,7 +122,7 @@ func netDetails(t tasks.Task) []string {
 	return nil
 }
 
-func chains(t host.Table) []string {
+func chains(t firewall.Table) []string {
 	var out []string
 	for _, c := range t.Chains {
 		out = append(out, fmt.Sprintf("chain %s type %s hook %s priority %d policy %s", c.Name, c.Type, c.Hook, c.Priority, c.Policy))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // KindForward is the kind of what lets a link's packets be forwarded: forward:cbr0.
@@ -68,8 +69,8 @@ func (t ForwardAccept) Apply(ctx context.Context, h *host.Host, _ *Change) error
 }
 
 // dropping keeps the chains in which the rules are wanted and missing.
-func (t ForwardAccept) dropping(chains []host.ForwardChain) []host.ForwardChain {
-	return slices.DeleteFunc(slices.Clone(chains), func(c host.ForwardChain) bool {
+func (t ForwardAccept) dropping(chains []firewall.ForwardChain) []firewall.ForwardChain {
+	return slices.DeleteFunc(slices.Clone(chains), func(c firewall.ForwardChain) bool {
 		return c.Policy != "drop" || c.Accepts(t.Link) || !slices.ContainsFunc(t.Families, c.Concerns)
 	})
 }

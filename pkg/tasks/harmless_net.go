@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // linkHarmless is the proof of a link: one that was not there leads nobody anywhere.
@@ -59,9 +60,9 @@ func tableHarmless(ctx context.Context, t Table, _ *Change, on Ground) bool {
 	return masquerades(t.Table, on.Pods) && (err != nil || masquerades(have, on.Pods))
 }
 
-func masquerades(t host.Table, pods []netip.Prefix) bool {
-	return !slices.ContainsFunc(t.Chains, func(c host.Chain) bool {
-		return c.Type != "nat" || c.Hook != "postrouting" || c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r host.NFRule) bool {
+func masquerades(t firewall.Table, pods []netip.Prefix) bool {
+	return !slices.ContainsFunc(t.Chains, func(c firewall.Chain) bool {
+		return c.Type != "nat" || c.Hook != "postrouting" || c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool {
 			return r.Unknown != "" || r.Verdict != "return" && !strings.HasPrefix(r.Verdict, "masquerade") || len(r.SrcIn) == 0 || !allInside(r.SrcIn, pods)
 		})
 	})

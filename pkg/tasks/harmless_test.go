@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -237,9 +238,9 @@ func TestRoutesProvedHarmless(t *testing.T) {
 func TestTablesProvedHarmless(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
-		table := func(rule host.NFRule, hook string) Table {
-			return Table{Table: host.Table{Family: "ip", Name: "netwright", Chains: []host.Chain{{
-				Name: hook, Type: "nat", Hook: hook, Priority: 100, Policy: "accept", Rules: []host.NFRule{rule}}}}}
+		table := func(rule firewall.NFRule, hook string) Table {
+			return Table{Table: firewall.Table{Family: "ip", Name: "netwright", Chains: []firewall.Chain{{
+				Name: hook, Type: "nat", Hook: hook, Priority: 100, Policy: "accept", Rules: []firewall.NFRule{rule}}}}}
 		}
 		pods := []netip.Prefix{netip.MustParsePrefix("100.96.1.0/24")}
 		for _, c := range []struct {
@@ -247,11 +248,11 @@ func TestTablesProvedHarmless(t *testing.T) {
 			t    Table
 			want bool
 		}{
-			{"pods are masqueraded", table(host.NFRule{SrcIn: pods, OIFNot: "cbr0", Verdict: "masquerade"}, "postrouting"), true},
-			{"everybody is", table(host.NFRule{Verdict: "masquerade"}, "postrouting"), false},
-			{"others are", table(host.NFRule{SrcIn: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Verdict: "masquerade"}, "postrouting"), false},
-			{"pods are dropped", table(host.NFRule{SrcIn: pods, Verdict: "drop"}, "postrouting"), false},
-			{"packets get another receiver", table(host.NFRule{SrcIn: pods, Verdict: "return"}, "prerouting"), false},
+			{"pods are masqueraded", table(firewall.NFRule{SrcIn: pods, OIFNot: "cbr0", Verdict: "masquerade"}, "postrouting"), true},
+			{"everybody is", table(firewall.NFRule{Verdict: "masquerade"}, "postrouting"), false},
+			{"others are", table(firewall.NFRule{SrcIn: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Verdict: "masquerade"}, "postrouting"), false},
+			{"pods are dropped", table(firewall.NFRule{SrcIn: pods, Verdict: "drop"}, "postrouting"), false},
+			{"packets get another receiver", table(firewall.NFRule{SrcIn: pods, Verdict: "return"}, "prerouting"), false},
 		} {
 			if got := proved(t, h, c.t, &Change{Items: []Item{{Key: c.t.Owns()[0], Op: Create}}}); got != c.want {
 				t.Errorf("%s: proved harmless %v, want %v", c.name, got, c.want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // The values of the table's columns.
@@ -118,7 +119,7 @@ func hearAddress(t Address, i *host.Interest) {
 	i.Links = append(i.Links, t.Link)
 }
 func hearTable(t Table, i *host.Interest) {
-	i.Tables = append(i.Tables, host.TableName{Family: t.Family, Name: t.Name})
+	i.Tables = append(i.Tables, firewall.TableName{Family: t.Family, Name: t.Name})
 }
 func hearConf(t WaitConf, i *host.Interest) { i.Lists = append(append(i.Lists, t.Dir), t.BinDirs...) }
 

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -249,9 +251,9 @@ func TestRule(t *testing.T) {
 func TestTable(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
-		table := Table{Table: host.Table{Family: "inet", Name: "netwright", Chains: []host.Chain{{
+		table := Table{Table: firewall.Table{Family: "inet", Name: "netwright", Chains: []firewall.Chain{{
 			Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100,
-			Rules: []host.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.96.1.0/24")}, OIFNot: "cbr0", Verdict: "masquerade"}},
+			Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.96.1.0/24")}, OIFNot: "cbr0", Verdict: "masquerade"}},
 		}}}}
 		c := converge(t, h, table)
 		wantLines(t, c, "+ nft:inet/netwright")
@@ -278,7 +280,7 @@ func TestNothingOfTheNetworkInAnImage(t *testing.T) {
 	for _, task := range []Task{
 		Link{Name: "cbr0", Kind: "bridge"}, Address{Link: "cbr0", Prefix: netip.MustParsePrefix("10.0.0.1/24")},
 		Route{Route: host.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Link: "cbr0"}}, Rule{Rule: host.Rule{Priority: 7, Family: 4, Table: 9}},
-		Table{Table: host.Table{Family: "ip", Name: "x"}},
+		Table{Table: firewall.Table{Family: "ip", Name: "x"}},
 	} {
 		if c := plan(t, task, v); c == nil || c.NotHere == "" {
 			t.Errorf("%v: %+v", task.Owns(), c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // KindTable is the kind of an nft table: nft:inet/netwright.
@@ -19,7 +20,7 @@ const KindTable = "nft"
 // name need not exist.
 type Table struct {
 	Meta
-	host.Table
+	firewall.Table
 }
 
 var (
@@ -64,7 +65,7 @@ func (t Table) disruption() Disruption {
 		if c.Hook == "postrouting" {
 			continue // what goes out is rewritten, not dropped
 		}
-		if c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r host.NFRule) bool { return r.Verdict == "drop" }) {
+		if c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool { return r.Verdict == "drop" }) {
 			return MayCutOff
 		}
 	}
@@ -113,7 +114,7 @@ func (t Table) Restored(ctx context.Context, v host.View, b Baseline) (bool, err
 
 // Restore implements [Restorer]. Rules that we could not have written are an error.
 func (t Table) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	var was host.Table
+	var was firewall.Table
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore nft table %s: %w", t.Name, err)
 	}

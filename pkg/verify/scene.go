@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/containernetworking/cni/libcni"
+
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 )
 
 // What a proof makes. The names are always the same, so that the next one finds what a killed one
@@ -149,10 +151,10 @@ func (s *scene) openService(ctx context.Context) error {
 			family = "ip6"
 		}
 		self := []netip.Prefix{netip.PrefixFrom(to, to.BitLen())}
-		err := s.host.ReplaceTable(ctx, host.Table{Family: family, Name: tableName, Chains: []host.Chain{
-			{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Rules: []host.NFRule{
+		err := s.host.ReplaceTable(ctx, firewall.Table{Family: family, Name: tableName, Chains: []firewall.Chain{
+			{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Rules: []firewall.NFRule{
 				{DstIn: []netip.Prefix{netip.PrefixFrom(v, v.BitLen())}, Verdict: "dnat", DNAT: to}}},
-			{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []host.NFRule{{SrcIn: self, DstIn: self, Verdict: "masquerade"}}},
+			{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []firewall.NFRule{{SrcIn: self, DstIn: self, Verdict: "masquerade"}}},
 		}})
 		if err != nil {
 			return fmt.Errorf("make a service of a pod: %w", err)
@@ -191,5 +193,5 @@ func (s *scene) close(ctx context.Context) error {
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
 	return errors.Join(h.DelCable(ctx, cableLink), h.DelNetNS(ctx, outsideNS),
-		h.DelTableNamed(ctx, host.TableName{Family: "ip", Name: tableName}), h.DelTableNamed(ctx, host.TableName{Family: "ip6", Name: tableName}))
+		h.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}), h.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
 }

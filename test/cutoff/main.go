@@ -15,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
 )
@@ -60,9 +61,9 @@ func run(ctx context.Context) error {
 		}
 		settings.Probes, digest = nil, "cutoff "+os.Args[1]
 	}
-	task := tasks.Table{Table: host.Table{Family: "inet", Name: "netwright-cutoff", Chains: []host.Chain{{
+	task := tasks.Table{Table: firewall.Table{Family: "inet", Name: "netwright-cutoff", Chains: []firewall.Chain{{
 		Name: "output", Type: "filter", Hook: "output", Policy: "accept",
-		Rules: []host.NFRule{{DstIn: []netip.Prefix{drop}, Verdict: "drop"}},
+		Rules: []firewall.NFRule{{DstIn: []netip.Prefix{drop}, Verdict: "drop"}},
 	}}}}
 	change, err := task.Plan(ctx, h)
 	if err != nil || change == nil || change.Disruption != tasks.MayCutOff {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -121,9 +122,9 @@ func policyRule(w *world, state string) []tasks.Task {
 
 func table(w *world, state string) []tasks.Task {
 	name := w.name("tb")
-	t := tasks.Table{Meta: meta(), Table: host.Table{Family: "ip", Name: name, Chains: []host.Chain{{
+	t := tasks.Table{Meta: meta(), Table: firewall.Table{Family: "ip", Name: name, Chains: []firewall.Chain{{
 		Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
-		Rules: []host.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.96.1.0/24")}, OIFNot: "cbr0", Verdict: "masquerade"}},
+		Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.96.1.0/24")}, OIFNot: "cbr0", Verdict: "masquerade"}},
 	}}}}
 	switch state {
 	case right, content:

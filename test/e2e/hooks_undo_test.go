@@ -88,8 +88,8 @@ func hookThat(name string) string {
 // What a hook does to the node's network and units, and no document names, is taken back with the
 // hook. The fabric judges, and what the node's own programs say of it.
 //
-// The lines that keep it: pkg/checkpoint/around.go, undo.go (hold); pkg/host/ruleset_restore.go,
-// netstate_came.go, units_all.go.
+// The lines that keep it: pkg/checkpoint/around.go, undo.go (hold);
+// pkg/host/firewall/ruleset_restore.go, netstate_came.go, units_all.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

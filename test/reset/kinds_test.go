@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -328,8 +329,8 @@ var scenarios = []scenario{
 var earlier = []tasks.Task{table("ours19", "10.19.113.0/24")}
 
 func table(name, from string) tasks.Table {
-	return tasks.Table{Meta: meta(), Table: host.Table{Family: "inet", Name: name, Chains: []host.Chain{{
-		Name: "post", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []host.NFRule{{SrcIn: []netip.Prefix{prefix(from)}, Verdict: "masquerade"}},
+	return tasks.Table{Meta: meta(), Table: firewall.Table{Family: "inet", Name: name, Chains: []firewall.Chain{{
+		Name: "post", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{prefix(from)}, Verdict: "masquerade"}},
 	}}}}
 }
 

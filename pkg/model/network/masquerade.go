@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -30,9 +30,9 @@ func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 		}
 		b.Tasks = append(b.Tasks, tasks.Table{
 			Meta: tasks.Meta{From: in.Origin("spec.nonMasqueradeCIDR"), Why: "only what leaves " + family.keep.String() + " takes the node's address"},
-			Table: host.Table{Family: family.name, Name: tableName, Chains: []host.Chain{{
+			Table: firewall.Table{Family: family.name, Name: tableName, Chains: []firewall.Chain{{
 				Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: prioritySourceNAT, Policy: "accept",
-				Rules: []host.NFRule{{SrcIn: sources, DstNotIn: inside(in, family.keep), OIFNot: link, Verdict: "masquerade"}},
+				Rules: []firewall.NFRule{{SrcIn: sources, DstNotIn: inside(in, family.keep), OIFNot: link, Verdict: "masquerade"}},
 			}}}})
 	}
 }

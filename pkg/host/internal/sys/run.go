@@ -131,3 +131,12 @@ func LastLines(s string, n int) string {
 	}
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
+
+// RunLive is [Run] of a program of the running host. [ErrNotHere] where none stands behind the
+// root.
+func RunLive(ctx context.Context, live bool, c Command) ([]byte, error) {
+	if !live {
+		return nil, fmt.Errorf("run %s: %w", c.Path, ErrNotHere)
+	}
+	return Run(ctx, c)
+}

@@ -1,0 +1,37 @@
+package firewall
+
+import (
+	"context"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// Reader reads the packet filter of the network namespace that the calling thread is in: nft
+// tables, chains of iptables and ipsets. It loads no module. Nothing is cached.
+type Reader struct {
+	live bool // a kernel stands behind the root
+}
+
+// Open opens nothing yet; not live, its answer is [sys.ErrNotHere].
+func Open(live bool) *Reader { return &Reader{live: live} }
+
+// Writer changes what [Reader] reads.
+type Writer struct {
+	fw  *Reader
+	log *zap.Logger
+}
+
+// NewWriter changes the packet filter that fw reads. log may be nil.
+func NewWriter(fw *Reader, log *zap.Logger) *Writer {
+	return &Writer{fw: fw, log: log}
+}
+
+func (n *Reader) ready(ctx context.Context) error {
+	if !n.live {
+		return fmt.Errorf("read the packet filter: %w", sys.ErrNotHere)
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,240 @@
+package firewall
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// legacyFamily is one of the two families of ip_tables, and the layout
+// of its entries (linux/netfilter_ipv4/ip_tables.h, …_ipv6/ip6_tables.h, x_tables.h).
+type legacyFamily struct {
+	name   string // ip, ip6
+	names  string // file that lists the tables which this network namespace has
+	domain int
+	level  int
+	size   int // of struct ipt_entry without its matches
+	in     int // offset of iniface; outiface and the two masks follow
+	zero   int // the bytes before it (addresses and masks) are zero when all match
+	proto  int // offset of proto; what follows up to nfcache is zero when all match
+	invert int // offset of invflags
+	next   int // offset of target_offset; next_offset follows
+}
+
+var legacyFamilies = []legacyFamily{
+	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16, zero: 16, proto: 80, invert: 83, next: 88},
+	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64, zero: 64, proto: 128, invert: 132, next: 140},
+}
+
+// The socket options of ip_tables, the same for both families.
+const (
+	legacyGetInfo    = 64 // IPT_SO_GET_INFO
+	legacyGetEntries = 65 // IPT_SO_GET_ENTRIES
+	legacyAccept     = -2 // -NF_ACCEPT - 1
+	legacyDrop       = -1 // -NF_DROP - 1
+)
+
+// legacyInfo is struct ipt_getinfo.
+type legacyInfo struct {
+	Name       [32]byte
+	ValidHooks uint32
+	HookEntry  [5]uint32
+	Underflow  [5]uint32
+	NumEntries uint32
+	Size       uint32
+}
+
+// hookForward is NF_INET_FORWARD.
+const hookForward = 2
+
+// legacyForward reads the FORWARD chains of ip_tables. A table that this
+// namespace does not have is not asked for: asking would make it, and load its module.
+func legacyForward() ([]ForwardChain, error) {
+	var out []ForwardChain
+	for _, f := range legacyFamilies {
+		names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
+		if err != nil || !slices.Contains(strings.Fields(string(names)), "filter") {
+			continue
+		}
+		info, entries, err := f.read("filter")
+		if err != nil {
+			return nil, fmt.Errorf("read table filter of ip_tables (%s): %w", f.name, err)
+		}
+		c, err := f.parse(info, entries)
+		if err != nil {
+			return nil, fmt.Errorf("read table filter of ip_tables (%s): %w", f.name, err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// read asks the kernel for the table as it is. The size is asked for first;
+// when the table grows meanwhile the kernel says EAGAIN. Any socket of the
+// family will do: a raw one, as iptables uses, would cost CAP_NET_RAW.
+func (f legacyFamily) read(table string) (legacyInfo, []byte, error) {
+	fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
+	if err != nil {
+		return legacyInfo{}, nil, fmt.Errorf("open a socket: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for range sys.DumpTries {
+		head := make([]byte, binary.Size(legacyInfo{}))
+		copy(head, table)
+		if err := getsockopt(fd, f.level, legacyGetInfo, head); err != nil {
+			return legacyInfo{}, nil, err
+		}
+		var info legacyInfo
+		if _, err := binary.Decode(head, binary.NativeEndian, &info); err != nil {
+			return legacyInfo{}, nil, err
+		}
+		// struct ipt_get_entries: name, size, padding to 8 bytes, entries.
+		body := make([]byte, 40+info.Size)
+		copy(body, table)
+		binary.NativeEndian.PutUint32(body[32:], info.Size)
+		err := getsockopt(fd, f.level, legacyGetEntries, body)
+		if errors.Is(err, unix.EAGAIN) {
+			continue
+		}
+		return info, body[40:], err
+	}
+	return legacyInfo{}, nil, unix.EAGAIN
+}
+
+func getsockopt(fd, level, option int, buf []byte) error {
+	size := uint32(len(buf))
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+var errLegacyLayout = errors.New("the kernel's answer is not laid out as expected")
+
+// parse walks through the chain FORWARD, up to the entry of its policy.
+func (f legacyFamily) parse(info legacyInfo, entries []byte) (ForwardChain, error) {
+	c := ForwardChain{Backend: BackendLegacy, Family: f.name, Table: "filter", Name: "FORWARD", Policy: "accept"}
+	for at, end := int(info.HookEntry[hookForward]), int(info.Underflow[hookForward]); ; {
+		if at < 0 || at+f.size > len(entries) {
+			return c, errLegacyLayout
+		}
+		e := entries[at:]
+		target, next := int(binary.NativeEndian.Uint16(e[f.next:])), int(binary.NativeEndian.Uint16(e[f.next+2:]))
+		if target < f.size || next < target+36 || next > len(e) {
+			return c, errLegacyLayout
+		}
+		e = e[:next]
+		// An empty name is the standard target: its verdict follows the header of 32 bytes.
+		verdict := int32(0)
+		if e[target+2] == 0 {
+			verdict = int32(binary.NativeEndian.Uint32(e[target+32:]))
+		}
+		if at == end {
+			if verdict == legacyDrop {
+				c.Policy = "drop"
+			}
+			return c, nil
+		}
+		if link, way, is := f.ours(e[:f.size], e[f.size:target]); is && verdict == legacyAccept {
+			if way == inward {
+				c.In = append(c.In, link)
+			} else {
+				c.Out = append(c.Out, link)
+			}
+		}
+		at += next
+	}
+}
+
+// ours recognises an entry of ours: one whole link name, our comment, nothing else.
+func (f legacyFamily) ours(e, matches []byte) (link string, way direction, is bool) {
+	const name = unix.IFNAMSIZ
+	iniface, outiface := e[f.in:f.in+name], e[f.in+name:f.in+2*name]
+	inMask, outMask := e[f.in+2*name:f.in+3*name], e[f.in+3*name:f.in+4*name]
+	others := slices.Concat(e[:f.zero], e[f.proto:f.next-4])
+	if slices.ContainsFunc(others, func(b byte) bool { return b != 0 }) || !legacyComment(matches) {
+		return "", 0, false
+	}
+	switch {
+	case inMask[0] != 0 && outMask[0] == 0:
+		link, way = wholeName(iniface, inMask), inward
+	case inMask[0] == 0 && outMask[0] != 0:
+		link, way = wholeName(outiface, outMask), outward
+	}
+	return link, way, link != ""
+}
+
+// wholeName is a link's name if the mask covers it and the NUL after it.
+func wholeName(name, mask []byte) string {
+	n := bytes.IndexByte(name, 0)
+	if n < 1 || mask[n] != 0xff {
+		return ""
+	}
+	return string(name[:n])
+}
+
+// legacyComment says that the only match of an entry is our comment: struct
+// xt_entry_match (size, name of 29 bytes, revision), then the text.
+func legacyComment(m []byte) bool {
+	if len(m) < 32 || int(binary.NativeEndian.Uint16(m)) != len(m) {
+		return false
+	}
+	return unix.ByteSliceToString(m[2:31]) == "comment" && unix.ByteSliceToString(m[32:]) == forwardMark
+}
+
+// legacyRules adds (-A) or deletes (-D) our rules by the program of ip_tables:
+// it alone knows how to write a table anew under the lock that all who write share.
+func (w *Writer) legacyRules(ctx context.Context, op, family, link string, ways []direction) error {
+	if len(ways) == 0 {
+		return nil
+	}
+	program, err := w.legacyFind(ctx, family)
+	if err != nil {
+		return err
+	}
+	for _, way := range ways {
+		flag := "-i"
+		if way == outward {
+			flag = "-o"
+		}
+		args := []string{"-w", "10", "-t", "filter", op, "FORWARD", flag, link, "-m", "comment", "--comment", forwardMark, "-j", "ACCEPT"}
+		if _, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program, Args: args}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func legacyProgram(family string) string {
+	if family == "ip6" {
+		return "ip6tables"
+	}
+	return "iptables"
+}
+
+// legacyFind finds the program that writes ip_tables. One of that name may be
+// for nf_tables.
+func (w *Writer) legacyFind(ctx context.Context, family string) (string, error) {
+	name := legacyProgram(family)
+	if path, err := sys.FindProgram(name + "-legacy"); err == nil {
+		return path, nil
+	}
+	version, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: name, Args: []string{"--version"}})
+	if err == nil && !bytes.Contains(version, []byte("nf_tables")) {
+		return name, nil
+	}
+	return "", fmt.Errorf("the chain is one of ip_tables, which only %s-legacy can write, and it is not installed: "+
+		"install it (package iptables), or set the policy of FORWARD to ACCEPT with the program that set it to DROP", name)
+}

@@ -1,0 +1,162 @@
+package firewall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"github.com/google/nftables/userdata"
+	"github.com/google/nftables/xt"
+	"golang.org/x/sys/unix"
+)
+
+// nftForwardChain is a chain and the rules in it that are ours.
+type nftForwardChain struct {
+	ForwardChain
+	ours []ourForward
+}
+
+type ourForward struct {
+	link   string
+	way    direction
+	handle uint64
+}
+
+// nftForward lists the base chains of nf_tables at the forward hook; none
+// where nf_tables is not loaded.
+func (n *Reader) nftForward(ctx context.Context) ([]nftForwardChain, error) {
+	return readNFT(ctx, n, "forward chains", func(s nftSocket) ([]nftForwardChain, error) {
+		chains, err := s.chains(nftables.TableFamilyUnspecified)
+		if err != nil {
+			return nil, err
+		}
+		var out []nftForwardChain
+		for _, c := range chains {
+			family := familyName(c.family)
+			if family == "" || c.Hook != "forward" || c.Type != "filter" {
+				continue
+			}
+			found := nftForwardChain{ForwardChain: ForwardChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Policy: c.Policy}}
+			rules, err := s.rules(c.family, c.table, c.Name)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rules {
+				one, is := ourForwardRule(r)
+				if !is {
+					continue
+				}
+				found.ours = append(found.ours, one)
+				if one.way == inward {
+					found.In = append(found.In, one.link)
+				} else {
+					found.Out = append(found.Out, one.link)
+				}
+			}
+			out = append(out, found)
+		}
+		return out, nil
+	})
+}
+
+// familyName is the name of a family of which IP packets pass through; "" for others.
+func familyName(number nftables.TableFamily) string {
+	for name, f := range nftFamilies {
+		if f == number {
+			return name
+		}
+	}
+	return ""
+}
+
+// ourForwardRule recognises a rule of ours: a link's name, our comment, accept
+// and nothing else. iptables-save and iptables-restore write it anew in the
+// form of iptables, with a counter, the comment as a match and the name
+// padded less; it is still ours.
+func ourForwardRule(r rawRule) (ourForward, bool) {
+	if !r.known() || len(r.exprs) < 3 {
+		return ourForward{}, false
+	}
+	meta, isMeta := at[*expr.Meta](r.exprs, 0)
+	cmp, isCmp := at[*expr.Cmp](r.exprs, 1)
+	verdict, isVerdict := at[*expr.Verdict](r.exprs, len(r.exprs)-1)
+	if !isMeta || !isCmp || !isVerdict || cmp.Op != expr.CmpOpEq || verdict.Kind != expr.VerdictAccept {
+		return ourForward{}, false
+	}
+	comment := r.comment
+	for _, e := range r.exprs[2 : len(r.exprs)-1] {
+		switch e := e.(type) {
+		case *expr.Counter:
+		case *expr.Match:
+			text, is := e.Info.(*xt.Comment)
+			if !is {
+				return ourForward{}, false
+			}
+			comment = string(*text)
+		default:
+			return ourForward{}, false
+		}
+	}
+	name := bytes.TrimRight(cmp.Data, "\x00")
+	// Without a NUL after it the name is a prefix, of many links.
+	if comment != forwardMark || len(name) == len(cmp.Data) && len(name) < unix.IFNAMSIZ {
+		return ourForward{}, false
+	}
+	out := ourForward{link: string(name), handle: r.handle}
+	switch meta.Key {
+	case expr.MetaKeyIIFNAME:
+		out.way = inward
+	case expr.MetaKeyOIFNAME:
+		out.way = outward
+	default:
+		return ourForward{}, false
+	}
+	return out, true
+}
+
+// nftAccept appends rules. They have a counter as those of iptables have, so
+// that `iptables -D` finds them too.
+func (w *Writer) nftAccept(ctx context.Context, c ForwardChain, link string, ways []direction) error {
+	if len(link) == 0 || len(link) > maxLinkName {
+		return fmt.Errorf("%q cannot be the name of a link", link)
+	}
+	conn, err := w.nft(ctx)
+	if err != nil {
+		return err
+	}
+	for _, way := range ways {
+		key := expr.MetaKeyIIFNAME
+		if way == outward {
+			key = expr.MetaKeyOIFNAME
+		}
+		exprs := append(nameExprs(key, expr.CmpOpEq, link), &expr.Counter{}, nftVerdicts["accept"])
+		conn.AddRule(&nftables.Rule{
+			Table: c.tableOf(), Chain: &nftables.Chain{Name: c.Name, Table: c.tableOf()}, Exprs: exprs,
+			UserData: userdata.AppendString(nil, userdata.TypeComment, forwardMark),
+		})
+	}
+	return nftHint(conn.Flush())
+}
+
+// nftUnaccept removes our rules for a link by their handles.
+func (w *Writer) nftUnaccept(ctx context.Context, c nftForwardChain, link string) error {
+	for _, r := range c.ours {
+		if r.link != link {
+			continue
+		}
+		conn, err := w.nft(ctx)
+		if err != nil {
+			return err
+		}
+		if err := conn.DelRule(&nftables.Rule{Table: c.tableOf(), Chain: &nftables.Chain{Name: c.Name, Table: c.tableOf()}, Handle: r.handle}); err != nil {
+			return fmt.Errorf("remove a rule from %s: %w", c, err)
+		}
+		if err := conn.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("remove a rule from %s: %w", c, nftHint(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package firewall
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// legacyHooks are the built-in chains by hook number (linux/netfilter.h, NF_INET_…).
+var legacyHooks = [...]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}
+
+// legacyReturn is XT_RETURN (-NF_REPEAT - 1); legacyErrorTarget heads each chain of a user.
+const (
+	legacyReturn      = -5
+	legacyErrorTarget = "ERROR"
+	legacyTargetHead  = 32 // struct xt_entry_target: size, name of 29 bytes, revision
+)
+
+// legacyIPTChains reads the tables of ip_tables that this namespace has.
+// Asking for another would make it, and load its module.
+func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
+	if err := n.ready(ctx); err != nil {
+		return nil, err
+	}
+	var out []IPTChain
+	for _, f := range legacyFamilies {
+		names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
+		if err != nil {
+			continue // no ip_tables in this kernel
+		}
+		there := strings.Fields(string(names))
+		for _, table := range iptTables {
+			if !slices.Contains(there, table) {
+				continue
+			}
+			info, entries, err := f.read(table)
+			if err != nil {
+				return nil, fmt.Errorf("read table %s of ip_tables (%s): %w", table, f.name, err)
+			}
+			chains, err := f.chains(table, info, entries)
+			if err != nil {
+				return nil, fmt.Errorf("read table %s of ip_tables (%s): %w", table, f.name, err)
+			}
+			out = append(out, chains...)
+		}
+	}
+	return out, nil
+}
+
+// legacyEntry is one rule of a table's blob, or what stands between chains.
+type legacyEntry struct {
+	at      int
+	rule    IPTRule
+	target  string // "" is a verdict
+	verdict int32
+	chain   string // the name that an error target begins
+}
+
+// chains walks through a whole table. Built-in chains begin where the hooks
+// say, those of users with an error target; each ends with an entry that
+// nobody wrote: the policy, or the return.
+func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]IPTChain, error) {
+	list, err := f.entries(entries)
+	if err != nil {
+		return nil, err
+	}
+	begins := map[int]string{}
+	for hook, name := range legacyHooks {
+		if info.ValidHooks&(1<<hook) != 0 {
+			begins[int(info.HookEntry[hook])] = name
+		}
+	}
+	heads := map[int]string{} // where jumps lead
+	for i, e := range list {
+		if e.chain != "" && i+1 < len(list) {
+			heads[list[i+1].at] = e.chain
+		}
+	}
+	var out []IPTChain
+	open := false
+	for i, e := range list {
+		if name, is := begins[e.at]; is {
+			out, open = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: name, Builtin: true}), true
+		}
+		if e.chain != "" {
+			out, open = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: e.chain}), true
+			continue
+		}
+		if !open || f.ends(info, list, i, begins) {
+			continue
+		}
+		rule := e.rule
+		rule.Target = e.target
+		if e.target == "" {
+			rule.Target = legacyTarget(e, heads)
+		}
+		c := &out[len(out)-1]
+		rule.place = len(c.Rules)
+		c.Rules = append(c.Rules, rule)
+	}
+	if n := len(out); n > 0 && out[n-1].Name == legacyErrorTarget {
+		out = out[:n-1] // the table's end is written as a chain of that name
+	}
+	return out, nil
+}
+
+// ends says that an entry is the last of its chain.
+func (f legacyFamily) ends(info legacyInfo, list []legacyEntry, i int, begins map[int]string) bool {
+	for hook := range legacyHooks {
+		if info.ValidHooks&(1<<hook) != 0 && int(info.Underflow[hook]) == list[i].at {
+			return true
+		}
+	}
+	if i+1 == len(list) {
+		return true
+	}
+	_, begin := begins[list[i+1].at]
+	return begin || list[i+1].chain != ""
+}
+
+// legacyTarget is a standard target in iptables' words. A rule without a
+// target goes on at the next entry, which is no chain's head.
+func legacyTarget(e legacyEntry, heads map[int]string) string {
+	switch e.verdict {
+	case legacyDrop:
+		return "DROP"
+	case legacyAccept:
+		return "ACCEPT"
+	case legacyReturn:
+		return "RETURN"
+	}
+	return heads[int(e.verdict)]
+}
+
+func (f legacyFamily) entries(blob []byte) ([]legacyEntry, error) {
+	var out []legacyEntry
+	names := setNames{}
+	for at := 0; at < len(blob); {
+		if at+f.size > len(blob) {
+			return nil, errLegacyLayout
+		}
+		b := blob[at:]
+		target, next := int(binary.NativeEndian.Uint16(b[f.next:])), int(binary.NativeEndian.Uint16(b[f.next+2:]))
+		if target < f.size || next < target+legacyTargetHead || next > len(b) {
+			return nil, errLegacyLayout
+		}
+		b = b[:next]
+		rule, err := f.identity(b[:f.size], b[f.size:target], names)
+		if err != nil {
+			return nil, err
+		}
+		e := legacyEntry{at: at, rule: rule, target: unix.ByteSliceToString(b[target+2 : target+31])}
+		switch {
+		case e.target == legacyErrorTarget && next > target+legacyTargetHead:
+			e.chain = unix.ByteSliceToString(b[target+legacyTargetHead:])
+		case e.target == "" && next >= target+legacyTargetHead+4:
+			e.verdict = int32(binary.NativeEndian.Uint32(b[target+legacyTargetHead:]))
+		}
+		out = append(out, e)
+		at += next
+	}
+	return out, nil
+}
+
+// identity reads links, comment and sets of an entry.
+func (f legacyFamily) identity(e, matches []byte, names setNames) (IPTRule, error) {
+	const name = unix.IFNAMSIZ
+	// invflags follow proto (2 bytes), [ip6: tos,] flags: bits 1 and 2 turn the links' meaning
+	// round (IPT_INV_VIA_IN, …_OUT).
+	invert := e[f.invert]
+	out := IPTRule{
+		In:  legacyLink(e[f.in:f.in+name], e[f.in+2*name:f.in+3*name], invert&1 != 0),
+		Out: legacyLink(e[f.in+name:f.in+2*name], e[f.in+3*name:f.in+4*name], invert&2 != 0),
+	}
+	for len(matches) >= legacyTargetHead {
+		size := int(binary.NativeEndian.Uint16(matches))
+		if size < legacyTargetHead || size > len(matches) {
+			break
+		}
+		if unix.ByteSliceToString(matches[2:31]) == "comment" {
+			out.Comments = append(out.Comments, unix.ByteSliceToString(matches[legacyTargetHead:size]))
+		}
+		if unix.ByteSliceToString(matches[2:31]) == "set" {
+			set, err := names.name(matches[legacyTargetHead:size])
+			if err != nil {
+				return out, err
+			}
+			out.Sets = append(out.Sets, set)
+		}
+		matches = matches[size:]
+	}
+	return out, nil
+}
+
+func legacyLink(name, mask []byte, not bool) string {
+	if mask[0] == 0 {
+		return ""
+	}
+	out := unix.ByteSliceToString(name) // iptables leaves the + of a prefix in it
+	if not {
+		out = "! " + out
+	}
+	return out
+}
+
+// removeLegacyIPT removes from one table by the programs of ip_tables: they
+// alone know how to write a table anew under the lock that all who write
+// share. Rules are named by their whole text, which the program itself tells.
+func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
+	family, table := gone[0].Chain.Family, gone[0].Chain.Table
+	program, err := w.legacyFind(ctx, family)
+	if err != nil {
+		return err
+	}
+	saved, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+	if err != nil {
+		return err
+	}
+	texts := map[string][]string{}
+	for line := range strings.Lines(string(saved)) {
+		if rule, is := strings.CutPrefix(strings.TrimSpace(line), "-A "); is {
+			chain, _, _ := strings.Cut(rule, " ")
+			texts[chain] = append(texts[chain], rule)
+		}
+	}
+	var batch, ends bytes.Buffer
+	fmt.Fprintf(&batch, "*%s\n", table)
+	for _, r := range gone {
+		if len(texts[r.Chain.Name]) != len(r.Chain.Rules) {
+			return fmt.Errorf("somebody changed %s meanwhile", r.Chain)
+		}
+		if r.Whole {
+			fmt.Fprintf(&batch, "-F %s\n", r.Chain.Name)
+			fmt.Fprintf(&ends, "-X %s\n", r.Chain.Name)
+			continue
+		}
+		for _, rule := range r.Rules {
+			fmt.Fprintf(&batch, "-D %s\n", texts[r.Chain.Name][rule.place])
+		}
+	}
+	batch.Write(ends.Bytes())
+	batch.WriteString("COMMIT\n")
+	_, err = sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", table}, Stdin: batch.Bytes()})
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package firewall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"github.com/google/nftables/xt"
+	"golang.org/x/sys/unix"
+)
+
+// nftIPTChains reads the tables that iptables-nft writes: those of the
+// families ip and ip6 with iptables' names.
+func (n *Reader) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
+	return n.nftChains(ctx, "chains of iptables", func(family, table string) bool {
+		return (family == "ip" || family == "ip6") && isIPTTable(table)
+	})
+}
+
+// NFTChains implements [Network].
+func (n *Reader) NFTChains(ctx context.Context, family, table string) ([]IPTChain, error) {
+	out, err := n.nftChains(ctx, "chains of "+table, func(f, t string) bool { return f == family && t == table })
+	if err != nil {
+		return nil, fmt.Errorf("read nft table %s %s: %w", family, table, err)
+	}
+	return out, nil
+}
+
+func (n *Reader) nftChains(ctx context.Context, what string, in func(family, table string) bool) ([]IPTChain, error) {
+	return readNFT(ctx, n, what, func(s nftSocket) ([]IPTChain, error) {
+		chains, err := s.chains(nftables.TableFamilyUnspecified)
+		if err != nil {
+			return nil, err
+		}
+		var out []IPTChain
+		names := setNames{}
+		for _, c := range chains {
+			family := familyName(c.family)
+			if !in(family, c.table) {
+				continue
+			}
+			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Builtin: c.Hook != ""}
+			rules, err := s.rules(c.family, c.table, c.Name)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rules {
+				rule, err := iptRule(r, names)
+				if err != nil {
+					return nil, err
+				}
+				found.Rules = append(found.Rules, rule)
+			}
+			out = append(out, found)
+		}
+		return out, nil
+	})
+}
+
+// iptRule reads from a rule what tells whose it is. What it does not know of
+// the rule it leaves out: rules are removed by their handles.
+func iptRule(raw rawRule, names setNames) (IPTRule, error) {
+	out := IPTRule{handle: raw.handle}
+	if raw.comment != "" {
+		out.Comments = append(out.Comments, raw.comment)
+	}
+	for i, e := range raw.exprs {
+		switch e := e.(type) {
+		case *expr.Match:
+			if text, is := e.Info.(*xt.Comment); is {
+				out.Comments = append(out.Comments, string(*text))
+			}
+			if data, is := e.Info.(*xt.Unknown); is && e.Name == "set" {
+				set, err := names.name(*data)
+				if err != nil {
+					return out, err
+				}
+				out.Sets = append(out.Sets, set)
+			}
+		case *expr.Target:
+			out.Target = e.Name
+		case *expr.Masq:
+			out.Target = "MASQUERADE"
+		case *expr.Verdict:
+			out.Target = iptVerdict(e)
+		case *expr.Meta:
+			cmp, is := at[*expr.Cmp](raw.exprs, i+1)
+			if !is {
+				continue
+			}
+			switch e.Key {
+			case expr.MetaKeyIIFNAME:
+				out.In = iptLink(cmp)
+			case expr.MetaKeyOIFNAME:
+				out.Out = iptLink(cmp)
+			}
+		}
+	}
+	return out, nil
+}
+
+func iptVerdict(v *expr.Verdict) string {
+	switch v.Kind {
+	case expr.VerdictAccept:
+		return "ACCEPT"
+	case expr.VerdictDrop:
+		return "DROP"
+	case expr.VerdictReturn:
+		return "RETURN"
+	}
+	return v.Chain
+}
+
+// iptLink writes a comparison with a link's name as iptables does.
+func iptLink(cmp *expr.Cmp) string {
+	name := string(bytes.TrimRight(cmp.Data, "\x00"))
+	if len(name) == len(cmp.Data) && len(name) < unix.IFNAMSIZ {
+		name += "+" // no NUL is compared: a prefix
+	}
+	if cmp.Op == expr.CmpOpNeq {
+		name = "! " + name
+	}
+	return name
+}
+
+// removeNFTIPT removes from one table in one transaction.
+func (w *Writer) removeNFTIPT(ctx context.Context, gone []IPTRemoval) error {
+	conn, err := w.nft(ctx)
+	if err != nil {
+		return err
+	}
+	// First all rules, whole chains emptied too: a chain that is jumped to is busy.
+	for _, r := range gone {
+		chain := r.Chain.nft()
+		if r.Whole {
+			conn.FlushChain(chain)
+			continue
+		}
+		for _, rule := range r.Rules {
+			if err := conn.DelRule(&nftables.Rule{Table: chain.Table, Chain: chain, Handle: rule.handle}); err != nil {
+				return fmt.Errorf("remove a rule of %s: %w", r.Chain, err)
+			}
+		}
+	}
+	for _, r := range gone {
+		if r.Whole {
+			conn.DelChain(r.Chain.nft())
+		}
+	}
+	err = conn.Flush()
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("somebody changed the table meanwhile: %w", err)
+	case errors.Is(err, unix.EBUSY):
+		return fmt.Errorf("rules that do not go still jump to %s: %w", wholeChains(gone), err)
+	}
+	return nftHint(err)
+}
+
+func (c IPTChain) nft() *nftables.Chain {
+	return &nftables.Chain{Name: c.Name, Table: &nftables.Table{Family: nftFamilies[c.Family], Name: c.Table}}
+}
+
+func wholeChains(gone []IPTRemoval) []string {
+	var out []string
+	for _, r := range gone {
+		if r.Whole {
+			out = append(out, r.Chain.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,145 @@
+package firewall
+
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// What an undo does to a rule set that many write. Only chains at a hook decide what becomes of a
+// packet: whoever writes without pause (kube-proxy, Calico) does so in chains of its own, to which
+// a rule at a hook leads that stays. So the chains at hooks get back what they had; another one
+// comes back if it is gone or was emptied, and is left alone else.
+
+// guardedChain is a chain of any flavour as far as that needs it.
+type guardedChain struct {
+	name   string
+	base   bool   // at a hook
+	policy string // of one at a hook
+	rules  []guardedRule
+}
+
+// guardedRule is a rule: text that is equal for equal rules, and the chain that it leads to.
+type guardedRule struct{ text, leads string }
+
+// chainMend is what is to be done to one chain.
+type chainMend struct {
+	name   string
+	create bool
+	drop   bool   // it was not there; it is emptied first
+	policy string // to be set; "": as it is
+	write  bool   // its rules become those below
+	// rules are taken from how the chain was, or is now.
+	rules []ruleRef
+}
+
+type ruleRef struct {
+	now   bool
+	index int
+}
+
+// mendChains compares the chains of one table, before and now. What Kubernetes' own programs added
+// meanwhile stays, at the head of its chain.
+func mendChains(was, now []guardedChain) (out []chainMend) {
+	have := map[string]guardedChain{}
+	for _, c := range now {
+		have[c.name] = c
+	}
+	for _, c := range was {
+		is, there := have[c.name]
+		delete(have, c.name)
+		m := chainMend{name: c.name, create: !there}
+		if c.base && c.policy != is.policy {
+			m.policy = c.policy
+		}
+		if c.base || !there || len(is.rules) == 0 {
+			m.rules, m.write = c.back(is)
+		}
+		if m.create || m.policy != "" || m.write {
+			out = append(out, m)
+		}
+	}
+	for _, c := range now {
+		if _, came := have[c.name]; !came || !c.base {
+			continue
+		}
+		m := chainMend{name: c.name}
+		m.rules, m.write = guardedChain{}.back(c)
+		kept := slices.ContainsFunc(c.rules, func(r guardedRule) bool { return sys.OfKubernetes(r.leads) })
+		switch {
+		case !kept:
+			m.drop, m.write = true, false
+		case c.policy == "drop":
+			m.policy = "accept" // as a chain is that nobody made
+		}
+		if m.drop || m.write || m.policy != "" {
+			out = append(out, m)
+		}
+	}
+	return append(out, orphans(have, now, out)...)
+}
+
+// orphans are the chains that came, are nobody's known, and that no rule leads to once all is
+// mended. came has all that came.
+func orphans(came map[string]guardedChain, now []guardedChain, mends []chainMend) (out []chainMend) {
+	gone := map[string]bool{}
+	for name, c := range came {
+		gone[name] = !c.base && !sys.OfKubernetes(name)
+	}
+	stays := func(c guardedChain, rule int) bool {
+		i := slices.IndexFunc(mends, func(m chainMend) bool { return m.name == c.name && (m.write || m.drop) })
+		return i < 0 || slices.Contains(mends[i].rules, ruleRef{now: true, index: rule})
+	}
+	for again := true; again; {
+		again = false
+		for _, c := range now {
+			for i, r := range c.rules {
+				if gone[r.leads] && !gone[c.name] && stays(c, i) {
+					gone[r.leads], again = false, true
+				}
+			}
+		}
+	}
+	for _, c := range now {
+		if gone[c.name] {
+			out = append(out, chainMend{name: c.name, drop: true})
+		}
+	}
+	return out
+}
+
+// back are the rules that a chain gets back, and whether they differ from those of now.
+func (c guardedChain) back(now guardedChain) (refs []ruleRef, differs bool) {
+	var texts []string
+	for i, r := range now.rules {
+		was := slices.ContainsFunc(c.rules, func(o guardedRule) bool { return o.text == r.text })
+		if !was && sys.OfKubernetes(r.leads) {
+			refs, texts = append(refs, ruleRef{now: true, index: i}), append(texts, r.text)
+		}
+	}
+	if len(refs) > 0 && c.among(now) {
+		return nil, false
+	}
+	for i, r := range c.rules {
+		refs, texts = append(refs, ruleRef{index: i}), append(texts, r.text)
+	}
+	if slices.EqualFunc(texts, now.rules, func(text string, r guardedRule) bool { return text == r.text }) {
+		return nil, false
+	}
+	return refs, true
+}
+
+// among says that a chain has what it had, in that order, and besides only what Kubernetes' own
+// programs added, wherever they did.
+func (c guardedChain) among(now guardedChain) bool {
+	i := 0
+	for _, r := range now.rules {
+		switch {
+		case i < len(c.rules) && r.text == c.rules[i].text:
+			i++
+		case !sys.OfKubernetes(r.leads):
+			return false
+		}
+	}
+	return i == len(c.rules)
+}

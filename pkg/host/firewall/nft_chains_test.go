@@ -1,0 +1,50 @@
+package firewall
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// Rules of a table that many share are told by their comments, and go one by one.
+func TestRulesOfATableGoByTheirComments(t *testing.T) {
+	needs.Tool(t, "nft")
+	ns := netns.New(t)
+	for _, line := range []string{"add table ip shared", "add chain ip shared ports", "add chain ip shared first", "add table ip6 shared",
+		`add rule ip shared ports tcp dport 80 dnat to 10.0.0.2:80 comment "a1"`, `add rule ip shared ports tcp dport 81 dnat to 10.0.0.3:80 comment "b2"`,
+		"add rule ip shared first jump ports"} {
+		ns.Run("nft", line)
+	}
+	ns.Do(func() {
+		h := openTest()
+		chains, err := h.NFTChains(t.Context(), "ip", "shared")
+		noError(t, err)
+		var got []string
+		gone := IPTRemoval{}
+		for _, c := range chains {
+			for _, r := range c.Rules {
+				got = append(got, c.Name+" "+r.String())
+				if slices.Contains(r.Comments, "a1") {
+					gone.Chain, gone.Rules = c, append(gone.Rules, r)
+				}
+			}
+		}
+		slices.Sort(got)
+		if want := []string{"first -j ports", `ports --comment "a1"`, `ports --comment "b2"`}; !slices.Equal(got, want) {
+			t.Errorf("read %q, want %q", got, want)
+		}
+		noError(t, h.RemoveIPT(t.Context(), []IPTRemoval{gone}))
+		none, err := h.NFTChains(t.Context(), "ip", "nosuch")
+		noError(t, err)
+		if len(none) != 0 {
+			t.Errorf("a table that is not there has %v", none)
+		}
+	})
+	left := ns.Run("nft", "list table ip shared")
+	if strings.Contains(left, "a1") || !strings.Contains(left, "b2") || !strings.Contains(left, "jump ports") {
+		t.Errorf("left:\n%s", left)
+	}
+}

@@ -1,0 +1,92 @@
+package firewall
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/nftables/expr"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// decode reads a rule's expressions one by one. The library would leave out
+// those that it does not know, and a rule with something unknown in it would
+// pass for one of ours.
+func (r *rawRule) decode(family byte, list *netlink.AttributeDecoder) error {
+	for list.Next() {
+		list.Nested(func(one *netlink.AttributeDecoder) error {
+			var name string
+			var data []byte
+			for one.Next() {
+				switch one.Type() {
+				case unix.NFTA_EXPR_NAME:
+					name = one.String()
+				case unix.NFTA_EXPR_DATA:
+					data = one.Bytes()
+				}
+			}
+			r.names = append(r.names, name)
+			r.exprs = append(r.exprs, decodeExpr(family, name, data))
+			return one.Err()
+		})
+	}
+	return list.Err()
+}
+
+func decodeExpr(family byte, name string, data []byte) expr.Any {
+	var e expr.Any
+	switch name {
+	case "meta":
+		e = &expr.Meta{}
+	case "payload":
+		e = &expr.Payload{}
+	case "cmp":
+		e = &expr.Cmp{}
+	case "bitwise":
+		e = &expr.Bitwise{}
+	case "fib":
+		e = &expr.Fib{}
+	case "ct":
+		e = &expr.Ct{}
+	case "masq":
+		e = &expr.Masq{}
+	case "counter":
+		e = &expr.Counter{}
+	case "match":
+		e = &expr.Match{}
+	case "target":
+		e = &expr.Target{}
+	case "immediate":
+		// One that writes no verdict has an address or a port for what comes next, and is not
+		// known.
+		var i expr.Immediate
+		if expr.Unmarshal(family, data, &i) != nil || i.Register != unix.NFT_REG_VERDICT {
+			return nil
+		}
+		e = &expr.Verdict{}
+	default:
+		return nil
+	}
+	if expr.Unmarshal(family, data, e) != nil {
+		return nil
+	}
+	return e
+}
+
+// known says that every expression of the rule is among ours.
+func (r *rawRule) known() bool {
+	for _, e := range r.exprs {
+		if e == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *rawRule) describe() string {
+	words := strings.Join(r.names, " ")
+	if r.comment != "" {
+		words += fmt.Sprintf(" comment %q", r.comment)
+	}
+	return words
+}

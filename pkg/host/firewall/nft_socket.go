@@ -1,0 +1,132 @@
+package firewall
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/google/nftables"
+	"github.com/mdlayher/netlink"
+	rtnl "github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// nftTimeout bounds one exchange with nf_tables. The kernel answers at once;
+// only a lost acknowledgement is waited for.
+const nftTimeout = 10 * time.Second
+
+// nftSocket asks nf_tables. One is opened for each reading, and closed.
+type nftSocket struct{ *netlink.Conn }
+
+// openNFT opens the socket, or says [fs.ErrNotExist] where nf_tables is not
+// loaded: a read never makes the kernel load it.
+func (n *Reader) openNFT(ctx context.Context) (nftSocket, error) {
+	if err := n.ready(ctx); err != nil {
+		return nftSocket{}, err
+	}
+	if !Loaded("/") {
+		return nftSocket{}, fmt.Errorf("read nft tables: nf_tables is not loaded: %w", fs.ErrNotExist)
+	}
+	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
+	if err != nil {
+		return nftSocket{}, fmt.Errorf("open the nft socket: %w", err)
+	}
+	if err := nftDeadline(ctx, c); err != nil {
+		return nftSocket{}, errors.Join(err, c.Close())
+	}
+	return nftSocket{c}, nil
+}
+
+func nftDeadline(ctx context.Context, c *netlink.Conn) error {
+	until := time.Now().Add(nftTimeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(until) {
+		until = d
+	}
+	if err := c.SetDeadline(until); err != nil {
+		return fmt.Errorf("bound the nft socket: %w", err)
+	}
+	return nil
+}
+
+// ask sends one request and returns the answers' attributes.
+func (s nftSocket) ask(what string, kind uint16, flags netlink.HeaderFlags, family nftables.TableFamily, attrs ...netlink.Attribute) ([]netlink.Message, error) {
+	data, err := netlink.MarshalAttributes(attrs)
+	if err != nil {
+		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
+	}
+	out, err := s.Execute(netlink.Message{
+		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind), Flags: netlink.Request | flags},
+		// struct nfgenmsg: family, version 0, resource id 0.
+		Data: append([]byte{byte(family), 0, 0, 0}, data...),
+	})
+	if errors.Is(err, unix.EPERM) {
+		return nil, fmt.Errorf("ask nft for %s: root is needed (CAP_NET_ADMIN), for reading too: %w", what, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
+	}
+	return out, nil
+}
+
+// nftAttributes reads the attributes of an answer.
+func nftAttributes(m netlink.Message) (*netlink.AttributeDecoder, error) {
+	if len(m.Data) < 4 {
+		return nil, errors.New("read nft's answer: too short")
+	}
+	ad, err := netlink.NewAttributeDecoder(m.Data[4:])
+	if err != nil {
+		return nil, fmt.Errorf("read nft's answer: %w", err)
+	}
+	ad.ByteOrder = binary.BigEndian
+	return ad, nil
+}
+
+// generation is the number of the ruleset's state: it grows with each change.
+func (s nftSocket) generation() (uint32, error) {
+	answers, err := s.ask("its generation", unix.NFT_MSG_GETGEN, 0, nftables.TableFamilyUnspecified)
+	if err != nil {
+		return 0, err
+	}
+	if len(answers) != 1 {
+		return 0, fmt.Errorf("read nft's answer: %d messages for one question", len(answers))
+	}
+	ad, err := nftAttributes(answers[0])
+	if err != nil {
+		return 0, err
+	}
+	for ad.Next() {
+		if ad.Type() == unix.NFTA_GEN_ID {
+			return ad.Uint32(), ad.Err()
+		}
+	}
+	return 0, ad.Err()
+}
+
+// consistent runs read until the ruleset does not change meanwhile: the parts
+// of a ruleset come by several questions.
+func consistent[T any](ctx context.Context, s nftSocket, what string, read func() (T, error)) (T, error) {
+	return sys.Dump(ctx, what, func() (T, error) {
+		var none T
+		before, err := s.generation()
+		if err != nil {
+			return none, err
+		}
+		out, err := read()
+		if err != nil {
+			return none, err
+		}
+		after, err := s.generation()
+		if err != nil {
+			return none, err
+		}
+		if before != after {
+			return none, rtnl.ErrDumpInterrupted
+		}
+		return out, nil
+	})
+}

@@ -1,0 +1,258 @@
+package firewall
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// RuleSet is all that nf_tables has, in the kernel's own messages, as [NetState] has the network:
+// what comes back has everything that it had, also what we do not know. No program is needed to
+// read it or to bring it back. A table that a process owns is left out: it goes with its process.
+type RuleSet struct {
+	Tables []SetTable `json:"tables"`
+}
+
+// SetTable is one table. Each message is without what the kernel makes anew: numbers and counts.
+type SetTable struct {
+	Family byte   `json:"family"` // the kernel's number
+	Name   string `json:"name"`
+
+	Table      []byte       `json:"table"`
+	Chains     []SetChain   `json:"chains,omitempty"`
+	Objects    [][]byte     `json:"objects,omitempty"`
+	Flowtables [][]byte     `json:"flowtables,omitempty"`
+	Sets       []SetMembers `json:"sets,omitempty"`
+
+	at int // the chain whose rules are read
+}
+
+// SetChain is a chain with its rules.
+type SetChain struct {
+	Name    string    `json:"name"`
+	Base    bool      `json:"base,omitempty"`
+	Bound   bool      `json:"bound,omitempty"` // to the rule that leads to it: jump { … }
+	Policy  string    `json:"policy,omitempty"`
+	Message []byte    `json:"message"`
+	Rules   []SetRule `json:"rules,omitempty"`
+}
+
+// SetRule is a rule, and what tells it from others.
+type SetRule struct {
+	Message []byte `json:"message"`
+	leads   string // to which chain
+	text    string // all of it but its number and what it counts
+}
+
+// SetMembers is a set and its elements, each as an attribute.
+type SetMembers struct {
+	Name     string   `json:"name"`
+	Message  []byte   `json:"message"`
+	Elements [][]byte `json:"elements,omitempty"`
+}
+
+// Attributes and flags that the library does not name (linux/netfilter/nf_tables.h).
+const (
+	nftTableHandle     = 4
+	nftTableOwner      = 7
+	nftChainFlags      = 10
+	nftChainBound      = 1 << 2
+	nftObjectHandle    = 6
+	nftFlowtableUse    = 4
+	nftFlowtableHandle = 5
+	nftSetHandle       = 16
+	nftSetType         = 19
+	nftSetCount        = 20
+	nftSetConcat       = 0x80
+)
+
+// RuleSet reads it as of one moment; empty where nf_tables is not loaded.
+func (n *Reader) RuleSet(ctx context.Context) (out RuleSet, err error) {
+	out.Tables, err = readNFT(ctx, n, "the nft rule set", nftSocket.ruleSet)
+	return out, err
+}
+
+func (s nftSocket) ruleSet() ([]SetTable, error) {
+	var tables []SetTable
+	answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, netlink.Dump, nftables.TableFamilyUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range answers {
+		if family, body := split(m); family != 0 && sys.Attribute(body, nftTableOwner) == nil {
+			tables = append(tables, SetTable{Family: family, Name: sys.AttributeText(body, unix.NFTA_TABLE_NAME),
+				Table: without(body, unix.NFTA_TABLE_USE, nftTableHandle)})
+		}
+	}
+	for _, kind := range []struct {
+		what  string
+		get   uint16
+		table uint16
+		add   func(t *SetTable, body []byte)
+	}{
+		{"the chains", unix.NFT_MSG_GETCHAIN, unix.NFTA_CHAIN_TABLE, (*SetTable).addChain},
+		{"the rules", unix.NFT_MSG_GETRULE, unix.NFTA_RULE_TABLE, (*SetTable).addRule},
+		{"the sets", unix.NFT_MSG_GETSET, unix.NFTA_SET_TABLE, (*SetTable).addSet},
+		{"the objects", unix.NFT_MSG_GETOBJ, unix.NFTA_OBJ_TABLE, func(t *SetTable, body []byte) {
+			t.Objects = append(t.Objects, without(body, unix.NFTA_OBJ_USE, nftObjectHandle))
+		}},
+		{"the flow tables", unix.NFT_MSG_GETFLOWTABLE, 1, func(t *SetTable, body []byte) {
+			t.Flowtables = append(t.Flowtables, without(body, nftFlowtableUse, nftFlowtableHandle))
+		}},
+	} {
+		answers, err := s.ask(kind.what, kind.get, netlink.Dump, nftables.TableFamilyUnspecified)
+		if kind.get >= unix.NFT_MSG_GETOBJ && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)) {
+			continue // an older kernel has none
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range answers {
+			family, body := split(m)
+			i := slices.IndexFunc(tables, func(t SetTable) bool { return t.Family == family && t.Name == sys.AttributeText(body, kind.table) })
+			if i >= 0 {
+				kind.add(&tables[i], body)
+			}
+		}
+	}
+	for i := range tables {
+		for j := range tables[i].Sets {
+			if err := s.elements(tables[i], &tables[i].Sets[j]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tables, nil
+}
+
+func (t *SetTable) addChain(body []byte) {
+	c := SetChain{
+		Name: sys.AttributeText(body, unix.NFTA_CHAIN_NAME), Base: sys.Attribute(body, unix.NFTA_CHAIN_HOOK) != nil,
+		Message: without(body, unix.NFTA_CHAIN_HANDLE, unix.NFTA_CHAIN_USE, unix.NFTA_CHAIN_COUNTERS),
+	}
+	if b := sys.Attribute(body, nftChainFlags); len(b) == 4 {
+		c.Bound = binary.BigEndian.Uint32(b)&nftChainBound != 0
+	}
+	if policy := sys.Attribute(body, unix.NFTA_CHAIN_POLICY); c.Base && len(policy) == 4 {
+		c.Policy = "accept"
+		if binary.BigEndian.Uint32(policy) == uint32(nftables.ChainPolicyDrop) {
+			c.Policy = "drop"
+		}
+	}
+	t.Chains = append(t.Chains, c)
+}
+
+func (t *SetTable) addRule(body []byte) {
+	name := sys.AttributeText(body, unix.NFTA_RULE_CHAIN)
+	for range t.Chains { // the kernel tells them chain by chain
+		if c := &t.Chains[t.at]; c.Name == name {
+			c.Rules = append(c.Rules, SetRule{Message: without(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION)})
+			return
+		}
+		t.at = (t.at + 1) % len(t.Chains)
+	}
+}
+
+func (t *SetTable) addSet(body []byte) {
+	t.Sets = append(t.Sets, SetMembers{Name: sys.AttributeText(body, unix.NFTA_SET_NAME), Message: without(body, nftSetHandle, nftSetType, nftSetCount)})
+}
+
+// elements reads those of a set. Of intervals the kernel tells the end before the beginning, and
+// wants to hear them the other way round (net/netfilter/nft_set_rbtree.c).
+func (s nftSocket) elements(t SetTable, of *SetMembers) error {
+	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, netlink.Dump, nftables.TableFamily(t.Family),
+		netlink.Attribute{Type: unix.NFTA_SET_ELEM_LIST_TABLE, Data: append([]byte(t.Name), 0)},
+		netlink.Attribute{Type: unix.NFTA_SET_ELEM_LIST_SET, Data: append([]byte(of.Name), 0)})
+	if err != nil {
+		return err
+	}
+	for _, m := range answers {
+		_, body := split(m)
+		sys.EachAttribute(sys.Attribute(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS), func(_ uint16, whole, _ []byte) {
+			of.Elements = append(of.Elements, padded(whole))
+		})
+	}
+	flags := uint32(0)
+	if b := sys.Attribute(of.Message, unix.NFTA_SET_FLAGS); len(b) == 4 {
+		flags = binary.BigEndian.Uint32(b)
+	}
+	if flags&unix.NFT_SET_INTERVAL != 0 && flags&nftSetConcat == 0 {
+		slices.Reverse(of.Elements)
+	}
+	return nil
+}
+
+// split takes the family off an answer (struct nfgenmsg).
+func split(m netlink.Message) (family byte, body []byte) {
+	if len(m.Data) < 4 {
+		return 0, nil
+	}
+	return m.Data[0], m.Data[4:]
+}
+
+// without is a message without some attributes.
+func without(body []byte, kinds ...uint16) (out []byte) {
+	sys.EachAttribute(body, func(is uint16, whole, _ []byte) {
+		if !slices.Contains(kinds, is) {
+			out = append(out, padded(whole)...)
+		}
+	})
+	return out
+}
+
+// padded is an attribute up to where the next one may begin.
+func padded(whole []byte) []byte {
+	out := slices.Clone(whole)
+	for len(out)%4 != 0 {
+		out = append(out, 0)
+	}
+	return out
+}
+
+// counting are expressions whose values change by themselves.
+var counting = []string{"counter", "quota", "last", "connlimit"}
+
+// know reads what tells a rule from others.
+func (r *SetRule) know(family byte) {
+	if r.text != "" {
+		return
+	}
+	var words strings.Builder
+	sys.EachAttribute(sys.Attribute(r.Message, unix.NFTA_RULE_EXPRESSIONS), func(_ uint16, _, one []byte) {
+		name, data := sys.AttributeText(one, unix.NFTA_EXPR_NAME), sys.Attribute(one, unix.NFTA_EXPR_DATA)
+		fmt.Fprintf(&words, "%s ", name)
+		if !slices.Contains(counting, name) {
+			fmt.Fprintf(&words, "%x ", data)
+		}
+		if v, is := decodeExpr(family, name, data).(*expr.Verdict); is {
+			r.leads = v.Chain
+		}
+	})
+	fmt.Fprintf(&words, "%x", sys.Attribute(r.Message, unix.NFTA_RULE_USERDATA))
+	r.text = words.String()
+}
+
+// guarded is a table as [mendChains] wants it.
+func (t *SetTable) guarded() (out []guardedChain) {
+	for i := range t.Chains {
+		c := &t.Chains[i]
+		g := guardedChain{name: c.Name, base: c.Base, policy: c.Policy}
+		for j := range c.Rules {
+			r := &c.Rules[j]
+			r.know(t.Family)
+			g.rules = append(g.rules, guardedRule{r.text, r.leads})
+		}
+		out = append(out, g)
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package firewall
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// LegacyTable is a table of ip_tables as its program saves it.
+type LegacyTable struct {
+	Family string `json:"family"` // ip, ip6
+	Table  string `json:"table"`
+	Text   string `json:"text"`
+}
+
+// LegacyTables are those that this namespace has. Where the program is not installed there are
+// none: a program of others may have written them, and nobody here could write them again.
+func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error) {
+	if err := w.fw.ready(ctx); err != nil {
+		return nil, err
+	}
+	for _, f := range legacyFamilies {
+		names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
+		if err != nil || len(names) == 0 {
+			continue // no ip_tables in this kernel, or nobody uses it
+		}
+		program, err := w.legacyFind(ctx, f.name)
+		if err != nil {
+			continue
+		}
+		for _, table := range iptTables {
+			if !slices.Contains(strings.Fields(string(names)), table) {
+				continue
+			}
+			text, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, LegacyTable{f.name, table, string(text)})
+		}
+	}
+	return out, nil
+}
+
+// RestoreLegacyTables brings the tables back as [Writer.RestoreRuleSet] does those of iptables-nft:
+// the chains at hooks, and others that went or were emptied, each table in one transaction. It may
+// be retried.
+func (w *Writer) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (left []string, err error) {
+	now, err := w.LegacyTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, is := range now {
+		before := LegacyTable{Family: is.Family, Table: is.Table}
+		for _, t := range was {
+			if t.Family == is.Family && t.Table == is.Table {
+				before = t
+			}
+		}
+		batch := legacyBatch(before, is)
+		if batch == nil {
+			continue
+		}
+		program, err := w.legacyFind(ctx, is.Family)
+		if err == nil {
+			_, err = sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", is.Table}, Stdin: batch})
+		}
+		if err != nil {
+			if context.Cause(ctx) != nil {
+				return left, err
+			}
+			left = append(left, fmt.Sprintf("table %s of ip_tables (%v)", is.Table, err))
+			continue
+		}
+		sys.Changed(w.log, "table of ip_tables brought back")
+	}
+	return left, nil
+}
+
+// guarded is a table as [mendChains] wants it.
+func (t LegacyTable) guarded() (out []guardedChain) {
+	for line := range strings.Lines(t.Text) {
+		line = strings.TrimSpace(line)
+		if chain, is := strings.CutPrefix(line, ":"); is {
+			words := strings.Fields(chain)
+			c := guardedChain{name: words[0]}
+			if len(words) > 1 && words[1] != "-" {
+				c.base, c.policy = true, strings.ToLower(words[1])
+			}
+			out = append(out, c)
+		}
+		rule, is := strings.CutPrefix(line, "-A ")
+		if !is {
+			continue
+		}
+		name, text, _ := strings.Cut(rule, " ")
+		r := guardedRule{text: text}
+		words := strings.Fields(text)
+		for i, word := range words[:max(len(words)-1, 0)] {
+			if word == "-j" || word == "-g" {
+				r.leads = words[i+1]
+			}
+		}
+		if i := slices.IndexFunc(out, func(c guardedChain) bool { return c.name == name }); i >= 0 {
+			out[i].rules = append(out[i].rules, r)
+		}
+	}
+	return out
+}
+
+// legacyBatch is what brings a table back, for the program that restores; nil if nothing has to be.
+func legacyBatch(was, now LegacyTable) []byte {
+	before, is := was.guarded(), now.guarded()
+	mends := mendChains(before, is)
+	if len(mends) == 0 {
+		return nil
+	}
+	var b, ends bytes.Buffer
+	fmt.Fprintf(&b, "*%s\n", now.Table)
+	builtin := func(name string) bool {
+		return slices.ContainsFunc(is, func(c guardedChain) bool { return c.name == name && c.base })
+	}
+	for _, m := range mends {
+		switch {
+		case m.create && m.policy == "":
+			fmt.Fprintf(&b, ":%s - [0:0]\n", m.name)
+		case m.policy != "":
+			fmt.Fprintf(&b, ":%s %s [0:0]\n", m.name, strings.ToUpper(m.policy))
+		case m.drop && builtin(m.name):
+			fmt.Fprintf(&b, ":%s ACCEPT [0:0]\n", m.name)
+		}
+		if (m.write || m.drop) && !m.create {
+			fmt.Fprintf(&b, "-F %s\n", m.name)
+		}
+		if m.drop && !builtin(m.name) {
+			fmt.Fprintf(&ends, "-X %s\n", m.name)
+		}
+	}
+	for _, m := range mends {
+		for _, ref := range m.rules {
+			from := before
+			if ref.now {
+				from = is
+			}
+			i := slices.IndexFunc(from, func(c guardedChain) bool { return c.name == m.name })
+			fmt.Fprintf(&b, "-A %s %s\n", m.name, from[i].rules[ref.index].text)
+		}
+	}
+	b.Write(ends.Bytes())
+	b.WriteString("COMMIT\n")
+	return b.Bytes()
+}

@@ -1,0 +1,135 @@
+package firewall
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// nodeRules is a node's own, with what the kernel tells otherwise than it wants to hear it:
+// intervals, sets without a name, maps to chains, matches of xtables.
+const nodeRules = `
+nft -f - <<'END'
+table inet own {
+	set admins { type ipv4_addr; flags interval; elements = { 10.0.0.0/8, 192.168.1.1-192.168.1.9, 172.16.0.1 } }
+	set seen { type ipv4_addr . inet_service; flags dynamic,timeout; timeout 1h; }
+	set nets { type ipv4_addr . ipv4_addr; flags interval; elements = { 10.1.0.0/16 . 10.2.0.0/16, 10.3.0.0/16 . 10.4.0.1 } }
+	map ports { type inet_service : verdict; elements = { 22 : jump ssh, 80-89 : drop, 443 : accept } ; flags interval; }
+	counter every { }
+	chain ssh { ip saddr @admins accept; limit rate 5/minute accept; drop; }
+	chain in {
+		type filter hook input priority filter - 7; policy drop;
+		counter name every
+		ct state { established, related } accept
+		iifname "lo" accept comment "ours"
+		meta l4proto { icmp, ipv6-icmp } counter accept
+		tcp dport vmap @ports
+		tcp dport { 1-5, 8080, 9000-9100 } accept
+		ip saddr . ip daddr @nets accept
+		ip6 saddr { fe80::/10, fd00::/8 } accept
+		tcp dport 179 jump { ip saddr 10.0.0.1 accept; drop; }
+	}
+	chain out { type filter hook output priority 3; }
+}
+table ip own {
+	chain post { type nat hook postrouting priority srcnat; ip saddr 10.9.0.0/16 masquerade random,fully-random; }
+}
+table netdev dev {
+	chain c { type filter hook ingress device "lo" priority 0; policy accept; }
+}
+table arp a {
+	chain c { type filter hook input priority 0; arp operation request accept; }
+}
+table inet kube-x {
+	chain forward { type filter hook forward priority 0; }
+	chain svc { counter accept; }
+}
+END
+iptables-nft -P FORWARD DROP
+iptables-nft -N KUBE-SERVICES
+iptables-nft -A INPUT -p tcp -m multiport --dports 22,80 -m comment --comment 'a b' -j ACCEPT
+iptables-nft -A INPUT -p tcp -m conntrack --ctstate NEW -m tcp ! --dport 9 -j REJECT --reject-with tcp-reset
+iptables-nft -A INPUT ! -p udp -m limit --limit 3/min -j LOG --log-prefix x
+iptables-nft -A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m tcp --dport 443 -j ACCEPT
+iptables-nft -A FORWARD -j KUBE-SERVICES
+iptables-nft -t nat -A POSTROUTING -s 10.8.0.0/16 ! -o lo -j MASQUERADE
+ip6tables-nft -A OUTPUT -p ipv6-icmp -m icmp6 --icmpv6-type 135 -j ACCEPT`
+
+var changing = regexp.MustCompile(`counter packets \d+ bytes \d+|# Warning.*\n|limit rate \S+ burst \S+ packets|\[\d+:\d+\]|(?m)^#.*\n`)
+
+// rulesNow is what the programs of others say of the rule set.
+func rulesNow(ns *netns.NS) string {
+	list := `{ nft list tables | while read -r t; do nft -s list $t 2>/dev/null; done; iptables-nft-save; ip6tables-nft-save; }`
+	text := changing.ReplaceAllString(ns.Run("sh", "-c", list), "")
+	blocks := regexp.MustCompile(`(?m)^(?:\}|COMMIT)\n`).Split(text, -1) // tables, whose order says nothing
+	slices.Sort(blocks)
+	return strings.Join(blocks, "}\n")
+}
+
+// Whatever a program does to the rule set, what was there comes back, and what came goes; through a
+// journal, too. The lines that keep it: ruleset.go and ruleset_restore.go, all of them.
+func TestRestoreRuleSet(t *testing.T) {
+	needs.Tool(t, "nft", "iptables-nft", "ip6tables-nft")
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", nodeRules)
+	ns.Do(func() {
+		h, ctx := openTest(), t.Context()
+		before := rulesNow(ns)
+		read, err := h.RuleSet(ctx)
+		noError(t, err)
+		data, err := json.Marshal(read)
+		noError(t, err)
+		var was RuleSet
+		noError(t, json.Unmarshal(data, &was))
+		if changes := tableChanges(was, read); len(changes) > 0 {
+			t.Errorf("nothing was done, and it would bring back %v", changes)
+		}
+		for _, does := range []string{
+			"nft flush ruleset",
+			"nft delete table inet own",
+			"nft flush table inet own",
+			"nft add chain inet own out '{ policy drop; }'",
+			"nft insert rule inet own in tcp dport '{ 22, 6443 }' drop",
+			"nft 'add table inet shut; add chain inet shut c { type filter hook output priority 0; policy drop; }'",
+			"nft 'add table netdev shut; add chain netdev shut c { type filter hook ingress device lo priority 1; policy drop; }'",
+			"iptables-nft -I OUTPUT -d 10.0.0.0/8 -j DROP; iptables-nft -P INPUT DROP",
+			"iptables-nft -t raw -A PREROUTING -j DROP",
+			"iptables-nft -N shut; iptables-nft -A shut -j DROP; iptables-nft -I INPUT -j shut",
+			"iptables-nft -F; iptables-nft -X; iptables-nft -t nat -F; ip6tables-nft -F",
+			"iptables-nft -D INPUT 2",
+			"nft delete table ip filter; nft delete table ip nat",
+		} {
+			ns.Run("sh", "-ec", does)
+			if rulesNow(ns) == before {
+				t.Errorf("%s: it did nothing", does)
+			}
+			left, err := h.RestoreRuleSet(ctx, was)
+			noError(t, err)
+			if diff := cmp.Diff(before, rulesNow(ns)); diff != "" || len(left) > 0 {
+				t.Fatalf("%s: not as before, left %q (-before +after):\n%s", does, left, diff)
+			}
+		}
+		// What Kubernetes' own programs do meanwhile stays.
+		ns.Run("sh", "-ec", `nft 'add table ip kube-proxy; add chain ip kube-proxy c { type filter hook input priority 0; }; add rule inet kube-x svc drop'
+iptables-nft -N KUBE-FIREWALL; iptables-nft -I INPUT -j KUBE-FIREWALL; iptables-nft -A KUBE-SERVICES -d 10.96.0.2/32 -j ACCEPT; iptables-nft -D KUBE-SERVICES 1`)
+		theirs := rulesNow(ns)
+		_, err = h.RestoreRuleSet(ctx, was)
+		noError(t, err)
+		if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" {
+			t.Errorf("what others did (-theirs +after):\n%s", diff)
+		}
+		ns.Run("sh", "-ec", "iptables-nft -A INPUT -j DROP")
+		_, err = h.RestoreRuleSet(ctx, was)
+		noError(t, err)
+		if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" {
+			t.Errorf("a rule beside theirs (-theirs +after):\n%s", diff)
+		}
+	})
+}
