@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -70,12 +71,12 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 			}
 		}
 	}
-	routes, err := v.Routes(ctx, host.AllTables)
+	routes, err := v.Routes(ctx, rtnl.AllTables)
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return g, fmt.Errorf("read the gateways that no peer may be: %w", err)
 	}
 	for _, r := range routes {
-		if r.Gateway.IsValid() && r.Protocol != host.RouteProtocol {
+		if r.Gateway.IsValid() && r.Protocol != rtnl.RouteProtocol {
 			g.gateways = append(g.gateways, r.Gateway)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -50,7 +51,7 @@ func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
 		s.Legacy, err = h.LegacyTables(ctx)
 	}
 	switch {
-	case host.Passing(err): // it never stood still
+	case rtnl.Passing(err): // it never stood still
 		s = s.without(err.Error())
 	case err != nil:
 		return fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
@@ -103,7 +104,7 @@ func (j *Journal) around() *surroundings {
 
 // restoreNetwork takes away what came to the network, and brings the rule sets back. What links
 // lost comes back with the rest of the journal.
-func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *host.NetState) (left []string) {
+func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *rtnl.NetState) (left []string) {
 	failed := func(err error) {
 		if err != nil {
 			left = append(left, err.Error())
@@ -140,7 +141,7 @@ func (s *surroundings) restoreSysctls(ctx context.Context, h *host.Host) (left [
 }
 
 // lost are links that nobody can make again.
-func (s *surroundings) lost(ctx context.Context, h *host.Host, was *host.NetState) []string {
+func (s *surroundings) lost(ctx context.Context, h *host.Host, was *rtnl.NetState) []string {
 	if was == nil {
 		return nil
 	}

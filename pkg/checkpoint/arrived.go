@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // attempt tries what answered before the change, and what the change brought: next hops and name
@@ -117,7 +118,7 @@ func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []s
 }
 
 // hopProbe asks the next hop of a route.
-func hopProbe(r host.Route) Probe {
+func hopProbe(r rtnl.Route) Probe {
 	return neighbour(r.Link, r.Gateway)
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -91,7 +92,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	}
 	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change after all
 	want := Reach{
-		Addresses: []ReachAddress{{LinkAddress: host.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
+		Addresses: []ReachAddress{{LinkAddress: rtnl.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
 		Hops:      []Probe{"neighbour:up0/10.0.0.1"}, Local: []Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
 	}
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
@@ -404,10 +405,10 @@ func kinds(f failures) (list []string) {
 
 // The line that keeps it: reach.go, is.
 func TestAServerMayGiveAnotherAddress(t *testing.T) {
-	on := func(link, prefix string) host.LinkAddress {
-		return host.LinkAddress{Link: link, Prefix: netip.MustParsePrefix(prefix)}
+	on := func(link, prefix string) rtnl.LinkAddress {
+		return rtnl.LinkAddress{Link: link, Prefix: netip.MustParsePrefix(prefix)}
 	}
-	routes := []host.Route{{Link: "br0"}}
+	routes := []rtnl.Route{{Link: "br0"}}
 	for _, c := range []struct {
 		name    string
 		was     ReachAddress
@@ -423,7 +424,7 @@ func TestAServerMayGiveAnotherAddress(t *testing.T) {
 		{"of pods", ReachAddress{on("up0", "10.0.0.2/24"), true}, "cbr0", "10.244.0.1/24", false},
 		{"of the other family", ReachAddress{on("up0", "10.0.0.2/24"), true}, "up0", "2001:db8::2/64", false},
 	} {
-		a := host.Address{Link: c.link, Prefix: netip.MustParsePrefix(c.address), Scope: "global"}
+		a := rtnl.Address{Link: c.link, Prefix: netip.MustParsePrefix(c.address), Scope: "global"}
 		if got := c.was.is(a, routes); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}

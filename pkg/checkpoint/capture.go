@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -62,7 +63,7 @@ func (j *Journal) captureKey(ctx context.Context, h *host.Host, before tasks.Bef
 		if err != nil {
 			return err
 		}
-		j.Made.Addresses = append(j.Made.Addresses, host.LinkAddress{Link: link, Prefix: p})
+		j.Made.Addresses = append(j.Made.Addresses, rtnl.LinkAddress{Link: link, Prefix: p})
 	}
 	for _, name := range before.Files {
 		errs = append(errs, j.captureFile(h, name))

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Journal is everything that an undo needs. It depends on nothing else: not on
@@ -35,8 +36,8 @@ type Journal struct {
 	Links   []string       `json:"links,omitempty"`
 	Files   []File         `json:"files"`
 	Sysctls []Sysctl       `json:"sysctls"`
-	Net     *host.NetState `json:"net,omitempty"`
-	Made    host.NetMade   `json:"made"`
+	Net     *rtnl.NetState `json:"net,omitempty"`
+	Made    rtnl.NetMade   `json:"made"`
 	Tables  []Table        `json:"tables,omitempty"`
 	Forward []string       `json:"forward,omitempty"` // links for which rules go into chains of others
 	Units   []Unit         `json:"units,omitempty"`

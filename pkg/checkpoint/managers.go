@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // managed are the probes of those of the node's own links that a manager has taken for its own. One
 // whose manager gave up keeps its addresses and routes for now: nobody renews a lease of it, and
 // nobody acts on the next file.
-func managed(f *host.Facts, own []host.Link) (out []Probe) {
+func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
 	for _, l := range f.Links {
-		mine := slices.ContainsFunc(own, func(o host.Link) bool { return o.Name == l.Name })
+		mine := slices.ContainsFunc(own, func(o rtnl.Link) bool { return o.Name == l.Name })
 		if l.Manager != "" && mine {
 			out = append(out, Probe(managedProbe+":"+l.Manager+"/"+l.Name))
 		}

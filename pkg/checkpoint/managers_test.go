@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Of the links that somebody manages those are held to it that are the node's own: NetworkManager
@@ -15,7 +16,7 @@ func TestLinksOfTheNodeAreHeldToTheirManagers(t *testing.T) {
 		{Name: "lo", Manager: "systemd-networkd"}, {Name: "eth0", Manager: "systemd-networkd"},
 		{Name: "eth1"}, {Name: "cbr0", Manager: "NetworkManager"}, {Name: "bond0", Manager: "NetworkManager"},
 	}}
-	around := neighbourhood{links: []host.Link{
+	around := neighbourhood{links: []rtnl.Link{
 		{Name: "lo", Loopback: true}, {Name: "eth0", Physical: true}, {Name: "eth1", Physical: true},
 		{Name: "cbr0", Kind: "bridge"}, {Name: "bond0", Kind: "bond"},
 	}}

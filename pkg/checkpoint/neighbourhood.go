@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Neighbours come and go. So none of them alone must go on answering, but of those that did on a
@@ -21,10 +22,10 @@ const mostAsked = 4
 
 // neighbourhood are what is known of the links and of who is on them.
 type neighbourhood struct {
-	links      []host.Link
-	addresses  []host.Address
-	routes     []host.Route // of the main table, each next hop of a default route apart
-	neighbours []host.Neighbour
+	links      []rtnl.Link
+	addresses  []rtnl.Address
+	routes     []rtnl.Route // of the main table, each next hop of a default route apart
+	neighbours []rtnl.Neighbour
 }
 
 // lookAtNeighbours reads the neighbourhood.
@@ -35,7 +36,7 @@ func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err e
 	if s.addresses, err = h.Addresses(ctx, ""); err != nil {
 		return s, err
 	}
-	if s.routes, err = h.Routes(ctx, host.MainTable); err != nil {
+	if s.routes, err = h.Routes(ctx, rtnl.MainTable); err != nil {
 		return s, err
 	}
 	defaults, err := h.DefaultRoutes(ctx)
@@ -70,7 +71,7 @@ func (j *Journal) askNeighbours(ctx context.Context, h *host.Host, m Means, grou
 func (s neighbourhood) groups() (out [][]Probe) {
 	for _, l := range s.own() {
 		for _, bits := range []int{32, 128} {
-			reached := func(a host.Address) bool {
+			reached := func(a rtnl.Address) bool {
 				return a.Link == l.Name && a.Scope == "global" && a.Prefix.Addr().BitLen() == bits
 			}
 			if !slices.ContainsFunc(s.addresses, reached) {
@@ -127,8 +128,8 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 // between nodes.
 func (s neighbourhood) known() (out []Probe) {
 	for _, a := range s.addresses {
-		uplink := slices.ContainsFunc(s.routes, func(r host.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })
-		moves := a.Prefix.IsSingleIP() && slices.ContainsFunc(s.addresses, func(o host.Address) bool {
+		uplink := slices.ContainsFunc(s.routes, func(r rtnl.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })
+		moves := a.Prefix.IsSingleIP() && slices.ContainsFunc(s.addresses, func(o rtnl.Address) bool {
 			return o.Link == a.Link && o.Scope == "global" && o.Prefix.Addr().BitLen() == a.Prefix.Bits() && !o.Prefix.IsSingleIP()
 		})
 		if uplink && a.Scope == "global" && !a.Dynamic && !moves {
@@ -141,7 +142,7 @@ func (s neighbourhood) known() (out []Probe) {
 // own are the links of the node's own network: devices and what is made of them, bridges with such
 // a port, and what a default route leads through. On those of pods nobody has to stay. Point to
 // point nobody is resolved.
-func (s neighbourhood) own() (out []host.Link) {
+func (s neighbourhood) own() (out []rtnl.Link) {
 	mine := map[string]bool{}
 	for _, r := range s.routes {
 		mine[r.Link] = mine[r.Link] || r.Dst.Bits() == 0

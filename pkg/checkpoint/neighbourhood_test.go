@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/verify"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -18,71 +19,71 @@ import (
 // Who is asked: on the node's own links, in each family that has an address there, the best few of
 // those who answered before. The lines that keep it: around.go, groups, on and own.
 func TestWhoIsAskedAround(t *testing.T) {
-	address := func(link, prefix string) host.Address {
-		a := host.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: "global"}
+	address := func(link, prefix string) rtnl.Address {
+		a := rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: "global"}
 		if a.Prefix.Addr().IsLinkLocalUnicast() {
 			a.Scope = "link"
 		}
 		return a
 	}
-	route := func(dst, gateway, link string) host.Route {
-		r := host.Route{Dst: netip.MustParsePrefix(dst), Link: link}
+	route := func(dst, gateway, link string) rtnl.Route {
+		r := rtnl.Route{Dst: netip.MustParsePrefix(dst), Link: link}
 		if gateway != "" {
 			r.Gateway = netip.MustParseAddr(gateway)
 		}
 		return r
 	}
-	near := func(link string, fresh bool, addrs ...string) (out []host.Neighbour) {
+	near := func(link string, fresh bool, addrs ...string) (out []rtnl.Neighbour) {
 		for _, a := range addrs {
-			out = append(out, host.Neighbour{Link: link, Addr: netip.MustParseAddr(a), Fresh: fresh})
+			out = append(out, rtnl.Neighbour{Link: link, Addr: netip.MustParseAddr(a), Fresh: fresh})
 		}
 		return out
 	}
-	device := host.Link{Name: "eth0", Physical: true}
+	device := rtnl.Link{Name: "eth0", Physical: true}
 	for name, c := range map[string]struct {
 		around neighbourhood
 		want   []string
 	}{
 		"both families, without a default route": {neighbourhood{
-			links: []host.Link{{Name: "lo", Loopback: true}, device},
-			addresses: []host.Address{
+			links: []rtnl.Link{{Name: "lo", Loopback: true}, device},
+			addresses: []rtnl.Address{
 				address("lo", "192.0.2.200/32"), address("eth0", "10.0.0.2/24"), address("eth0", "fd00::2/64"),
 			},
 			neighbours: slices.Concat(near("eth0", true, "10.0.0.7"), near("eth0", false, "fd00::7", "fe80::7")),
 		}, []string{"neighbour:eth0/10.0.0.7", "neighbour:eth0/fd00::7 neighbour:eth0/fe80::7"}},
 		"a family with an address of the link alone": {neighbourhood{
-			links: []host.Link{device}, addresses: []host.Address{address("eth0", "fe80::2/64")},
+			links: []rtnl.Link{device}, addresses: []rtnl.Address{address("eth0", "fe80::2/64")},
 			neighbours: near("eth0", true, "fe80::7"),
 		}, nil},
 		"nobody there": {neighbourhood{
-			links: []host.Link{device}, addresses: []host.Address{address("eth0", "10.0.0.2/24")},
+			links: []rtnl.Link{device}, addresses: []rtnl.Address{address("eth0", "10.0.0.2/24")},
 		}, nil},
 		"pods come and go": {neighbourhood{
-			links:      []host.Link{{Name: "cbr0", Kind: "bridge"}, {Name: "veth1", Kind: "veth", Master: "cbr0"}},
-			addresses:  []host.Address{address("cbr0", "10.244.1.1/24")},
-			routes:     []host.Route{route("10.244.2.0/24", "10.244.1.9", "cbr0")},
+			links:      []rtnl.Link{{Name: "cbr0", Kind: "bridge"}, {Name: "veth1", Kind: "veth", Master: "cbr0"}},
+			addresses:  []rtnl.Address{address("cbr0", "10.244.1.1/24")},
+			routes:     []rtnl.Route{route("10.244.2.0/24", "10.244.1.9", "cbr0")},
 			neighbours: near("cbr0", true, "10.244.1.5", "10.244.1.9"),
 		}, nil},
 		"a bridge over a bond over devices": {neighbourhood{
-			links:      []host.Link{{Name: "br0", Kind: "bridge"}, {Name: "bond0", Kind: "bond", Master: "br0"}},
-			addresses:  []host.Address{address("br0", "10.0.0.2/24")},
+			links:      []rtnl.Link{{Name: "br0", Kind: "bridge"}, {Name: "bond0", Kind: "bond", Master: "br0"}},
+			addresses:  []rtnl.Address{address("br0", "10.0.0.2/24")},
 			neighbours: near("br0", true, "10.0.0.7"),
 		}, []string{"neighbour:br0/10.0.0.7"}},
 		"what a default route leads through": {neighbourhood{
-			links:      []host.Link{{Name: "host0", Kind: "veth"}, {Name: "cali1", Kind: "veth"}},
-			addresses:  []host.Address{address("host0", "10.0.0.2/24"), address("cali1", "10.0.1.2/24")},
-			routes:     []host.Route{route("0.0.0.0/0", "10.0.0.1", "host0"), route("10.0.1.0/24", "", "cali1")},
+			links:      []rtnl.Link{{Name: "host0", Kind: "veth"}, {Name: "cali1", Kind: "veth"}},
+			addresses:  []rtnl.Address{address("host0", "10.0.0.2/24"), address("cali1", "10.0.1.2/24")},
+			routes:     []rtnl.Route{route("0.0.0.0/0", "10.0.0.1", "host0"), route("10.0.1.0/24", "", "cali1")},
 			neighbours: append(near("host0", false, "10.0.0.1"), near("cali1", true, "10.0.1.7")...),
 		}, []string{"neighbour:host0/10.0.0.1"}},
 		"point to point nobody is resolved": {neighbourhood{
-			links:     []host.Link{{Name: "ppp0", PtP: true}},
-			addresses: []host.Address{address("ppp0", "10.0.0.2/32")},
-			routes:    []host.Route{route("0.0.0.0/0", "10.0.0.1", "ppp0")},
+			links:     []rtnl.Link{{Name: "ppp0", PtP: true}},
+			addresses: []rtnl.Address{address("ppp0", "10.0.0.2/32")},
+			routes:    []rtnl.Route{route("0.0.0.0/0", "10.0.0.1", "ppp0")},
 		}, nil},
 		"the best four": {neighbourhood{
-			links:     []host.Link{device},
-			addresses: []host.Address{address("eth0", "10.0.0.2/24")},
-			routes: []host.Route{
+			links:     []rtnl.Link{device},
+			addresses: []rtnl.Address{address("eth0", "10.0.0.2/24")},
+			routes: []rtnl.Route{
 				route("10.1.0.0/16", "10.0.0.30", "eth0"), route("10.2.0.0/16", "10.0.0.9", "eth0"),
 				route("10.3.0.0/16", "10.0.0.8", "eth0"),
 			},
@@ -91,9 +92,9 @@ func TestWhoIsAskedAround(t *testing.T) {
 			),
 		}, []string{"neighbour:eth0/10.0.0.9 neighbour:eth0/10.0.0.20 neighbour:eth0/10.0.0.30 neighbour:eth0/10.0.0.5"}},
 		"a next hop that nobody has used yet": {neighbourhood{
-			links:     []host.Link{device},
-			addresses: []host.Address{address("eth0", "10.0.0.2/24")},
-			routes:    []host.Route{route("10.1.0.0/16", "10.0.0.9", "eth0")},
+			links:     []rtnl.Link{device},
+			addresses: []rtnl.Address{address("eth0", "10.0.0.2/24")},
+			routes:    []rtnl.Route{route("10.1.0.0/16", "10.0.0.9", "eth0")},
 		}, []string{"neighbour:eth0/10.0.0.9"}},
 	} {
 		var got []string
@@ -113,16 +114,16 @@ func TestWhoIsAskedAround(t *testing.T) {
 
 // What others know the node by. The line that keeps it: neighbourhood.go, known.
 func TestAddressesThatOthersKnow(t *testing.T) {
-	on := func(link, prefix, scope string, dynamic bool) host.Address {
-		return host.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: scope, Dynamic: dynamic}
+	on := func(link, prefix, scope string, dynamic bool) rtnl.Address {
+		return rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: scope, Dynamic: dynamic}
 	}
 	s := neighbourhood{
-		addresses: []host.Address{
+		addresses: []rtnl.Address{
 			on("lo", "127.0.0.1/8", "host", false), on("up0", "10.0.0.2/24", "global", false), on("up0", "10.0.0.100/32", "global", false),
 			on("up0", "10.0.1.2/24", "global", true), on("up0", "fe80::2/64", "link", false), on("up0", "2001:db8::2/128", "global", false),
 			on("cbr0", "10.244.1.1/24", "global", false),
 		},
-		routes: []host.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Link: "up0"}, {Dst: netip.MustParsePrefix("10.244.1.0/24"), Link: "cbr0"}},
+		routes: []rtnl.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Link: "up0"}, {Dst: netip.MustParsePrefix("10.244.1.0/24"), Link: "cbr0"}},
 	}
 	want := []Probe{"address:10.0.0.2", "address:2001:db8::2"}
 	if got := s.known(); !slices.Equal(got, want) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Probe is one thing that must go on working, as "kind:what":
@@ -160,7 +161,7 @@ func askAddress(ctx context.Context, h *host.Host, address string) error {
 	if err != nil {
 		return err
 	}
-	has := func(a host.Address) bool { return a.Prefix.Addr().String() == address }
+	has := func(a rtnl.Address) bool { return a.Prefix.Addr().String() == address }
 	if !slices.ContainsFunc(addresses, has) {
 		return errors.New("no link has it")
 	}
@@ -171,7 +172,7 @@ func askAddress(ctx context.Context, h *host.Host, address string) error {
 // nobody sends it anything.
 func askRoute(ctx context.Context, h *host.Host, dst string) error {
 	routes, err := h.DefaultRoutes(ctx)
-	if err == nil && !slices.ContainsFunc(routes, func(r host.Route) bool { return r.Dst.String() == dst }) {
+	if err == nil && !slices.ContainsFunc(routes, func(r rtnl.Route) bool { return r.Dst.String() == dst }) {
 		err = errors.New("there is none any more")
 	}
 	return err

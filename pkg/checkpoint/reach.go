@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Reach is how a node is reached on its own links, without the store, the API or anybody beyond a
@@ -35,7 +36,7 @@ type Reach struct {
 
 // ReachAddress is an address that the node is reached by.
 type ReachAddress struct {
-	host.LinkAddress
+	rtnl.LinkAddress
 	Dynamic bool `json:"dynamic,omitempty"`
 }
 
@@ -66,7 +67,7 @@ func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Re
 		}
 		for _, one := range p.each() {
 			to := one.target()
-			on := slices.IndexFunc(addresses, func(a host.Address) bool {
+			on := slices.IndexFunc(addresses, func(a rtnl.Address) bool {
 				reached := len(routes) == 0 || links[a.Link]
 				return reached && a.Scope == "global" && a.Prefix.Contains(to) && a.Prefix.Addr() != to
 			})
@@ -87,7 +88,7 @@ func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Re
 			return o.Link == a.Link && o.Prefix.Addr().BitLen() == a.Prefix.Addr().BitLen()
 		}
 		if a.Scope == "global" && links[a.Link] && !slices.ContainsFunc(r.Addresses, known) {
-			on := host.LinkAddress{Link: a.Link, Prefix: a.Prefix}
+			on := rtnl.LinkAddress{Link: a.Link, Prefix: a.Prefix}
 			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
 		}
 	}
@@ -135,12 +136,12 @@ func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failure
 		return failures{{"routes", err}}
 	}
 	up := func(name string) bool {
-		return slices.ContainsFunc(links, func(l host.Link) bool {
+		return slices.ContainsFunc(links, func(l rtnl.Link) bool {
 			return l.Name == name && l.Up && l.Running
 		})
 	}
 	for _, want := range r.Addresses {
-		there := func(a host.Address) bool { return want.is(a, routes) && up(a.Link) }
+		there := func(a rtnl.Address) bool { return want.is(a, routes) && up(a.Link) }
 		if !slices.ContainsFunc(addresses, there) {
 			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
 			failed = append(failed, failure{p, errors.New("no link that is up has it")})
@@ -214,17 +215,17 @@ func (r Reach) clear(ctx context.Context, h *host.Host) error {
 // is says that an address is the one that is wanted, on whichever link: a link may have another
 // name since the boot, and a network's DaemonSet may take an address to a bridge later. In the
 // place of one that a server gave, another of its family will do that packets leave by.
-func (r ReachAddress) is(a host.Address, routes []host.Route) bool {
+func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
 	if !r.Dynamic {
 		return a.Prefix.Addr() == r.Prefix.Addr()
 	}
-	leaves := a.Link == r.Link || slices.ContainsFunc(routes, func(o host.Route) bool { return o.Link == a.Link })
+	leaves := a.Link == r.Link || slices.ContainsFunc(routes, func(o rtnl.Route) bool { return o.Link == a.Link })
 	return leaves && a.Scope == "global" && a.Prefix.Addr().BitLen() == r.Prefix.Addr().BitLen()
 }
 
 // silent are the next hops of default routes that do not answer, of the families of which one
 // answered before; and the neighbours, where there was no such hop and none of them answers.
-func (r Reach) silent(ctx context.Context, h *host.Host, routes []host.Route) (failed failures) {
+func (r Reach) silent(ctx context.Context, h *host.Host, routes []rtnl.Route) (failed failures) {
 	for _, bits := range []int{32, 128} {
 		other := func(p Probe) bool { return p.target().BitLen() != bits }
 		before := slices.DeleteFunc(slices.Clone(r.Hops), other)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -23,7 +24,7 @@ const mostHops = 64
 // ledBefore are the routes of the main table by which packets left before the change, and those of
 // their next hops that answered.
 type ledBefore struct {
-	routes   []host.Route
+	routes   []rtnl.Route
 	answered []Probe
 	pods     []netip.Prefix // of which a route that is new takes packets from nobody but a default route
 	named    []netip.Prefix // to which the change names a route
@@ -43,8 +44,8 @@ func routesOf(change Change) (named []netip.Prefix) {
 // those of routes that the change names.
 func (s neighbourhood) hops(named []netip.Prefix) (hops []Probe) {
 	own := s.own()
-	mine := func(r host.Route) bool {
-		return slices.ContainsFunc(own, func(l host.Link) bool { return l.Name == r.Link })
+	mine := func(r rtnl.Route) bool {
+		return slices.ContainsFunc(own, func(l rtnl.Link) bool { return l.Name == r.Link })
 	}
 	for _, first := range []bool{true, false} {
 		for _, r := range s.routes {
@@ -62,7 +63,7 @@ func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 	if len(b.answered) == 0 {
 		return nil, nil
 	}
-	routes, err := h.Routes(ctx, host.MainTable)
+	routes, err := h.Routes(ctx, rtnl.MainTable)
 	if err != nil {
 		return nil, fmt.Errorf("find the next hops after the change: %w", err)
 	}
@@ -71,8 +72,8 @@ func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 
 // turned are the next hops of routes to which packets are led now that another next hop led before,
 // and that answered. Routes of the kernel, of leases and of routing daemons are others' to judge.
-func (b ledBefore) turned(now []host.Route) (hops []Probe) {
-	there := map[host.Route]bool{}
+func (b ledBefore) turned(now []rtnl.Route) (hops []Probe) {
+	there := map[rtnl.Route]bool{}
 	for _, r := range b.routes {
 		there[r] = true
 	}
@@ -82,8 +83,8 @@ func (b ledBefore) turned(now []host.Route) (hops []Probe) {
 			continue
 		}
 		was := leads(b.routes, r.Dst)
-		answered := func(w host.Route) bool { return w.Gateway.IsValid() && slices.Contains(b.answered, hopProbe(w)) }
-		same := func(w host.Route) bool { return w.Gateway == r.Gateway && w.Link == r.Link }
+		answered := func(w rtnl.Route) bool { return w.Gateway.IsValid() && slices.Contains(b.answered, hopProbe(w)) }
+		same := func(w rtnl.Route) bool { return w.Gateway == r.Gateway && w.Link == r.Link }
 		if slices.ContainsFunc(was, answered) && !slices.ContainsFunc(was, same) && !b.isNew(was, r) {
 			hops = append(hops, p)
 		}
@@ -93,8 +94,8 @@ func (b ledBefore) turned(now []host.Route) (hops []Probe) {
 
 // isNew says that a route leads to pods where only a default route led: nobody was reached. What we
 // make leads to pods, also where no document states the ranges of all.
-func (b ledBefore) isNew(was []host.Route, r host.Route) bool {
-	return was[0].Dst.Bits() == 0 && (r.Protocol == host.RouteProtocol || slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
+func (b ledBefore) isNew(was []rtnl.Route, r rtnl.Route) bool {
+	return was[0].Dst.Bits() == 0 && (r.Protocol == rtnl.RouteProtocol || slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
 		return pods.Bits() <= r.Dst.Bits() && pods.Contains(r.Dst.Addr())
 	}))
 }
@@ -102,12 +103,12 @@ func (b ledBefore) isNew(was []host.Route, r host.Route) bool {
 // ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks
 // make.
 func ofAChange(protocol int) bool {
-	return slices.Contains([]int{host.RouteProtocol, unix.RTPROT_UNSPEC, unix.RTPROT_BOOT, unix.RTPROT_STATIC}, protocol)
+	return slices.Contains([]int{rtnl.RouteProtocol, unix.RTPROT_UNSPEC, unix.RTPROT_BOOT, unix.RTPROT_STATIC}, protocol)
 }
 
 // leads are the routes that lead to a range: those of the longest prefix around it, of the lowest
 // metric.
-func leads(routes []host.Route, dst netip.Prefix) (best []host.Route) {
+func leads(routes []rtnl.Route, dst netip.Prefix) (best []rtnl.Route) {
 	for _, r := range routes {
 		if r.Dst.Addr().BitLen() != dst.Addr().BitLen() || r.Dst.Bits() > dst.Bits() || !r.Dst.Contains(dst.Addr()) {
 			continue
@@ -120,7 +121,7 @@ func leads(routes []host.Route, dst netip.Prefix) (best []host.Route) {
 		}
 		switch {
 		case better:
-			best = []host.Route{r}
+			best = []rtnl.Route{r}
 		case !worse:
 			best = append(best, r)
 		}
@@ -129,6 +130,6 @@ func leads(routes []host.Route, dst netip.Prefix) (best []host.Route) {
 }
 
 // nextHop asks the next hop of a route that is no default route.
-func nextHop(r host.Route) Probe {
+func nextHop(r rtnl.Route) Probe {
 	return Probe(nextHopProbe + neighbour(r.Link, r.Gateway)[len(neighbourProbe):])
 }

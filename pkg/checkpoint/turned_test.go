@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
 
 // Which next hops must resolve after a change. The lines that keep it: turned.go, turned, isNew,
 // leads and ofAChange.
 func TestWhereAChangeTurnsPackets(t *testing.T) {
-	const ours, static, bird = host.RouteProtocol, 4, 12
-	route := func(dst, gateway string, protocol, metric int) host.Route {
-		r := host.Route{Type: "unicast", Dst: netip.MustParsePrefix(dst), Link: "up0", Protocol: protocol, Metric: metric}
+	const ours, static, bird = rtnl.RouteProtocol, 4, 12
+	route := func(dst, gateway string, protocol, metric int) rtnl.Route {
+		r := rtnl.Route{Type: "unicast", Dst: netip.MustParsePrefix(dst), Link: "up0", Protocol: protocol, Metric: metric}
 		if gateway != "" {
 			r.Gateway = netip.MustParseAddr(gateway)
 		}
 		return r
 	}
 	before := ledBefore{
-		routes: []host.Route{
+		routes: []rtnl.Route{
 			route("0.0.0.0/0", "10.0.0.1", static, 0), route("::/0", "fd00::1", static, 1024), route("10.0.0.0/24", "", 2, 0),
 			route("10.244.2.0/24", "10.0.0.2", ours, 0), route("10.244.3.0/24", "10.0.0.3", ours, 0),
 			route("10.9.0.0/16", "10.0.0.3", static, 20), route("10.9.0.0/16", "10.0.0.2", static, 10),
@@ -33,7 +34,7 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 		pods:     []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
 	}
 	for name, c := range map[string]struct {
-		now  host.Route
+		now  rtnl.Route
 		want Probe // "": nobody
 	}{
 		"a known node's, by the same":           {route("10.244.2.0/24", "10.0.0.2", ours, 0), ""},

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
@@ -133,7 +135,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},
 		Sysctls: []SysctlSelector{{Key: "net.ipv4.conf.up0.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.up0.arp_announce", Wrote: "2", Default: "0"}, {Key: "net.no.such", Wrote: "1", Default: "0"}},
 		Lines:   []LineSelector{{File: dir + "/tables", Line: "77 left"}, {File: dir + "/tables", Line: "78 left"}, {File: dir + "/none", Line: "1 2"}},
-		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: host.AllTables, Link: "lefty"}},
+		Routes:  []RouteSelector{{Protocol: 80, Type: "blackhole"}, {Pods: true, Protocol: 2}, {Table: 2005, Link: "up0"}, {Table: rtnl.AllTables, Link: "lefty"}},
 		Rules:   []RuleSelector{{Table: 2005, Mark: 0x200000}, {Priority: 512, Pods: true}, {Table: 255}, {Priority: 1024, IIF: "vetha*", Table: 200, Last: 300}},
 		Chains:  []ChainSelector{{Chain: "LEFT-FWD"}, {Chain: "LEFT-POST"}, {Table: "nat", Comment: "left:*"}, {Chain: "FORWARD", Out: "lefty", Target: "DROP"}, {Chain: "FORWARD", In: "left-*"}, {Chain: "INPUT", Set: "left4:*"}, {Chain: "FORWARD"}},
 		Tables:  []TableSelector{{Family: "inet", Name: "left-masq"}}, IPSets: []string{"left4:*"}, LocalRule: true,
@@ -216,7 +218,7 @@ func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 		ns.Run("ip", strings.Fields(line)...)
 	}
 	everything := tasks.Cleanup{Network: "all", Residue: Selection{Residue: Residue{LocalRule: true,
-		Links: []LinkSelector{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteSelector{{Table: host.AllTables}}, Rules: []RuleSelector{{}}}}}
+		Links: []LinkSelector{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteSelector{{Table: rtnl.AllTables}}, Rules: []RuleSelector{{}}}}}
 	in(t, ns, func(h *host.Host) {
 		if c := plan(t, everything, h); c != nil {
 			t.Errorf("%+v", c.Items)

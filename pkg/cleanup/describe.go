@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Describe says each selector in a line, for people and for the pages on networks.
@@ -141,7 +141,7 @@ func describeTable(table, last int) string {
 	switch {
 	case table == 0:
 		return ""
-	case table == host.AllTables:
+	case table == rtnl.AllTables:
 		return "in any table"
 	case last != 0:
 		return fmt.Sprintf("tables %d to %d", table, last)

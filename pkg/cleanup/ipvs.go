@@ -9,16 +9,17 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindIPVS is the kind of a key of a virtual service: ipvs:TCP 10.96.0.1:443.
 const KindIPVS = "ipvs"
 
-func (m IPVSSelector) matches(svc residue.IPVSService, here []host.Address, s Scope) bool {
-	if m.Unless != "" && slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Unless }) {
+func (m IPVSSelector) matches(svc residue.IPVSService, here []rtnl.Address, s Scope) bool {
+	if m.Unless != "" && slices.ContainsFunc(here, func(a rtnl.Address) bool { return a.Link == m.Unless }) {
 		return false
 	}
-	if m.Link != "" && (svc.Mark != 0 || !slices.ContainsFunc(here, func(a host.Address) bool { return a.Link == m.Link && a.Prefix.Addr() == svc.Addr.Addr() })) {
+	if m.Link != "" && (svc.Mark != 0 || !slices.ContainsFunc(here, func(a rtnl.Address) bool { return a.Link == m.Link && a.Prefix.Addr() == svc.Addr.Addr() })) {
 		return false
 	}
 	return !m.Pods || len(svc.Servers) > 0 && !slices.ContainsFunc(svc.Servers, func(to netip.Addr) bool {

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func (m LinkSelector) matches(l host.Link, pods bool) bool {
+func (m LinkSelector) matches(l rtnl.Link, pods bool) bool {
 	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) && (!m.Pods || pods) &&
 		(m.MAC == "" || match(m.MAC, l.MAC)) && (m.Alias == "" || match(m.Alias, l.Alias))
 }
@@ -24,7 +25,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	if err != nil {
 		return nil, err
 	}
-	routes, err := v.Routes(ctx, host.MainTable)
+	routes, err := v.Routes(ctx, rtnl.MainTable)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 
 // emptied finds what a network has at a link that cannot be removed: addresses of pods, and that it
 // is up.
-func emptied(link host.Link, addresses []host.Address, s Scope) (out []item) {
+func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
 		if prefix := a.Prefix; a.Link == name && within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
@@ -98,10 +99,10 @@ func emptied(link host.Link, addresses []host.Address, s Scope) (out []item) {
 	return out
 }
 
-func (m RouteSelector) matches(r host.Route, s Scope) bool {
+func (m RouteSelector) matches(r rtnl.Route, s Scope) bool {
 	table := m.Table
 	if table == 0 {
-		table = host.MainTable
+		table = rtnl.MainTable
 	}
 	switch {
 	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
@@ -109,14 +110,14 @@ func (m RouteSelector) matches(r host.Route, s Scope) bool {
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last
 	}
-	return table == host.AllTables || table == r.Table
+	return table == rtnl.AllTables || table == r.Table
 }
 
 func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, error) {
 	if len(l.Routes) == 0 {
 		return nil, nil
 	}
-	routes, err := v.Routes(ctx, host.AllTables)
+	routes, err := v.Routes(ctx, rtnl.AllTables)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	}
 	var out []item
 	for _, r := range routes {
-		free := r.Table == host.MainTable || !others[r.Table]
+		free := r.Table == rtnl.MainTable || !others[r.Table]
 		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return (free || !m.weak()) && m.matches(r, s) }) {
 			continue
 		}
@@ -135,11 +136,11 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	return out, nil
 }
 
-func foundRoute(r host.Route) item {
+func foundRoute(r rtnl.Route) item {
 	return item{Key: tasks.RouteKey(r), What: describeRoute(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
 }
 
-func describeRoute(r host.Route) string {
+func describeRoute(r rtnl.Route) string {
 	words := []string{r.Dst.String()}
 	if r.Type != "unicast" {
 		words = []string{r.Type, r.Dst.String()}

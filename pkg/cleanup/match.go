@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // item is one thing that a selector names on this host.
@@ -72,7 +73,7 @@ func within(ranges []netip.Prefix, p netip.Prefix) bool {
 
 // passing marks an error of the network that another attempt may not meet.
 func passing(err error) error {
-	if host.Passing(err) {
+	if rtnl.Passing(err) {
 		return graph.Transient(err)
 	}
 	return err

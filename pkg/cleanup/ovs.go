@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -63,9 +64,9 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 }
 
 // owns says that each port of a datapath that nobody runs any more is the network's, by a selector.
-func (m OVSSelector) owns(d residue.Datapath, l Residue, links []host.Link) bool {
+func (m OVSSelector) owns(d residue.Datapath, l Residue, links []rtnl.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
-		i := slices.IndexFunc(links, func(link host.Link) bool { return link.Name == port })
+		i := slices.IndexFunc(links, func(link rtnl.Link) bool { return link.Name == port })
 		held := i >= 0 && links[i].Physical && len(l.Moved) > 0 // let go by then, or a refusal
 		return i < 0 || !held && (links[i].Physical || !matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) && !l.takes(port, "openvswitch") &&
 			!slices.ContainsFunc(l.Links, func(selector LinkSelector) bool { return selector.matches(links[i], false) }))
@@ -73,7 +74,7 @@ func (m OVSSelector) owns(d residue.Datapath, l Residue, links []host.Link) bool
 }
 
 // kernel finds the tunnel devices in a datapath and then itself.
-func (m OVSSelector) kernel(d residue.Datapath, links []host.Link) []item {
+func (m OVSSelector) kernel(d residue.Datapath, links []rtnl.Link) []item {
 	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {

@@ -14,19 +14,20 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // shared is a host whose tables and chains several owners use.
 type shared struct {
 	host.View
-	rules  []host.Rule
-	routes []host.Route
+	rules  []rtnl.Rule
+	routes []rtnl.Route
 	chains []firewall.IPTChain // of iptables
 	nft    []firewall.IPTChain // of portmap's table
 }
 
-func (s shared) Rules(context.Context) ([]host.Rule, error)             { return s.rules, nil }
-func (s shared) Routes(context.Context, int) ([]host.Route, error)      { return s.routes, nil }
+func (s shared) Rules(context.Context) ([]rtnl.Rule, error)             { return s.rules, nil }
+func (s shared) Routes(context.Context, int) ([]rtnl.Route, error)      { return s.routes, nil }
 func (s shared) IPTChains(context.Context) ([]firewall.IPTChain, error) { return s.chains, nil }
 func (s shared) NFTChains(_ context.Context, family, _ string) ([]firewall.IPTChain, error) {
 	if family != "ip" {
@@ -100,67 +101,67 @@ func findTablesOf(t *testing.T, v host.View, l Residue) []string {
 // second uplink uses too, and nothing of that.
 func TestTablesAreAnybodys(t *testing.T) {
 	prefix, addr := netip.MustParsePrefix, netip.MustParseAddr
-	route := func(table int, dst, link, gateway string, protocol int) host.Route {
-		r := host.Route{Type: "unicast", Dst: prefix(dst), Link: link, Table: table, Protocol: protocol}
+	route := func(table int, dst, link, gateway string, protocol int) rtnl.Route {
+		r := rtnl.Route{Type: "unicast", Dst: prefix(dst), Link: link, Table: table, Protocol: protocol}
 		if gateway != "" {
 			r.Gateway = addr(gateway)
 		}
 		return r
 	}
-	rule := func(priority, table int) host.Rule { return host.Rule{Priority: priority, Family: 4, Table: table} }
-	from := func(r host.Rule, src string) host.Rule { r.Src = prefix(src); return r }
+	rule := func(priority, table int) rtnl.Rule { return rtnl.Rule{Priority: priority, Family: 4, Table: table} }
+	from := func(r rtnl.Rule, src string) rtnl.Rule { r.Src = prefix(src); return r }
 	local := route(78, "0.0.0.0/0", "lo", "", 3)
 	local.Type = "local"
 	narrow := rule(32764, 10)
 	narrow.Narrow = true
-	uplink := func(table int) ([]host.Rule, []host.Route) {
-		return []host.Rule{from(rule(3000, table), "10.78.0.30/32")}, []host.Route{route(table, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}
+	uplink := func(table int) ([]rtnl.Rule, []rtnl.Route) {
+		return []rtnl.Rule{from(rule(3000, table), "10.78.0.30/32")}, []rtnl.Route{route(table, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}
 	}
 	for _, c := range []struct {
 		name   string
 		table  int
 		files  map[string]string
 		l      Residue
-		rules  []host.Rule
-		routes []host.Route
+		rules  []rtnl.Rule
+		routes []rtnl.Route
 		want   []string
 	}{
 		{name: "a bare table", table: 200, l: Residue{Routes: []RouteSelector{{Table: 200}, {Table: 100, Last: 300}, {Table: 200, Via: true}}, Rules: []RuleSelector{{Table: 200}, {Table: 100, Last: 300, From: true}, {Table: 200, Protocol: 3}}}},
 		{name: "a bare table, and a route alone", l: Residue{Routes: []RouteSelector{{Table: 200}, {Table: 200, Protocol: 3}}},
-			routes: []host.Route{route(200, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}},
-		{name: "a bare table, and a rule alone", l: Residue{Rules: []RuleSelector{{Table: 200}, {Table: 200, From: true}}}, rules: []host.Rule{from(rule(3000, 200), "10.78.0.30/32")}},
+			routes: []rtnl.Route{route(200, "0.0.0.0/0", "mgmt0", "10.78.0.1", 3)}},
+		{name: "a bare table, and a rule alone", l: Residue{Rules: []RuleSelector{{Table: 200}, {Table: 200, From: true}}}, rules: []rtnl.Rule{from(rule(3000, 200), "10.78.0.30/32")}},
 		{name: "link and mark", table: 200, l: Residue{Routes: []RouteSelector{{Table: 200, Link: "cilium_*"}}, Rules: []RuleSelector{{Table: 200, Mark: 0xd00, Mask: 0xf00}}},
-			rules:  []host.Rule{{Priority: 1, Family: 4, Mark: 0xd00, Mask: 0xf00, Table: 200}},
-			routes: []host.Route{route(200, "10.244.4.0/24", "cilium_host", "", 2)},
+			rules:  []rtnl.Rule{{Priority: 1, Family: 4, Mark: 0xd00, Mask: 0xf00, Table: 200}},
+			routes: []rtnl.Route{route(200, "10.244.4.0/24", "cilium_host", "", 2)},
 			want:   []string{"route:200/10.244.4.0/24", "rule:ipv4 1 fwmark 0xd00/0xf00 lookup 200"}},
 		{name: "type and priority", table: 78, l: Residue{Routes: []RouteSelector{{Table: 78, Type: "local", Link: "lo"}}, Rules: []RuleSelector{{Priority: 32764, Table: 78, Marked: true}}},
-			rules:  []host.Rule{{Priority: 32764, Family: 4, Mark: 0x1e61, Mask: 0xffffffff, Table: 78}, from(rule(32764, 78), "10.78.0.31/32")},
-			routes: []host.Route{local},
+			rules:  []rtnl.Rule{{Priority: 32764, Family: 4, Mark: 0x1e61, Mask: 0xffffffff, Table: 78}, from(rule(32764, 78), "10.78.0.31/32")},
+			routes: []rtnl.Route{local},
 			want:   []string{"route:78/0.0.0.0/0", "rule:ipv4 32764 fwmark 0x1e61/0xffffffff lookup 78"}},
-		{name: "protocol", table: 116, l: Residue{Routes: []RouteSelector{{Protocol: 30, Table: host.AllTables}}, Rules: []RuleSelector{{Priority: 2000, Table: 116, All: true}}},
-			rules:  []host.Rule{rule(2000, 116)},
-			routes: []host.Route{route(116, "10.244.1.5/32", "veth1", "", 30)},
+		{name: "protocol", table: 116, l: Residue{Routes: []RouteSelector{{Protocol: 30, Table: rtnl.AllTables}}, Rules: []RuleSelector{{Priority: 2000, Table: 116, All: true}}},
+			rules:  []rtnl.Rule{rule(2000, 116)},
+			routes: []rtnl.Route{route(116, "10.244.1.5/32", "veth1", "", 30)},
 			want:   []string{"route:116/10.244.1.5/32", "rule:ipv4 2000 lookup 116"}},
-		{name: "a rule for every packet, among strange routes", table: 10, l: romanaLike, rules: []host.Rule{rule(32765, 10)},
-			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
-		{name: "the same in a table with the network's name", table: 10, l: romanaLike, rules: []host.Rule{rule(32765, 10), narrow},
+		{name: "a rule for every packet, among strange routes", table: 10, l: romanaLike, rules: []rtnl.Rule{rule(32765, 10)},
+			routes: []rtnl.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
+		{name: "the same in a table with the network's name", table: 10, l: romanaLike, rules: []rtnl.Rule{rule(32765, 10), narrow},
 			files:  map[string]string{"/etc/iproute2/rt_tables": "# 10 nobody\n10\tleft\n"},
-			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)},
+			routes: []rtnl.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)},
 			want:   []string{"route:10/10.244.2.0/28", "rule:ipv4 32765 lookup 10"}},
-		{name: "the same where no other routes are", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
-			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)},
+		{name: "the same where no other routes are", l: romanaLike, rules: []rtnl.Rule{rule(32765, 10)},
+			routes: []rtnl.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)},
 			want:   []string{"route:10/10.244.2.0/28", "rule:ipv4 32765 lookup 10"}},
-		{name: "the same with a name of others", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
+		{name: "the same with a name of others", l: romanaLike, rules: []rtnl.Rule{rule(32765, 10)},
 			files:  map[string]string{"/etc/iproute2/rt_tables.d/mgmt.conf": "0xa mgmt\n"},
-			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
-		{name: "the same with both names", l: romanaLike, rules: []host.Rule{rule(32765, 10)},
+			routes: []rtnl.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
+		{name: "the same with both names", l: romanaLike, rules: []rtnl.Rule{rule(32765, 10)},
 			files:  map[string]string{"/etc/iproute2/rt_tables": "10 left\n", "/usr/share/iproute2/rt_tables": "10 mgmt\n"},
-			routes: []host.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
+			routes: []rtnl.Route{route(10, "10.244.2.0/28", "eth0", "10.77.0.1", 3)}},
 		{name: "tables of a range, one of them with a name of others", table: 12, l: Residue{Rules: []RuleSelector{{Priority: 111, Table: 10, Last: 50, From: true, Protocol: 2}}},
 			files: map[string]string{"/usr/lib/iproute2/rt_tables": "13 mgmt\n"},
-			rules: []host.Rule{byKernel(from(rule(111, 11), "10.1.0.7/32")), byKernel(from(rule(111, 12), "10.1.0.8/32")), byKernel(from(rule(111, 13), "10.1.0.9/32")),
+			rules: []rtnl.Rule{byKernel(from(rule(111, 11), "10.1.0.7/32")), byKernel(from(rule(111, 12), "10.1.0.8/32")), byKernel(from(rule(111, 13), "10.1.0.9/32")),
 				from(rule(111, 14), "10.1.0.9/32")},
-			routes: []host.Route{route(11, "0.0.0.0/0", "eth1", "10.1.0.1", 3), route(13, "0.0.0.0/0", "eth3", "10.1.0.1", 3), route(14, "0.0.0.0/0", "eth4", "10.1.0.1", 3)},
+			routes: []rtnl.Route{route(11, "0.0.0.0/0", "eth1", "10.1.0.1", 3), route(13, "0.0.0.0/0", "eth3", "10.1.0.1", 3), route(14, "0.0.0.0/0", "eth4", "10.1.0.1", 3)},
 			want: []string{"route:11/0.0.0.0/0", "rule:ipv4 111 from 10.1.0.7/32 lookup 11", "rule:ipv4 111 from 10.1.0.8/32 lookup 12",
 				"rule:ipv4 111 from 10.1.0.9/32 lookup 13"}},
 	} {
@@ -177,7 +178,7 @@ func TestTablesAreAnybodys(t *testing.T) {
 	}
 }
 
-func byKernel(r host.Rule) host.Rule { r.Protocol = 2; return r }
+func byKernel(r rtnl.Rule) rtnl.Rule { r.Protocol = 2; return r }
 
 // romanaLike has a table whose rule and routes look like a person's.
 var romanaLike = Residue{

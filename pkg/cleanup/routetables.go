@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -41,13 +42,13 @@ func (m RuleSelector) weak() bool {
 // a rule of others leads to, and those that iproute2's files give another name. A table that they
 // give the network's own name is the network's. A rule for every packet whose priority says nothing
 // is the network's where the table is by name, or where nothing but its routes are.
-func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []host.Rule,
+func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []rtnl.Rule,
 	others map[int]bool, err error) {
 	rules, err := v.Rules(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	routes, err := v.Routes(ctx, host.AllTables)
+	routes, err := v.Routes(ctx, rtnl.AllTables)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +82,7 @@ func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []host.Ru
 	return own, others, nil
 }
 
-func (l Residue) selectsRoute(r host.Route, s Scope) bool {
+func (l Residue) selectsRoute(r rtnl.Route, s Scope) bool {
 	return slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return m.matches(r, s) })
 }
 

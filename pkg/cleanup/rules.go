@@ -7,10 +7,11 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func (m RuleSelector) matches(r host.Rule, s Scope) bool {
+func (m RuleSelector) matches(r rtnl.Rule, s Scope) bool {
 	switch {
 	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,
 		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(), m.Marked && r.Mark == 0,
@@ -52,7 +53,7 @@ func routesOf(ctx context.Context, v host.View, tables []int) ([]item, error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
-	routes, err := v.Routes(ctx, host.AllTables)
+	routes, err := v.Routes(ctx, rtnl.AllTables)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func findLocalRule(ctx context.Context, v host.View, l Residue, _ Scope) ([]item
 	}
 	var out []item
 	for _, family := range []int{4, 6} {
-		if at := host.LocalRuleMoved(rules, family); at != 0 {
+		if at := rtnl.LocalRuleMoved(rules, family); at != 0 {
 			out = append(out, item{Key: graph.MakeKey(tasks.KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
 				remove: func(ctx context.Context, h *host.Host) error { return h.RestoreLocalRule(ctx) }})
 		}

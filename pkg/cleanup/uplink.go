@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindMoved is the kind of a key of addresses that go back to a device: moved:br-ex.
@@ -22,7 +23,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	if err != nil {
 		return nil, err
 	}
-	named := func(link host.Link) bool { return !link.Physical && l.takes(link.Name, link.Kind) }
+	named := func(link rtnl.Link) bool { return !link.Physical && l.takes(link.Name, link.Kind) }
 	if !slices.ContainsFunc(links, named) {
 		return nil, nil
 	}
@@ -41,7 +42,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	}
 	var out []item
 	for _, link := range links {
-		holds := slices.ContainsFunc(addresses, func(a host.Address) bool { return a.Link == link.Name && a.Scope == "global" })
+		holds := slices.ContainsFunc(addresses, func(a rtnl.Address) bool { return a.Link == link.Name && a.Scope == "global" })
 		if !named(link) || !holds || link.Kind == "openvswitch" && !l.bridgeIsTheirs(link.Name, bridges, datapaths) {
 			continue
 		}
@@ -96,7 +97,7 @@ func (l Residue) ovsSocket() string {
 // movedFrom finds the device of the machine whose addresses a network moved to a link: the one
 // device that is a port of it, or of the datapath that it is in, or, of a link that stands in for a
 // device, the device with its MAC. "" if there is none, or more than one.
-func movedFrom(link host.Link, links []host.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
+func movedFrom(link rtnl.Link, links []rtnl.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
 	var found []string
 	for _, l := range links {
 		if !l.Physical || l.Name == link.Name {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // links lists the links with their addresses and managers, and finds the
@@ -52,11 +53,11 @@ func (g gatherer) links(ctx context.Context) error {
 // (accept_ra 1, or 2: though it forwards) and may get them: devices, what is
 // made of devices, and what a default route goes through. Links of pods and
 // bridges for them are none: nothing there shall tell the node its routes.
-func (g gatherer) listening(links []Link, defaults []Route) []string {
+func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 	var out []string
 	for _, l := range links {
 		of := l.Physical || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind) ||
-			slices.ContainsFunc(defaults, func(r Route) bool { return r.Link == l.Name })
+			slices.ContainsFunc(defaults, func(r rtnl.Route) bool { return r.Link == l.Name })
 		if !of || l.Loopback || l.Master != "" {
 			continue
 		}
@@ -71,7 +72,7 @@ func (g gatherer) listening(links []Link, defaults []Route) []string {
 // uplinkAddress is the node's address: the route's own source, else the
 // link's first global address of the route's family, which is the one that
 // the kernel would take.
-func uplinkAddress(r Route, addresses []Address) netip.Addr {
+func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 	if r.Source.IsValid() {
 		return r.Source
 	}

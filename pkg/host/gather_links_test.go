@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -26,11 +27,11 @@ func TestUplinkFacts(t *testing.T) {
 	ns.Run("ip", "-6", "route", "add", "default", "via", "fe80::1", "dev", "ra2")
 	ns.Do(func() {
 		noError(t, os.WriteFile("/proc/sys/net/ipv6/conf/eth1/accept_ra", []byte("0"), 0o600)) // whoever switched it off meant it
-		l := &Live{network: openNetwork(true), kernelReader: kernel.Open(true), opt: Options{Sandbox: true}}
+		l := &Live{netReader: rtnl.Open(true), kernelReader: kernel.Open(true), opt: Options{Sandbox: true}}
 		var err error
 		l.fileReader, err = hostfs.Open(hostfs.Options{Root: "/"})
 		noError(t, err)
-		t.Cleanup(func() { _ = l.network.Close() })
+		t.Cleanup(func() { _ = l.netReader.Close() })
 		g := gatherer{Live: l, facts: &Facts{}}
 		noError(t, g.links(t.Context()))
 		if g.facts.Uplink != "eth0.1" || g.facts.Address.String() != "192.0.1.2" {

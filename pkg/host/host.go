@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -20,6 +21,8 @@ type (
 	firewallWriter = firewall.Writer
 	kernelReader   = kernel.Reader
 	kernelWriter   = kernel.Writer
+	netReader      = rtnl.Reader
+	netWriter      = rtnl.Writer
 	unitReader     = systemd.Reader
 	unitWriter     = systemd.Writer
 )
@@ -28,7 +31,7 @@ type (
 type Live struct {
 	*fileReader
 	*kernelReader
-	*network
+	*netReader
 	*firewallReader
 	*unitReader
 	opt   Options
@@ -48,7 +51,7 @@ type Host struct {
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
 	h := &Host{Live: l, fileWriter: hostfs.NewWriter(l.fileReader)}
-	h.netWriter = newNetWriter(l.network, l.fileReader, l.opt.Log)
+	h.netWriter = rtnl.NewWriter(l.netReader, l.fileReader, l.opt.Log)
 	h.firewallWriter = firewall.NewWriter(l.firewallReader, l.opt.Log)
 	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
 	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
@@ -71,7 +74,7 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	}
 	l := &Live{opt: opt, fileReader: f}
 	l.kernelReader = kernel.Open(opt.live())
-	l.network = openNetwork(opt.live())
+	l.netReader = rtnl.Open(opt.live())
 	l.firewallReader = firewall.Open(opt.live())
 	l.unitReader = systemd.Open(opt.live() && !opt.Sandbox)
 	if l.facts = opt.Facts; l.facts != nil {
@@ -111,7 +114,7 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 
 // Close releases the root, the netlink sockets and the bus.
 func (l *Live) Close() error {
-	return errors.Join(l.fileReader.Close(), l.network.Close(), l.unitReader.Close())
+	return errors.Join(l.fileReader.Close(), l.netReader.Close(), l.unitReader.Close())
 }
 
 // Facts implements [View].

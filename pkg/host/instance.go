@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Instance is what AWS says of the instance that this is. Tags and user-data may be secret to their
@@ -86,7 +87,7 @@ func (l *Live) LearnInstance(ctx context.Context, all bool) {
 	}
 	for i := range instance.Interfaces {
 		e := &instance.Interfaces[i]
-		if at := slices.IndexFunc(links, func(l Link) bool { return l.Physical && strings.EqualFold(l.MAC, e.MAC) }); at >= 0 {
+		if at := slices.IndexFunc(links, func(l rtnl.Link) bool { return l.Physical && strings.EqualFold(l.MAC, e.MAC) }); at >= 0 {
 			e.Link, e.MTU = links[at].Name, links[at].MTU
 		}
 	}

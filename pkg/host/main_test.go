@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // testHost opens this machine without its systemd.
@@ -58,9 +59,9 @@ func noError(t testing.TB, errs ...error) {
 
 // testNetwork is a host of which only the network is there, for use in a test's own namespace.
 func testNetwork(t testing.TB) *Host {
-	l := &Live{network: openNetwork(true), firewallReader: firewall.Open(true)}
-	t.Cleanup(func() { _ = l.network.Close() })
-	return &Host{Live: l, netWriter: newNetWriter(l.network, nil, nil), firewallWriter: firewall.NewWriter(l.firewallReader, nil)}
+	l := &Live{netReader: rtnl.Open(true), firewallReader: firewall.Open(true)}
+	t.Cleanup(func() { _ = l.netReader.Close() })
+	return &Host{Live: l, netWriter: rtnl.NewWriter(l.netReader, nil, nil), firewallWriter: firewall.NewWriter(l.firewallReader, nil)}
 }
 
 // masquerading is a table that a network has.

@@ -9,6 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -70,7 +71,7 @@ func (h *Host) leftAlone(link string) error {
 // host leave alone: one that takes it for a link of the machine's would take its addresses. When
 // that fails there is none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the
 // namespace.
-func (h *Host) AddCable(ctx context.Context, c Cable) error {
+func (h *Host) AddCable(ctx context.Context, c rtnl.Cable) error {
 	if err := h.leaveAlone(ctx, c.Name); err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}

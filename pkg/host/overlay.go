@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -45,25 +46,25 @@ func (o overlay) Mounted(path string) (string, error) {
 	return o.View.Mounted(path)
 }
 
-func (o overlay) Link(ctx context.Context, name string) (Link, error) {
+func (o overlay) Link(ctx context.Context, name string) (rtnl.Link, error) {
 	f, ok := o.fact("link", name)
 	switch {
 	case ok && f.Gone:
-		return Link{}, ErrNotExist
+		return rtnl.Link{}, ErrNotExist
 	case ok && f.Link != nil:
 		return *f.Link, nil
 	}
 	return o.View.Link(ctx, name)
 }
 
-func (o overlay) Links(ctx context.Context) ([]Link, error) {
+func (o overlay) Links(ctx context.Context) ([]rtnl.Link, error) {
 	links, err := o.View.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o.p.mu.RLock()
 	defer o.p.mu.RUnlock()
-	var out []Link
+	var out []rtnl.Link
 	seen := map[string]bool{}
 	for _, l := range links {
 		seen[l.Name] = true
@@ -86,7 +87,7 @@ func (o overlay) Links(ctx context.Context) ([]Link, error) {
 
 // Addresses are those that are there and those to come. A link that is still to come has the latter
 // only.
-func (o overlay) Addresses(ctx context.Context, link string) ([]Address, error) {
+func (o overlay) Addresses(ctx context.Context, link string) ([]rtnl.Address, error) {
 	have, err := o.View.Addresses(ctx, link)
 	if err != nil && !errors.Is(err, ErrNotExist) {
 		return nil, err
@@ -95,7 +96,7 @@ func (o overlay) Addresses(ctx context.Context, link string) ([]Address, error) 
 	defer o.p.mu.RUnlock()
 	for _, f := range o.p.facts {
 		a := f.Address
-		if a == nil || link != "" && a.Link != link || slices.ContainsFunc(have, func(b Address) bool { return b.Link == a.Link && b.Prefix == a.Prefix }) {
+		if a == nil || link != "" && a.Link != link || slices.ContainsFunc(have, func(b rtnl.Address) bool { return b.Link == a.Link && b.Prefix == a.Prefix }) {
 			continue
 		}
 		have, err = append(have, *a), nil

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -13,9 +14,9 @@ import (
 type Fact struct {
 	Key  string // "link:cbr0", "module:br_netfilter", "file:/etc/x"
 	Gone bool   // the plan removes it
-	Link *Link
+	Link *rtnl.Link
 	// Address that a link will have.
-	Address *Address
+	Address *rtnl.Address
 	Unit    *systemd.UnitState
 	File    *hostfs.FileInfo // Size and Mode only
 	// Installs says beside File, of the file of a unit in /etc/systemd/system, whether it has an

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/residue"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -53,16 +54,16 @@ type Kernel interface {
 // namespace that the process is in.
 type Network interface {
 	// Links lists all links, by index.
-	Links(ctx context.Context) ([]Link, error)
+	Links(ctx context.Context) ([]rtnl.Link, error)
 	// Link finds one by name. [ErrNotExist] if absent.
-	Link(ctx context.Context, name string) (Link, error)
+	Link(ctx context.Context, name string) (rtnl.Link, error)
 	// Addresses lists the addresses of a link, or of all with name "".
-	Addresses(ctx context.Context, link string) ([]Address, error)
+	Addresses(ctx context.Context, link string) ([]rtnl.Address, error)
 	// Routes lists the unicast, blackhole and unreachable routes of a table (0: main), or of
-	// [AllTables], and the local ones outside of the table for them.
-	Routes(ctx context.Context, table int) ([]Route, error)
+	// [rtnl.AllTables], and the local ones outside of the table for them.
+	Routes(ctx context.Context, table int) ([]rtnl.Route, error)
 	// Rules lists the policy rules of both families.
-	Rules(ctx context.Context) ([]Rule, error)
+	Rules(ctx context.Context) ([]rtnl.Rule, error)
 	// Table reads an nft table with its chains and rules in canonical form (see
 	// [firewall.Table.Canonical]), without loading a module. [ErrNotExist] if absent.
 	Table(ctx context.Context, family, name string) (firewall.Table, error)

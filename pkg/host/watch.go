@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Interest is what a [Watcher] listens for. It names things and not their values: what they should
@@ -18,8 +19,8 @@ type Interest struct {
 	Lists     []string // directories of which every name matters
 	Links     []string // links, their addresses of [Interest.Addresses] apart
 	Addresses []netip.Addr
-	Routes    []Route // by table and destination
-	Rules     []Rule  // by family and priority
+	Routes    []rtnl.Route // by table and destination
+	Rules     []rtnl.Rule  // by family and priority
 	Tables    []firewall.TableName
 	Forward   bool     // chains at the forward hook, of nf_tables
 	Sysctls   []string // in dotted form; those that the kernel does not tell of are left out: see [SysctlTold]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+
 )
 
 // below is a root with directories, and what can be done below it.
@@ -19,15 +20,15 @@ func (f below) at(p string) string { return filepath.Join(f.root, p) }
 
 func (f below) write(p, content string) {
 	f.Helper()
-	ok(f.T, os.MkdirAll(filepath.Dir(f.at(p)), 0o755))
-	ok(f.T, os.WriteFile(f.at(p), []byte(content), 0o644))
+	noError(f.T, os.MkdirAll(filepath.Dir(f.at(p)), 0o755))
+	noError(f.T, os.WriteFile(f.at(p), []byte(content), 0o644))
 }
 
 func TestFilesWake(t *testing.T) {
 	const conf = "/etc/cni/net.d/10-a.conflist"
 	mine := func(f below) {
 		f.Helper()
-		ok(f.T, os.WriteFile(f.at(conf), []byte("theirs"), 0o644))
+		noError(f.T, os.WriteFile(f.at(conf), []byte("theirs"), 0o644))
 	}
 	for name, c := range map[string]struct {
 		interest Interest
@@ -36,44 +37,44 @@ func TestFilesWake(t *testing.T) {
 		last     string
 	}{
 		"written": {do: mine},
-		"mode":    {do: func(f below) { ok(f.T, os.Chmod(f.at(conf), 0o600)) }},
-		"owner":   {do: func(f below) { ok(f.T, os.Chown(f.at(conf), os.Getuid(), os.Getgid())) }},
-		"removed": {do: func(f below) { ok(f.T, os.Remove(f.at(conf))) }},
+		"mode":    {do: func(f below) { noError(f.T, os.Chmod(f.at(conf), 0o600)) }},
+		"owner":   {do: func(f below) { noError(f.T, os.Chown(f.at(conf), os.Getuid(), os.Getgid())) }},
+		"removed": {do: func(f below) { noError(f.T, os.Remove(f.at(conf))) }},
 		"replaced": {do: func(f below) {
 			f.write("/etc/cni/net.d/.new", "x")
-			ok(f.T, os.Rename(f.at("/etc/cni/net.d/.new"), f.at(conf)))
+			noError(f.T, os.Rename(f.at("/etc/cni/net.d/.new"), f.at(conf)))
 		}},
 		"made for the first time": {
-			before: func(f below) { ok(f.T, os.RemoveAll(f.at("/etc"))) },
+			before: func(f below) { noError(f.T, os.RemoveAll(f.at("/etc"))) },
 			do: func(f below) {
 				f.write(conf, "x")
 				f.fence(conf)
 			},
 			last: conf,
 		},
-		"all gone": {do: func(f below) { ok(f.T, os.RemoveAll(f.at("/etc/cni"))) }, last: "/etc/cni"},
+		"all gone": {do: func(f below) { noError(f.T, os.RemoveAll(f.at("/etc/cni"))) }, last: "/etc/cni"},
 		"a directory above replaced, and then a file in the new one": {do: func(f below) {
 			f.write("/etc/new/net.d/10-a.conflist", "x")
-			ok(f.T, os.Rename(f.at("/etc/cni"), f.at("/etc/old")))
-			ok(f.T, os.Rename(f.at("/etc/new"), f.at("/etc/cni")))
+			noError(f.T, os.Rename(f.at("/etc/cni"), f.at("/etc/old")))
+			noError(f.T, os.Rename(f.at("/etc/new"), f.at("/etc/cni")))
 			f.fence(conf)
 		}, last: conf},
 		"behind a symlink": {
 			before: func(f below) {
-				ok(f.T, os.Rename(f.at("/etc/cni"), f.at("/real")))
-				ok(f.T, os.Symlink("../real", f.at("/etc/cni")))
+				noError(f.T, os.Rename(f.at("/etc/cni"), f.at("/real")))
+				noError(f.T, os.Symlink("../real", f.at("/etc/cni")))
 			},
 			do: mine, last: "/real/net.d/10-a.conflist",
 		},
 		"behind an absolute symlink that is turned": {
 			before: func(f below) {
-				ok(f.T, os.Rename(f.at("/etc/cni"), f.at("/real")))
-				ok(f.T, os.Symlink("/real", f.at("/etc/cni")))
+				noError(f.T, os.Rename(f.at("/etc/cni"), f.at("/real")))
+				noError(f.T, os.Symlink("/real", f.at("/etc/cni")))
 			},
 			do: func(f below) {
 				f.write("/other/net.d/x", "x")
-				ok(f.T, os.Remove(f.at("/etc/cni")))
-				ok(f.T, os.Symlink("/other", f.at("/etc/cni")))
+				noError(f.T, os.Remove(f.at("/etc/cni")))
+				noError(f.T, os.Symlink("/other", f.at("/etc/cni")))
 			},
 			last: "/etc/cni",
 		},
@@ -88,12 +89,12 @@ func TestFilesWake(t *testing.T) {
 		"a unit is enabled by hand": {
 			interest: Interest{Units: []string{"x.service"}},
 			before:   func(f below) { f.write("/etc/systemd/system/multi-user.target.wants/x.service", "") },
-			do:       func(f below) { ok(f.T, os.Remove(f.at("/etc/systemd/system/multi-user.target.wants/x.service"))) },
+			do:       func(f below) { noError(f.T, os.Remove(f.at("/etc/systemd/system/multi-user.target.wants/x.service"))) },
 		},
 		"a unit is masked by hand": {
 			interest: Interest{Units: []string{"x.service"}},
 			before:   func(f below) { f.write("/etc/systemd/system/other.service", "") },
-			do:       func(f below) { ok(f.T, os.Symlink("/dev/null", f.at("/etc/systemd/system/x.service"))) },
+			do:       func(f below) { noError(f.T, os.Symlink("/dev/null", f.at("/etc/systemd/system/x.service"))) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

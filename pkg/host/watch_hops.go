@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // nextHops finds the links that routes without one of their own lead through: when that link goes
@@ -15,7 +17,7 @@ type nextHops struct {
 }
 
 // find returns the routes with their links.
-func (h *nextHops) find(routes []Route) []Route {
+func (h *nextHops) find(routes []rtnl.Route) []rtnl.Route {
 	routes = slices.Clone(routes)
 	for n, r := range routes {
 		if r.Link == "" && r.Gateway.IsValid() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -17,8 +18,8 @@ func netInterest() Interest {
 	return Interest{
 		Links:     []string{"cbr0"},
 		Addresses: []netip.Addr{netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("2001:db8::1")},
-		Routes:    []Route{{Dst: dst, Gateway: netip.MustParseAddr("192.0.2.3")}, {Dst: netip.MustParsePrefix("2001:db8:2::/64"), Link: "cbr0", Table: 300}},
-		Rules:     []Rule{{Family: 4, Priority: 700, Table: 300}, {Family: 6, Priority: 701, Table: 300}},
+		Routes:    []rtnl.Route{{Dst: dst, Gateway: netip.MustParseAddr("192.0.2.3")}, {Dst: netip.MustParsePrefix("2001:db8:2::/64"), Link: "cbr0", Table: 300}},
+		Rules:     []rtnl.Rule{{Family: 4, Priority: 700, Table: 300}, {Family: 6, Priority: 701, Table: 300}},
 		Sysctls: []string{
 			"net.ipv4.ip_forward", "net.ipv4.conf.cbr0.rp_filter", "net.ipv6.conf.all.forwarding", "net.ipv4.conf.all.rp_filter", "net.bridge.bridge-nf-call-iptables",
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindAddr is the kind of an address: address:cbr0/10.0.0.1/24.
@@ -57,7 +58,7 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	change := &Change{
 		Items:   []Item{{Key: t.Owns()[0], Op: Create}},
 		Reason:  "absent",
-		Pending: []host.Fact{{Key: string(t.Owns()[0]), Address: &host.Address{Link: t.Link, Prefix: t.Prefix}}},
+		Pending: []host.Fact{{Key: string(t.Owns()[0]), Address: &rtnl.Address{Link: t.Link, Prefix: t.Prefix}}},
 	}
 	for _, a := range have {
 		if a.Prefix == t.Prefix {

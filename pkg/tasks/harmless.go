@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Proof says what is known of a change before it is made. What is [Unproved] is made under a
@@ -268,7 +269,7 @@ func behindBridge(ctx context.Context, on Ground) bool {
 	if bridges[on.View.Facts().Uplink] {
 		return true
 	}
-	return slices.ContainsFunc(links, func(l host.Link) bool { return l.Physical && bridges[l.Master] })
+	return slices.ContainsFunc(links, func(l rtnl.Link) bool { return l.Physical && bridges[l.Master] })
 }
 
 // removalHarmless is the proof of a removal: a file in a harmless place. What a node is reached by

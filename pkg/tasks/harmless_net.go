@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // linkHarmless is the proof of a link: one that was not there leads nobody anywhere.
@@ -29,7 +30,7 @@ func addressHarmless(ctx context.Context, t Address, c *Change, on Ground) bool 
 // that were not reached. A longer prefix, or another next hop of a known one, is no such route.
 func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 	want := t.Canonical()
-	return len(c.Items) == 1 && c.Items[0].Op == Create && want.Table == host.MainTable && want.Type == "unicast" && want.Dst.Bits() > 0 &&
+	return len(c.Items) == 1 && c.Items[0].Op == Create && want.Table == rtnl.MainTable && want.Type == "unicast" && want.Dst.Bits() > 0 &&
 		!want.Dst.Contains(want.Gateway) && onlyDefault(ctx, want.Dst, on)
 }
 
@@ -41,11 +42,11 @@ func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 	if !slices.ContainsFunc(on.Pods, func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
 		return false
 	}
-	routes, err := on.View.Routes(ctx, host.AllTables)
+	routes, err := on.View.Routes(ctx, rtnl.AllTables)
 	if err != nil || overlaps(ctx, on.View, "", p) {
 		return false
 	}
-	return !slices.ContainsFunc(routes, func(r host.Route) bool {
+	return !slices.ContainsFunc(routes, func(r rtnl.Route) bool {
 		return r.Dst.Bits() > 0 && r.Dst.Overlaps(p) || r.Gateway.IsValid() && p.Contains(r.Gateway)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -205,7 +206,7 @@ func TestRoutesProvedHarmless(t *testing.T) {
 			"192.0.2.0/25":  false,
 			"0.0.0.0/0":     false,
 		} {
-			route := Route{Route: host.Route{Dst: netip.MustParsePrefix(dst), Gateway: netip.MustParseAddr("192.0.2.8")}}
+			route := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix(dst), Gateway: netip.MustParseAddr("192.0.2.8")}}
 			c := &Change{Items: []Item{{Key: RouteKey(route.Route), Op: Create}}}
 			if got := proved(t, h, route, c); got != want {
 				t.Errorf("%s: proved harmless %v, want %v", dst, got, want)
@@ -225,7 +226,7 @@ func TestRoutesProvedHarmless(t *testing.T) {
 			{Address{Link: "eth0", Prefix: netip.MustParsePrefix("100.96.1.1/24")}, Create, false},
 			{Address{Link: "cbr0", Prefix: netip.MustParsePrefix("192.0.2.1/24")}, Create, false},
 			{Address{Link: "cbr0", Prefix: netip.MustParsePrefix("100.97.1.1/24")}, Create, false},
-			{Rule{Rule: host.Rule{Priority: 702, Family: 4, Table: 100}}, Create, false},
+			{Rule{Rule: rtnl.Rule{Priority: 702, Family: 4, Table: 100}}, Create, false},
 		} {
 			if got := proved(t, h, c.task, &Change{Items: []Item{{Key: c.task.Owns()[0], Op: c.op}}}); got != c.want {
 				t.Errorf("%v: proved harmless %v, want %v", c.task.Owns(), got, c.want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindLink is the kind of a link: link:cbr0.
@@ -47,7 +48,7 @@ func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case errors.Is(err, host.ErrNotHere):
 		return notHere(t.Owns()[0], Create), nil
 	case errors.Is(err, host.ErrNotExist):
-		have = host.Link{}
+		have = rtnl.Link{}
 	case err != nil:
 		return nil, passing(err)
 	case have.Kind != t.Kind:
@@ -87,7 +88,7 @@ func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Link) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	want := host.Link{Name: t.Name, Kind: t.Kind, MTU: t.MTU, MAC: strings.ToLower(t.MAC), Up: t.Up}
+	want := rtnl.Link{Name: t.Name, Kind: t.Kind, MTU: t.MTU, MAC: strings.ToLower(t.MAC), Up: t.Up}
 	_, err := h.Link(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) {
 		err = h.AddLink(ctx, want)
@@ -98,7 +99,7 @@ func (t Link) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.SetLink(ctx, want))
 }
 
-func kindOf(l host.Link) string {
+func kindOf(l rtnl.Link) string {
 	switch {
 	case l.Kind != "":
 		return "a " + l.Kind
@@ -108,7 +109,7 @@ func kindOf(l host.Link) string {
 	return "a device of the machine"
 }
 
-func state(l host.Link, absent bool) string {
+func state(l rtnl.Link, absent bool) string {
 	switch {
 	case absent:
 		return ""
@@ -127,7 +128,7 @@ func number(n int) string {
 
 // passing marks an error of the network that another attempt may not meet.
 func passing(err error) error {
-	if host.Passing(err) {
+	if rtnl.Passing(err) {
 		return graph.Transient(err)
 	}
 	return err
@@ -203,11 +204,11 @@ func (t Link) Restored(ctx context.Context, v host.View, b Baseline) (bool, erro
 // Restore implements [Restorer]. A link that was down waits for its ports to go before it goes
 // down.
 func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	var was host.Link
+	var was rtnl.Link
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore link %s: %w", t.Name, err)
 	}
-	if err := h.SetLink(ctx, host.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
+	if err := h.SetLink(ctx, rtnl.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
 		return passing(err)
 	}
 	links, err := h.Links(ctx)

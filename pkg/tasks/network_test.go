@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -178,7 +179,7 @@ func TestRoute(t *testing.T) {
 	ns.Run("ip", "addr", "add", "192.0.2.2/24", "dev", "up0")
 	ns.Run("ip", "addr", "add", "2001:db8::2/64", "dev", "up0", "nodad")
 	in(t, ns, func(h *host.Host) {
-		route := Route{Route: host.Route{Dst: netip.MustParsePrefix("10.96.2.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}}
+		route := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.2.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}}
 		wantLines(t, converge(t, h, route), "+ route:254/10.96.2.0/24, via →192.0.2.12")
 		moved := route
 		moved.Gateway, moved.MTU = netip.MustParseAddr("192.0.2.13"), 1400
@@ -186,28 +187,28 @@ func TestRoute(t *testing.T) {
 		if got := ns.Run("ip", "route", "show", "proto", "149"); strings.TrimSpace(got) != "10.96.2.0/24 via 192.0.2.13 dev up0 mtu 1400" {
 			t.Error(got)
 		}
-		v6 := Route{Route: host.Route{Dst: netip.MustParsePrefix("fd00:2::/64"), Gateway: netip.MustParseAddr("2001:db8::12"), Link: "up0"}}
+		v6 := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("fd00:2::/64"), Gateway: netip.MustParseAddr("2001:db8::12"), Link: "up0"}}
 		wantLines(t, converge(t, h, v6), "+ route:254/fd00:2::/64, via →2001:db8::12, dev →up0")
-		hole := Route{Route: host.Route{Type: "blackhole", Dst: netip.MustParsePrefix("10.96.0.0/11"), Metric: 9000, Table: 100}}
+		hole := Route{Route: rtnl.Route{Type: "blackhole", Dst: netip.MustParsePrefix("10.96.0.0/11"), Metric: 9000, Table: 100}}
 		wantLines(t, converge(t, h, hole), "+ route:100/10.96.0.0/11 metric 9000, type →blackhole")
 
 		// Others' routes: right if they lead the same way, else an error that says whose and what
 		// to do.
 		ns.Run("ip", "route", "add", "10.96.3.0/24", "via", "192.0.2.14", "proto", "static")
-		theirs := Route{Route: host.Route{Dst: netip.MustParsePrefix("10.96.3.0/24"), Gateway: netip.MustParseAddr("192.0.2.14")}}
+		theirs := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.3.0/24"), Gateway: netip.MustParseAddr("192.0.2.14")}}
 		wantLines(t, plan(t, theirs, h))
 		theirs.Gateway = netip.MustParseAddr("192.0.2.15")
 		err := fails(t, theirs, h, "10.96.3.0/24", "via 192.0.2.14 dev up0", "protocol 4", "metric")
-		if !errors.Is(err, host.ErrForeignRoute) {
+		if !errors.Is(err, rtnl.ErrForeignRoute) {
 			t.Errorf("%v is not ErrForeignRoute", err)
 		}
-		fails(t, Route{Route: host.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h, "protocol 2")
+		fails(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h, "protocol 2")
 
 		// No way to the next hop: the plan says it, and so does the kernel.
-		lost := Route{Route: host.Route{Dst: netip.MustParsePrefix("10.96.9.0/24"), Gateway: netip.MustParseAddr("198.51.100.7")}}
+		lost := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.9.0/24"), Gateway: netip.MustParseAddr("198.51.100.7")}}
 		fails(t, lost, h, "198.51.100.7 is in no network of a link of this host")
 		to := host.NewPending(nil)
-		to.Add(host.Fact{Key: "address:up0/198.51.100.1/24", Address: &host.Address{Link: "up0", Prefix: netip.MustParsePrefix("198.51.100.1/24")}})
+		to.Add(host.Fact{Key: "address:up0/198.51.100.1/24", Address: &rtnl.Address{Link: "up0", Prefix: netip.MustParsePrefix("198.51.100.1/24")}})
 		coming := lost
 		coming.Link = "up0"
 		wantLines(t, plan(t, coming, to.Over(h)), "+ route:254/10.96.9.0/24, via →198.51.100.7, dev →up0")
@@ -217,12 +218,12 @@ func TestRoute(t *testing.T) {
 		}
 
 		// The default route is the node's life.
-		if c := plan(t, Route{Route: host.Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")}}, h); c.Disruption != MayCutOff {
+		if c := plan(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")}}, h); c.Disruption != MayCutOff {
 			t.Errorf("a default route: disruption %d", c.Disruption)
 		}
 
 		// A route by a planned link is planned; by a link that nobody makes it waits.
-		by := Route{Route: host.Route{Dst: netip.MustParsePrefix("10.96.4.0/24"), Link: "cbr0"}}
+		by := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.4.0/24"), Link: "cbr0"}}
 		if err := fails(t, by, h, "link cbr0"); !graph.IsWait(err) {
 			t.Errorf("an absent link is waited for, not: %v", err)
 		}
@@ -235,14 +236,14 @@ func TestRoute(t *testing.T) {
 func TestRule(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
-		rule := Rule{Rule: host.Rule{Priority: 700, Family: 4, Src: netip.MustParsePrefix("10.96.1.0/24"), Mark: 1, Table: 100}}
+		rule := Rule{Rule: rtnl.Rule{Priority: 700, Family: 4, Src: netip.MustParsePrefix("10.96.1.0/24"), Mark: 1, Table: 100}}
 		wantLines(t, converge(t, h, rule), "+ rule:ipv4 700 from 10.96.1.0/24 fwmark 0x1/0xffffffff lookup 100")
 		if !strings.Contains(ns.Run("ip", "rule"), "700:\tfrom 10.96.1.0/24 fwmark 0x1 lookup 100 proto 149") {
 			t.Error(ns.Run("ip", "rule"))
 		}
 		ns.Run("ip", "-6", "rule", "add", "pref", "701", "to", "fd00::/8", "lookup", "101")
-		wantLines(t, plan(t, Rule{Rule: host.Rule{Priority: 701, Family: 6, Dst: netip.MustParsePrefix("fd00::/8"), Table: 101}}, h))
-		if c := plan(t, Rule{Rule: host.Rule{Priority: 702, Family: 4, Table: 100}}, h); c.Disruption != MayCutOff {
+		wantLines(t, plan(t, Rule{Rule: rtnl.Rule{Priority: 701, Family: 6, Dst: netip.MustParsePrefix("fd00::/8"), Table: 101}}, h))
+		if c := plan(t, Rule{Rule: rtnl.Rule{Priority: 702, Family: 4, Table: 100}}, h); c.Disruption != MayCutOff {
 			t.Errorf("a rule for all packets: disruption %d", c.Disruption)
 		}
 	})
@@ -279,7 +280,7 @@ func TestNothingOfTheNetworkInAnImage(t *testing.T) {
 	defer v.Close()
 	for _, task := range []Task{
 		Link{Name: "cbr0", Kind: "bridge"}, Address{Link: "cbr0", Prefix: netip.MustParsePrefix("10.0.0.1/24")},
-		Route{Route: host.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Link: "cbr0"}}, Rule{Rule: host.Rule{Priority: 7, Family: 4, Table: 9}},
+		Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Link: "cbr0"}}, Rule{Rule: rtnl.Rule{Priority: 7, Family: 4, Table: 9}},
 		Table{Table: firewall.Table{Family: "ip", Name: "x"}},
 	} {
 		if c := plan(t, task, v); c == nil || c.NotHere == "" {

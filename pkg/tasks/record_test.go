@@ -13,9 +13,9 @@ import (
 
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // everyKind has one task of each kind with every parameter set.
@@ -44,8 +44,8 @@ func everyKind() []Task {
 		UnitState{Meta: m, Name: "x.service", Enabled: &yes, Active: &yes, NoBlock: true},
 		Link{Meta: m, Name: "cbr0", Kind: "bridge", MTU: 1400, Up: true, MAC: "0a:58:00:00:00:01"},
 		Address{Meta: m, Link: "cbr0", Prefix: netip.MustParsePrefix("10.0.0.1/24")},
-		Route{Meta: m, Route: host.Route{Dst: netip.MustParsePrefix("10.1.0.0/16"), Gateway: netip.MustParseAddr("10.0.0.2"), Link: "eth0", MTU: 1400, Metric: 5, OnLink: true}},
-		Rule{Meta: m, Rule: host.Rule{Priority: 100, Family: 4, Src: netip.MustParsePrefix("10.0.0.0/8"), Mark: 1, Mask: 3, Table: 7}},
+		Route{Meta: m, Route: rtnl.Route{Dst: netip.MustParsePrefix("10.1.0.0/16"), Gateway: netip.MustParseAddr("10.0.0.2"), Link: "eth0", MTU: 1400, Metric: 5, OnLink: true}},
+		Rule{Meta: m, Rule: rtnl.Rule{Priority: 100, Family: 4, Src: netip.MustParsePrefix("10.0.0.0/8"), Mark: 1, Mask: 3, Table: 7}},
 		Table{Meta: m, Table: firewall.Table{Family: "ip", Name: "netwright", Chains: []firewall.Chain{{Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
 			Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, DstLocal: &yes, Verdict: "masquerade"}}}}}},
 		ForwardAccept{Meta: m, Link: "cbr0", Families: []int{4, 6}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindRoute is the kind of a route: route:254/10.2.0.0/24.
@@ -19,7 +20,7 @@ const KindRoute = "route"
 // source is an address that another task sets, [Meta.After] names that task's key.
 type Route struct {
 	Meta
-	host.Route
+	rtnl.Route
 }
 
 var (
@@ -33,7 +34,7 @@ func (Route) row() row { return rowRoute }
 
 // RouteKey is the key of a route: its table, destination and metric, of which
 // the kernel holds one.
-func RouteKey(r host.Route) graph.Key {
+func RouteKey(r rtnl.Route) graph.Key {
 	c := r.Canonical()
 	name := fmt.Sprintf("%d/%s", c.Table, c.Dst)
 	if r.Metric != 0 {
@@ -73,7 +74,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	item := Item{Key: t.Owns()[0], Op: Create}
 	reason := "absent"
-	var have host.Route
+	var have rtnl.Route
 	for _, r := range routes {
 		if !r.SamePlace(want) {
 			continue
@@ -81,9 +82,9 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		if sameWay(r, want) {
 			return nil, nil
 		}
-		if r.Protocol != host.RouteProtocol {
+		if r.Protocol != rtnl.RouteProtocol {
 			return nil, fmt.Errorf("plan route %s in table %d: %w: it leads %s and has protocol %d: remove it, or give ours another metric",
-				want.Dst, want.Table, host.ErrForeignRoute, way(r), r.Protocol)
+				want.Dst, want.Table, rtnl.ErrForeignRoute, way(r), r.Protocol)
 		}
 		item.Op, reason, have = Update, "leads another way", r
 	}
@@ -92,7 +93,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	item.Fields = wayFields(have, want)
 	change := &Change{Items: []Item{item}, Reason: reason}
-	if want.Table == host.MainTable && (want.Dst.Bits() == 0 || t.takesOver(ctx, v, routes)) {
+	if want.Table == rtnl.MainTable && (want.Dst.Bits() == 0 || t.takesOver(ctx, v, routes)) {
 		change.Disruption = MayCutOff
 	}
 	return change, nil
@@ -101,11 +102,11 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 // reachable is an error when the kernel would refuse the next hop: it must be in a network that the
 // link is in, by a route without a next hop of its own (fib_check_nh and ip6_route_check_nh). What
 // upstream tasks bring about counts.
-func (t Route) reachable(ctx context.Context, v host.View, want host.Route) error {
+func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) error {
 	if !want.Gateway.IsValid() || want.OnLink || want.Gateway.IsLinkLocalUnicast() {
 		return nil
 	}
-	for _, id := range []int{want.Table, host.MainTable} {
+	for _, id := range []int{want.Table, rtnl.MainTable} {
 		routes, err := v.Routes(ctx, id)
 		if err != nil {
 			return passing(err)
@@ -131,9 +132,9 @@ func (t Route) reachable(ctx context.Context, v host.View, want host.Route) erro
 
 // takesOver says that packets which another route leads would go this way: it
 // overlaps the subnet of a link, a next hop, or a route that is not ours.
-func (t Route) takesOver(ctx context.Context, v host.View, routes []host.Route) bool {
+func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) bool {
 	for _, r := range routes {
-		if r.Protocol != host.RouteProtocol && r.Dst.Bits() > 0 && !r.Dst.Addr().IsLinkLocalUnicast() && !r.Dst.Addr().IsMulticast() &&
+		if r.Protocol != rtnl.RouteProtocol && r.Dst.Bits() > 0 && !r.Dst.Addr().IsLinkLocalUnicast() && !r.Dst.Addr().IsMulticast() &&
 			r.Dst.Overlaps(t.Dst) && (t.Link == "" || r.Link != t.Link || r.Gateway != t.Gateway) ||
 			r.Gateway.IsValid() && t.Dst.Contains(r.Gateway) {
 			return true
@@ -160,18 +161,18 @@ func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 }
 
 // at finds the route in the task's place.
-func (t Route) at(ctx context.Context, v host.View) (host.Route, bool, error) {
+func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	want := t.Canonical()
 	routes, err := v.Routes(ctx, want.Table)
 	if err != nil {
-		return host.Route{}, false, passing(err)
+		return rtnl.Route{}, false, passing(err)
 	}
 	for _, r := range routes {
 		if r.SamePlace(want) {
 			return r, true, nil
 		}
 	}
-	return host.Route{}, false, nil
+	return rtnl.Route{}, false, nil
 }
 
 // Live implements [Keeper]: where the route leads, and whose it is.
@@ -185,7 +186,7 @@ func (t Route) Live(ctx context.Context, v host.View) (string, error) {
 
 // Foreign implements [Claimer].
 func (t Route) Foreign(live string) bool {
-	return live != "" && !strings.HasSuffix(live, fmt.Sprintf(" proto %d", host.RouteProtocol))
+	return live != "" && !strings.HasSuffix(live, fmt.Sprintf(" proto %d", rtnl.RouteProtocol))
 }
 
 // Remove implements [Remover]. The host leaves routes of another protocol alone.
@@ -209,7 +210,7 @@ func (t Route) Restored(ctx context.Context, v host.View, b Baseline) (bool, err
 
 // Restore implements [Restorer].
 func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
-	var was host.Route
+	var was rtnl.Route
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore route %s: %w", t.Dst, err)
 	}
@@ -218,7 +219,7 @@ func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 
 // sameWay says that have leads where want does. A link that is not asked for is the kernel's to
 // find.
-func sameWay(have, want host.Route) bool {
+func sameWay(have, want rtnl.Route) bool {
 	if want.Link == "" && want.Type == "unicast" {
 		have.Link = ""
 	}
@@ -226,7 +227,7 @@ func sameWay(have, want host.Route) bool {
 	return have == want
 }
 
-func wayFields(have, want host.Route) []Field {
+func wayFields(have, want rtnl.Route) []Field {
 	var out []Field
 	add := func(name, before, after string) {
 		if before != after {
@@ -250,7 +251,7 @@ func wayFields(have, want host.Route) []Field {
 }
 
 // way says in ip's words where a route leads.
-func way(r host.Route) string {
+func way(r rtnl.Route) string {
 	switch {
 	case r.Type != "unicast":
 		return "nowhere (" + r.Type + ")"

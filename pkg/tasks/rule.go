@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // KindRule is the kind of a policy rule, in the words of ip rule.
@@ -17,7 +18,7 @@ const KindRule = "rule"
 // is another rule.
 type Rule struct {
 	Meta
-	host.Rule
+	rtnl.Rule
 }
 
 var (
@@ -29,7 +30,7 @@ var (
 func (Rule) row() row { return rowRule }
 
 // RuleKey is the key of a policy rule, in the words of ip rule.
-func RuleKey(r host.Rule) graph.Key {
+func RuleKey(r rtnl.Rule) graph.Key {
 	r = r.Canonical()
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -98,7 +99,7 @@ func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 
 // Foreign implements [Claimer].
 func (t Rule) Foreign(live string) bool {
-	return live != "" && live != fmt.Sprintf("proto %d", host.RouteProtocol)
+	return live != "" && live != fmt.Sprintf("proto %d", rtnl.RouteProtocol)
 }
 
 // Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -106,7 +107,7 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 }
 
 // podLinks counts the links that a sign names, and the pods that must have one each.
-func (c *checker) podLinks(ctx context.Context, s network.Sign, links []host.Link) (string, bool, error) {
+func (c *checker) podLinks(ctx context.Context, s network.Sign, links []rtnl.Link) (string, bool, error) {
 	pods, err := c.view.Pods(ctx)
 	if errors.Is(err, host.ErrNotHere) {
 		return "", false, err

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 const (
@@ -69,7 +69,7 @@ func (e *endpoint) listen(at netip.AddrPort) error {
 	if at.Addr().Is6() {
 		tcp, udp = "tcp6", "udp6"
 	}
-	return host.InNetNS(e.netns, func() error {
+	return rtnl.InNetNS(e.netns, func() error {
 		l, err := net.Listen(tcp, at.String())
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hel
 	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
-		err = host.InNetNS(netns, func() error {
+		err = rtnl.InNetNS(netns, func() error {
 			conn, err = (&net.Dialer{}).DialContext(ctx, network, addr)
 			return err
 		})

@@ -11,8 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // What a datagram of ours begins with: answers are not answered, so that two endpoints cannot keep
@@ -42,7 +43,7 @@ type carried struct {
 // was answered.
 func probePath(ctx context.Context, netns string, to netip.AddrPort) (p carried, err error) {
 	var c *net.UDPConn
-	err = host.InNetNS(netns, func() error {
+	err = rtnl.InNetNS(netns, func() error {
 		conn, err := (&net.Dialer{Control: whole(to.Addr())}).DialContext(ctx, "udp", to.String())
 		if err == nil {
 			c = conn.(*net.UDPConn)

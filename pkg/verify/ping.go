@@ -11,10 +11,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
 	"golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
+
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // The patience of [Ping].
@@ -51,7 +52,7 @@ func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
 	p.id = int(binary.BigEndian.Uint16(id[:]))
 
-	err := host.InNetNS(netns, func() error {
+	err := rtnl.InNetNS(netns, func() error {
 		var err error
 		if p.conn, err = net.ListenIP(p.network, nil); err == nil && size > 0 {
 			err = inOnePiece(p.conn, to.Is6())

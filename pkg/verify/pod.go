@@ -10,7 +10,9 @@ import (
 
 	"github.com/containernetworking/cni/libcni"
 	types100 "github.com/containernetworking/cni/pkg/types/100"
+
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // defaultCache is where libcni keeps what a DEL needs to know. It is not the
@@ -145,7 +147,7 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 // was one, since a boot takes the traces and leaves addresses given out. It may be retried.
 func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) error {
 	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name, cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
-	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: host.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}
+	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: rtnl.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}
 	cached, err := p.cni.GetCachedAttachments(p.ns)
 	if err != nil {
 		return fmt.Errorf("look for what is left of pod %s: %w", opt.Name, err)

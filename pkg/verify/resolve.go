@@ -11,15 +11,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // connect opens a connection from a network namespace.
 func connect(ctx context.Context, netns string, to netip.AddrPort) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
 	defer cancel()
-	err := host.InNetNS(netns, func() error {
+	err := rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
 		if err == nil {
 			_ = c.Close()
@@ -77,7 +78,7 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 }
 
 func query(ctx context.Context, netns string, server netip.Addr, packed []byte) (answer []byte, err error) {
-	err = host.InNetNS(netns, func() error {
+	err = rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "udp", netip.AddrPortFrom(server, 53).String())
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // What a proof makes. The names are always the same, so that the next one finds what a killed one
@@ -101,7 +102,7 @@ func (s *scene) openNode(ctx context.Context) error {
 	if value, err := s.host.Sysctl(bridgeFilter); err == nil {
 		s.bridged = strings.TrimSpace(value)
 	}
-	s.passes = len(s.a.Gateways) == 0 || slices.ContainsFunc(addrs, func(a host.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
+	s.passes = len(s.a.Gateways) == 0 || slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
 	for _, a := range addrs {
 		if a.Link == s.host.Facts().Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
 			s.nodeAt = append(s.nodeAt, netip.AddrPortFrom(a.Prefix.Addr(), 0))
@@ -123,7 +124,7 @@ func (s *scene) openOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cable := host.Cable{Name: cableLink, NetNS: ns, MTU: cableMTU}
+	cable := rtnl.Cable{Name: cableLink, NetNS: ns, MTU: cableMTU}
 	var at []netip.AddrPort
 	for i, there := range cableThere {
 		if s.a.Address(there.Addr()).IsValid() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -159,7 +160,7 @@ func TestTwoPodsTalk(t *testing.T) {
 func reachable(t *testing.T, p *Pod, hostPort string) {
 	t.Helper()
 	var server net.Listener
-	ok(t, host.InNetNS(p.NetNS, func() error {
+	ok(t, rtnl.InNetNS(p.NetNS, func() error {
 		var err error
 		server, err = net.Listen("tcp", ":80")
 		return err

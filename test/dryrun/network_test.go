@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -75,7 +75,7 @@ func address(w *world, state string) []tasks.Task {
 }
 
 func route(w *world, state string) []tasks.Task {
-	r := host.Route{Type: "unicast", Dst: netip.MustParsePrefix(fmt.Sprintf("10.200.%d.0/24", w.n)), Gateway: netip.MustParseAddr(fmt.Sprintf("10.%d.0.9", 100+w.n))}
+	r := rtnl.Route{Type: "unicast", Dst: netip.MustParsePrefix(fmt.Sprintf("10.200.%d.0/24", w.n)), Gateway: netip.MustParseAddr(fmt.Sprintf("10.%d.0.9", 100+w.n))}
 	dst, gw := r.Dst, r.Gateway
 	switch state {
 	case missing:
@@ -88,7 +88,7 @@ func route(w *world, state string) []tasks.Task {
 		m.After = append(m.After, tasks.AddressKey(r.Link, prefix))
 		return []tasks.Task{tasks.Route{Meta: m, Route: r}, tasks.Address{Meta: meta(), Link: r.Link, Prefix: prefix}, tasks.Link{Meta: meta(), Name: r.Link, Kind: "bridge", Up: true}}
 	case "blackhole":
-		return []tasks.Task{tasks.Route{Meta: meta(), Route: host.Route{Type: "blackhole", Dst: r.Dst}}}
+		return []tasks.Task{tasks.Route{Meta: meta(), Route: rtnl.Route{Type: "blackhole", Dst: r.Dst}}}
 	}
 	r.Link = w.dev()
 	switch state {
@@ -108,14 +108,14 @@ func route(w *world, state string) []tasks.Task {
 }
 
 func policyRule(w *world, state string) []tasks.Task {
-	r := host.Rule{Family: 4, Priority: 700 + w.n, Src: netip.MustParsePrefix("10.9.0.0/16"), Table: 100 + w.n}
+	r := rtnl.Rule{Family: 4, Priority: 700 + w.n, Src: netip.MustParsePrefix("10.9.0.0/16"), Table: 100 + w.n}
 	switch state {
 	case right:
 		w.sh("ip rule add pref %d from 10.9.0.0/16 lookup %d", r.Priority, r.Table)
 	case content: // another table is another rule
 		w.sh("ip rule add pref %d from 10.9.0.0/16 lookup 99", r.Priority)
 	case "IPv6":
-		r = host.Rule{Family: 6, Priority: 700 + w.n, Mark: 0x80, Mask: 0x80, Table: 100 + w.n}
+		r = rtnl.Rule{Family: 6, Priority: 700 + w.n, Mark: 0x80, Mask: 0x80, Table: 100 + w.n}
 	}
 	return []tasks.Task{tasks.Rule{Meta: meta(), Rule: r}}
 }

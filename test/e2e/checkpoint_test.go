@@ -90,7 +90,7 @@ var cuts = []cut{
 		made: "ip address show cbr0 | grep -q 10.77.0.17/28"},
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
-	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/capture.go:keep
+	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/rtnl/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/capture.go:keep
 		edit: [2]string{"  networking:\n    bridge: {}\n" + atOnce + "  assets:\n  - name: cni-plugins\n",
 			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n" + atOnce + "  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},

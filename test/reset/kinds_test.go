@@ -14,8 +14,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -148,8 +148,8 @@ var scenarios = []scenario{
 			tasks.Address{Meta: meta(), Link: "ours12", Prefix: prefix("10.12.2.1/24")},
 			tasks.Address{Meta: meta(), Link: "ours12", Prefix: prefix("2001:db8:12::1/64")},
 			tasks.Route{Meta: tasks.Meta{From: "test", After: []graph.Key{tasks.AddressKey("ours12", prefix("10.12.2.1/24"))}},
-				Route: host.Route{Type: "unicast", Dst: prefix("10.12.100.0/24"), Gateway: netip.MustParseAddr("10.12.2.9"), Link: "ours12", Table: 1012}},
-			tasks.Rule{Meta: meta(), Rule: host.Rule{Priority: 712, Family: 4, Src: prefix("10.12.2.0/24"), Table: 1012}},
+				Route: rtnl.Route{Type: "unicast", Dst: prefix("10.12.100.0/24"), Gateway: netip.MustParseAddr("10.12.2.9"), Link: "ours12", Table: 1012}},
+			tasks.Rule{Meta: meta(), Rule: rtnl.Rule{Priority: 712, Family: 4, Src: prefix("10.12.2.0/24"), Table: 1012}},
 			table("ours12", "10.12.2.0/24"),
 		},
 		is: "ip link show ours12 | grep 'mtu 1400'; ip address show ours12 | grep 10.12.2.1/24; ip route show table 1012 | grep 10.12.100.0/24; ip rule | grep '712:'; nft list table inet ours12",
@@ -182,7 +182,7 @@ var scenarios = []scenario{
 	{
 		name:   "route, led another way",
 		before: "ip link add theirs16 type bridge; ip link set theirs16 up; ip address add 10.16.113.1/24 dev theirs16",
-		want:   []tasks.Task{tasks.Route{Meta: meta(), Route: host.Route{Type: "unicast", Dst: prefix("10.16.100.0/24"), Gateway: netip.MustParseAddr("10.16.113.9"), Link: "theirs16"}}},
+		want:   []tasks.Task{tasks.Route{Meta: meta(), Route: rtnl.Route{Type: "unicast", Dst: prefix("10.16.100.0/24"), Gateway: netip.MustParseAddr("10.16.113.9"), Link: "theirs16"}}},
 		is:     "ip route show 10.16.100.0/24 | grep 10.16.113.9",
 		person: "ip route replace 10.16.100.0/24 via 10.16.113.8 proto static",
 		stays:  "ip route show 10.16.100.0/24 | grep 10.16.113.8",
@@ -190,7 +190,7 @@ var scenarios = []scenario{
 	},
 	{
 		name:   "rule, made anew",
-		want:   []tasks.Task{tasks.Rule{Meta: meta(), Rule: host.Rule{Priority: 717, Family: 4, Src: prefix("10.17.2.0/24"), Table: 1017}}},
+		want:   []tasks.Task{tasks.Rule{Meta: meta(), Rule: rtnl.Rule{Priority: 717, Family: 4, Src: prefix("10.17.2.0/24"), Table: 1017}}},
 		is:     "ip rule | grep '717:'",
 		person: "ip rule del pref 717; ip rule add pref 717 from 10.17.2.0/24 table 1017 protocol static",
 		stays:  "ip rule | grep '717:.*proto static'",

@@ -60,6 +60,7 @@ var rooms = map[string][]string{
 	"internal/sys": nil,
 	"kernel":       {"internal/sys"},
 	"residue":      {"internal/sys"},
+	"rtnl":         {"hostfs", "internal/sys"}, // files of namespaces
 	"sandbox":      nil,
 	"systemd":      {"internal/sys"},
 }

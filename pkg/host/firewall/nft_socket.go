@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/nftables"
 	"github.com/mdlayher/netlink"
-	rtnl "github.com/vishvananda/netlink"
+	netlinkerr "github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
@@ -125,7 +125,7 @@ func consistent[T any](ctx context.Context, s nftSocket, what string, read func(
 			return none, err
 		}
 		if before != after {
-			return none, rtnl.ErrDumpInterrupted
+			return none, netlinkerr.ErrDumpInterrupted
 		}
 		return out, nil
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -44,7 +44,7 @@ func bridge() Network {
 		Residue: cleanup.Residue{
 			Portmap: []string{bridgeName},
 			Links:   []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Routes:  []cleanup.RouteSelector{{Protocol: host.RouteProtocol, Pods: true}},
+			Routes:  []cleanup.RouteSelector{{Protocol: rtnl.RouteProtocol, Pods: true}},
 			Tables:  []cleanup.TableSelector{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
 			Chains:  []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
 			Files:   []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},

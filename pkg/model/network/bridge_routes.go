@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -42,8 +43,8 @@ func (b *Built) addRoutes(in Input) {
 			}
 			b.Tasks = append(b.Tasks, tasks.Route{
 				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name},
-				Route: host.Route{Type: "unicast", Dst: cidr, Gateway: via, Link: link, Table: mainTable,
-					Protocol: host.RouteProtocol}})
+				Route: rtnl.Route{Type: "unicast", Dst: cidr, Gateway: via, Link: link, Table: mainTable,
+					Protocol: rtnl.RouteProtocol}})
 		}
 	}
 }

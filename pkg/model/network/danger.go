@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Danger is a mark that could mean what is somebody else's.
@@ -54,7 +54,7 @@ func Dangers(l cleanup.Residue) []Danger {
 		d.when(!own && common(m.Name, othersLinks), "links", i, m, "links of others are called so too: say its master, or pods: true")
 	}
 	for i, m := range l.Routes {
-		main := m.Table == 0 || m.Table == host.AllTables || m.Table >= 253 && m.Table <= 255
+		main := m.Table == 0 || m.Table == rtnl.AllTables || m.Table >= 253 && m.Table <= 255
 		d.when(!cleanup.OwnProtocol(m.Protocol) && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
 		d.spared(m.Bare() && !main, "routes", i, m, "a table is anybody's: say the link, the protocol that is the network's own, the type, or pods: true")
 		if !named(m.Link) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // A mark must say whose a thing is: by a name of the network's own, or by more than a name.
@@ -52,7 +52,7 @@ func TestDangers(t *testing.T) {
 		{"links", cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "[a-z]*", Kind: "bridge"}}}},
 		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Protocol: protocolBoot}}}},
 		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 254}}}},
-		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: host.AllTables, Protocol: 4}}}},
+		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: rtnl.AllTables, Protocol: 4}}}},
 		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 2, Last: 255}}}},
 		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Link: "e*"}}}},
 		{"routes", cleanup.Residue{Routes: []cleanup.RouteSelector{{Table: 200}}}},

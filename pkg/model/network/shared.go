@@ -2,7 +2,7 @@ package network
 
 import (
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -97,4 +97,4 @@ func (b *Built) noteKubeProxy(in Input, path, network string) {
 const protocolBoot = 3
 
 // allTables stands for every routing table, as in the host's own terms.
-const allTables = host.AllTables
+const allTables = rtnl.AllTables

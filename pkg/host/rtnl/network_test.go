@@ -1,10 +1,11 @@
-package host
+package rtnl
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"strings"
 	"sync"
@@ -19,16 +20,16 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// netReadWriter reads and changes the network of a test's own namespace.
-type netReadWriter struct {
-	*network
-	*netWriter
+// readWriter reads and changes the network of a test's own namespace.
+type readWriter struct {
+	*Reader
+	*Writer
 }
 
-func openNet(t testing.TB) netReadWriter {
-	n := openNetwork(true)
+func openNet(t testing.TB) readWriter {
+	n := Open(true)
 	t.Cleanup(func() { _ = n.Close() })
-	return netReadWriter{n, newNetWriter(n, nil, nil)}
+	return readWriter{n, NewWriter(n, nil, nil)}
 }
 
 // ipJSON is what `ip -j ARGS` prints in the namespace: the truth that is not our code's.
@@ -103,7 +104,7 @@ func TestDumpStopsAtOtherErrorsAndAtTheEndOfTheContext(t *testing.T) {
 }
 
 func TestNoLiveNetworkInAnImage(t *testing.T) {
-	n := openNetwork(false)
+	n := Open(false)
 	_, err := n.Links(t.Context())
 	if !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("Links: %v", err)
@@ -141,7 +142,7 @@ func TestLinksAsIPShowsThem(t *testing.T) {
 		if !byName["lo"].Loopback || byName["lo"].Physical {
 			t.Errorf("lo %+v", byName["lo"])
 		}
-		if _, err := h.Link(t.Context(), "nowhere0"); !errors.Is(err, ErrNotExist) {
+		if _, err := h.Link(t.Context(), "nowhere0"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("absent link: %v", err)
 		}
 	})
@@ -179,7 +180,7 @@ func TestAddSetDelLink(t *testing.T) {
 		if err := h.AddLink(ctx, Link{Name: "x0", Kind: "bridge", MTU: 10}); err == nil {
 			t.Error("MTU 10 was taken")
 		}
-		if _, err := h.Link(ctx, "x0"); !errors.Is(err, ErrNotExist) {
+		if _, err := h.Link(ctx, "x0"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a link that could not be set was left behind: %v", err)
 		}
 		ok(t, h.DelLink(ctx, "cbr0"))
@@ -289,7 +290,7 @@ func TestAddresses(t *testing.T) {
 		if strings.Contains(ns.Run("ip", "addr", "show", "cbr0"), "10.7.0.1") {
 			t.Error("the address is still there")
 		}
-		if err := h.AddAddress(ctx, "gone0", v4); !errors.Is(err, ErrNotExist) {
+		if err := h.AddAddress(ctx, "gone0", v4); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("address on an absent link: %v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func NetNSFile(name string) string { return filepath.Join(netnsDir, name) }
 // AddNetNS makes a network namespace with the loopback up, and a file that
 // keeps it: /run/netns/NAME, which it returns. `ip netns` knows it. One that
 // is there already is an error. It needs CAP_SYS_ADMIN.
-func (w *netWriter) AddNetNS(ctx context.Context, name string) (string, error) {
+func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 	if err := w.net.ready(ctx); err != nil {
 		return "", err
 	}
@@ -65,7 +65,7 @@ func (w *netWriter) AddNetNS(ctx context.Context, name string) (string, error) {
 
 // DelNetNS removes what [Writer.AddNetNS] made; absence is success. The
 // namespace itself goes with the last that uses it.
-func (w *netWriter) DelNetNS(ctx context.Context, name string) error {
+func (w *Writer) DelNetNS(ctx context.Context, name string) error {
 	if err := w.net.ready(ctx); err != nil {
 		return err
 	}

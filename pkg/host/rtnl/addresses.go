@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // Addresses implements [Network]. An unknown link is [fs.ErrNotExist].
-func (n *network) Addresses(ctx context.Context, link string) ([]Address, error) {
+func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_
 // IPv6 address is set without duplicate address detection: a bridge of ours
 // has no carrier before its first pod, and detection would wait for one. It
 // may be retried.
-func (w *netWriter) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefix) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (w *netWriter) AddAddress(ctx context.Context, link string, prefix netip.Pr
 // (net/ipv4/devinet.c, __inet_del_ifa), unless promote_secondaries is set:
 // they are put back, but for those that a DHCP client gave, which are the client's to
 // renew. One at a time, or two removals would put back each other's. It may be retried.
-func (w *netWriter) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
+func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
 	w.net.leaving.Lock()
 	defer w.net.leaving.Unlock()
 	rt, err := w.net.rt(ctx)

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type Neighbour struct {
 // Neighbours lists the hosts of which the kernel knows that they answered, by link and address.
 // What somebody wrote down or learnt elsewhere is no answer, and on links that resolve nobody there
 // is none. A checkpoint chooses from them whom it asks. It may be retried.
-func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
+func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (n *network) Neighbours(ctx context.Context) ([]Neighbour, error) {
 // calls it once the sysctls are as they were: a question that is under way goes on with the pauses
 // of the time when it was asked, which may be hours. What somebody wrote down or learnt elsewhere
 // stays. It may be retried.
-func (w *netWriter) ForgetNeighbours(ctx context.Context) error {
+func (w *Writer) ForgetNeighbours(ctx context.Context) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: 
 
 // Routes implements [Network]. A route with several next hops has neither
 // Gateway nor Link.
-func (n *network) Routes(ctx context.Context, table int) ([]Route, error) {
+func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
 	links, err := n.Links(ctx)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (n *network) Routes(ctx context.Context, table int) ([]Route, error) {
 	return out, nil
 }
 
-func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error) {
+func (n *Reader) routes(ctx context.Context, table int) ([]netlink.Route, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (n *network) routes(ctx context.Context, table int) ([]netlink.Route, error
 
 // Uplinks names the links that a default route of the main table goes through,
 // the preferred one first (IPv4 before IPv6, then by metric).
-func (n *network) Uplinks(ctx context.Context) ([]string, error) {
+func (n *Reader) Uplinks(ctx context.Context) ([]string, error) {
 	routes, err := n.DefaultRoutes(ctx)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (n *network) Uplinks(ctx context.Context) ([]string, error) {
 // first. One with several next hops (ECMP) is a route for each of them. Behind one that leads
 // nowhere (blackhole, unreachable and their like) there are none: the kernel goes by the first. It
 // may be retried.
-func (n *network) DefaultRoutes(ctx context.Context) ([]Route, error) {
+func (n *Reader) DefaultRoutes(ctx context.Context) ([]Route, error) {
 	links, err := n.Links(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the default route: %w", err)

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ const (
 
 // NetState reads it. Routes and addresses that the kernel makes by itself are
 // left out where it also brings them back by itself.
-func (r *network) NetState(ctx context.Context) (out NetState, err error) {
+func (r *Reader) NetState(ctx context.Context) (out NetState, err error) {
 	if err := r.ready(ctx); err != nil {
 		return out, err
 	}

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -18,7 +18,7 @@ var ErrForeignRoute = errors.New("a route that is not ours stands there")
 // ReplaceRoute sets a route with our protocol number, in the place of one of
 // ours or where there was none. A route of another protocol in that place is
 // [ErrForeignRoute] and stays. It may be retried.
-func (w *netWriter) ReplaceRoute(ctx context.Context, r Route) error {
+func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
 	rt, err := w.net.rt(ctx)
@@ -55,7 +55,7 @@ func (w *netWriter) ReplaceRoute(ctx context.Context, r Route) error {
 // DelRoute removes a route of ours from its place (destination, table,
 // metric); absence is success, and a route of another protocol there is left
 // alone. It may be retried.
-func (w *netWriter) DelRoute(ctx context.Context, r Route) error {
+func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	rt, err := w.net.rt(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *netWriter) DelRoute(ctx context.Context, r Route) error {
 }
 
 // routeTo is a route in the library's terms.
-func (w *netWriter) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
+func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 	out := &netlink.Route{
 		Dst:      sys.IPNet(r.Dst),
 		Table:    r.Table,

@@ -1,7 +1,8 @@
-package host
+package rtnl
 
 import (
 	"errors"
+	"io/fs"
 	"net/netip"
 	"slices"
 	"strings"
@@ -151,7 +152,7 @@ func TestRouteWithoutAWay(t *testing.T) {
 		}
 		saysAll(t, h.ReplaceRoute(ctx, Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("2001:db8::1")}), "another family")
 		err := h.ReplaceRoute(ctx, Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Link: "gone0"})
-		if !errors.Is(err, ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("route by an absent link: %v", err)
 		}
 	})

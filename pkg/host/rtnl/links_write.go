@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // AddLink makes a link of kind bridge or dummy, down, with the name, number, MTU and
 // MAC of want; zero values leave the kernel's. A link that is
 // there already is an error ([unix.EEXIST]). It may be retried.
-func (w *netWriter) AddLink(ctx context.Context, want Link) error {
+func (w *Writer) AddLink(ctx context.Context, want Link) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (w *netWriter) AddLink(ctx context.Context, want Link) error {
 // SetLink changes a virtual link to what want says: MTU and MAC unless zero,
 // and up when want.Up; Up false leaves the state alone. What
 // is right already is not written. It refuses a physical link. It may be retried.
-func (w *netWriter) SetLink(ctx context.Context, want Link) error {
+func (w *Writer) SetLink(ctx context.Context, want Link) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (w *netWriter) SetLink(ctx context.Context, want Link) error {
 
 // LinkDown takes a virtual link down. It refuses the loopback, a physical link and a link that a
 // default route goes through. It may be retried.
-func (w *netWriter) LinkDown(ctx context.Context, name string) error {
+func (w *Writer) LinkDown(ctx context.Context, name string) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (w *netWriter) LinkDown(ctx context.Context, name string) error {
 }
 
 // dispensable finds a link that the node can do without.
-func (w *netWriter) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
+func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Link, error) {
 	l, err := w.net.link(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s link: %w", verb, err)
@@ -132,7 +132,7 @@ func (w *netWriter) dispensable(ctx context.Context, verb, name string) (netlink
 
 // DelLink removes a virtual link; absence is success. It refuses the loopback,
 // a physical link and a link that a default route goes through. It may be retried.
-func (w *netWriter) DelLink(ctx context.Context, name string) error {
+func (w *Writer) DelLink(ctx context.Context, name string) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err

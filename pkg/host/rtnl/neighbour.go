@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const unasked = unix.NUD_PERMANENT | unix.NUD_NOARP
 
 // ProbeNeighbour makes the kernel ask a neighbour anew (ARP, NDP) and waits
 // until it answered or ctx ends. An entry that was not asked is no answer.
-func (w *netWriter) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
+func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Addr) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err

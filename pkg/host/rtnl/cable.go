@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type Cable struct {
 
 // AddVeth makes the pair, with both ends up. When that fails, [Writer.DelLink] takes away what may
 // be there of it. It needs CAP_SYS_ADMIN for the namespace.
-func (w *netWriter) AddVeth(ctx context.Context, c Cable) error {
+func (w *Writer) AddVeth(ctx context.Context, c Cable) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// network reads links, addresses, routes, rules and neighbours of the network namespace that the
+// Reader reads links, addresses, routes, rules and neighbours of the network namespace that the
 // calling thread is in when it is used first. Nothing is cached: what a method returns is what the
 // kernel said during the call.
-type network struct {
+type Reader struct {
 	live bool // a kernel stands behind the root
 
 	mu     sync.Mutex
@@ -27,24 +27,24 @@ type network struct {
 	leaving sync.Mutex // one address is taken off at a time
 }
 
-// openNetwork opens nothing yet; not live, its answer is [sys.ErrNotHere].
-func openNetwork(live bool) *network { return &network{live: live} }
+// Open opens nothing yet; not live, its answer is [sys.ErrNotHere].
+func Open(live bool) *Reader { return &Reader{live: live} }
 
-// netWriter changes what [Reader] reads.
-type netWriter struct {
-	net   *network
+// Writer changes what [Reader] reads.
+type Writer struct {
+	net   *Reader
 	files *hostfs.Reader
 	log   *zap.Logger
 }
 
-// newNetWriter changes the network that net reads. files is where the files of named namespaces
+// NewWriter changes the network that net reads. files is where the files of named namespaces
 // are; log may be nil.
-func newNetWriter(net *network, files *hostfs.Reader, log *zap.Logger) *netWriter {
-	return &netWriter{net: net, files: files, log: log}
+func NewWriter(net *Reader, files *hostfs.Reader, log *zap.Logger) *Writer {
+	return &Writer{net: net, files: files, log: log}
 }
 
 // Close releases the socket.
-func (n *network) Close() error {
+func (n *Reader) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.handle != nil {
@@ -56,7 +56,7 @@ func (n *network) Close() error {
 
 // rt returns the handle for rtnetlink. [ErrNotHere] without a kernel, the
 // context's cause when it is over: a netlink call itself cannot be cancelled.
-func (n *network) rt(ctx context.Context) (*netlink.Handle, error) {
+func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (n *network) rt(ctx context.Context) (*netlink.Handle, error) {
 	return n.handle, nil
 }
 
-func (n *network) ready(ctx context.Context) error {
+func (n *Reader) ready(ctx context.Context) error {
 	if !n.live {
 		return fmt.Errorf("read the network: %w", sys.ErrNotHere)
 	}

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ type LinkAddress struct {
 // and brings back what is gone. What others made meanwhile stays. It
 // goes on after an error and returns all of them. It may be retried, and
 // changes nothing when all is as it was. The state must be of this boot.
-func (w *netWriter) RestoreNet(ctx context.Context, was NetState, made NetMade) error {
+func (w *Writer) RestoreNet(ctx context.Context, was NetState, made NetMade) error {
 	var errs []error
 	there := map[string]bool{}
 	for _, l := range was.Links {
@@ -60,7 +60,7 @@ func (w *netWriter) RestoreNet(ctx context.Context, was NetState, made NetMade) 
 
 // delMade removes a link that was not there before, also one that the default route goes through by
 // now: that one was not there either. A device that was plugged in meanwhile stays.
-func (w *netWriter) delMade(ctx context.Context, name string) error {
+func (w *Writer) delMade(ctx context.Context, name string) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (w *netWriter) delMade(ctx context.Context, name string) error {
 
 // restoreLink gives a link its settings back, a physical one too. One that went is made again only
 // if it is ours: with the number that it had, which its addresses and routes are kept by.
-func (w *netWriter) restoreLink(ctx context.Context, was Link, ours bool) error {
+func (w *Writer) restoreLink(ctx context.Context, was Link, ours bool) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func setFlags(index int, flags, mask uint32) error {
 
 // restoreMaster makes a link the port of what it was a port of, if both are there: a file of
 // networkd may have put the uplink into a bridge.
-func (w *netWriter) restoreMaster(ctx context.Context, was Link) error {
+func (w *Writer) restoreMaster(ctx context.Context, was Link) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (w *netWriter) restoreMaster(ctx context.Context, was Link) error {
 	return nil
 }
 
-func (w *netWriter) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
+func (w *Writer) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
 	var errs []error
 	before := map[string]bool{}
 	for _, m := range was.Addresses {
@@ -209,7 +209,7 @@ func (w *netWriter) restoreAddresses(ctx context.Context, was NetState, made []L
 }
 
 // isAddress says that a message tells of an address on the link of its name.
-func (w *netWriter) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
+func (w *Writer) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
 	l, err := w.net.link(ctx, a.Link)
 	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Attrs().Index || int(m[1]) != a.Prefix.Bits() {
 		return false
@@ -223,7 +223,7 @@ func (w *netWriter) isAddress(ctx context.Context, m []byte, a LinkAddress) bool
 	return is
 }
 
-func (w *netWriter) restoreRules(ctx context.Context, was NetState) error {
+func (w *Writer) restoreRules(ctx context.Context, was NetState) error {
 	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (w *netWriter) restoreRules(ctx context.Context, was NetState) error {
 }
 
 // restoreRoutes tries several rounds: a route by a next hop needs the one to that next hop.
-func (w *netWriter) restoreRoutes(ctx context.Context, was NetState) error {
+func (w *Writer) restoreRoutes(ctx context.Context, was NetState) error {
 	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err

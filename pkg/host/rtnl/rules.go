@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Rules implements [Network].
-func (n *network) Rules(ctx context.Context) ([]Rule, error) {
+func (n *Reader) Rules(ctx context.Context) ([]Rule, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r Rule) Same(o Rule) bool {
 
 // AddRule adds a policy rule with our protocol number. One that is there
 // already is fine. It may be retried.
-func (w *netWriter) AddRule(ctx context.Context, r Rule) error {
+func (w *Writer) AddRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
 	rt, err := w.net.rt(ctx)
@@ -104,7 +104,7 @@ func (w *netWriter) AddRule(ctx context.Context, r Rule) error {
 // DelRule removes a policy rule of ours; absence is success. It refuses the
 // rule for local addresses (priority 0 or table local), without which the host
 // answers nobody, and leaves a rule of another protocol alone. It may be retried.
-func (w *netWriter) DelRule(ctx context.Context, r Rule) error {
+func (w *Writer) DelRule(ctx context.Context, r Rule) error {
 	r = r.Canonical()
 	rt, err := w.net.rt(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type cameSince struct {
 }
 
 // RemoveCame takes that away. It may be retried, and changes nothing when nothing came.
-func (w *netWriter) RemoveCame(ctx context.Context, was NetState) error {
+func (w *Writer) RemoveCame(ctx context.Context, was NetState) error {
 	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func readRule(m []byte) (out struct {
 
 // Lost says which links of before are gone for good: devices, and what others than us made. Those
 // of pods go with their pods.
-func (w *netWriter) Lost(ctx context.Context, was NetState) (out []string, err error) {
+func (w *Writer) Lost(ctx context.Context, was NetState) (out []string, err error) {
 	now, err := w.net.Links(ctx)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Links implements [Network].
-func (n *network) Links(ctx context.Context) ([]Link, error) {
+func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (n *network) Links(ctx context.Context) ([]Link, error) {
 
 // Link implements [Network]. It asks by RTM_GETLINK: the old ioctls would make
 // the kernel load a module "netdev-NAME" for a name that it does not know.
-func (n *network) Link(ctx context.Context, name string) (Link, error) {
+func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 	l, err := n.link(ctx, name)
 	if err != nil {
 		return Link{}, err
@@ -56,7 +56,7 @@ func (n *network) Link(ctx context.Context, name string) (Link, error) {
 }
 
 // link finds a link by name as the library has it.
-func (n *network) link(ctx context.Context, name string) (netlink.Link, error) {
+func (n *Reader) link(ctx context.Context, name string) (netlink.Link, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package host
+package rtnl
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func (r Rule) OfMachine() bool {
 
 // DelForeignRoute removes a route that a network left, exactly as it was read; absence is success.
 // It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
-func (w *netWriter) DelForeignRoute(ctx context.Context, r Route) error {
+func (w *Writer) DelForeignRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst, r.Table, r.Protocol)
 	}
@@ -74,7 +74,7 @@ func (w *netWriter) DelForeignRoute(ctx context.Context, r Route) error {
 
 // DelForeignRule removes a policy rule that a network left, exactly as it was read; absence is
 // success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
-func (w *netWriter) DelForeignRule(ctx context.Context, r Rule) error {
+func (w *Writer) DelForeignRule(ctx context.Context, r Rule) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
 	}
@@ -116,7 +116,7 @@ func LocalRuleMoved(rules []Rule, family int) int {
 // RestoreLocalRule brings the rule for local addresses back to priority 0, and
 // only then takes it from where a network moved it: without one the host
 // answers nobody. It may be retried.
-func (w *netWriter) RestoreLocalRule(ctx context.Context) error {
+func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err
