@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/publish"
 )
 
@@ -43,7 +44,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
 	}
 	if os.Getenv(watchVariable) != "off" {
-		d.Watcher = host.Watch(w.pass.Host)
+		d.Watcher = watch.New(watch.Options{Root: w.pass.Host.Root, Sandbox: w.pass.Host.Sandbox})
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)

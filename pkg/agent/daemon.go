@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -43,7 +43,7 @@ type Daemon struct {
 	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
 	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval.
 	// Run closes it.
-	Watcher *host.Watcher
+	Watcher *watch.Watcher
 	// Observers are told how the node stands, in this order.
 	Observers []Observer
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -26,10 +27,10 @@ const (
 // hostWatch is what the daemon hears of its host between passes, and looks at because it cannot
 // hear it. A nil one is deaf and looks at nothing.
 type hostWatch struct {
-	watcher *host.Watcher
+	watcher *watch.Watcher
 	log     *zap.Logger
 	pace    pace
-	said    map[host.WakeSource]string // why a source is deaf, as it was logged
+	said    map[watch.Source]string // why a source is deaf, as it was logged
 
 	list   []tasks.Task       // what the last pass worked towards
 	facts  *host.Facts        // as they were when all was looked at last
@@ -45,7 +46,7 @@ func newHostWatch(d Daemon) *hostWatch {
 		return nil
 	}
 	return &hostWatch{
-		watcher: d.Watcher, log: d.Pass.Log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[host.WakeSource]string{}, wakes: map[string]int64{},
+		watcher: d.Watcher, log: d.Pass.Log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[watch.Source]string{}, wakes: map[string]int64{},
 		opened: d.Pass.Host, drifts: map[graph.Key]bool{},
 	}
 }
@@ -69,7 +70,7 @@ func (w *hostWatch) hear(pass *Pass) {
 
 // interest is what the tasks own, and the services that have a say in the host's network: that one
 // of them begins to run asks for other tasks.
-func (w *hostWatch) interest() host.Interest {
+func (w *hostWatch) interest() watch.Interest {
 	i := tasks.InterestOf(w.list)
 	if w.facts != nil {
 		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
@@ -79,7 +80,7 @@ func (w *hostWatch) interest() host.Interest {
 
 // tellDeaf logs what cannot be heard, once.
 func (w *hostWatch) tellDeaf() {
-	deaf := w.watcher.Deaf()
+	deaf := w.watcher.Unwatched()
 	for source, err := range deaf {
 		if w.said[source] != err.Error() {
 			w.said[source] = err.Error()
@@ -99,7 +100,7 @@ func (w *hostWatch) woken() <-chan struct{} {
 	if w == nil {
 		return nil
 	}
-	return w.watcher.Woken()
+	return w.watcher.Events()
 }
 
 // due is when to make a pass after an event: soon, and not too often.
@@ -112,7 +113,7 @@ func (w *hostWatch) take() wake {
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
 		sources = append(sources, string(e.Source))
-		if e.Source == host.WakeUnits {
+		if e.Source == watch.Units {
 			w.facts = nil // who runs is one of them
 		}
 		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)), zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
@@ -153,11 +154,11 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		return false
 	}
 	w.poll = time.Now().Add(pollEvery)
-	deaf := w.watcher.Deaf()
+	deaf := w.watcher.Unwatched()
 	if len(deaf) > 0 { // another try
 		w.watcher.Set(w.interest())
 		w.tellDeaf()
-		deaf = w.watcher.Deaf()
+		deaf = w.watcher.Unwatched()
 	}
 	opt := w.opened
 	opt.Facts = w.facts

@@ -34,8 +34,6 @@ func TestInANode(t *testing.T) {
 			{"a short first message", testShortFirstMessage},
 			{"modules", testModuleByUnit},
 			{"facts", testFactsOfANode},
-			{"watched units", testWatchedUnits},
-			{"watched mounts", testWatchedMounts},
 			{"forward policies", testForwardPolicies},
 			{"link managers", testLinkManagers},
 			{"systemd restarts", testReexec},

@@ -1,6 +1,8 @@
 package tasks
 
-import "github.com/netwright/netwright/pkg/host"
+import (
+	"github.com/netwright/netwright/pkg/host/watch"
+)
 
 // row is the place of a kind in the table.
 type row int
@@ -59,7 +61,7 @@ type KeyKind struct {
 	name    string                                    // stands before the colon of a key
 	disk    disk                                      // where on disk it is
 	lasts   lasts                                     // whether it outlives a boot
-	watch   watch                                     // who tells that it changed
+	watch   watchSource                               // who tells that it changed
 	removal removal                                   // in which order it goes
 	costs   costs                                     // what it may interrupt to take it away or back
 	undo    func(t Task, name string, before *Before) // what an undo needs to bring it back
@@ -82,34 +84,34 @@ var kinds = [...]Kind{
 	{rowUnit, "unit", recorded[Unit](nil, nil), undoKeys, never, &paths},
 	{rowDropIn, "drop-in", recorded[DropIn](nil, nil), undoKeys, proves(dropInHarmless), &paths},
 	{rowTOMLKey, "toml", recorded[TOMLKey](nil, plainValue), undoKeys, proves(tomlHarmless), &KeyKind{KindTOML,
-		tomlFile, outlivesBoot, heard(host.WakeFiles, hearTOML), anyOrder,
+		tomlFile, outlivesBoot, heard(watch.Files, hearTOML), anyOrder,
 		costless, undoTOML, allModes, beforeHash}},
 	{rowSysctl, "sysctl", recorded[Sysctl](nil, nil), undoKeys, proves(sysctlKindHarmless), &KeyKind{KindSysctl,
-		notOnDisk, goneAfterBoot, watch{hearSysctl, sysctlHeard}, anyOrder,
+		notOnDisk, goneAfterBoot, watchSource{hearSysctl, sysctlHeard}, anyOrder,
 		costs{sysctlBack, ClassLive}, undoSysctl, allModes, byName}},
 	{rowModule, "module", recorded[Module](nil, nil), undoKeys, proves(moduleKindHarmless), &KeyKind{KindModule,
-		notOnDisk, goneAfterBoot, heard(host.WakeModules, hearModule), untilBoot,
+		notOnDisk, goneAfterBoot, heard(watch.Modules, hearModule), untilBoot,
 		costless, undoNone, allModes, byName}},
 	{rowMount, "mount", recorded[Mount](nil, nil), undoKeys, proves(mountHarmless), &KeyKind{KindMount,
-		unitLinks, goneAfterBoot, heard(host.WakeMounts, hearMount), unmounted,
+		unitLinks, goneAfterBoot, heard(watch.Mounts, hearMount), unmounted,
 		costless, undoMount, allModes, byName}},
 	{rowUnitState, "unit-state", recorded[UnitState](nil, nil), undoKeys, never, &KeyKind{KindUnit,
-		unitLinks, unitLasts, heard(host.WakeUnits, hearUnit), anyOrder,
+		unitLinks, unitLasts, heard(watch.Units, hearUnit), anyOrder,
 		costs{unitBack, ClassLive}, undoUnit, allModes, byName}},
 	{rowLink, "link", recorded[Link](nil, nil), undoKeys, proves(linkHarmless), &KeyKind{KindLink,
-		notOnDisk, goneAfterBoot, heard(host.WakeLinks, hearLink), afterPods,
+		notOnDisk, goneAfterBoot, heard(watch.Links, hearLink), afterPods,
 		costs{linkBack, ClassDrain}, undoLink, allModes, linkCommand}},
 	{rowAddress, "address", recorded[Address](nil, nil), undoKeys, proves(addressHarmless), &KeyKind{KindAddr,
-		notOnDisk, goneAfterBoot, heard(host.WakeLinks, of(hearAddress)), afterPods,
+		notOnDisk, goneAfterBoot, heard(watch.Links, of(hearAddress)), afterPods,
 		costs{cutsOff, ClassDrain}, undoAddress, allModes, addressCommand}},
 	{rowRoute, "route", recorded[Route](nil, nil), undoKeys, proves(routeHarmless), &KeyKind{KindRoute,
-		notOnDisk, goneAfterBoot, heard(host.WakeLinks, of(hearRoute)), afterPods,
+		notOnDisk, goneAfterBoot, heard(watch.Links, of(hearRoute)), afterPods,
 		costs{cutsOff, ClassLive}, undoNetwork, allModes, routeCommand}},
 	{rowRule, "rule", recorded[Rule](nil, nil), undoKeys, never, &KeyKind{KindRule,
-		notOnDisk, goneAfterBoot, heard(host.WakeLinks, of(hearRule)), afterPods,
+		notOnDisk, goneAfterBoot, heard(watch.Links, of(hearRule)), afterPods,
 		costs{cutsOff, ClassLive}, undoNetwork, allModes, byName}},
 	{rowTable, "nft", recorded[Table](nil, nil), undoKeys, proves(tableHarmless), &KeyKind{KindTable,
-		notOnDisk, goneAfterBoot, heard(host.WakeNFT, of(hearTable)), afterPods,
+		notOnDisk, goneAfterBoot, heard(watch.NFT, of(hearTable)), afterPods,
 		costs{cutsOff, ClassLive}, undoTable, allModes, tableCommand}},
 	{rowForwardAccept, "forward", recorded[ForwardAccept](nil, nil), undoKeys, always, &KeyKind{KindForward,
 		notOnDisk, goneAfterBoot, polled(hearForward), afterPods,
@@ -120,7 +122,7 @@ var kinds = [...]Kind{
 
 	// These are not recorded: they only wait, or their work ends with the pass.
 	{rowAwait, "await", unrecorded, undoKeys, always, only(KindAwait, unwatched, anyOrder)},
-	{rowWaitConf, "conf", unrecorded, undoKeys, always, only(KindConf, heard(host.WakeFiles, of(hearConf)), afterPods)},
+	{rowWaitConf, "conf", unrecorded, undoKeys, always, only(KindConf, heard(watch.Files, of(hearConf)), afterPods)},
 	{rowSourceDestCheck, "source-dest-check", unrecorded, undoKeys, always, only(KindSourceDest, unwatched, anyOrder)},
 	{rowCleanup, "cleanup", unrecorded, undoKeys, never, only(KindCleanup, unwatched, anyOrder)},
 	{rowEvict, "evict", unrecorded, undoKeys, never, only(KindEvict, unwatched, anyOrder)},
@@ -135,4 +137,4 @@ var _ *[rows]Kind = &kinds
 
 // paths is the row of the keys of files, directories, links and members: one path, one owner.
 var paths = KeyKind{KindFile,
-	onPath, pathLasts, heard(host.WakeFiles, hearPath), belowFirst, costs{pathBack, ClassLive}, undoPath, allModes, byName}
+	onPath, pathLasts, heard(watch.Files, hearPath), belowFirst, costs{pathBack, ClassLive}, undoPath, allModes, byName}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
 )
 
 // What others ask of the table of kinds.
@@ -30,8 +31,8 @@ func rowOf(key graph.Key) *KeyKind {
 // InterestOf is what a watcher has to hear of for a list of tasks: what they own, and what they
 // look at besides. Who is woken plans them; nothing here says what anything should be like. An
 // event that no task hears of is found by the next pass that looks at everything.
-func InterestOf(list []Task) host.Interest {
-	var i host.Interest
+func InterestOf(list []Task) watch.Interest {
+	var i watch.Interest
 	for _, t := range list {
 		for _, key := range t.Owns() {
 			rowOf(key).watch.hear(t, key.Name(), &i)
@@ -43,7 +44,7 @@ func InterestOf(list []Task) host.Interest {
 // Unheard says that nothing may tell of changes of what a task owns, so that it has to be looked at
 // now and then: most sysctls, the tables of ip_tables, and whatever comes from a source that cannot
 // be heard. A route and an address that are heard are never among them.
-func Unheard(t Task, deaf map[host.WakeSource]error) bool {
+func Unheard(t Task, deaf map[watch.Source]error) bool {
 	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool { return !rowOf(key).watch.told(key.Name(), deaf) })
 }
 

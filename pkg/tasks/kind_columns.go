@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/watch"
 )
 
 // The values of the table's columns.
@@ -66,62 +67,62 @@ func unitLasts(t Task, _ string) bool {
 	return !ok || state.Active == nil
 }
 
-// watch says who tells that a key changed.
-type watch struct {
+// watchSource says who tells that a key changed.
+type watchSource struct {
 	// hear adds what a watcher has to hear of for a key of a task.
-	hear func(t Task, name string, i *host.Interest)
+	hear func(t Task, name string, i *watch.Interest)
 	// told says that somebody tells of each change of the key, while some sources cannot be heard.
 	// If not, it is looked at every few seconds.
-	told func(name string, deaf map[host.WakeSource]error) bool
+	told func(name string, deaf map[watch.Source]error) bool
 }
 
 // unwatched is what only a pass looks at: actions, and what only waits.
-var unwatched = watch{hearNothing, func(string, map[host.WakeSource]error) bool { return true }}
+var unwatched = watchSource{hearNothing, func(string, map[watch.Source]error) bool { return true }}
 
 // heard is what a source tells of, if it can be heard.
-func heard(source host.WakeSource, hear func(t Task, name string, i *host.Interest)) watch {
-	return watch{hear, func(_ string, deaf map[host.WakeSource]error) bool { return deaf[source] == nil }}
+func heard(source watch.Source, hear func(t Task, name string, i *watch.Interest)) watchSource {
+	return watchSource{hear, func(_ string, deaf map[watch.Source]error) bool { return deaf[source] == nil }}
 }
 
 // polled is what nothing tells of for sure.
-func polled(hear func(t Task, name string, i *host.Interest)) watch {
-	return watch{hear, func(string, map[host.WakeSource]error) bool { return false }}
+func polled(hear func(t Task, name string, i *watch.Interest)) watchSource {
+	return watchSource{hear, func(string, map[watch.Source]error) bool { return false }}
 }
 
-func sysctlHeard(name string, deaf map[host.WakeSource]error) bool {
+func sysctlHeard(name string, deaf map[watch.Source]error) bool {
 	// One socket hears all of rtnetlink, and is deaf under one name.
-	return host.SysctlTold(name) && deaf[host.WakeLinks] == nil
+	return watch.SysctlTold(name) && deaf[watch.Links] == nil
 }
 
 // of is for kinds whose keys do not say all that a watcher needs.
-func of[T Task](hear func(t T, i *host.Interest)) func(Task, string, *host.Interest) {
-	return func(t Task, _ string, i *host.Interest) {
+func of[T Task](hear func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
+	return func(t Task, _ string, i *watch.Interest) {
 		if own, ok := t.(T); ok {
 			hear(own, i)
 		}
 	}
 }
 
-func hearNothing(Task, string, *host.Interest) {}
+func hearNothing(Task, string, *watch.Interest) {}
 
-func hearPath(_ Task, name string, i *host.Interest)   { i.Paths = append(i.Paths, name) }
-func hearTOML(_ Task, name string, i *host.Interest)   { i.Paths = append(i.Paths, beforeHash(name)) }
-func hearSysctl(_ Task, name string, i *host.Interest) { i.Sysctls = append(i.Sysctls, name) }
-func hearModule(_ Task, name string, i *host.Interest) { i.Modules = append(i.Modules, name) }
-func hearMount(_ Task, name string, i *host.Interest)  { i.Mounts = append(i.Mounts, name) }
-func hearUnit(_ Task, name string, i *host.Interest)   { i.Units = append(i.Units, name) }
-func hearLink(_ Task, name string, i *host.Interest)   { i.Links = append(i.Links, name) }
-func hearForward(_ Task, _ string, i *host.Interest)   { i.Forward = true }
-func hearRoute(t Route, i *host.Interest)              { i.Routes = append(i.Routes, t.Canonical()) }
-func hearRule(t Rule, i *host.Interest)                { i.Rules = append(i.Rules, t.Canonical()) }
-func hearAddress(t Address, i *host.Interest) {
+func hearPath(_ Task, name string, i *watch.Interest)   { i.Paths = append(i.Paths, name) }
+func hearTOML(_ Task, name string, i *watch.Interest)   { i.Paths = append(i.Paths, beforeHash(name)) }
+func hearSysctl(_ Task, name string, i *watch.Interest) { i.Sysctls = append(i.Sysctls, name) }
+func hearModule(_ Task, name string, i *watch.Interest) { i.Modules = append(i.Modules, name) }
+func hearMount(_ Task, name string, i *watch.Interest)  { i.Mounts = append(i.Mounts, name) }
+func hearUnit(_ Task, name string, i *watch.Interest)   { i.Units = append(i.Units, name) }
+func hearLink(_ Task, name string, i *watch.Interest)   { i.Links = append(i.Links, name) }
+func hearForward(_ Task, _ string, i *watch.Interest)   { i.Forward = true }
+func hearRoute(t Route, i *watch.Interest)              { i.Routes = append(i.Routes, t.Canonical()) }
+func hearRule(t Rule, i *watch.Interest)                { i.Rules = append(i.Rules, t.Canonical()) }
+func hearAddress(t Address, i *watch.Interest) {
 	i.Addresses = append(i.Addresses, t.Prefix.Addr())
 	i.Links = append(i.Links, t.Link)
 }
-func hearTable(t Table, i *host.Interest) {
+func hearTable(t Table, i *watch.Interest) {
 	i.Tables = append(i.Tables, firewall.TableName{Family: t.Family, Name: t.Name})
 }
-func hearConf(t WaitConf, i *host.Interest) { i.Lists = append(append(i.Lists, t.Dir), t.BinDirs...) }
+func hearConf(t WaitConf, i *watch.Interest) { i.Lists = append(append(i.Lists, t.Dir), t.BinDirs...) }
 
 // removal says in which order keys of a kind go.
 type removal struct {
@@ -260,6 +261,6 @@ func routeCommand(name string) string {
 func tableCommand(name string) string { return "nft " + path.Base(name) }
 
 // only is the row of keys of tasks that are not recorded.
-func only(name string, w watch, r removal) *KeyKind {
+func only(name string, w watchSource, r removal) *KeyKind {
 	return &KeyKind{name, notOnDisk, goneAfterBoot, w, r, costless, undoNone, noModes, byName}
 }

@@ -63,6 +63,7 @@ var rooms = map[string][]string{
 	"rtnl":         {"hostfs", "internal/sys"}, // files of namespaces
 	"sandbox":      nil,
 	"systemd":      {"internal/sys"},
+	"watch":        {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies

@@ -131,7 +131,7 @@ func TestLicence(t *testing.T) {
 // to clean up or to look at a supervisor, whatever the moment.
 func TestKillsAreNeverRunAgain(t *testing.T) {
 	kills := regexp.MustCompile(`"KILL"|signal=KILL|-s KILL|kill -9|Process\.Kill\(\)|"strace"`)
-	exempt := []string{"test/torture/", "test/witness/", "test/dryrun/", "test/child/", "test/trap/", "tools/repo/", "test/e2e/drift_node_test.go", "pkg/host/watch_node_test.go", "test/toxic/node_test.go", "test/setup_apt_test.go"}
+	exempt := []string{"test/torture/", "test/witness/", "test/dryrun/", "test/child/", "test/trap/", "tools/repo/", "test/e2e/drift_node_test.go", "pkg/host/watch/node_test.go", "test/toxic/node_test.go", "test/setup_apt_test.go"}
 	files(t, func(path string, data []byte) {
 		if !strings.HasSuffix(path, "_test.go") || slices.ContainsFunc(exempt, func(e string) bool { return strings.HasPrefix(path, e) }) {
 			return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
 )
 
 // KindHosts is the kind of a name in /etc/hosts: hosts:registry.test.
@@ -113,4 +114,4 @@ func (t Hosts) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 // inHosts is where on disk the kind's keys are.
 var inHosts = disk{func(string) string { return hostsFile }, noDirs}
 
-func hearHosts(_ Task, _ string, i *host.Interest) { i.Paths = append(i.Paths, hostsFile) }
+func hearHosts(_ Task, _ string, i *watch.Interest) { i.Paths = append(i.Paths, hostsFile) }

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 func TestModulesWake(t *testing.T) {
 	filter, err := bpf.NewVM(moduleEvents)
 	noError(t, err)
-	w := Watch(Options{Root: t.TempDir()})
+	w := New(Options{Root: t.TempDir()})
 	u := newModuleWatch(w)
 	u.aim.Store(&map[string]bool{"br_netfilter": true})
 	for event, want := range map[string]struct{ passes, wakes bool }{

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestNFTWakes(t *testing.T) {
 	})
 	up := false
 	wakes := func(do string) int {
-		return fenced(t, w, WakeNFT, "fence", func() { ns.Run("nft", do) }, func() {
+		return fenced(t, w, NFT, "fence", func() { ns.Run("nft", do) }, func() {
 			if up = !up; up {
 				ns.Run("nft", "add table inet fence")
 			} else {

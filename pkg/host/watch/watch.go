@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -29,27 +30,27 @@ type Interest struct {
 	Units     []string
 }
 
-// WakeSource is what woke: the part of the host that something happened in.
-type WakeSource string
+// Source is what woke: the part of the host that something happened in.
+type Source string
 
 // The sources of a [Watcher].
 const (
-	WakeFiles     WakeSource = "files"
-	WakeLinks     WakeSource = "links"
-	WakeAddresses WakeSource = "addresses"
-	WakeRoutes    WakeSource = "routes"
-	WakeRules     WakeSource = "rules"
-	WakeSysctls   WakeSource = "sysctls"
-	WakeNFT       WakeSource = "nft"
-	WakeModules   WakeSource = "modules"
-	WakeMounts    WakeSource = "mounts"
-	WakeUnits     WakeSource = "units"
+	Files     Source = "files"
+	Links     Source = "links"
+	Addresses Source = "addresses"
+	Routes    Source = "routes"
+	Rules     Source = "rules"
+	Sysctls   Source = "sysctls"
+	NFT       Source = "nft"
+	Modules   Source = "modules"
+	Mounts    Source = "mounts"
+	Units     Source = "units"
 )
 
-// Wake says that something of an [Interest] may have changed. It is a reason to look and no more:
+// Event says that something of an [Interest] may have changed. It is a reason to look and no more:
 // events come late, twice, for one's own changes, and are lost when there are too many.
-type Wake struct {
-	Source WakeSource
+type Event struct {
+	Source Source
 	Events int    // how many were folded into this one
 	Last   string // what the last one was about: a path, a link, a unit
 	Lost   bool   // events were lost, or could not come: anything of this source may have changed
@@ -63,12 +64,12 @@ type Wake struct {
 // map or another hard link, extended attributes of what a directory above is mounted over. So it is
 // an addition to looking at everything now and then, and not a replacement.
 type Watcher struct {
-	woken   chan struct{}
-	sources []watchSource
+	events  chan struct{}
+	sources []source
 
-	mu      sync.Mutex
-	pending map[WakeSource]*Wake
-	deaf    map[WakeSource]error
+	mu        sync.Mutex
+	pending   map[Source]*Event
+	unwatched map[Source]error
 
 	setting  sync.Mutex // Set and Close
 	interest *Interest
@@ -76,22 +77,28 @@ type Watcher struct {
 	closed   bool
 }
 
-// watchSource hears one part of the host. Its methods are called by one goroutine at a time.
-type watchSource interface {
+// source hears one part of the host. Its methods are called by one goroutine at a time.
+type source interface {
 	// set replaces what is listened for. What is not open yet, or was lost, is opened; what nobody
 	// is interested in need not be.
 	set(*Interest) error
 	close() error
-	name() WakeSource
+	name() Source
 }
 
-// Watch makes a watcher that listens for nothing yet. Sockets are of the calling thread's network
+// Options says what is watched.
+type Options struct {
+	Root    string // before every path; "/" for the running host, of which more than files is watched
+	Sandbox bool   // the process is in namespaces of its own: modules and units are not its own
+}
+
+// New makes a watcher that listens for nothing yet. Sockets are of the calling thread's network
 // namespace as of each [Watcher.Set]. The caller closes it.
-func Watch(opt Options) *Watcher {
-	w := &Watcher{woken: make(chan struct{}, 1), pending: map[WakeSource]*Wake{}, deaf: map[WakeSource]error{}}
+func New(opt Options) *Watcher {
+	w := &Watcher{events: make(chan struct{}, 1), pending: map[Source]*Event{}, unwatched: map[Source]error{}}
 	files := newFileWatch(w, opt)
-	w.sources = []watchSource{files}
-	if opt.live() {
+	w.sources = []source{files}
+	if sys.IsLive(opt.Root) {
 		w.ways = &nextHops{known: map[netip.Addr]string{}}
 		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files.again))
 		if !opt.Sandbox {
@@ -116,8 +123,8 @@ func (w *Watcher) Set(i Interest) (changed bool) {
 	same := w.interest != nil && w.interest.same(i)
 	w.interest = &i
 	for _, s := range w.sources {
-		if !same || w.isDeaf(s.name()) {
-			w.hear(s.name(), s.set(&i))
+		if !same || w.isUnwatched(s.name()) {
+			w.note(s.name(), s.set(&i))
 		}
 	}
 	return !same
@@ -130,32 +137,32 @@ func (i Interest) same(o Interest) bool {
 		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) && slices.Equal(i.Units, o.Units)
 }
 
-// Woken has something to receive after an event that [Watcher.Take] has not taken yet.
-func (w *Watcher) Woken() <-chan struct{} { return w.woken }
+// Events has something to receive after an event that [Watcher.Take] has not taken yet.
+func (w *Watcher) Events() <-chan struct{} { return w.events }
 
 // Take returns what has happened since it was called last, by source. To be called before the host
 // is looked at: what happens from then on wakes again.
-func (w *Watcher) Take() []Wake {
+func (w *Watcher) Take() []Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
-	case <-w.woken:
+	case <-w.events:
 	default:
 	}
-	var out []Wake
+	var out []Event
 	for _, p := range w.pending {
 		out = append(out, *p)
 	}
 	clear(w.pending)
-	slices.SortFunc(out, func(a, b Wake) int { return cmp.Compare(a.Source, b.Source) })
+	slices.SortFunc(out, func(a, b Event) int { return cmp.Compare(a.Source, b.Source) })
 	return out
 }
 
-// Deaf are the sources that cannot be heard now, and why. Their things have to be looked at.
-func (w *Watcher) Deaf() map[WakeSource]error {
+// Unwatched are the sources that cannot be heard now, and why. Their things have to be looked at.
+func (w *Watcher) Unwatched() map[Source]error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.deaf)
+	return maps.Clone(w.unwatched)
 }
 
 // Close ends all listening, and returns when it has ended.
@@ -170,42 +177,42 @@ func (w *Watcher) Close() error {
 	return errors.Join(errs...)
 }
 
-func (w *Watcher) isDeaf(source WakeSource) bool {
+func (w *Watcher) isUnwatched(source Source) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.deaf[source] != nil
+	return w.unwatched[source] != nil
 }
 
-// wake is what a source calls, from any goroutine; it does not block.
-func (w *Watcher) wake(source WakeSource, what string, lost bool) {
+// trigger is what a source calls, from any goroutine; it does not block.
+func (w *Watcher) trigger(source Source, what string, lost bool) {
 	w.mu.Lock()
 	p := w.pending[source]
 	if p == nil {
-		p = &Wake{Source: source}
+		p = &Event{Source: source}
 		w.pending[source] = p
 	}
 	p.Events++
 	p.Last, p.Lost = what, p.Lost || lost
 	w.mu.Unlock()
 	select {
-	case w.woken <- struct{}{}:
+	case w.events <- struct{}{}:
 	default:
 	}
 }
 
-// hear notes whether a source can be heard.
-func (w *Watcher) hear(source WakeSource, err error) {
+// note notes whether a source can be heard.
+func (w *Watcher) note(source Source, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
-		delete(w.deaf, source)
+		delete(w.unwatched, source)
 		return
 	}
-	w.deaf[source] = err
+	w.unwatched[source] = err
 }
 
 // lose is what a source calls that has ended by itself: the next Set opens it again.
-func (w *Watcher) lose(source WakeSource, err error) {
-	w.hear(source, err)
-	w.wake(source, err.Error(), true)
+func (w *Watcher) lose(source Source, err error) {
+	w.note(source, err)
+	w.trigger(source, err.Error(), true)
 }

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ type moduleWatch struct {
 
 func newModuleWatch(w *Watcher) *moduleWatch { return &moduleWatch{w: w} }
 
-func (u *moduleWatch) name() WakeSource { return WakeModules }
+func (u *moduleWatch) name() Source { return Modules }
 
 func (u *moduleWatch) set(i *Interest) (err error) {
 	aim := map[string]bool{}
@@ -34,7 +34,7 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 		}
 	}
 	u.aim.Store(&aim)
-	if u.socket != nil && !u.w.isDeaf(WakeModules) {
+	if u.socket != nil && !u.w.isUnwatched(Modules) {
 		return nil
 	}
 	_ = u.socket.close() // what has ended has nothing to tell
@@ -42,9 +42,9 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 	if len(aim) == 0 {
 		return nil
 	}
-	lost := func() { u.w.wake(WakeModules, "too many events", true) }
+	lost := func() { u.w.trigger(Modules, "too many events", true) }
 	const fromKernel = 1 // the group; udev's own is 2
-	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.heard, lost, func(err error) { u.w.lose(WakeModules, err) })
+	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.heard, lost, func(err error) { u.w.lose(Modules, err) })
 	return err
 }
 
@@ -71,6 +71,6 @@ func bpfWord(s string) uint32 {
 func (u *moduleWatch) heard(b []byte) {
 	head, _, _ := bytes.Cut(b, []byte{0})
 	if _, name, ok := bytes.Cut(head, []byte("@/module/")); ok && (*u.aim.Load())[string(name)] {
-		u.w.wake(WakeModules, string(name), false)
+		u.w.trigger(Modules, string(name), false)
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"maps"
@@ -10,23 +10,23 @@ import (
 // watching makes a watcher of an interest.
 func watching(t *testing.T, opt Options, i Interest) *Watcher {
 	t.Helper()
-	w := Watch(opt)
+	w := New(opt)
 	t.Cleanup(func() { noError(t, w.Close()) })
 	w.Set(i)
-	if deaf := w.Deaf(); len(deaf) > 0 {
+	if deaf := w.Unwatched(); len(deaf) > 0 {
 		t.Fatalf("deaf: %v", deaf)
 	}
 	return w
 }
 
 // awaitWake waits until a source has told of something, and returns all that was told until then.
-func awaitWake(t *testing.T, w *Watcher, source WakeSource, what string) map[WakeSource]Wake {
+func awaitWake(t *testing.T, w *Watcher, source Source, what string) map[Source]Event {
 	t.Helper()
-	all := map[WakeSource]Wake{}
+	all := map[Source]Event{}
 	late := time.After(time.Minute) // of a test that fails
 	for {
 		select {
-		case <-w.Woken():
+		case <-w.Events():
 		case <-late:
 			t.Fatalf("nobody woke for %s %q; only %v", source, what, all)
 		}
@@ -42,7 +42,7 @@ func awaitWake(t *testing.T, w *Watcher, source WakeSource, what string) map[Wak
 
 // fenced does something, and then something of the same source that wakes once for the fence. It
 // returns how often the first woke: the kernel tells of both in their order.
-func fenced(t *testing.T, w *Watcher, source WakeSource, fence string, do, then func()) int {
+func fenced(t *testing.T, w *Watcher, source Source, fence string, do, then func()) int {
 	t.Helper()
 	do()
 	then()
@@ -50,7 +50,7 @@ func fenced(t *testing.T, w *Watcher, source WakeSource, fence string, do, then 
 }
 
 // onlyOf fails if anything but these sources has woken.
-func onlyOf(t *testing.T, got map[WakeSource]Wake, want ...WakeSource) {
+func onlyOf(t *testing.T, got map[Source]Event, want ...Source) {
 	t.Helper()
 	if have := slices.Sorted(maps.Keys(got)); !slices.Equal(have, want) {
 		t.Errorf("woken by %v, want %v: %v", have, want, got)
@@ -58,7 +58,7 @@ func onlyOf(t *testing.T, got map[WakeSource]Wake, want ...WakeSource) {
 }
 
 func TestTheSameInterestIsNone(t *testing.T) {
-	w := Watch(Options{Root: t.TempDir()})
+	w := New(Options{Root: t.TempDir()})
 	i := Interest{Paths: []string{"/etc/a"}, Sysctls: []string{"net.ipv4.ip_forward"}}
 	for n, want := range []bool{true, false} {
 		if got := w.Set(i); got != want {

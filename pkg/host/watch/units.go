@@ -1,4 +1,4 @@
-package host
+package watch
 
 import "github.com/netwright/netwright/pkg/host/systemd"
 
@@ -8,12 +8,12 @@ type unitWatch struct{ signals *systemd.Signals }
 func newUnitWatch(w *Watcher, relinked func()) *unitWatch {
 	return &unitWatch{&systemd.Signals{
 		Units: systemd.Open(true), Files: relinked,
-		Changed: func(what string) { w.wake(WakeUnits, what, false) },
-		Lost:    func(err error) { w.lose(WakeUnits, err) },
+		Changed: func(what string) { w.trigger(Units, what, false) },
+		Lost:    func(err error) { w.lose(Units, err) },
 	}}
 }
 
-func (u *unitWatch) name() WakeSource { return WakeUnits }
+func (u *unitWatch) name() Source { return Units }
 
 func (u *unitWatch) set(i *Interest) error { return u.signals.Listen(i.Units) }
 

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // below is a root with directories, and what can be done below it.
@@ -108,7 +107,7 @@ func TestFilesWake(t *testing.T) {
 			}
 			w := watching(t, Options{Root: f.root}, c.interest)
 			c.do(f)
-			awaitWake(t, w, WakeFiles, c.last)
+			awaitWake(t, w, Files, c.last)
 		})
 	}
 }
@@ -150,7 +149,7 @@ func TestOnlyWhatMattersWakes(t *testing.T) {
 	_, err := os.ReadFile(f.at("/opt/cni/bin/bridge"))
 	noError(t, err)
 	noError(t, os.Remove(f.at("/opt/cni/bin/bridge")))
-	if got := awaitWake(t, w, WakeFiles, "")[WakeFiles]; got.Events != 1 || got.Last != "/opt/cni/bin/bridge" {
+	if got := awaitWake(t, w, Files, "")[Files]; got.Events != 1 || got.Last != "/opt/cni/bin/bridge" {
 		t.Errorf("woken by %+v", got)
 	}
 }
@@ -170,10 +169,10 @@ func TestTooManyEventsAreOneMoreLook(t *testing.T) {
 	noError(t, os.Mkdir(f.at("/etc/d"), 0o755))
 	files.mu.Unlock()
 	for lost := false; !lost; {
-		lost = awaitWake(t, w, WakeFiles, "")[WakeFiles].Lost
+		lost = awaitWake(t, w, Files, "")[Files].Lost
 	}
 	f.write("/etc/d/y", "x")
-	awaitWake(t, w, WakeFiles, "/etc/d/y")
+	awaitWake(t, w, Files, "/etc/d/y")
 }
 
 // Watches do not pile up however often what is watched is replaced.
@@ -187,7 +186,7 @@ func TestWatchesDoNotPileUp(t *testing.T) {
 		f.write("/etc/cni/net.d/a", "")
 	}
 	noError(t, os.WriteFile(f.at("/etc/cni/net.d/a"), []byte("last"), 0o644))
-	awaitWake(t, w, WakeFiles, "")
+	awaitWake(t, w, Files, "")
 	files.again()
 	files.mu.Lock()
 	defer files.mu.Unlock()

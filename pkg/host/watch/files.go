@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"encoding/binary"
@@ -42,7 +42,7 @@ func newFileWatch(w *Watcher, opt Options) *fileWatch {
 	return &fileWatch{w: w, root: root}
 }
 
-func (f *fileWatch) name() WakeSource { return WakeFiles }
+func (f *fileWatch) name() Source { return Files }
 
 // fileEvents are all that change a file or its attributes. Reading and executing are not among
 // them.
@@ -53,7 +53,7 @@ const fileEvents = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.I
 const inotifyRoom = 32 << 10
 
 func (f *fileWatch) set(i *Interest) error {
-	if f.w.isDeaf(WakeFiles) {
+	if f.w.isUnwatched(Files) {
 		if err := f.close(); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (f *fileWatch) set(i *Interest) error {
 		f.file, f.fd, f.dirs = file, fd, map[int32]*watchedDir{}
 		f.done.Go(func() {
 			if err := readEvents(file, inotifyRoom, f.heard, func(error) bool { return false }); err != nil {
-				f.w.lose(WakeFiles, err)
+				f.w.lose(Files, err)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func (f *fileWatch) again() {
 		return
 	}
 	if err := f.look(); err != nil {
-		f.w.lose(WakeFiles, err)
+		f.w.lose(Files, err)
 	}
 }
 
@@ -139,10 +139,10 @@ func (f *fileWatch) heard(b []byte) {
 	}
 	if moved {
 		if err := f.look(); err != nil {
-			f.w.lose(WakeFiles, err)
+			f.w.lose(Files, err)
 		}
 	}
 	for _, e := range woken {
-		f.w.wake(WakeFiles, e.what, e.lost)
+		f.w.trigger(Files, e.what, e.lost)
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func newMountWatch(w *Watcher, remount func()) *mountWatch {
 	return &mountWatch{w: w, seed: maphash.MakeSeed(), remount: remount}
 }
 
-func (m *mountWatch) name() WakeSource { return WakeMounts }
+func (m *mountWatch) name() Source { return Mounts }
 
 func (m *mountWatch) set(i *Interest) (err error) {
 	aim := map[string]bool{}
@@ -44,7 +44,7 @@ func (m *mountWatch) set(i *Interest) (err error) {
 		}
 	}
 	m.aim.Store(&aim)
-	if m.file != nil && !m.w.isDeaf(WakeMounts) {
+	if m.file != nil && !m.w.isUnwatched(Mounts) {
 		return nil
 	}
 	_ = m.close()
@@ -61,7 +61,7 @@ func (m *mountWatch) set(i *Interest) (err error) {
 	}
 	m.done.Go(func() {
 		if err := m.follow(raw, before); err != nil && !errors.Is(err, os.ErrClosed) {
-			m.w.lose(WakeMounts, err)
+			m.w.lose(Mounts, err)
 		}
 	})
 	return nil
@@ -88,7 +88,7 @@ func (m *mountWatch) follow(raw syscall.RawConn, before uint64) error {
 			return err
 		}
 		m.remount() // other directories are at the paths that are watched
-		m.w.wake(WakeMounts, "a mount", false)
+		m.w.trigger(Mounts, "a mount", false)
 		before = now
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"fmt"
@@ -37,30 +37,30 @@ func TestTheNetworkWakes(t *testing.T) {
 	ip("link add up0 type veth peer name up1", "addr add 192.0.2.2/24 dev up0", "link set up0 up", "link set up1 up", "link add cbr0 type bridge", "link set cbr0 up")
 	var w *Watcher
 	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
-	awaitWake(t, w, WakeLinks, "") // the list of links
+	awaitWake(t, w, Links, "") // the list of links
 	for _, c := range []struct {
-		source WakeSource
+		source Source
 		do     string
 	}{
-		{WakeAddresses, "addr add 10.1.0.1/24 dev cbr0"},
-		{WakeAddresses, "addr del 10.1.0.1/24 dev cbr0"},
-		{WakeAddresses, "addr add 2001:db8::1/64 dev cbr0"},
-		{WakeRoutes, "route add 10.2.0.0/24 via 192.0.2.3"},
-		{WakeRoutes, "route change 10.2.0.0/24 via 192.0.2.4"},
-		{WakeRoutes, "route del 10.2.0.0/24"},
-		{WakeRoutes, "-6 route add 2001:db8:2::/64 dev cbr0 table 300"},
-		{WakeRoutes, "-6 route flush table 300"},
-		{WakeRules, "rule add pref 700 lookup 300"},
-		{WakeRules, "rule del pref 700"},
-		{WakeRules, "-6 rule add pref 701 lookup 300"},
-		{WakeLinks, "link set cbr0 mtu 1400"},
-		{WakeLinks, "link set cbr0 address 02:00:00:00:00:01"},
-		{WakeLinks, "link set cbr0 down"},
-		{WakeLinks, "link set up0 down"}, // the route to 10.2.0.0/24 goes with it, without a word
-		{WakeLinks, "link del cbr0"},
-		{WakeLinks, "link add cbr0 type bridge"},
-		{WakeLinks, "link set cbr0 name other"},
-		{WakeLinks, "link set other name cbr0"},
+		{Addresses, "addr add 10.1.0.1/24 dev cbr0"},
+		{Addresses, "addr del 10.1.0.1/24 dev cbr0"},
+		{Addresses, "addr add 2001:db8::1/64 dev cbr0"},
+		{Routes, "route add 10.2.0.0/24 via 192.0.2.3"},
+		{Routes, "route change 10.2.0.0/24 via 192.0.2.4"},
+		{Routes, "route del 10.2.0.0/24"},
+		{Routes, "-6 route add 2001:db8:2::/64 dev cbr0 table 300"},
+		{Routes, "-6 route flush table 300"},
+		{Rules, "rule add pref 700 lookup 300"},
+		{Rules, "rule del pref 700"},
+		{Rules, "-6 rule add pref 701 lookup 300"},
+		{Links, "link set cbr0 mtu 1400"},
+		{Links, "link set cbr0 address 02:00:00:00:00:01"},
+		{Links, "link set cbr0 down"},
+		{Links, "link set up0 down"}, // the route to 10.2.0.0/24 goes with it, without a word
+		{Links, "link del cbr0"},
+		{Links, "link add cbr0 type bridge"},
+		{Links, "link set cbr0 name other"},
+		{Links, "link set other name cbr0"},
 	} {
 		w.Take()
 		t.Log(c.do)
@@ -72,7 +72,7 @@ func TestTheNetworkWakes(t *testing.T) {
 	for _, key := range []string{"ipv4/ip_forward", "ipv4/conf/cbr0/rp_filter", "ipv6/conf/all/forwarding", "ipv4/conf/all/rp_filter"} {
 		w.Take()
 		ns.Run("sh", "-c", "f=/proc/sys/net/"+key+`; [ $(cat $f) = 1 ] && echo 0 >$f || echo 1 >$f`)
-		awaitWake(t, w, WakeSysctls, "")
+		awaitWake(t, w, Sysctls, "")
 	}
 }
 
@@ -85,9 +85,9 @@ func TestPodsDoNotWake(t *testing.T) {
 	run("link set cbr0 up")
 	var w *Watcher
 	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
-	awaitWake(t, w, WakeLinks, "")
+	awaitWake(t, w, Links, "")
 	run("link set cbr0 mtu 1450") // what is there before pods
-	awaitWake(t, w, WakeLinks, "cbr0")
+	awaitWake(t, w, Links, "cbr0")
 	for n := range 20 {
 		run("link add pod%d type veth peer name in%d", n, n)
 		run("link set pod%d master cbr0", n)
@@ -101,8 +101,8 @@ func TestPodsDoNotWake(t *testing.T) {
 		run("link del pod%d", n)
 	}
 	run("addr add 10.1.0.1/24 dev cbr0")
-	got := awaitWake(t, w, WakeAddresses, "10.1.0.1")
-	onlyOf(t, got, WakeAddresses)
+	got := awaitWake(t, w, Addresses, "10.1.0.1")
+	onlyOf(t, got, Addresses)
 }
 
 // When the kernel drops events, since nobody has read as many as it keeps, the watcher says so, and
@@ -113,7 +113,7 @@ func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	var w *Watcher
 	ns.Do(func() { w = watching(t, Options{Sandbox: true}, netInterest()) })
-	awaitWake(t, w, WakeLinks, "")
+	awaitWake(t, w, Links, "")
 	w.mu.Lock() // whoever hears of cbr0 now waits, and reads no more
 	ns.Run("ip", "link", "del", "cbr0")
 	batch := filepath.Join(t.TempDir(), "batch")
@@ -130,10 +130,10 @@ func TestLostNetworkEventsAreOneMoreLook(t *testing.T) {
 	ns.Run("ip", "link", "add", "cbr0", "type", "bridge")
 	w.mu.Unlock()
 	for lost := false; !lost; {
-		lost = awaitWake(t, w, WakeLinks, "")[WakeLinks].Lost
+		lost = awaitWake(t, w, Links, "")[Links].Lost
 	}
 	ns.Run("ip", "link", "set", "cbr0", "mtu", "1400")
-	awaitWake(t, w, WakeLinks, "cbr0")
+	awaitWake(t, w, Links, "cbr0")
 }
 
 func TestSysctlTold(t *testing.T) {

@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ type nftPlace struct {
 
 func newNFTWatch(w *Watcher) *nftWatch { return &nftWatch{w: w} }
 
-func (n *nftWatch) name() WakeSource { return WakeNFT }
+func (n *nftWatch) name() Source { return NFT }
 
 func (n *nftWatch) set(i *Interest) (err error) {
 	aim := &nftAim{tables: map[nftPlace]bool{}, forward: i.Forward}
@@ -38,7 +38,7 @@ func (n *nftWatch) set(i *Interest) (err error) {
 		aim.tables[nftPlace{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
 	}
 	n.aim.Store(aim)
-	if n.socket != nil && !n.w.isDeaf(WakeNFT) {
+	if n.socket != nil && !n.w.isUnwatched(NFT) {
 		return nil
 	}
 	_ = n.socket.close() // what has ended has nothing to tell
@@ -49,8 +49,8 @@ func (n *nftWatch) set(i *Interest) (err error) {
 	if !firewall.Loaded("/") { // to listen would load it (net/netfilter/nfnetlink.c, nfnetlink_bind)
 		return errors.New("nf_tables is not loaded")
 	}
-	lost := func() { n.w.wake(WakeNFT, "too many events", true) }
-	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.heard, lost, func(err error) { n.w.lose(WakeNFT, err) })
+	lost := func() { n.w.trigger(NFT, "too many events", true) }
+	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.heard, lost, func(err error) { n.w.lose(NFT, err) })
 	return err
 }
 
@@ -61,7 +61,7 @@ func (n *nftWatch) heard(b []byte) {
 	for kind, m := range messages(b) {
 		if kind>>8 == unix.NFNL_SUBSYS_NFTABLES && len(m) >= 4 {
 			if what := aim.concerns(kind&0xff, m); what != "" {
-				n.w.wake(WakeNFT, what, false)
+				n.w.trigger(NFT, what, false)
 			}
 		}
 	}

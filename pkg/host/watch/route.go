@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type routeWatch struct {
 
 func newRouteWatch(w *Watcher) *routeWatch { return &routeWatch{w: w, links: newLinkMemory()} }
 
-func (r *routeWatch) name() WakeSource { return WakeLinks }
+func (r *routeWatch) name() Source { return Links }
 
 // routeGroups are joined all: which of them matter changes with the interest, and what does not is
 // dropped cheaply.
@@ -36,12 +36,12 @@ var routeGroups = []int{
 
 func (r *routeWatch) set(i *Interest) (err error) {
 	r.aim.Store(aimRoutes(i))
-	if r.socket != nil && !r.w.isDeaf(WakeLinks) {
+	if r.socket != nil && !r.w.isUnwatched(Links) {
 		return r.ask()
 	}
 	_ = r.socket.close() // what has ended has nothing to tell
 	r.links = newLinkMemory()
-	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.heard, r.lost, func(err error) { r.w.lose(WakeLinks, err) }); err != nil {
+	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.heard, r.lost, func(err error) { r.w.lose(Links, err) }); err != nil {
 		return err
 	}
 	return r.ask()
@@ -69,20 +69,20 @@ func (r *routeWatch) ask() error {
 // lost forgets what was known of links: it may not be so any more.
 func (r *routeWatch) lost() {
 	r.links.forget()
-	r.w.wake(WakeLinks, "too many events", true)
+	r.w.trigger(Links, "too many events", true)
 	r.list()
 }
 
 func (r *routeWatch) list() {
 	if err := r.ask(); err != nil {
-		r.w.lose(WakeLinks, err)
+		r.w.lose(Links, err)
 	}
 }
 
 func (r *routeWatch) heard(b []byte) {
 	aim := r.aim.Load()
 	for kind, m := range messages(b) {
-		source, what := WakeSource(""), ""
+		source, what := Source(""), ""
 		switch kind {
 		case unix.NLMSG_ERROR: // EBUSY: a list was asked for while another one comes
 			r.again = true
@@ -93,7 +93,7 @@ func (r *routeWatch) heard(b []byte) {
 			}
 		case unix.RTM_NEWLINK, unix.RTM_DELLINK:
 			if what = r.links.heard(aim, m, kind == unix.RTM_DELLINK); what != "" {
-				source = WakeLinks
+				source = Links
 			}
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 			source, what = aim.address(m)
@@ -105,7 +105,7 @@ func (r *routeWatch) heard(b []byte) {
 			source, what = aim.netconf(m, r.links)
 		}
 		if source != "" {
-			r.w.wake(source, what, false)
+			r.w.trigger(source, what, false)
 		}
 	}
 }
@@ -189,19 +189,19 @@ func SysctlTold(key string) bool {
 	return false
 }
 
-func (a *routeAim) address(m []byte) (WakeSource, string) {
+func (a *routeAim) address(m []byte) (Source, string) {
 	for kind, value := range netlinkAttributes(m, unix.SizeofIfAddrmsg) {
 		if kind != unix.IFA_LOCAL && kind != unix.IFA_ADDRESS {
 			continue
 		}
 		if ip, ok := netip.AddrFromSlice(value); ok && a.addresses[ip] {
-			return WakeAddresses, ip.String()
+			return Addresses, ip.String()
 		}
 	}
 	return "", ""
 }
 
-func (a *routeAim) route(m []byte) (WakeSource, string) {
+func (a *routeAim) route(m []byte) (Source, string) {
 	if len(m) < unix.SizeofRtMsg || len(a.routes) == 0 {
 		return "", ""
 	}
@@ -221,12 +221,12 @@ func (a *routeAim) route(m []byte) (WakeSource, string) {
 	}
 	prefix := netip.PrefixFrom(dst, int(m[1]))
 	if a.routes[routePlace{table, prefix}] {
-		return WakeRoutes, prefix.String()
+		return Routes, prefix.String()
 	}
 	return "", ""
 }
 
-func (a *routeAim) rule(m []byte) (WakeSource, string) {
+func (a *routeAim) rule(m []byte) (Source, string) {
 	if len(m) == 0 || len(a.rules) == 0 {
 		return "", ""
 	}
@@ -237,13 +237,13 @@ func (a *routeAim) rule(m []byte) (WakeSource, string) {
 		}
 	}
 	if a.rules[rulePlace{m[0], priority}] {
-		return WakeRules, "a rule of that priority"
+		return Rules, "a rule of that priority"
 	}
 	return "", ""
 }
 
 // netconf tells which set of net.*.conf changed: -1 is "all", -2 "default" (linux/netconf.h).
-func (a *routeAim) netconf(m []byte, links *linkMemory) (WakeSource, string) {
+func (a *routeAim) netconf(m []byte, links *linkMemory) (Source, string) {
 	const ifindex, headPadded = 1, 4 // NETCONFA_IFINDEX; struct netconfmsg is one byte
 	for kind, value := range netlinkAttributes(m, headPadded) {
 		if kind != ifindex || len(value) != 4 {
@@ -254,7 +254,7 @@ func (a *routeAim) netconf(m []byte, links *linkMemory) (WakeSource, string) {
 			of = links.names[index]
 		}
 		if a.conf[of] {
-			return WakeSysctls, "conf." + of
+			return Sysctls, "conf." + of
 		}
 	}
 	return "", ""

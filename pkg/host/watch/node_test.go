@@ -1,4 +1,4 @@
-package host
+package watch
 
 import (
 	"os"
@@ -21,7 +21,7 @@ func testWatchedUnits(t *testing.T) {
 	for name, private := range map[string]bool{"private": true, "bus": false} {
 		t.Run(name, func(t *testing.T) {
 			const wanted = "/etc/systemd/system/multi-user.target.wants/sleeper.service"
-			w := Watch(Options{})
+			w := New(Options{})
 			t.Cleanup(func() { noError(t, w.Close()) })
 			units := w.sources[len(w.sources)-1].(*unitWatch)
 			units.signals.Units.Private = private
@@ -29,40 +29,45 @@ func testWatchedUnits(t *testing.T) {
 				units.signals.Units.Socket = systemd.SystemSocket
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}})
-			if deaf := w.Deaf(); len(deaf) > 0 {
+			if deaf := w.Unwatched(); len(deaf) > 0 {
 				t.Fatal(deaf)
 			}
 			fence := func() { run(t, "systemctl", "daemon-reload") }
-			h := openNode(t)
+			u := systemd.Open(true)
+			t.Cleanup(func() { noError(t, u.Close()) })
+			look := func(name string) {
+				_, err := u.Unit(t.Context(), name)
+				noError(t, err)
+			}
 			for what, do := range map[string]func(){
-				"a look at a unit that systemd had forgotten": func() { unit(t, h, "static.service"); unit(t, h, "with-dash.and\\x20x.service") },
+				"a look at a unit that systemd had forgotten": func() { look("static.service"); look("with-dash.and\\x20x.service") },
 				"another unit": func() { run(t, "systemctl", "start", "once.service"); run(t, "systemctl", "stop", "once.service") },
 			} {
-				if n := fenced(t, w, WakeUnits, "daemon-reload", do, fence); n != 0 {
+				if n := fenced(t, w, Units, "daemon-reload", do, fence); n != 0 {
 					t.Errorf("%s woke %d times", what, n)
 				}
 			}
 			for _, do := range []string{"start", "kill -s KILL", "restart", "stop"} {
-				if n := fenced(t, w, WakeUnits, "daemon-reload", func() { ofSleeper(t, do) }, fence); n == 0 {
+				if n := fenced(t, w, Units, "daemon-reload", func() { ofSleeper(t, do) }, fence); n == 0 {
 					t.Errorf("%s woke nobody", do)
 				}
 			}
 			run(t, "systemctl", "enable", "sleeper.service")
-			awaitWake(t, w, WakeFiles, wanted)
+			awaitWake(t, w, Files, wanted)
 			noError(t, os.Remove(wanted))
-			awaitWake(t, w, WakeFiles, wanted)
+			awaitWake(t, w, Files, wanted)
 			run(t, "systemctl", "daemon-reexec") // closes all connections of the private socket; the bus keeps its own
 			if private {
 				for lost := false; !lost; {
-					lost = awaitWake(t, w, WakeUnits, "")[WakeUnits].Lost
+					lost = awaitWake(t, w, Units, "")[Units].Lost
 				}
 			}
 			w.Set(Interest{Units: []string{"sleeper.service", "static.service"}}) // the same again
-			if deaf := w.Deaf(); len(deaf) > 0 {
+			if deaf := w.Unwatched(); len(deaf) > 0 {
 				t.Fatal(deaf)
 			}
 			run(t, "systemctl", "start", "sleeper.service")
-			awaitWake(t, w, WakeUnits, "sleeper.service")
+			awaitWake(t, w, Units, "sleeper.service")
 			run(t, "systemctl", "stop", "sleeper.service")
 		})
 	}
@@ -73,8 +78,13 @@ func testWatchedUnits(t *testing.T) {
 func ofSleeper(t *testing.T, do string) {
 	t.Helper()
 	run(t, "systemctl", append(strings.Fields(do), "sleeper.service")...)
-	for strings.HasPrefix(do, "kill") && show(t, "sleeper.service", "ActiveState") == "active" { // the test's deadline ends this
+	for strings.HasPrefix(do, "kill") && isActive("sleeper.service") { // the test's deadline ends this
 	}
+}
+
+// isActive says so of a unit.
+func isActive(unit string) bool {
+	return exec.Command("systemctl", "is-active", "--quiet", unit).Run() == nil
 }
 
 // testWatchedMounts runs in a node, in whose mount namespace it may do as it likes.
@@ -93,16 +103,16 @@ func testWatchedMounts(t *testing.T) {
 		}
 	}
 	fence()
-	awaitWake(t, w, WakeMounts, "")
+	awaitWake(t, w, Mounts, "")
 	mount("mount -t tmpfs none /srv/other && umount /srv/other")() // that of a pod
 	fence()
-	awaitWake(t, w, WakeMounts, "")
+	awaitWake(t, w, Mounts, "")
 	mount("mount -t tmpfs none /srv/under")()
-	awaitWake(t, w, WakeMounts, "")
+	awaitWake(t, w, Mounts, "")
 	mount("mkdir /srv/under/dir && touch /srv/under/dir/file")() // in what is there now
-	awaitWake(t, w, WakeFiles, "")
+	awaitWake(t, w, Files, "")
 	mount("umount /srv/under")()
-	awaitWake(t, w, WakeMounts, "")
+	awaitWake(t, w, Mounts, "")
 	mount("touch /srv/under/dir/file")()
-	awaitWake(t, w, WakeFiles, "/srv/under/dir/file")
+	awaitWake(t, w, Files, "/srv/under/dir/file")
 }
