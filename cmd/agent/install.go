@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -88,7 +89,7 @@ func program(path string) (hostfs.Content, string, error) {
 	if _, err := io.ReadFull(file, head); err != nil {
 		return hostfs.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)
 	}
-	arch := host.ProgramArch(head)
+	arch := facts.ProgramArch(head)
 	if arch == "" {
 		return hostfs.Content{}, "", fmt.Errorf("%s is no program for Linux: %s", path, hint)
 	}

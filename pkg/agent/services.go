@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -65,7 +66,7 @@ type sighting struct {
 func (s *services) of(f *host.Facts) {
 	aim := aimed{kubeletUnit: f.Kubelet.Unit}
 	if rt := f.Runtime; rt.Name != "" {
-		aim.runtime, aim.runtimeUnit = rt.Name, host.RuntimeUnit(rt.Name)
+		aim.runtime, aim.runtimeUnit = rt.Name, facts.RuntimeUnit(rt.Name)
 		if !rt.CRIDisabled {
 			aim.socket = rt.Socket
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -273,7 +274,7 @@ func unitPrint(f hostfs.Files, t ledger.Trial) string {
 	for _, file := range t.Files {
 		reads = append(reads, file.Path)
 	}
-	return host.UnitPrint(f, t.Unit, reads...)
+	return facts.UnitPrint(f, t.Unit, reads...)
 }
 
 // UnitDownError is a change that is not made, or was taken back, since its unit did not come up

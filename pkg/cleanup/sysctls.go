@@ -8,12 +8,13 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 func (m SysctlSelector) back(v host.View) (string, error) {
-	value, set, err := host.BootSysctl(v, m.Key)
+	value, set, err := facts.BootSysctl(v, m.Key)
 	if err != nil || !set {
 		value = m.Default
 	}

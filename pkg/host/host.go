@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -55,7 +55,7 @@ func newHost(l *Live) *Host {
 	h.firewallWriter = firewall.NewWriter(l.firewallReader, l.opt.Log)
 	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
 	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
-		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: ModuleSource(l.facts.OS, l.kernelReader.Release),
+		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: facts.ModuleSource(l.facts.OS, l.kernelReader.Release),
 		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,
 	})
 	return h
@@ -80,7 +80,7 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	if l.facts = opt.Facts; l.facts != nil {
 		return l, nil
 	}
-	l.facts, err = gatherFacts(ctx, l)
+	l.facts, err = facts.Gather(ctx, l.sources())
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -95,11 +95,7 @@ func OpenBrief(opt Options) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := gatherer{Live: l, facts: l.facts, mu: &sync.Mutex{}}
-	if l.facts.Contain = container(l.kernelReader, opt.Sandbox); opt.live() && l.facts.Contain == "" {
-		l.facts.Cloud = cloudOf(l.kernelReader)
-	}
-	g.kubelet()
+	facts.GatherBrief(l.sources(), l.facts)
 	return l, nil
 }
 
@@ -115,6 +111,24 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 // Close releases the root, the netlink sockets and the bus.
 func (l *Live) Close() error {
 	return errors.Join(l.fileReader.Close(), l.netReader.Close(), l.unitReader.Close())
+}
+
+// sources are the readers as facts are gathered from them.
+func (l *Live) sources() *facts.Sources {
+	return facts.NewSources(l.fileReader, l.kernelReader, l.netReader, l.firewallReader, l.unitReader,
+		facts.Options{Root: l.opt.Root, Sandbox: l.opt.Sandbox, Stamps: l.opt.Stamps, Runtime: l.opt.Runtime})
+}
+
+// LearnInstance puts into the facts what AWS says of this instance: see
+// [facts.Sources.LearnInstance]. It is called by the goroutine that opened the view, before the
+// facts are used.
+func (l *Live) LearnInstance(ctx context.Context, all bool) {
+	l.sources().LearnInstance(ctx, l.facts, all)
+}
+
+// LearnVersions asks programs for their version: see [facts.LearnVersions].
+func (h *Host) LearnVersions(ctx context.Context) error {
+	return facts.LearnVersions(ctx, h.sources(), h.facts)
 }
 
 // Facts implements [View].

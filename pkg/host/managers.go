@@ -9,6 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -33,9 +34,9 @@ const (
 	SetupNone   Setup = "left alone"   // or the manager does not run, or has never seen the link
 )
 
-// LinkSetup says how far a manager ([LinkFact.Manager]) is with a link. A checkpoint holds a change
-// to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may be
-// retried.
+// LinkSetup says how far a manager ([facts.LinkFact.Manager]) is with a link. A checkpoint holds a
+// change to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may
+// be retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
 	if !l.unitReader.Here {
 		return "", sys.ErrNotHere
@@ -44,7 +45,7 @@ func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, erro
 	if err != nil {
 		return "", err
 	}
-	if !(gatherer{Live: l}).serviceRuns(manager + ".service") {
+	if !l.sources().ServiceRuns(manager + ".service") {
 		return l.managerSetup(ctx, manager)
 	}
 	if u, err := l.Unit(ctx, manager+".service"); err == nil && (u.Job || u.Active == "reloading") {
@@ -99,7 +100,7 @@ func (l *Live) networkdSetup(index int) (Setup, error) {
 	if err != nil {
 		return "", err
 	}
-	says := parseAssignments(raw)
+	says := facts.ParseAssignments(raw)
 	switch says["ADMIN_STATE"] {
 	case "configured":
 		if file := says["NETWORK_FILE"]; file != "" {

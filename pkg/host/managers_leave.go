@@ -40,7 +40,7 @@ func (h *Host) leaveAlone(ctx context.Context, link string) error {
 		return nil
 	}
 	for _, l := range leavings {
-		if !(gatherer{Live: h.Live}).serviceRuns(l.manager + ".service") {
+		if !h.sources().ServiceRuns(l.manager + ".service") {
 			continue
 		}
 		file := fmt.Sprintf(l.file, link)

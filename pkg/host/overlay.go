@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -109,7 +110,7 @@ func (o overlay) Unit(ctx context.Context, name string) (systemd.UnitState, erro
 		return *f.Unit, nil
 	}
 	state, err := o.View.Unit(ctx, name)
-	if f, ok := o.fact("file", unitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
+	if f, ok := o.fact("file", facts.UnitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
 		if state.Load == "masked" { // the file takes the place of the link that masks it, or comes before it
 			state.Load, state.File = "loaded", "static"
 		}

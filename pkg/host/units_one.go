@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -28,7 +29,7 @@ func BootWords(opt Options) []string {
 	}
 	k := kernel.Open(true)
 	file := filepath.Join(k.Proc, "cmdline")
-	if container(k, opt.Sandbox) != "" {
+	if facts.Container(k, opt.Sandbox) != "" {
 		file = filepath.Join(k.Proc, "1/cmdline")
 	}
 	raw, err := sys.ReadKernelFile(file)

@@ -3,7 +3,7 @@ package model
 import (
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -28,4 +28,4 @@ func (b *builder) note(level network.Level, origin, format string, args ...any) 
 }
 
 // header starts every file of lines that is ours.
-const header = host.OwnFileMark + "; edits are undone. `netwright explain` says where each line comes from.\n"
+const header = facts.OwnFileMark + "; edits are undone. `netwright explain` says where each line comes from.\n"

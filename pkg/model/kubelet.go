@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -36,12 +36,12 @@ func (b *builder) kubelet() error {
 	variable := chosenVariable(k.Variables)
 	switch {
 	case fields && k.ConfigDir != "":
-		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, host.OwnDropIn), Content: configDropIn(settings), Mode: 0o644})
+		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, facts.OwnDropIn), Content: configDropIn(settings), Mode: 0o644})
 	case k.Unit != "" && variable != "":
-		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: host.OwnDropIn, Content: environmentDropIn(variable, b.setByOthers(variable, settings), settings)})
+		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: facts.OwnDropIn, Content: environmentDropIn(variable, b.setByOthers(variable, settings), settings)})
 		if len(k.EnvFiles) > 0 {
 			b.note(network.Warning, k.Unit, "systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
-				strings.Join(k.EnvFiles, ", "), host.OwnDropIn, variable, flagLine(settings))
+				strings.Join(k.EnvFiles, ", "), facts.OwnDropIn, variable, flagLine(settings))
 		}
 	default:
 		b.note(network.Warning, settings[0].origin, "kubelet takes no flags from us because %s: start it with %s",
@@ -57,8 +57,8 @@ func (b *builder) setByOthers(variable string, settings []setting) string {
 	for _, v := range b.in.Facts.Kubelet.Set {
 		switch {
 		case v.Name != variable:
-		case path.Base(v.File) > host.OwnDropIn && path.Base(v.File) != b.in.Facts.Kubelet.Unit:
-			b.note(network.Warning, v.File, "it sets %s and wins by its name over our %s: add `%s` to what it sets", variable, host.OwnDropIn, flagLine(settings))
+		case path.Base(v.File) > facts.OwnDropIn && path.Base(v.File) != b.in.Facts.Kubelet.Unit:
+			b.note(network.Warning, v.File, "it sets %s and wins by its name over our %s: add `%s` to what it sets", variable, facts.OwnDropIn, flagLine(settings))
 		default:
 			return v.Value
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -108,7 +108,7 @@ func (b *builder) hasModules() error {
 			continue
 		}
 		errs = append(errs, b.refuse("it needs kernel module %s (%s), and kernel %s of this node has no such module, neither built in nor as a file: %s; after an update of the kernel, reboot into it",
-			m.Name, m.Why, k.Release, host.ModuleSource(b.in.Facts.OS, k.Release)))
+			m.Name, m.Why, k.Release, facts.ModuleSource(b.in.Facts.OS, k.Release)))
 	}
 	return errors.Join(errs...)
 }

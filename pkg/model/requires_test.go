@@ -143,7 +143,7 @@ func TestModulesAreFacts(t *testing.T) {
 	for _, n := range network.All() {
 		for _, m := range n.Modules {
 			if _, known := live.Facts().Kernel.KnownModules[moduleFact(m.Name)]; !known && !m.Optional {
-				t.Errorf("%s needs module %s: add it to knownModules in pkg/host/gather_kernel.go", n.Name, m.Name)
+				t.Errorf("%s needs module %s: add it to knownModules in pkg/host/facts/kernel.go", n.Name, m.Name)
 			}
 		}
 	}

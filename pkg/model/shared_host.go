@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -107,7 +107,7 @@ func interfaceNames(patterns []string) string {
 func (b *builder) aliasesLeft() {
 	switch said := b.in.Facts.GuestAliases; {
 	case said == nil:
-		b.addShared("Google's guest agent would give pods' addresses to the node", host.GuestConfig, "[IpForwarding]\nip_aliases = false\n", tasks.Restart(guestAgent))
+		b.addShared("Google's guest agent would give pods' addresses to the node", facts.GuestConfig, "[IpForwarding]\nip_aliases = false\n", tasks.Restart(guestAgent))
 	case said.Value != "false":
 		b.note(network.Warning, said.File, "google-guest-agent gives pods' addresses to the node as local routes: set ip_aliases = false in the section [IpForwarding] of %s, and restart it", said.File)
 	}

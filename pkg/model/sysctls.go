@@ -8,14 +8,14 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // sysctlFile keeps the values over a reboot.
-const sysctlFile = "/etc/sysctl.d/" + host.OwnSysctlFile
+const sysctlFile = "/etc/sysctl.d/" + facts.OwnSysctlFile
 
 // The keys whose order matters: writing a forwarding switch makes the kernel reset other keys of
 // its family.
@@ -71,7 +71,7 @@ func (b *builder) lateSysctls(keys []sysctl) {
 			from += " → " + late.Target
 		}
 		b.note(network.Warning, from, "%s = %s is set at boot by a file that is read after our %s, and holds until our first pass sets %s: take that line out",
-			late.Key, late.Value, host.OwnSysctlFile, keys[i].Value)
+			late.Key, late.Value, facts.OwnSysctlFile, keys[i].Value)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
@@ -153,7 +154,7 @@ func fileHarmless(ctx context.Context, t File, c *Change, on Ground) bool {
 
 // Our own files that are read at boot, a line for each task that does the same now.
 const (
-	ownSysctls = "/etc/sysctl.d/" + host.OwnSysctlFile
+	ownSysctls = "/etc/sysctl.d/" + facts.OwnSysctlFile
 	ownModules = "/etc/modules-load.d/netwright.conf"
 )
 

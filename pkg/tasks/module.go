@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
@@ -49,24 +50,24 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 		Reason:  "not loaded",
 		Pending: []host.Fact{{Key: string(key)}},
 	}
-	facts := v.Facts()
-	source := host.ModuleSource(facts.OS, facts.Kernel.Release)
+	known := v.Facts()
+	source := facts.ModuleSource(known.OS, known.Kernel.Release)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		change.NotHere, change.Pending = "no running kernel under this root", nil
 	case err != nil:
 		return nil, err
-	case !facts.Kernel.Modules && facts.Contain == "":
+	case !known.Kernel.Modules && known.Contain == "":
 		// What was built in without a list of it (modules.builtin) cannot be told.
 		change.NotHere, change.Pending = "this kernel loads no modules", nil
-	case !facts.Kernel.Modules:
+	case !known.Kernel.Modules:
 		change.NotHere, change.Pending = "modules are the host's, not loaded here", nil
 	case state == kernel.ModuleAbsent && t.Optional:
 		change.NotHere, change.Pending = "optional, and this kernel has no such module", nil
 		change.Items[0].Fields = []Field{{Name: "warning", After: source}}
 	case state == kernel.ModuleAbsent:
 		return nil, fmt.Errorf("plan module %s: kernel %s has no such module: %s: %w",
-			t.Name, facts.Kernel.Release, source, host.ErrNotExist)
+			t.Name, known.Kernel.Release, source, host.ErrNotExist)
 	}
 	return change, nil
 }

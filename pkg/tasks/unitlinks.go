@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
@@ -15,7 +16,7 @@ import (
 // planLinks plans the state of a unit of an image: the links that systemd
 // follows when the image boots. Nothing runs there, so nothing is started.
 func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
-	file, err := host.ReadUnitFile(v, t.Name)
+	file, err := facts.ReadUnitFile(v, t.Name)
 	stale := err == nil && !file.Masked && !file.Installs()
 	if (errors.Is(err, host.ErrNotExist) || stale) && v.WillExist(string(UnitFileKey(t.Name))) {
 		// The content is only known when it is written.
@@ -91,7 +92,7 @@ func (t UnitState) links(file systemd.UnitFile) ([]SymbolicLink, error) {
 
 // applyLinks makes the links of an image's unit.
 func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
-	file, err := host.ReadUnitFile(h, t.Name)
+	file, err := facts.ReadUnitFile(h, t.Name)
 	if err != nil {
 		return fmt.Errorf("enable unit %s: %w", t.Name, err)
 	}

@@ -55,6 +55,7 @@ var allowed = map[string][]string{
 // them together and may import all.
 var rooms = map[string][]string{
 	"cri":          {"internal/sys"},
+	"facts":        {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
 	"firewall":     {"internal/sys"},
 	"hostfs":       nil,
 	"internal/sys": nil,

@@ -1,0 +1,17 @@
+package facts
+
+import "context"
+
+// forward tells what becomes of forwarded packets by policy: "drop" when any
+// chain of the family drops, as on a Docker host, else "accept".
+func (g gatherer) forward(ctx context.Context) {
+	if !g.opt.live() {
+		return
+	}
+	policies, err := g.ForwardPolicies(ctx)
+	if err != nil {
+		g.problem("read the policies of forwarding (it needs root)", err)
+		return
+	}
+	g.facts.ForwardPolicy = policies
+}

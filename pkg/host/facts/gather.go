@@ -1,0 +1,71 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// Gather looks once at what is true for a whole pass. It writes nothing,
+// starts nobody and runs no program. What a node may well lack is left empty; what is there and
+// cannot be read is listed in [Facts.Problems].
+func Gather(ctx context.Context, l *Sources) (*Facts, error) {
+	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
+	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	g.osRelease()
+	facts.Contain = Container(l.kernelSource, l.opt.Sandbox)
+	if facts.Kernel = kernelFacts(l.kernelSource, facts.Contain); !l.opt.live() {
+		facts.Kernel = imageKernel(l)
+	} else if facts.Contain == "" {
+		facts.Cloud = cloudOf(l.kernelSource)
+	}
+	facts.Cgroup = cgroupVersion(l.kernelSource)
+	facts.Init = initSystem(l)
+	g.peers()
+	g.services()
+	g.lateSysctls()
+	g.kubelet()
+	// The runtime is asked while the rest is read: it takes as long to answer.
+	done := make(chan RuntimeFacts, 1)
+	go func() { done <- g.runtime(ctx) }()
+	g.forward(ctx)
+	err := g.links(ctx)
+	facts.Runtime = <-done
+	if err != nil {
+		return nil, fmt.Errorf("gather the host's facts: %w", err)
+	}
+	g.symbolicLinks()
+	return facts, nil
+}
+
+// GatherBrief looks for where the machine runs and how its kubelet does, and asks nobody.
+func GatherBrief(l *Sources, facts *Facts) {
+	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	if facts.Contain = Container(l.kernelSource, l.opt.Sandbox); l.opt.live() && facts.Contain == "" {
+		facts.Cloud = cloudOf(l.kernelSource)
+	}
+	g.kubelet()
+}
+
+// symbolicLinks looks for links on the way to what networks and their runtime have on the disk.
+func (g *gatherer) symbolicLinks() {
+	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/systemd/system", hostfs.StateDir, g.facts.Runtime.ConfigFile},
+		g.facts.Runtime.BinDirs...)
+	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
+		var link *hostfs.LinkError
+		if dir != "" && errors.As(g.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
+			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
+		}
+	}
+}
+
+// gatherer fills facts from a host.
+type gatherer struct {
+	*Sources
+	facts *Facts
+	mu    *sync.Mutex // for Problems
+}

@@ -1,0 +1,269 @@
+package facts
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
+
+// factsOf gathers the facts of an image with the given files.
+func factsOf(t *testing.T, files map[string]string) *Facts {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range files {
+		write(t, root+path, content)
+	}
+	return gathered(t, Options{Root: root})
+}
+
+func TestFactsOfAnImage(t *testing.T) {
+	f := factsOf(t, map[string]string{
+		"/etc/hostname":                                  "node-1\n",
+		"/usr/lib/os-release":                            "# c\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID='9.4'\nPRETTY_NAME=\"Rocky Linux 9.4 (Blue \\\"Onyx\\\")\"\n",
+		"/usr/lib/systemd/systemd":                       "",
+		"/opt/kops/bin/nodeup":                           "",
+		"/etc/systemd/system/kops-configuration.service": "",
+		"/var/lib/kubelet/kubeadm-flags.env":             "",
+	})
+	want := &Facts{
+		Hostname: "node-1", Arch: f.Arch, Init: "systemd",
+		OS:    OSRelease{ID: "rocky", IDLike: []string{"rhel", "centos", "fedora"}, VersionID: "9.4", Pretty: `Rocky Linux 9.4 (Blue "Onyx")`},
+		Peers: []string{"nodeup", "kubeadm"},
+	}
+	if d := cmp.Diff(want, f, cmpopts.EquateComparable(netip.Addr{})); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// os-release as distributions that run Kubernetes nodes write it: quoted and not, with ID_LIKE and
+// without, VERSION_ID missing or long.
+func TestOSRelease(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want OSRelease
+	}{
+		{"PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\nID=debian\n",
+			OSRelease{ID: "debian", VersionID: "12", Pretty: "Debian GNU/Linux 12 (bookworm)"}},
+		{"PRETTY_NAME=\"Debian GNU/Linux trixie/sid\"\nID=debian\n", OSRelease{ID: "debian", Pretty: "Debian GNU/Linux trixie/sid"}},
+		{"PRETTY_NAME=\"Ubuntu 24.04.1 LTS\"\nVERSION_ID=\"24.04\"\nID=ubuntu\nID_LIKE=debian\n",
+			OSRelease{ID: "ubuntu", IDLike: []string{"debian"}, VersionID: "24.04", Pretty: "Ubuntu 24.04.1 LTS"}},
+		{"ID=\"rhel\"\nID_LIKE=\"fedora\"\nVERSION_ID=\"9.4\"\nPRETTY_NAME=\"Red Hat Enterprise Linux 9.4 (Plow)\"\n",
+			OSRelease{ID: "rhel", IDLike: []string{"fedora"}, VersionID: "9.4", Pretty: "Red Hat Enterprise Linux 9.4 (Plow)"}},
+		{"ID=\"amzn\"\nID_LIKE=\"fedora\"\nVERSION_ID=\"2023\"\nPRETTY_NAME=\"Amazon Linux 2023.5.20240819\"\n",
+			OSRelease{ID: "amzn", IDLike: []string{"fedora"}, VersionID: "2023", Pretty: "Amazon Linux 2023.5.20240819"}},
+		{"ID=flatcar\nID_LIKE=coreos\nVERSION_ID=3975.2.0\nPRETTY_NAME=\"Flatcar Container Linux by Kinvolk 3975.2.0 (Oklo)\"\n",
+			OSRelease{ID: "flatcar", IDLike: []string{"coreos"}, VersionID: "3975.2.0", Pretty: "Flatcar Container Linux by Kinvolk 3975.2.0 (Oklo)"}},
+		{"ID=bottlerocket\nPRETTY_NAME=\"Bottlerocket OS 1.20.5 (aws-k8s-1.30)\"\nVARIANT_ID=aws-k8s-1.30\nVERSION_ID=1.20.5\n",
+			OSRelease{ID: "bottlerocket", VersionID: "1.20.5", Pretty: "Bottlerocket OS 1.20.5 (aws-k8s-1.30)"}},
+	} {
+		if d := cmp.Diff(c.want, factsOf(t, map[string]string{"/etc/os-release": c.text}).OS, cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("%s (-want +got)\n%s", c.want.Pretty, d)
+		}
+	}
+}
+
+func TestFactsOfNothing(t *testing.T) {
+	f := factsOf(t, nil)
+	if d := cmp.Diff(&Facts{Arch: f.Arch}, f, cmpopts.EquateComparable(netip.Addr{})); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+const kubeadmDropIn = "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf"
+
+func TestKubeletFacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  KubeletFacts
+	}{
+		"kubeadm": {
+			files: map[string]string{
+				"/usr/lib/systemd/system/kubelet.service":                 "[Unit]\nDescription=kubelet\n[Service]\nExecStart=/usr/bin/kubelet\nRestart=always\n",
+				"/etc/systemd/system/kubelet.service.d/20-cloud.conf":     "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=--node-ip=192.0.2.2\n",
+				"/etc/systemd/system/kubelet.service.d/50-netwright.conf": "[Service]\nEnvironment=KUBELET_EXTRA_ARGS=ours\n",
+				kubeadmDropIn: "# Note\n[Service]\n" +
+					"Environment=\"KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/b.conf --kubeconfig=/etc/kubernetes/kubelet.conf\"\n" +
+					"Environment=\"KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml\"\n" +
+					"EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env\nEnvironmentFile=-/etc/default/kubelet\n" +
+					"ExecStart=\nExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS\n",
+				"/var/lib/kubelet/kubeadm-flags.env": "KUBELET_KUBEADM_ARGS=\"--container-runtime-endpoint=unix:///run/containerd/containerd.sock --pod-infra-container-image=x\"\n",
+			},
+			want: KubeletFacts{
+				Unit:            "kubelet.service",
+				Program:         "/usr/bin/kubelet",
+				ExecStart:       "/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS",
+				Variables:       []string{"KUBELET_KUBECONFIG_ARGS", "KUBELET_CONFIG_ARGS", "KUBELET_KUBEADM_ARGS", "KUBELET_EXTRA_ARGS"},
+				EnvFiles:        []string{"/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet"},
+				ConfigFile:      "/var/lib/kubelet/config.yaml",
+				RuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+				Kubeconfig:      "/etc/kubernetes/kubelet.conf",
+				Set: []VariableFact{
+					{"KUBELET_KUBECONFIG_ARGS", "--bootstrap-kubeconfig=/etc/kubernetes/b.conf --kubeconfig=/etc/kubernetes/kubelet.conf", kubeadmDropIn},
+					{"KUBELET_CONFIG_ARGS", "--config=/var/lib/kubelet/config.yaml", kubeadmDropIn},
+					{"KUBELET_EXTRA_ARGS", "--node-ip=192.0.2.2", "/etc/systemd/system/kubelet.service.d/20-cloud.conf"},
+				},
+			},
+		},
+		"nodeup": {
+			files: map[string]string{
+				"/lib/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=/etc/sysconfig/kubelet\nExecStart=/usr/local/bin/kubelet \"$DAEMON_ARGS\"\n",
+				"/etc/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=/etc/sysconfig/kubelet\nExecStart=/usr/local/bin/kubelet $DAEMON_ARGS\n",
+				"/etc/sysconfig/kubelet":              "DAEMON_ARGS=\"--config=/var/lib/kubelet/kubelet.conf --config-dir /etc/kubelet.d\"\nHOME=\"/root\"\n",
+				"/var/lib/kubelet/kubelet.conf":       "apiVersion: kubelet.config.k8s.io/v1beta1\ncontainerRuntimeEndpoint: \"unix:///run/crio/crio.sock\"\n",
+			},
+			want: KubeletFacts{
+				Unit: "kubelet.service", Program: "/usr/local/bin/kubelet", ExecStart: "/usr/local/bin/kubelet $DAEMON_ARGS", Variables: []string{"DAEMON_ARGS"},
+				EnvFiles: []string{"/etc/sysconfig/kubelet"}, ConfigFile: "/var/lib/kubelet/kubelet.conf", ConfigDir: "/etc/kubelet.d",
+				RuntimeEndpoint: "unix:///run/crio/crio.sock",
+			},
+		},
+		"continued lines": {
+			files: map[string]string{
+				"/etc/systemd/system/kubelet.service": "[Service]\nEnvironment=A=1 'B=two words' \"C=3\"\nExecStart=@-/usr/bin/kubelet kubelet \\\n" +
+					"  # a comment between\n  --v=${A} --x=${B}/${C} \\\n  $NODE_ARGS\n",
+			},
+			want: KubeletFacts{
+				Unit: "kubelet.service", Program: "/usr/bin/kubelet", ExecStart: "@-/usr/bin/kubelet kubelet --v=${A} --x=${B}/${C} $NODE_ARGS",
+				Variables: []string{"A", "B", "C", "NODE_ARGS"},
+				Set: []VariableFact{{"A", "1", "/etc/systemd/system/kubelet.service"}, {"B", "two words", "/etc/systemd/system/kubelet.service"},
+					{"C", "3", "/etc/systemd/system/kubelet.service"}},
+			},
+		},
+		"none": {},
+	} {
+		if d := cmp.Diff(c.want, factsOf(t, c.files).Kubelet); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+func TestUnitCommand(t *testing.T) {
+	u := systemd.ParseUnitFile([]byte("[Service]\nEnvironment=A=1 'B=two words'\nEnvironment=C=x\n" +
+		`ExecStart=-/bin/x "$A" $B '${B}' --c=${C}${C} 'a b' "q\"q" $NONE last`))
+	c := commandOf(u, nil)
+	want := []string{"/bin/x", "1", "two", "words", "two words", "--c=xx", "a b", `q"q`, "last"}
+	if !slices.Equal(c.args, want) {
+		t.Errorf("%q, want %q", c.args, want)
+	}
+}
+
+func TestRuntimeFiles(t *testing.T) {
+	const unit = "[Service]\nExecStart=/usr/bin/containerd\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  RuntimeFacts
+	}{
+		"containerd without a file": {
+			files: map[string]string{"/lib/systemd/system/containerd.service": unit},
+			want:  RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
+		},
+		"containerd 1.x, nodeup's": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service":   unit,
+				"/etc/systemd/system/containerd.service":   "[Service]\nEnvironmentFile=/etc/sysconfig/containerd\nEnvironment=CONTAINERD_OPTS=\nExecStart=/usr/bin/containerd -c /etc/containerd/config-kops.toml \"$CONTAINERD_OPTS\"\n",
+				"/etc/containerd/config-kops.toml":         "version = 2\nimports = ['conf.d/*.toml']\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = '/bin/cni'\nconf_template = '/t'\n",
+				"/etc/containerd/conf.d/10-x.toml":         "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nconf_dir = '/net.d'\n",
+				"/etc/containerd/conf.d/not-imported.conf": "broken",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config-kops.toml", ConfigVersion: 2, Imports: []string{"conf.d/*.toml"},
+				BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/net.d", MaxConfNum: 1, From: "/etc/containerd/config-kops.toml"},
+		},
+		"containerd 2.x, its old key beside an empty new one": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dir = '/a'\nbin_dirs = []\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
+				BinDirs: []string{"/a"}, BinDirKey: "bin_dir", ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "/etc/containerd/config.toml"},
+		},
+		"containerd 2.x": {
+			files: map[string]string{
+				"/usr/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":                "version = 3\nimports = ['/etc/containerd/conf.d/*.toml']\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/a', '/b']\nmax_conf_num = 0\n",
+				"/etc/containerd/conf.d/20-y.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/y'\n",
+				"/etc/containerd/conf.d/10-x.toml":           "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nconf_dir = '/x'\nconf_template = '/t'\n",
+			},
+			want: RuntimeFacts{Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3, Imports: []string{"/etc/containerd/conf.d/*.toml"},
+				BinDirs: []string{"/a", "/b"}, BinDirKey: "bin_dirs", ConfDir: "/y", ConfTemplate: "/t", From: "/etc/containerd/config.toml"},
+		},
+		"cri-o before containerd": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
+				"/etc/crio/crio.conf":                    "[crio.network]\nnetwork_dir = \"/etc/cni/net.d/\"\nplugin_dirs = [\"/opt/cni/bin/\", \"/usr/libexec/cni/\"]\n",
+				"/etc/crio/crio.conf.d/10-x.conf":        "[crio.network]\nnetwork_dir = \"/x/\"\n",
+			},
+			want: RuntimeFacts{Name: "cri-o", ConfigFile: "/etc/crio/crio.conf", BinDirs: []string{"/opt/cni/bin", "/usr/libexec/cni"}, ConfDir: "/x",
+				From: "/etc/crio/crio.conf.d/10-x.conf"},
+		},
+		"what kubelet names wins": {
+			files: map[string]string{
+				"/lib/systemd/system/containerd.service": unit,
+				"/lib/systemd/system/crio.service":       "[Service]\nExecStart=/usr/bin/crio\n",
+				"/lib/systemd/system/kubelet.service":    "[Service]\nExecStart=kubelet --container-runtime-endpoint unix:///run/containerd/containerd.sock\n",
+			},
+			want: RuntimeFacts{Name: "containerd", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default"},
+		},
+		"docker": {
+			files: map[string]string{"/lib/systemd/system/docker.service": "[Service]\nExecStart=dockerd\n"},
+			want:  RuntimeFacts{Name: "docker"},
+		},
+		"docker with its containerd": {
+			files: map[string]string{
+				"/lib/systemd/system/docker.service":     "[Service]\nExecStart=dockerd\n",
+				"/lib/systemd/system/containerd.service": unit,
+				"/etc/containerd/config.toml":            "disabled_plugins = [\"cri\"]\n",
+			},
+			want: RuntimeFacts{Name: "docker"},
+		},
+		"none": {},
+	} {
+		if d := cmp.Diff(c.want, factsOf(t, c.files).Runtime); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+func TestProblemsAreFacts(t *testing.T) {
+	f := factsOf(t, map[string]string{
+		"/lib/systemd/system/containerd.service": "[Service]\nExecStart=/usr/bin/containerd\n",
+		"/etc/containerd/config.toml":            "version = ",
+	})
+	if len(f.Problems) != 1 {
+		t.Errorf("problems: %q", f.Problems)
+	}
+}
+
+func TestFactsSurviveJSON(t *testing.T) {
+	ready := false
+	for name, f := range map[string]*Facts{
+		"empty":        {},
+		"this machine": gathered(t, Options{Root: "/", Sandbox: true}),
+		"full": {
+			Hostname: "n", Arch: "amd64", Init: "systemd", Uplink: "eth0", Address: netip.MustParseAddr("10.0.0.1"),
+			Kernel:        KernelFacts{Release: "6", KnownModules: map[string]kernel.ModuleState{"overlay": kernel.ModuleBuiltin}},
+			Links:         []LinkFact{{Name: "eth0", MTU: 9001, Addresses: []netip.Prefix{netip.MustParsePrefix("fe80::1/64")}}},
+			Runtime:       RuntimeFacts{Name: "containerd", NetworkReady: &ready, BinDirs: []string{"/a"}},
+			ForwardPolicy: map[string]string{"ip": "drop"}, Peers: []string{"kubeadm"}, Problems: []string{"x"},
+		},
+	} {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := &Facts{}
+		if err := json.Unmarshal(raw, back); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(f, back, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}), cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package facts
+
+import (
+	"bytes"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/kernel"
+)
+
+// knownModules are those that a builder may ask for.
+var knownModules = []string{
+	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "esp6", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
+	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan", "wireguard", "xfrm_user", "xt_set",
+}
+
+// kernelFacts says what the running kernel can do; nothing below an image's root.
+func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
+	facts := KernelFacts{Release: k.Release}
+	if !k.Live {
+		return facts
+	}
+	facts.IPv6 = unix.Access(k.Proc+"/sys/net/ipv6/conf", unix.F_OK) == nil
+	facts.HostSysctls = contain == "" && k.OwnsSysctls()
+	facts.Modules = contain == "" && unix.Access(k.Proc+"/modules", unix.F_OK) == nil
+	var fs unix.Statfs_t
+	facts.BPF = unix.Statfs(k.Sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
+	facts.Hugepages = hugepages(k)
+	facts.KnownModules = map[string]kernel.ModuleState{}
+	for _, name := range knownModules {
+		if state, err := k.Module(name); err == nil {
+			facts.KnownModules[name] = state
+		}
+	}
+	return facts
+}
+
+// Container names what this process is contained in, or "": first what systemd
+// and the container managers say (https://systemd.io/CONTAINER_INTERFACE),
+// then whether root here is the machine's root.
+func Container(k *kernel.Reader, sandbox bool) string {
+	switch {
+	case sandbox:
+		return "sandbox"
+	case !k.Live:
+		return ""
+	}
+	for _, file := range []string{"/run/systemd/container", "/run/host/container-manager"} {
+		if raw, err := sys.ReadKernelFile(file); err == nil && len(bytes.TrimSpace(raw)) > 0 {
+			return string(bytes.TrimSpace(raw))
+		}
+	}
+	if environ, err := sys.ReadKernelFile(k.Proc + "/1/environ"); err == nil {
+		for v := range strings.SplitSeq(string(environ), "\x00") {
+			if name, ok := strings.CutPrefix(v, "container="); ok && name != "" {
+				return name
+			}
+		}
+	}
+	for file, name := range map[string]string{"/run/.containerenv": "podman", "/.dockerenv": "docker"} {
+		if _, err := os.Stat(file); err == nil {
+			return name
+		}
+	}
+	// The initial user namespace maps everything onto itself.
+	if raw, err := sys.ReadKernelFile(k.Proc + "/self/uid_map"); err == nil && sys.FoldSpace(string(raw)) != "0 0 4294967295" {
+		return "user namespace"
+	}
+	return ""
+}
+
+// cgroupVersion says which version the root of the hierarchy is, 0 if unknown.
+func cgroupVersion(k *kernel.Reader) int {
+	var fs unix.Statfs_t
+	if !k.Live || unix.Statfs(k.Sys+"/fs/cgroup", &fs) != nil {
+		return 0
+	}
+	switch fs.Type {
+	case unix.CGROUP2_SUPER_MAGIC:
+		return 2
+	case unix.TMPFS_MAGIC:
+		return 1
+	}
+	return 0
+}

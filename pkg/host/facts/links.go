@@ -1,0 +1,130 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// links lists the links with their addresses and managers, and finds the
+// uplink.
+func (g gatherer) links(ctx context.Context) error {
+	links, err := g.Links(ctx)
+	if errors.Is(err, sys.ErrNotHere) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	addresses, err := g.Addresses(ctx, "")
+	if err != nil {
+		return err
+	}
+	defaults, err := g.DefaultRoutes(ctx)
+	if err != nil {
+		return err
+	}
+	of := map[string][]netip.Prefix{}
+	for _, a := range addresses {
+		of[a.Link] = append(of[a.Link], a.Prefix)
+	}
+	manager := g.linkManagers()
+	for _, l := range links {
+		g.facts.Links = append(g.facts.Links, LinkFact{
+			Name: l.Name, Kind: l.Kind, MTU: l.MTU, Up: l.Up, Loopback: l.Loopback, PtP: l.PtP,
+			Physical: l.Physical, Master: l.Master, Addresses: of[l.Name], Manager: manager(l.Index),
+		})
+	}
+	if len(defaults) > 0 {
+		g.facts.Uplink = defaults[0].Link
+		g.facts.Address = uplinkAddress(defaults[0], addresses)
+	}
+	g.facts.RALinks = g.listening(links, defaults)
+	return nil
+}
+
+// listening names the links on which the kernel takes router advertisements
+// (accept_ra 1, or 2: though it forwards) and may get them: devices, what is
+// made of devices, and what a default route goes through. Links of pods and
+// bridges for them are none: nothing there shall tell the node its routes.
+func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
+	var out []string
+	for _, l := range links {
+		of := l.Physical || slices.Contains([]string{"vlan", "bond", "team"}, l.Kind) ||
+			slices.ContainsFunc(defaults, func(r rtnl.Route) bool { return r.Link == l.Name })
+		if !of || l.Loopback || l.Master != "" {
+			continue
+		}
+		switch value, _ := g.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
+		case "1", "2":
+			out = append(out, l.Name)
+		}
+	}
+	return out
+}
+
+// uplinkAddress is the node's address: the route's own source, else the
+// link's first global address of the route's family, which is the one that
+// the kernel would take.
+func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
+	if r.Source.IsValid() {
+		return r.Source
+	}
+	for _, a := range addresses {
+		if a.Link == r.Link && a.Scope == "global" && a.Prefix.Addr().Is4() == r.Dst.Addr().Is4() {
+			return a.Prefix.Addr()
+		}
+	}
+	return netip.Addr{}
+}
+
+// linkManagers says who manages a link, by its index, from the state files
+// that systemd-networkd and NetworkManager keep for each; asking them over
+// D-Bus costs a hundred times as much. Files of a daemon that does not run are
+// left over and say nothing.
+func (g gatherer) linkManagers() func(index int) string {
+	networkd := g.ServiceRuns("systemd-networkd.service")
+	manager := g.ServiceRuns("NetworkManager.service")
+	return func(index int) string {
+		name := strconv.Itoa(index)
+		if networkd {
+			raw, err := g.ReadFile("/run/systemd/netif/links/" + name)
+			if err == nil {
+				switch ParseAssignments(raw)["ADMIN_STATE"] {
+				case "configuring", "configured", "failed", "linger":
+					return "systemd-networkd"
+				}
+			}
+		}
+		if manager {
+			raw, err := g.ReadFile("/run/NetworkManager/devices/" + name)
+			if err == nil {
+				switch ParseAssignments(raw)["managed"] {
+				case "true", "1":
+					return "NetworkManager"
+				}
+			}
+		}
+		return ""
+	}
+}
+
+// ServiceRuns says that a system service has processes: systemd keeps its
+// cgroup as long. It costs a system call where D-Bus costs 0.3 ms.
+func (g *Sources) ServiceRuns(unit string) bool {
+	if !g.opt.live() {
+		return false
+	}
+	for _, top := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"} {
+		if _, err := g.Lstat(top + "system.slice/" + unit); err == nil {
+			return true
+		}
+	}
+	return false
+}

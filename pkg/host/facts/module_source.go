@@ -1,0 +1,23 @@
+package facts
+
+// ModuleSource says where an absent module of a release comes from, in words
+// for an error: the package that has it, by the distribution.
+func ModuleSource(os OSRelease, release string) string {
+	for _, id := range append([]string{os.ID}, os.IDLike...) {
+		switch id {
+		case "flatcar", "coreos", "bottlerocket", "cos": // their root is read-only, and comes whole
+			return "boot a release of " + id + " whose kernel has it"
+		case "rhel", "centos", "fedora", "rocky", "almalinux", "ol":
+			return "install kernel-modules-extra-" + release
+		case "amzn":
+			return "install kernel-modules-extra of kernel " + release
+		case "ubuntu":
+			return "install linux-modules-extra-" + release
+		case "debian":
+			return "install linux-image-" + release + " (the -cloud- kernels leave modules out: use the one without)"
+		case "suse", "opensuse", "sles":
+			return "install kernel-default in the version of " + release
+		}
+	}
+	return "install the package of kernel " + release + " that has it"
+}

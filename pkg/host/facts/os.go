@@ -1,0 +1,106 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostname is the running host's, or what an image will call itself.
+func hostname(l *Sources) string {
+	var uts unix.Utsname
+	if l.opt.live() && unix.Uname(&uts) == nil {
+		return unix.ByteSliceToString(uts.Nodename[:])
+	}
+	raw, err := l.ReadFile("/etc/hostname")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// initSystem is "systemd" where it runs and may be talked to, and for an
+// image where it is installed.
+func initSystem(l *Sources) string {
+	if l.opt.live() {
+		if l.unitSource.Here {
+			return "systemd"
+		}
+		return ""
+	}
+	for _, path := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
+		if _, err := l.Lstat(path); err == nil {
+			return "systemd"
+		}
+	}
+	return ""
+}
+
+// osRelease reads os-release(5).
+func (g gatherer) osRelease() {
+	raw, err := g.ReadFile("/etc/os-release")
+	if errors.Is(err, fs.ErrNotExist) {
+		raw, err = g.ReadFile("/usr/lib/os-release")
+	}
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			g.problem("read os-release", err)
+		}
+		return
+	}
+	values := ParseAssignments(raw)
+	g.facts.OS = OSRelease{
+		ID:        values["ID"],
+		IDLike:    strings.Fields(values["ID_LIKE"]),
+		VersionID: values["VERSION_ID"],
+		Pretty:    values["PRETTY_NAME"],
+	}
+}
+
+// problem notes what is there and cannot be read.
+func (g gatherer) problem(what string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.facts.Problems = append(g.facts.Problems, fmt.Sprintf("%s: %v", what, err))
+}
+
+// ParseAssignments reads NAME=value lines as a shell would, without expansion:
+// os-release(5), EnvironmentFile= of systemd.exec(5), networkd's state files.
+// A later line wins.
+func ParseAssignments(raw []byte) map[string]string {
+	values := map[string]string{}
+	text := strings.ReplaceAll(string(raw), "\\\n", "")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		values[strings.TrimSpace(strings.TrimPrefix(name, "export "))] = unquote(strings.TrimSpace(value))
+	}
+	return values
+}
+
+// unquote takes the quotes and the backslashes off one shell word.
+func unquote(s string) string {
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote && quote != 0:
+			quote = 0
+		case c == '\\' && quote != '\'' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

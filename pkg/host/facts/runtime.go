@@ -1,0 +1,158 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
+
+// runtimeKind is a container runtime that nodes have: its unit, and the
+// sockets that it listens on unless told otherwise.
+type runtimeKind struct {
+	name    string
+	unit    string
+	sockets []string
+	config  string
+}
+
+var runtimeKinds = []runtimeKind{
+	{"cri-o", "crio.service", []string{"/run/crio/crio.sock", "/var/run/crio/crio.sock"}, "/etc/crio/crio.conf"},
+	{"containerd", "containerd.service", []string{"/run/containerd/containerd.sock"}, "/etc/containerd/config.toml"},
+	{"docker", "docker.service", []string{"/run/cri-dockerd.sock", "/run/dockershim.sock"}, ""},
+}
+
+// CNI directories of runtimes that were told nothing.
+const (
+	defaultCNIBin  = "/opt/cni/bin"
+	defaultCNIConf = "/etc/cni/net.d"
+)
+
+// runtime finds the container runtime that kubelet uses, and its effective
+// CNI settings: what it says over CRI, else what its files say.
+func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
+	kind, unit := g.runtimeKind()
+	if kind.name == "" {
+		return RuntimeFacts{}
+	}
+	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
+	rt.ConfigFile = kind.config
+	if file := commandOf(unit, g).flag("config", "c"); file != "" {
+		rt.ConfigFile = file
+	}
+	switch kind.name {
+	case "containerd":
+		g.containerdFile(&rt)
+		if _, err := ReadUnitFile(g, "docker.service"); err == nil && rt.CRIDisabled {
+			return RuntimeFacts{Name: "docker"} // it runs containerd for itself
+		}
+	case "cri-o":
+		g.crioFiles(&rt)
+	case "docker":
+		return rt // its CNI settings are kubelet's
+	}
+	if rt.CRIDisabled {
+		g.problem("ask the container runtime", fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s", rt.ConfigFile, rt.Name))
+	}
+	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
+		status, known, err := g.opt.Runtime.Status(ctx, rt.Socket)
+		if err != nil {
+			g.problem("ask the container runtime", err)
+		}
+		if known {
+			g.effective(&rt, status)
+		}
+	}
+	return rt
+}
+
+// runtimeKind is the runtime that kubelet's endpoint names, else the first one
+// that is there: by its socket, then by its unit.
+func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
+	units := make([]systemd.UnitFile, len(runtimeKinds))
+	best, score := -1, 0
+	for i, kind := range runtimeKinds {
+		unit, err := ReadUnitFile(g, kind.unit)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			g.problem("read the unit of "+kind.name, err)
+		}
+		units[i] = unit
+		points := 0
+		if unit.Fragment != "" && !unit.Masked {
+			points = 1
+		}
+		if g.socket(kind) != "" {
+			points = 2
+		}
+		if e := g.facts.Kubelet.RuntimeEndpoint; e != "" && slices.ContainsFunc(append(kind.sockets, kind.name), func(s string) bool {
+			return strings.Contains(e, path.Base(s))
+		}) {
+			points = 3
+		}
+		if points > score {
+			best, score = i, points
+		}
+	}
+	if best < 0 {
+		return runtimeKind{}, systemd.UnitFile{}
+	}
+	return runtimeKinds[best], units[best]
+}
+
+// socket is the runtime's socket, if there is one.
+func (g gatherer) socket(kind runtimeKind) string {
+	sockets := kind.sockets
+	if e, ok := strings.CutPrefix(g.facts.Kubelet.RuntimeEndpoint, "unix://"); ok && strings.Contains(e, kind.name) {
+		sockets = append([]string{e}, sockets...)
+	}
+	for _, s := range sockets {
+		if info, err := g.Lstat(s); err == nil && info.Type == hostfs.Other {
+			return s
+		}
+	}
+	return ""
+}
+
+// effective takes over what a runtime says of itself.
+func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
+	rt.Version = strings.TrimPrefix(s.Version, "v")
+	rt.NetworkReady, rt.NetworkReason = s.NetworkReady, s.NetworkReason
+	if rt.Name != "containerd" {
+		return
+	}
+	if rt.ConfigVersion == 0 { // no file: the newest that it knows
+		rt.ConfigVersion = 3
+		if strings.HasPrefix(rt.Version, "1.") {
+			rt.ConfigVersion = 2
+		}
+	}
+	var config struct {
+		CNI *struct {
+			BinDir       string   `json:"binDir"`
+			BinDirs      []string `json:"binDirs"`
+			ConfDir      string   `json:"confDir"`
+			MaxConfNum   int      `json:"maxConfNum"`
+			ConfTemplate string   `json:"confTemplate"`
+			Loopback     bool     `json:"useInternalLoopback"`
+		} `json:"cni"`
+	}
+	if err := json.Unmarshal([]byte(s.Info["config"]), &config); err != nil || config.CNI == nil {
+		return
+	}
+	cni := config.CNI
+	rt.BinDirs, rt.ConfDir = cni.BinDirs, cni.ConfDir
+	if len(rt.BinDirs) == 0 && cni.BinDir != "" {
+		rt.BinDirs = []string{cni.BinDir}
+	}
+	rt.MaxConfNum, rt.ConfTemplate, rt.From = cni.MaxConfNum, cni.ConfTemplate, "cri status"
+	rt.InternalLoopback = cni.Loopback
+	g.loadedConf(rt, s.Info)
+}

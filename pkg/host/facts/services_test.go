@@ -1,0 +1,82 @@
+package facts
+
+import (
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// Who has a say in the network of an image: installed is not enabled, and what is masked is there
+// all the same.
+func TestServices(t *testing.T) {
+	const lib, wants = "/usr/lib/systemd/system/", "/etc/systemd/system/"
+	for name, c := range map[string]struct {
+		files map[string]string
+		links map[string]string
+		want  Facts
+	}{
+		"AL2023": {
+			files: map[string]string{
+				lib + "systemd-networkd.service": "", lib + "systemd-udevd.service": "", lib + "sysinit.target.wants/systemd-udevd.service": "",
+				wants + "multi-user.target.wants/systemd-networkd.service": "", "/usr/lib/udev/rules.d/99-vpc-policy-routes.rules": "",
+				"/usr/lib64/systemd/libsystemd-shared-252.23-3.amzn2023.so": "", lib + "cloud-init-hotplugd.socket": "",
+			},
+			want: Facts{Systemd: 252, UdevRules: []string{"/usr/lib/udev/rules.d/99-vpc-policy-routes.rules"}, Services: map[string]ServiceState{
+				"systemd-networkd.service": ServiceEnabled, "systemd-udevd.service": ServiceEnabled, "cloud-init-hotplugd.socket": ServiceInstalled}},
+		},
+		"RHEL": {
+			files: map[string]string{
+				lib + "NetworkManager.service": "", wants + "multi-user.target.wants/NetworkManager.service": "", lib + "firewalld.service": "",
+				lib + "nm-cloud-setup.timer": "", wants + "timers.target.wants/nm-cloud-setup.timer": "", lib + "nm-cloud-setup.service": "",
+			},
+			links: map[string]string{wants + "nm-cloud-setup.service": "/dev/null", wants + "firewalld.service": "/dev/null"},
+			want: Facts{Services: map[string]ServiceState{"NetworkManager.service": ServiceEnabled, "firewalld.service": ServiceInstalled,
+				"nm-cloud-setup.timer": ServiceEnabled, "nm-cloud-setup.service": ServiceInstalled}},
+		},
+		"Debian, where networkd is there and unused": {
+			files: map[string]string{lib + "systemd-networkd.service": "", "/usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so": "", "/etc/udev/rules.d/75-cloud-ifupdown.rules": ""},
+			want:  Facts{UdevRules: []string{"/etc/udev/rules.d/75-cloud-ifupdown.rules"}, Services: map[string]ServiceState{"systemd-networkd.service": ServiceInstalled}},
+		},
+		"an alias that enables": {
+			files: map[string]string{lib + "firewalld.service": ""},
+			links: map[string]string{wants + "multi-user.target.wants/firewalld.service": lib + "firewalld.service"},
+			want:  Facts{Services: map[string]ServiceState{"firewalld.service": ServiceEnabled}},
+		},
+	} {
+		root := t.TempDir()
+		for path, content := range c.files {
+			write(t, root+path, content)
+		}
+		for path, target := range c.links {
+			write(t, root+path+".made", "")
+			if err := os.Symlink(target, root+path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(c.want, *gathered(t, Options{Root: root}), cmpopts.IgnoreFields(Facts{}, "Arch", "Init", "Address")); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+// Google's guest agent reads three files, and the owner's wins; ours is none of others.
+func TestGuestAliases(t *testing.T) {
+	const unit, owner = "/usr/lib/systemd/system/google-guest-agent.service", "/etc/default/instance_configs.cfg"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  *Setting
+	}{
+		"nobody says":        {map[string]string{owner: "[Accounts]\nip_aliases = false\n"}, nil},
+		"ours":               {map[string]string{GuestConfig: OwnFileMark + "\n[IpForwarding]\nip_aliases = false\n"}, nil},
+		"the owner":          {map[string]string{owner: "[IpForwarding]\nIP_Aliases=True\n", GuestConfig: "[ipforwarding]\nip_aliases=false\n"}, &Setting{"true", owner}},
+		"an image's":         {map[string]string{GuestConfig: "[IpForwarding]\nip_aliases = false\n"}, &Setting{"false", GuestConfig}},
+		"an image's, silent": {map[string]string{GuestConfig: "[Daemons]\n"}, &Setting{"", GuestConfig}},
+	} {
+		c.files[unit] = ""
+		if d := cmp.Diff(c.want, factsOf(t, c.files).GuestAliases); d != "" {
+			t.Errorf("%s (-want +got)\n%s", name, d)
+		}
+	}
+}

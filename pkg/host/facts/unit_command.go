@@ -1,0 +1,175 @@
+package facts
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
+
+// unitCommand is a service's command line as systemd makes it.
+type unitCommand struct {
+	line      string   // as written, on one line
+	args      []string // with variables expanded
+	variables []string // that the line expands, in order
+	envFiles  []string
+}
+
+// commandOf reads a service's first ExecStart= with its environment
+// (systemd.service(5), COMMAND LINES). Specifiers (%n) stay as they are.
+func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
+	var c unitCommand
+	env := map[string]string{}
+	for _, assignments := range u.Values("Service", "Environment") {
+		for _, a := range splitWords(assignments) {
+			if name, value, ok := strings.Cut(a, "="); ok {
+				env[name] = value
+			}
+		}
+	}
+	for _, pattern := range u.Values("Service", "EnvironmentFile") {
+		for _, file := range glob(f, strings.TrimPrefix(pattern, "-")) {
+			c.envFiles = append(c.envFiles, file)
+			if raw, err := f.ReadFile(file); err == nil {
+				for name, value := range ParseAssignments(raw) {
+					env[name] = value
+				}
+			}
+		}
+	}
+	starts := u.Values("Service", "ExecStart")
+	if len(starts) == 0 {
+		return c
+	}
+	c.line = sys.FoldSpace(starts[0])
+	for i, word := range splitWords(starts[0]) {
+		if i == 0 {
+			word = strings.TrimLeft(word, "@-:+!|")
+		}
+		c.variables = append(c.variables, variablesOf(word)...)
+		// A word that is one $NAME becomes as many words as the value has.
+		if name, ok := strings.CutPrefix(word, "$"); ok && isName(name) {
+			c.args = append(c.args, splitWords(env[name])...)
+			continue
+		}
+		c.args = append(c.args, expand(word, env))
+	}
+	return c
+}
+
+// flag is the last value of --name=value or --name value; short, if not
+// empty, is a one-letter form.
+func (c unitCommand) flag(name, short string) string {
+	value := ""
+	for i, arg := range c.args {
+		for _, form := range []string{"--" + name, "-" + name, "-" + short} {
+			if form == "-" {
+				continue
+			}
+			if v, ok := strings.CutPrefix(arg, form+"="); ok {
+				value = v
+			} else if arg == form && i+1 < len(c.args) {
+				value = c.args[i+1]
+			}
+		}
+	}
+	return value
+}
+
+// glob lists the files that a pattern names, or the name itself where it is
+// no pattern. Only its last element may be one.
+func glob(f hostfs.Files, pattern string) []string {
+	dir, base := path.Split(pattern)
+	if !strings.ContainsAny(base, "*?[") {
+		return []string{pattern}
+	}
+	names, err := f.ReadDir(path.Clean(dir))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, name := range names {
+		if ok, err := path.Match(base, name); ok && err == nil {
+			out = append(out, path.Join(dir, name))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// splitWords splits at white space outside of quotes.
+func splitWords(s string) []string {
+	var words []string
+	start, quote := -1, byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote == 0 && (c == ' ' || c == '\t'):
+			if start >= 0 {
+				words = append(words, unquote(s[start:i]))
+				start = -1
+			}
+			continue
+		case c == '\\' && quote != '\'':
+			if start < 0 {
+				start = i
+			}
+			i++
+			continue
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		words = append(words, unquote(s[start:]))
+	}
+	return words
+}
+
+// variablesOf lists the variables of one word: all of $NAME, or any ${NAME} in it.
+func variablesOf(word string) []string {
+	if name, ok := strings.CutPrefix(word, "$"); ok && isName(name) {
+		return []string{name}
+	}
+	var out []string
+	for rest := word; ; {
+		_, after, ok := strings.Cut(rest, "${")
+		if !ok {
+			return out
+		}
+		name, tail, ok := strings.Cut(after, "}")
+		if !ok {
+			return out
+		}
+		if isName(name) {
+			out = append(out, name)
+		}
+		rest = tail
+	}
+}
+
+// expand replaces every ${NAME} of a word.
+func expand(word string, env map[string]string) string {
+	for _, name := range variablesOf(word) {
+		word = strings.ReplaceAll(word, "${"+name+"}", env[name])
+	}
+	return word
+}
+
+func isName(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

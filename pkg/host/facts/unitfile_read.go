@@ -1,0 +1,114 @@
+package facts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/systemd"
+)
+
+// UnitDirs is where systemd looks for units, the strongest first
+// (systemd.unit(5), without generators).
+var UnitDirs = []string{
+	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system",
+	"/usr/lib/systemd/system", "/lib/systemd/system",
+}
+
+// ReadUnitFile finds and merges a unit's files as systemd does. Templates and
+// drop-ins for a whole type of units are not looked at. [fs.ErrNotExist] if
+// there is no such unit.
+func ReadUnitFile(f hostfs.Files, name string) (systemd.UnitFile, error) {
+	u := systemd.ParseUnitFile(nil)
+	for _, dir := range UnitDirs {
+		file := path.Join(dir, name)
+		info, err := f.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if info.Type == hostfs.Symlink {
+			if target, err := f.Readlink(file); err == nil && target == "/dev/null" {
+				return systemd.UnitFile{Fragment: file, Masked: true}, nil
+			}
+		}
+		var content []byte
+		if err == nil {
+			content, err = f.ReadFile(file)
+		}
+		if err != nil {
+			return systemd.UnitFile{}, fmt.Errorf("read unit file %s: %w", file, err)
+		}
+		u.Fragment = file
+		u.Merge(content)
+		break
+	}
+	if u.Fragment == "" {
+		return systemd.UnitFile{}, fmt.Errorf("read unit %s: %w", name, fs.ErrNotExist)
+	}
+	for _, file := range dropIns(f, name) {
+		content, err := f.ReadFile(file)
+		if err != nil {
+			return systemd.UnitFile{}, fmt.Errorf("read drop-in %s: %w", file, err)
+		}
+		u.DropIns = append(u.DropIns, file)
+		u.Merge(content)
+	}
+	return u, nil
+}
+
+// dropIns lists a unit's drop-ins by name; of two with one name the stronger
+// directory's counts.
+func dropIns(f hostfs.Files, unit string) []string {
+	byName := map[string]string{}
+	for _, dir := range UnitDirs {
+		dir = path.Join(dir, unit+".d")
+		names, err := f.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			if _, ok := byName[name]; !ok && strings.HasSuffix(name, ".conf") {
+				byName[name] = path.Join(dir, name)
+			}
+		}
+	}
+	names := make([]string, 0, len(byName))
+	for name := range byName {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = byName[name]
+	}
+	return names
+}
+
+// UnitPrint names a unit's files, further files that it reads, and the program that it starts:
+// another name says that one of them is another. It reads files only, and of the program no more
+// than its metadata.
+func UnitPrint(f hostfs.Files, name string, reads ...string) string {
+	sum := sha256.New()
+	u, err := ReadUnitFile(f, name)
+	if err != nil {
+		fmt.Fprintln(sum, err)
+	}
+	for _, file := range slices.Concat([]string{u.Fragment}, u.DropIns, reads) {
+		if content, err := f.ReadFile(file); err == nil {
+			fmt.Fprintln(sum, file, len(content))
+			sum.Write(content)
+		}
+	}
+	for _, line := range u.Values("Service", "ExecStart") {
+		program, _, _ := strings.Cut(strings.TrimLeft(line, "@-:+!|"), " ")
+		if info, err := f.Lstat(program); err == nil {
+			fmt.Fprintln(sum, program, info.Size, info.Mtime, info.Inode)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
