@@ -62,10 +62,3 @@ func (g *gatherer) symbolicLinks() {
 		}
 	}
 }
-
-// gatherer fills facts from a host.
-type gatherer struct {
-	*Sources
-	facts *Facts
-	mu    *sync.Mutex // for Problems
-}

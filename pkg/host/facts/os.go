@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -58,13 +57,6 @@ func (g gatherer) osRelease() {
 		VersionID: values["VERSION_ID"],
 		Pretty:    values["PRETTY_NAME"],
 	}
-}
-
-// problem notes what is there and cannot be read.
-func (g gatherer) problem(what string, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.facts.Problems = append(g.facts.Problems, fmt.Sprintf("%s: %v", what, err))
 }
 
 // ParseAssignments reads NAME=value lines as a shell would, without expansion:

@@ -73,9 +73,3 @@ func (w *Writer) SetMtime(name string, mtime int64) error {
 	}
 	return nil
 }
-
-// setTime gives what is open, a symlink too, its time of change.
-func setTime(fd int, mtime int64) error {
-	at := unix.NsecToTimespec(mtime)
-	return unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), []unix.Timespec{at, at}, 0)
-}

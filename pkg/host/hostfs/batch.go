@@ -4,20 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
-
-// FileSpec is what a file has besides its content.
-type FileSpec struct {
-	Mode     fs.FileMode // permission, setuid, setgid and sticky bits; the umask does not count
-	UID, GID int
-	Mtime    int64 // nanoseconds since the epoch, in place together with the content; 0: now
-}
 
 // Batch puts files in place so that after a crash, a kill or a power cut each
 // of them is the old one or the new one, whole. Every file is staged beside its

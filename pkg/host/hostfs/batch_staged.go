@@ -116,27 +116,6 @@ func (s *Staged) Sum() Digest { return s.sum }
 // Size is how many bytes were written.
 func (s *Staged) Size() int64 { return s.size }
 
-// setMeta gives an open file its owner and mode. The owner comes first, since a
-// change of owner clears the setuid bit.
-func setMeta(fd int, spec FileSpec) error {
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
-	if err != nil {
-		return err
-	}
-	if info.UID != spec.UID || info.GID != spec.GID {
-		// Between the two calls nobody gets more than by both the old and the new mode.
-		if err := unix.Fchmod(fd, bitsOf(info.Mode&spec.Mode)); err != nil {
-			return err
-		}
-		if err := unix.Fchown(fd, spec.UID, spec.GID); err != nil {
-			return err
-		}
-	} else if info.Mode == spec.Mode {
-		return nil
-	}
-	return unix.Fchmod(fd, bitsOf(spec.Mode))
-}
-
 // rename puts the file in place. With keep, a file that is replaced stays
 // under the staged name, for [Staged.undo].
 func (s *Staged) rename(keep bool) error {
@@ -246,14 +225,4 @@ func (s *Staged) discard() {
 		_ = unix.Unlinkat(s.dir.fd, s.temp, 0)
 	}
 	s.file.Close()
-}
-
-// unwrapPath takes off the [os.PathError] that an os.File puts around an error, so
-// that explain can put the operation of ours there.
-func unwrapPath(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -3,33 +3,12 @@ package hostfs
 import (
 	"os"
 	"path"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// sweeper knows the directories that were cleared of staged files.
-type sweeper struct {
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
 var processStart = time.Now()
-
-// first says whether a directory is asked about for the first time.
-func (s *sweeper) first(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.seen[name] {
-		return false
-	}
-	if s.seen == nil {
-		s.seen = map[string]bool{}
-	}
-	s.seen[name] = true
-	return true
-}
 
 // ClearLeftovers removes what a killed run left staged in directories: new content that never got
 // to its place, or, where it was swapped in, the old. A pass calls it for all directories that it

@@ -81,3 +81,29 @@ func (t FileType) noun() string {
 	}
 	return string(t)
 }
+
+// LinkError says that a path leads through a symbolic link that is not followed. Nothing was done.
+type LinkError struct {
+	Path   string `json:"path"`   // of the link
+	Target string `json:"target"` // as it is written there
+}
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link to %s: it is not followed; state it in spec.followLinks if it is yours",
+		e.Path, e.Target)
+}
+
+// NamesError says that a file has more names (hard links) than one: what it holds may be another's.
+// Nothing was done.
+type NamesError struct {
+	Path  string
+	Names uint64
+}
+
+func (e *NamesError) Error() string {
+	return fmt.Sprintf("%s has %d names, and may be another's file: it is neither read nor changed; "+
+		"remove the other names (find / -xdev -samefile %s) or the file", e.Path, e.Names, e.Path)
+}
+
+// ErrChanged says that a path was replaced while something was done to it. It may be retried.
+var ErrChanged = errors.New("somebody replaced it meanwhile")

@@ -5,18 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 )
-
-// owners are the users and groups of the root, read when first asked for, and
-// once more when a name is not among them: a package may have brought it.
-type owners struct {
-	mu     sync.Mutex
-	users  map[string]account
-	groups map[string]int
-}
-
-type account struct{ uid, gid int }
 
 // Owner implements [Files]. The root's own /etc/passwd and /etc/group are
 // read, not the name services of the process: an image has other users than the

@@ -1,11 +1,8 @@
 package hostfs
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path"
-	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -57,102 +54,18 @@ func (f *Reader) Close() error {
 	return unix.Close(root)
 }
 
-// Lstat implements [Files].
-func (f *Reader) Lstat(name string) (FileInfo, error) {
-	return f.stat(name, unix.O_NOFOLLOW)
+// owners are the users and groups of the root, read when first asked for, and
+// once more when a name is not among them: a package may have brought it.
+type owners struct {
+	mu     sync.Mutex
+	users  map[string]account
+	groups map[string]int
 }
 
-// Stat describes what a path leads to, a symlink followed inside the root.
-func (f *Reader) Stat(name string) (FileInfo, error) {
-	return f.stat(name, 0)
-}
+type account struct{ uid, gid int }
 
-// stat describes a path; follow is 0 or O_NOFOLLOW.
-func (f *Reader) stat(name string, follow int) (FileInfo, error) {
-	name, err := Clean("lstat", name)
-	if err != nil {
-		return FileInfo{}, err
-	}
-	if !f.image && !f.plain {
-		at := 0
-		if follow != 0 {
-			at = unix.AT_SYMLINK_NOFOLLOW
-		}
-		info, err := statx(unix.AT_FDCWD, name, at)
-		return info, Explain("lstat", name, err)
-	}
-	fd, err := f.open(name, unix.O_PATH|follow, 0)
-	if err != nil {
-		return FileInfo{}, Explain("lstat", name, err)
-	}
-	defer unix.Close(fd)
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
-	return info, Explain("lstat", name, err)
-}
-
-// Readlink implements [Files].
-func (f *Reader) Readlink(name string) (string, error) {
-	name, err := Clean("readlink", name)
-	if err != nil {
-		return "", err
-	}
-	dir, base, err := f.OpenParent(name)
-	if err != nil {
-		return "", Explain("readlink", name, err)
-	}
-	defer unix.Close(dir)
-	target, err := readlinkat(dir, base)
-	return target, Explain("readlink", name, err)
-}
-
-// ReadDir implements [Files].
-func (f *Reader) ReadDir(name string) ([]string, error) {
-	name, err := Clean("read directory", name)
-	if err != nil {
-		return nil, err
-	}
-	fd, err := f.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, Explain("read directory", name, err)
-	}
-	return names(fd, name)
-}
-
-// names lists a directory, sorted, and closes it.
-func names(fd int, name string) ([]string, error) {
-	dir := os.NewFile(uintptr(fd), name)
-	defer dir.Close()
-	list, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, Explain("read directory", name, errors.Unwrap(err))
-	}
-	slices.Sort(list)
-	return list, nil
-}
-
-// statx describes what at and name say. The attribute for a mount point is
-// there since Linux 5.8; before, Mounted is false.
-func statx(at int, name string, flags int) (FileInfo, error) {
-	var st unix.Statx_t
-	err := again(func() error {
-		return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS, &st)
-	})
-	if err != nil {
-		return FileInfo{}, err
-	}
-	info := FileInfo{
-		Type: Other, Mode: modeOf(uint32(st.Mode)), UID: int(st.Uid), GID: int(st.Gid), Size: int64(st.Size),
-		Inode: st.Ino, Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Links: uint64(st.Nlink),
-		Mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Ctime: st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
-		Mounted: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		info.Type = Regular
-	case unix.S_IFDIR:
-		info.Type = Directory
-	case unix.S_IFLNK:
-		info.Type = Symlink
-	}
-	return info, nil
+// restless is a file that was read, or written, and not vouched for.
+type restless struct {
+	name string
+	info FileInfo
 }

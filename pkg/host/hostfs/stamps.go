@@ -60,12 +60,6 @@ func AwaitTick(info FileInfo) bool {
 	return ticked(newest)
 }
 
-// restless is a file that was read, or written, and not vouched for.
-type restless struct {
-	name string
-	info FileInfo
-}
-
 // settle remembers that a file should be read again.
 func (f *Reader) settle(name string, info FileInfo) {
 	f.restlessMu.Lock()

@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"path"
@@ -9,30 +8,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
-
-// WriteFile puts one file in place, whole and durable: a [Batch] of one.
-func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
-	return w.WriteFileWith(ctx, name, content, spec, nil)
-}
-
-// WriteFileWith is [Writer.WriteFile] for a file that has extended attributes before it is in
-// place, see [Writer.SetAttributes].
-func (w *Writer) WriteFileWith(ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte) error {
-	b := w.Batch()
-	defer b.Discard()
-	s, err := b.Create(name, spec)
-	if err != nil {
-		return err
-	}
-	s.attrs = attrs
-	if _, err := s.Write(content); err != nil {
-		return err
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	return b.Commit(ctx)
-}
 
 // behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
@@ -163,18 +138,6 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	}
 	w.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
 	return nil
-}
-
-// single says that an open file is a regular one without another name.
-func single(fd int, name string) error {
-	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
-	switch {
-	case err == nil && info.Type != Regular:
-		err = ErrChanged
-	case err == nil && info.Links > 1:
-		err = &NamesError{Path: name, Names: info.Links}
-	}
-	return err
 }
 
 // wrote logs an operation that wrote.

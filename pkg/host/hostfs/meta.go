@@ -1,0 +1,66 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// setMeta gives an open file its owner and mode. The owner comes first, since a
+// change of owner clears the setuid bit.
+func setMeta(fd int, spec FileSpec) error {
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	if err != nil {
+		return err
+	}
+	if info.UID != spec.UID || info.GID != spec.GID {
+		// Between the two calls nobody gets more than by both the old and the new mode.
+		if err := unix.Fchmod(fd, bitsOf(info.Mode&spec.Mode)); err != nil {
+			return err
+		}
+		if err := unix.Fchown(fd, spec.UID, spec.GID); err != nil {
+			return err
+		}
+	} else if info.Mode == spec.Mode {
+		return nil
+	}
+	return unix.Fchmod(fd, bitsOf(spec.Mode))
+}
+
+// setTime gives what is open, a symlink too, its time of change.
+func setTime(fd int, mtime int64) error {
+	at := unix.NsecToTimespec(mtime)
+	return unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), []unix.Timespec{at, at}, 0)
+}
+
+// single says that an open file is a regular one without another name.
+func single(fd int, name string) error {
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	switch {
+	case err == nil && info.Type != Regular:
+		err = ErrChanged
+	case err == nil && info.Links > 1:
+		err = &NamesError{Path: name, Names: info.Links}
+	}
+	return err
+}
+
+// unwrapPath takes off the [os.PathError] that an os.File puts around an error, so
+// that explain can put the operation of ours there.
+func unwrapPath(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// FileSpec is what a file has besides its content.
+type FileSpec struct {
+	Mode     fs.FileMode // permission, setuid, setgid and sticky bits; the umask does not count
+	UID, GID int
+	Mtime    int64 // nanoseconds since the epoch, in place together with the content; 0: now
+}
