@@ -13,7 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/publish"
 )
@@ -35,7 +35,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	if err != nil {
 		return err
 	}
-	unlock, err := host.Lock(ctx, w.pass.Host, control.Lock, func(who host.Holder) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
+	unlock, err := ipc.Lock(ctx, w.pass.Host.Files(), control.Lock, func(who ipc.Holder) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
 	if err != nil {
 		return fmt.Errorf("be the only daemon here: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -44,7 +45,7 @@ func makeProof(ctx context.Context) (err error) {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	unlock, err := host.Lock(ctx, opt, verify.ProofLock, nil)
+	unlock, err := ipc.Lock(ctx, opt.Files(), verify.ProofLock, nil)
 	if err != nil {
 		return err
 	}

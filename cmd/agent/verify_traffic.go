@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
@@ -106,7 +107,7 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := host.Lock(ctx, l.pass.Host, verify.ProofLock, func(who host.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
+	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.ProofLock, func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := host.Lock(ctx, l.pass.Host, verify.EndpointLock, func(who host.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
+	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.EndpointLock, func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
 	if err != nil {
 		return err
 	}

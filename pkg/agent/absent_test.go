@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/test/needs"
@@ -26,7 +27,7 @@ func TestUnheard(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(opt.Root, publish.Dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	socket, err := host.Listen(opt, publish.FeedSocket)
+	socket, err := ipc.Listen(opt.Files(), publish.FeedSocket)
 	if err != nil {
 		t.Fatal(err)
 	}

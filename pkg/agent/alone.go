@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
 // Unit is the service that runs the daemon.
@@ -23,7 +24,7 @@ func (p Pass) stopDaemon(ctx context.Context) (done func(), err error) {
 	if err := p.askToStop(ctx); err != nil { // it is not systemd's
 		return nil, fmt.Errorf("stop the daemon: %w", err)
 	}
-	done, err = host.Lock(ctx, p.Host, control.Lock, p.Hooks.onWait())
+	done, err = ipc.Lock(ctx, p.Host.Files(), control.Lock, p.Hooks.onWait())
 	if err != nil {
 		return nil, fmt.Errorf("reset only without a daemon, and one still runs: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -272,7 +273,7 @@ func (p Pass) Undo(ctx context.Context, watches bool) error {
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(nil)
 	settings.Lock = func(ctx context.Context) (func(), error) {
-		unlock, err := host.Lock(ctx, p.Host, LockFile, nil)
+		unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, nil)
 		if err == nil {
 			recoverFirst(ctx, p.Log, h.Recover)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
@@ -60,7 +61,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 // an error. The start of the daemon is asked for and not waited for: `systemctl status` tells of
 // it. None of this is in the ledger: a reset takes away what the agent did, not the agent.
 func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
-	unlock, err := host.Lock(ctx, i.Host, LockFile, nil)
+	unlock, err := ipc.Lock(ctx, i.Host.Files(), LockFile, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -47,11 +48,11 @@ type Hooks struct {
 }
 
 // onWait tells of another run.
-func (h Hooks) onWait() func(host.Holder) {
+func (h Hooks) onWait() func(ipc.Holder) {
 	if h.OnWait == nil {
 		return nil
 	}
-	return func(who host.Holder) { h.OnWait("another run: " + who.String()) }
+	return func(who ipc.Holder) { h.OnWait("another run: " + who.String()) }
 }
 
 // enter tells which part of a pass begins.
@@ -228,7 +229,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 
 // locked does something to the host as the only one that does.
 func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
-	unlock, err := host.Lock(ctx, p.Host, LockFile, p.Hooks.onWait())
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, p.Hooks.onWait())
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
@@ -31,7 +32,7 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	unlock, err := host.Lock(ctx, p.Host, LockFile, nil)
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, nil)
 	if err != nil {
 		return 0, err
 	}

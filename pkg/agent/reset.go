@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
@@ -37,7 +38,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	defer alone()
-	unlock, err := host.Lock(ctx, p.Host, LockFile, p.Hooks.onWait())
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, p.Hooks.onWait())
 	if err != nil {
 		return nil, err
 	}

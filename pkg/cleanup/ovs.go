@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/residue"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -32,7 +33,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	for _, m := range l.OVS {
 		db, err := v.Residue().OVS(ctx, m.Socket)
 		runs := err == nil
-		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNobody) {
+		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
 			return nil, err
 		}
 		others := false // bridges of somebody else

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/residue"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
@@ -37,7 +38,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	}
 	socket := l.ovsSocket()
 	bridges, err := v.Residue().OVS(ctx, socket)
-	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNobody) {
+	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
 		return nil, err
 	}
 	var out []item

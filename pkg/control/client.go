@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
 // ErrNoDaemon says that no daemon runs: there is no socket, it is a dead daemon's, or it is not for
@@ -29,16 +30,16 @@ const helloLimit = 10 * time.Second
 type Client struct {
 	conn    *net.UnixConn
 	in      *json.Decoder
-	peer    host.Peer
+	peer    ipc.Peer
 	Version string // of the daemon
 }
 
 // Dial finds the daemon that works on a root. An error that is not [ErrNoDaemon] is one of a daemon
 // that is there: doing the work beside it would be wrong.
 func Dial(ctx context.Context, opt host.Options, version string) (*Client, error) {
-	conn, peer, err := host.DialTrusted(ctx, opt, Socket)
+	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), Socket)
 	switch {
-	case errors.Is(err, host.ErrNotExist), errors.Is(err, host.ErrNobody):
+	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNobody):
 		return nil, ErrNoDaemon
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrNoDaemon // what needs root says so itself

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -186,7 +187,7 @@ func TestAClientThatStandsStill(t *testing.T) {
 
 func (d *daemon) dial(t *testing.T) *net.UnixConn {
 	t.Helper()
-	conn, err := host.Dial(t.Context(), d.opt, Socket)
+	conn, err := ipc.Dial(t.Context(), d.opt.Files(), Socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 func fake(t *testing.T, says ...string) host.Options {
 	t.Helper()
 	opt := host.Options{Root: t.TempDir()}
-	s, err := host.Listen(opt, Socket)
+	s, err := ipc.Listen(opt.Files(), Socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +297,7 @@ func TestNoDaemon(t *testing.T) {
 	if _, err := Dial(t.Context(), opt, "v1"); !errors.Is(err, ErrNoDaemon) {
 		t.Errorf("nothing is there: %v", err)
 	}
-	s, err := host.Listen(opt, Socket)
+	s, err := ipc.Listen(opt.Files(), Socket)
 	if err != nil {
 		t.Fatal(err)
 	}

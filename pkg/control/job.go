@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
 // line is the way to a client. It may be gone: then what is said is lost, and that is no error.
@@ -43,7 +43,7 @@ func (l *line) end(why string) {
 // Job is what one client asks for.
 type Job struct {
 	Request
-	Peer  host.Peer
+	Peer  ipc.Peer
 	line  *line
 	gone  <-chan struct{} // closed when the client is
 	ended chan struct{}

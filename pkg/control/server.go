@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
 // Bounds of what one client may cost.
@@ -27,7 +28,7 @@ const (
 
 // Server is the daemon's end. A nil server has no clients.
 type Server struct {
-	socket  *host.Socket
+	socket  *ipc.Socket
 	version string
 	log     *zap.Logger
 	jobs    chan *Job
@@ -42,7 +43,7 @@ type activity struct {
 
 // Listen opens the socket. The caller holds [Lock]: a socket that is there is a dead daemon's.
 func Listen(opt host.Options, version string, log *zap.Logger) (*Server, error) {
-	socket, err := host.Listen(opt, Socket)
+	socket, err := ipc.Listen(opt.Files(), Socket)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (s *Server) Working(what string) (done func()) {
 // that was begun hears of its end, who waits is told that nothing was done. It takes the socket
 // away.
 func (s *Server) Serve(ctx context.Context) error {
-	return s.socket.Serve(ctx, host.Clients{
+	return s.socket.Serve(ctx, ipc.Clients{
 		Places: maxClients,
 		Serve:  func(conn *net.UnixConn) { s.client(ctx, conn) },
 		Full: func(conn *net.UnixConn) {
@@ -84,7 +85,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) client(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	out := &line{conn: conn}
-	peer, err := host.PeerOf(conn)
+	peer, err := ipc.PeerOf(conn)
 	if err != nil {
 		out.end(err.Error())
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -53,7 +54,7 @@ func newHost(l *Live) *Host {
 	h := &Host{Live: l, fileWriter: hostfs.NewWriter(l.fileReader)}
 	h.netWriter = rtnl.NewWriter(l.netReader, l.fileReader, l.opt.Log)
 	h.firewallWriter = firewall.NewWriter(l.firewallReader, l.opt.Log)
-	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return openLock(l.opt, file) }, l.opt.Log)
+	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return ipc.OpenLock(l.opt.Files(), file) }, l.opt.Log)
 	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
 		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: facts.ModuleSource(l.facts.OS, l.kernelReader.Release),
 		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,

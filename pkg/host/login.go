@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -121,6 +122,6 @@ func ancestorOf(pid int) (ancestor, error) {
 		return ancestor{}, err
 	}
 	a := ancestor{name: string(stat[open+1 : end]), parent: parent}
-	a.started = time.Duration(started) * time.Second / ticks
+	a.started = time.Duration(started) * time.Second / sys.Ticks
 	return a, nil
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"net"
 
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
 // Residue implements [Network].
 func (l *Live) Residue() residue.Reader {
 	return residue.Reader{Live: l.opt.live(), Dial: func(ctx context.Context, path string) (net.Conn, error) {
-		conn, err := Dial(ctx, l.opt, path)
+		conn, err := ipc.Dial(ctx, l.opt.Files(), path)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -58,7 +60,7 @@ type line struct {
 // Feed is the status socket: whoever its mode lets in reads how the node is. Nothing can be asked
 // for there; that is what package control is for.
 type Feed struct {
-	socket  *host.Socket
+	socket  *ipc.Socket
 	version string
 	log     *zap.Logger
 
@@ -70,11 +72,11 @@ type Feed struct {
 // ListenFeed opens the status socket for root and the members of a group; gid below 0: for root
 // alone. The caller holds the daemon's lock: a socket that is there is a dead daemon's.
 func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Feed, error) {
-	listen := host.Listen
+	listen := ipc.Listen
 	if gid >= 0 {
-		listen = func(opt host.Options, name string) (*host.Socket, error) { return host.ListenFor(opt, name, gid) }
+		listen = func(opt hostfs.Options, name string) (*ipc.Socket, error) { return ipc.ListenFor(opt, name, gid) }
 	}
-	socket, err := listen(opt, FeedSocket)
+	socket, err := listen(opt.Files(), FeedSocket)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ func (f *Feed) Observe(now *report.Status, happened []report.Event) {
 
 // Serve answers until ctx ends, then says so to those who read, and takes the socket away.
 func (f *Feed) Serve(ctx context.Context) error {
-	return f.socket.Serve(ctx, host.Clients{
+	return f.socket.Serve(ctx, ipc.Clients{
 		Places: maxReaders,
 		Serve:  func(conn *net.UnixConn) { f.reader(ctx, conn) },
 		Full: func(conn *net.UnixConn) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
 )
 
 var (
@@ -31,16 +32,16 @@ const helloLimit = 10 * time.Second
 type Reading struct {
 	conn    *net.UnixConn
 	in      *json.Decoder
-	peer    host.Peer
+	peer    ipc.Peer
 	first   bool
 	Version string // of the daemon
 }
 
 // ReadFeed finds the daemon that works on a root.
 func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
-	conn, peer, err := host.DialTrusted(ctx, opt, FeedSocket)
+	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), FeedSocket)
 	switch {
-	case errors.Is(err, host.ErrNotExist), errors.Is(err, host.ErrNobody):
+	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNobody):
 		return nil, ErrNoDaemon
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrNotYours

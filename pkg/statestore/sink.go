@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/s3"
@@ -110,7 +112,7 @@ func (d *directorySink) Put(ctx context.Context, name string, data []byte) error
 func (d *directorySink) Replace(ctx context.Context, name string, data []byte, known string) error {
 	sinks.Lock()
 	defer sinks.Unlock()
-	unlock, err := host.Lock(ctx, host.Options{Root: "/"}, d.path(".publish.lock"), nil)
+	unlock, err := ipc.Lock(ctx, hostfs.Options{Root: "/"}, d.path(".publish.lock"), nil)
 	if err != nil {
 		return fmt.Errorf("be the only one who publishes to %s: %w", d, err)
 	}

@@ -32,7 +32,7 @@ type Traffic struct {
 	node string // the node's network namespace; "": ours. A test has another
 }
 
-// Locks (see [host.Lock]) of what there is one of on a host at a time.
+// Locks (see [ipc.Lock]) of what there is one of on a host at a time.
 const (
 	ProofLock    = "/run/netwright/proof.lock"
 	EndpointLock = "/run/netwright/endpoint.lock"

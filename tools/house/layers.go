@@ -59,6 +59,7 @@ var rooms = map[string][]string{
 	"firewall":     {"internal/sys"},
 	"hostfs":       nil,
 	"internal/sys": nil,
+	"ipc":          {"hostfs", "internal/sys"}, // where its files are
 	"kernel":       {"internal/sys"},
 	"residue":      {"internal/sys"},
 	"rtnl":         {"hostfs", "internal/sys"}, // files of namespaces

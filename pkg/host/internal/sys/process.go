@@ -42,3 +42,7 @@ func StartOf(pid int) (uint64, error) {
 	}
 	return strconv.ParseUint(fields[19], 10, 64)
 }
+
+// Ticks are those of a second, as procfs counts them for every program (USER_HZ):
+// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+const Ticks = 100

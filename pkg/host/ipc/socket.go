@@ -1,9 +1,10 @@
-package host
+package ipc
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"path"
 	"time"
@@ -24,8 +25,8 @@ type Socket struct {
 // Listen opens a unix stream socket below the root, mode 0600. It appears under its name when it
 // answers. What is in its place goes: the caller holds a lock that says that nobody listens there,
 // so it is what a dead process left. A directory in its place is an error.
-func Listen(opt Options, name string) (*Socket, error) {
-	files, err := hostfs.Open(opt.Files())
+func Listen(opt hostfs.Options, name string) (*Socket, error) {
+	files, err := hostfs.Open(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +36,8 @@ func Listen(opt Options, name string) (*Socket, error) {
 
 // ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See
 // [hostfs.UserWriter.MakeDirFor] for its directory.
-func ListenFor(opt Options, name string, gid int) (*Socket, error) {
-	files, err := hostfs.Open(opt.Files())
+func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
+	files, err := hostfs.Open(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +97,10 @@ func socketAddr(dir int, base string) *net.UnixAddr {
 // dialLimit bounds a connect: it waits only where more clients queue than a daemon ever has.
 const dialLimit = 5 * time.Second
 
-// Dial connects to a unix socket below the root. [ErrNotExist]: there is none; [ErrNobody]: nobody
-// listens, for who did has died.
-func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) {
-	files, err := hostfs.Open(opt.Files())
+// Dial connects to a unix socket below the root. [fs.ErrNotExist]: there is none; [ErrNobody]:
+// nobody listens, for who did has died.
+func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, error) {
+	files, err := hostfs.Open(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func Dial(ctx context.Context, opt Options, name string) (*net.UnixConn, error) 
 	case errors.Is(err, unix.ECONNREFUSED):
 		return nil, fmt.Errorf("connect to %s: %w", name, ErrNobody)
 	case errors.Is(err, unix.ENOENT):
-		return nil, fmt.Errorf("connect to %s: %w", name, ErrNotExist)
+		return nil, fmt.Errorf("connect to %s: %w", name, fs.ErrNotExist)
 	case err != nil:
 		return nil, hostfs.Explain("connect to", name, err)
 	}

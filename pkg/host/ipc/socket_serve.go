@@ -1,4 +1,4 @@
-package host
+package ipc
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Clients are those of a [Socket].
@@ -60,7 +62,7 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 
 // DialTrusted is [Dial] to a process of root's, or of the user's whom this one belongs to. Another
 // that listens there is an error that names it.
-func DialTrusted(ctx context.Context, opt Options, name string) (*net.UnixConn, Peer, error) {
+func DialTrusted(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, Peer, error) {
 	conn, err := Dial(ctx, opt, name)
 	if err != nil {
 		return nil, Peer{}, err

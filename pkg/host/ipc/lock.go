@@ -1,4 +1,4 @@
-package host
+package ipc
 
 import (
 	"context"
@@ -28,12 +28,12 @@ const (
 // the lock keeps nobody out.
 // It is taken before the host and the ledger are looked at: both may be
 // another's work until then.
-func Lock(ctx context.Context, opt Options, name string, told func(Holder)) (unlock func(), err error) {
+func Lock(ctx context.Context, opt hostfs.Options, name string, told func(Holder)) (unlock func(), err error) {
 	var f *os.File
 	begun := time.Now()
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		if f == nil {
-			if f, err = openLock(opt, name); err != nil {
+			if f, err = OpenLock(opt, name); err != nil {
 				return nil, fmt.Errorf("take the lock of a run: %w", err)
 			}
 		}
@@ -67,10 +67,10 @@ func removed(f *os.File) bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// openLock opens the lock's file, inside of the root whatever links there are, and makes what is
+// OpenLock opens the lock's file, inside of the root whatever links there are, and makes what is
 // missing.
-func openLock(opt Options, name string) (*os.File, error) {
-	files, err := hostfs.Open(opt.Files())
+func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
+	files, err := hostfs.Open(opt)
 	if err != nil {
 		return nil, err
 	}

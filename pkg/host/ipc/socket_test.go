@@ -1,8 +1,9 @@
-package host
+package ipc
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -19,18 +21,18 @@ const sock = "/run/netwright/agent.sock"
 
 // A path of any length fits, since a socket is named by its directory's descriptor. The line that
 // keeps it: socket.go, socketAddr.
-func deepRoot(t *testing.T) Options {
+func deepRoot(t *testing.T) hostfs.Options {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return Options{Root: root}
+	return hostfs.Options{Root: root}
 }
 
 func TestSocket(t *testing.T) {
 	opt := deepRoot(t)
-	if _, err := Dial(t.Context(), opt, sock); !errors.Is(err, ErrNotExist) {
+	if _, err := Dial(t.Context(), opt, sock); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing is there: %v", err)
 	}
 	s, err := Listen(opt, sock)
@@ -123,7 +125,7 @@ func TestSocketStaysBelowTheRoot(t *testing.T) {
 // The kernel says who connects, and not the client: here a thread of ours that is another user.
 func TestPeerIsWhomTheKernelSays(t *testing.T) {
 	needs.Root(t)
-	s, err := Listen(Options{Root: t.TempDir()}, "/agent.sock")
+	s, err := Listen(hostfs.Options{Root: t.TempDir()}, "/agent.sock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +175,7 @@ func TestSocketForAGroup(t *testing.T) {
 		os.WriteFile(filepath.Join(opt.Root, "etc/group"), []byte("root:x:0:\nwatchers:x:4321:\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := OpenFileWriter(opt)
+	w, err := hostfs.OpenUserWriter(opt)
 	if err != nil {
 		t.Fatal(err)
 	}

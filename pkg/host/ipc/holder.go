@@ -1,4 +1,4 @@
-package host
+package ipc
 
 import (
 	"bufio"
@@ -33,10 +33,6 @@ func (h Holder) String() string {
 	return text
 }
 
-// ticks are those of a second, as procfs counts them for every program (USER_HZ):
-// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
-const ticks = 100
-
 func holderOf(pid int) Holder {
 	h := Holder{PID: pid}
 	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
@@ -44,7 +40,7 @@ func holderOf(pid int) Holder {
 	}
 	if started, err := sys.StartOf(pid); err == nil {
 		if booted := bootTime(); booted > 0 {
-			h.Since = time.Unix(booted+int64(started/ticks), 0)
+			h.Since = time.Unix(booted+int64(started/sys.Ticks), 0)
 		}
 	}
 	return h
