@@ -8,7 +8,7 @@ func (g gatherer) forward(ctx context.Context) {
 	if !g.opt.live() {
 		return
 	}
-	policies, err := g.ForwardPolicies(ctx)
+	policies, err := g.firewall.ForwardPolicies(ctx)
 	if err != nil {
 		g.problem("read the policies of forwarding (it needs root)", err)
 		return

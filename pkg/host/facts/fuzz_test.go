@@ -29,7 +29,7 @@ func FuzzFacts(f *testing.F) {
 		if _, err := Gather(t.Context(), l); err != nil {
 			t.Fatalf("an odd file is no reason to look at nothing: %v", err)
 		}
-		if _, _, err := l.Owner("netwright:netwright"); err == nil && len(content) == 0 {
+		if _, _, err := l.files.Owner("netwright:netwright"); err == nil && len(content) == 0 {
 			t.Error("an owner that nobody is")
 		}
 	})

@@ -15,7 +15,7 @@ func architecture(l *Sources) string {
 		return runtime.GOARCH
 	}
 	for _, program := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/usr/bin/env", "/bin/sh", "/sbin/init"} {
-		if head, err := l.ReadFile(program); err == nil {
+		if head, err := l.files.ReadFile(program); err == nil {
 			if arch := ProgramArch(head); arch != "" {
 				return arch
 			}
@@ -40,18 +40,18 @@ func ProgramArch(file []byte) string {
 // imageKernel says what modules the kernels of an image have. One that a
 // kernel of several lacks is loadable: it is not known which will boot.
 func imageKernel(l *Sources) KernelFacts {
-	names, err := l.ReadDir("/lib/modules")
+	names, err := l.files.ReadDir("/lib/modules")
 	if err != nil {
 		return KernelFacts{}
 	}
 	facts := KernelFacts{}
 	for _, release := range names {
 		dir := path.Join("/lib/modules", release)
-		deps, err := l.ReadFile(dir + "/modules.dep")
+		deps, err := l.files.ReadFile(dir + "/modules.dep")
 		if err != nil {
 			continue // left behind by a kernel that was removed
 		}
-		builtin, _ := l.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
+		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
 		if facts.KnownModules == nil {
 			facts.Modules, facts.KnownModules = true, map[string]kernel.ModuleState{}
 		}

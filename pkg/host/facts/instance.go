@@ -65,7 +65,7 @@ func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 	if f.Cloud != "aws" || f.Instance != nil {
 		return
 	}
-	if known := nitroType(l.kernelSource); known != "" && !all {
+	if known := nitroType(l.kernel); known != "" && !all {
 		f.Instance = &Instance{Type: known}
 		return
 	}
@@ -82,7 +82,7 @@ func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 	if !all {
 		return
 	}
-	links, err := l.Links(ctx)
+	links, err := l.net.Links(ctx)
 	if err != nil {
 		f.Problems = append(f.Problems, fmt.Sprintf("find the links of the instance's interfaces: %v", err))
 	}

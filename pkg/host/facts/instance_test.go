@@ -174,7 +174,7 @@ func TestTypeByFirmware(t *testing.T) {
 			t.Errorf("%q %q: %q, want %q", c.vendor, c.product, got, c.want)
 		}
 		if f := (&Facts{Cloud: "aws"}); c.want != "" {
-			(&Sources{kernelSource: k}).LearnInstance(t.Context(), f, false)
+			(&Sources{kernel: k}).LearnInstance(t.Context(), f, false)
 			if f.Instance == nil || f.Instance.Type != c.want || f.Problems != nil {
 				t.Errorf("%+v", f)
 			}
@@ -186,7 +186,7 @@ func TestTypeByFirmware(t *testing.T) {
 func BenchmarkNotOnACloud(b *testing.B) {
 	l, f := sourcesOf(b, Options{Root: "/"}), &Facts{}
 	for b.Loop() {
-		f.Cloud = cloudOf(l.kernelSource)
+		f.Cloud = cloudOf(l.kernel)
 		l.LearnInstance(b.Context(), f, true)
 	}
 }

@@ -15,18 +15,18 @@ import (
 // links lists the links with their addresses and managers, and finds the
 // uplink.
 func (g gatherer) links(ctx context.Context) error {
-	links, err := g.Links(ctx)
+	links, err := g.net.Links(ctx)
 	if errors.Is(err, sys.ErrNotHere) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	addresses, err := g.Addresses(ctx, "")
+	addresses, err := g.net.Addresses(ctx, "")
 	if err != nil {
 		return err
 	}
-	defaults, err := g.DefaultRoutes(ctx)
+	defaults, err := g.net.DefaultRoutes(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 		if !of || l.Loopback || l.Master != "" {
 			continue
 		}
-		switch value, _ := g.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
+		switch value, _ := g.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
 		case "1", "2":
 			out = append(out, l.Name)
 		}
@@ -94,7 +94,7 @@ func (g gatherer) linkManagers() func(index int) string {
 	return func(index int) string {
 		name := strconv.Itoa(index)
 		if networkd {
-			raw, err := g.ReadFile("/run/systemd/netif/links/" + name)
+			raw, err := g.files.ReadFile("/run/systemd/netif/links/" + name)
 			if err == nil {
 				switch ParseAssignments(raw)["ADMIN_STATE"] {
 				case "configuring", "configured", "failed", "linger":
@@ -103,7 +103,7 @@ func (g gatherer) linkManagers() func(index int) string {
 			}
 		}
 		if manager {
-			raw, err := g.ReadFile("/run/NetworkManager/devices/" + name)
+			raw, err := g.files.ReadFile("/run/NetworkManager/devices/" + name)
 			if err == nil {
 				switch ParseAssignments(raw)["managed"] {
 				case "true", "1":
@@ -117,12 +117,12 @@ func (g gatherer) linkManagers() func(index int) string {
 
 // ServiceRuns says that a system service has processes: systemd keeps its
 // cgroup as long. It costs a system call where D-Bus costs 0.3 ms.
-func (g *Sources) ServiceRuns(unit string) bool {
-	if !g.opt.live() {
+func (l *Sources) ServiceRuns(unit string) bool {
+	if !l.opt.live() {
 		return false
 	}
 	for _, top := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/unified/"} {
-		if _, err := g.Lstat(top + "system.slice/" + unit); err == nil {
+		if _, err := l.files.Lstat(top + "system.slice/" + unit); err == nil {
 			return true
 		}
 	}

@@ -33,7 +33,7 @@ func TestUplinkFacts(t *testing.T) {
 		if diff := cmp.Diff([]string{"eth0.1", "ra2"}, g.facts.RALinks); diff != "" {
 			t.Errorf("links that listen (-want +got)\n%s", diff)
 		}
-		ups, err := l.Uplinks(t.Context())
+		ups, err := l.net.Uplinks(t.Context())
 		noError(t, err)
 		if diff := cmp.Diff([]string{"eth0.1", "eth1", "ra2"}, ups); diff != "" {
 			t.Errorf("uplinks (-want +got)\n%s", diff)

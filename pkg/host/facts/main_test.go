@@ -19,7 +19,7 @@ func sourcesOf(t testing.TB, opt Options) *Sources {
 	noError(t, err)
 	live := opt.live()
 	s := NewSources(files, kernel.Open(live), rtnl.Open(live), firewall.Open(live), systemd.Open(false), opt)
-	t.Cleanup(func() { noError(t, s.netSource.Close(), s.fileSource.Close()) })
+	t.Cleanup(func() { noError(t, s.net.Close(), s.files.Close()) })
 	return s
 }
 

@@ -14,7 +14,7 @@ func hostname(l *Sources) string {
 	if l.opt.live() && unix.Uname(&uts) == nil {
 		return unix.ByteSliceToString(uts.Nodename[:])
 	}
-	raw, err := l.ReadFile("/etc/hostname")
+	raw, err := l.files.ReadFile("/etc/hostname")
 	if err != nil {
 		return ""
 	}
@@ -25,13 +25,13 @@ func hostname(l *Sources) string {
 // image where it is installed.
 func initSystem(l *Sources) string {
 	if l.opt.live() {
-		if l.unitSource.Here {
+		if l.units.Here {
 			return "systemd"
 		}
 		return ""
 	}
 	for _, path := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
-		if _, err := l.Lstat(path); err == nil {
+		if _, err := l.files.Lstat(path); err == nil {
 			return "systemd"
 		}
 	}
@@ -40,9 +40,9 @@ func initSystem(l *Sources) string {
 
 // osRelease reads os-release(5).
 func (g gatherer) osRelease() {
-	raw, err := g.ReadFile("/etc/os-release")
+	raw, err := g.files.ReadFile("/etc/os-release")
 	if errors.Is(err, fs.ErrNotExist) {
-		raw, err = g.ReadFile("/usr/lib/os-release")
+		raw, err = g.files.ReadFile("/usr/lib/os-release")
 	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -10,23 +10,14 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// The readers, by names under which a struct can have several.
-type (
-	fileSource     = hostfs.Reader
-	kernelSource   = kernel.Reader
-	netSource      = rtnl.Reader
-	firewallSource = firewall.Reader
-	unitSource     = systemd.Reader
-)
-
 // Sources are what facts are gathered from.
 type Sources struct {
-	*fileSource
-	*kernelSource
-	*netSource
-	*firewallSource
-	*unitSource
-	opt Options
+	files    *hostfs.Reader
+	kernel   *kernel.Reader
+	net      *rtnl.Reader
+	firewall *firewall.Reader
+	units    *systemd.Reader
+	opt      Options
 }
 
 // Options says of which host the readers are.

@@ -25,7 +25,7 @@ func (l *Sources) knownVersion(program string) string {
 	if l.opt.Stamps == nil || !path.IsAbs(program) {
 		return ""
 	}
-	info, err := l.Stat(program)
+	info, err := l.files.Stat(program)
 	if err != nil {
 		return ""
 	}
@@ -44,7 +44,7 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	if h.opt.Stamps == nil || !h.opt.live() || k.Version != "" || !path.IsAbs(k.Program) {
 		return nil
 	}
-	info, err := h.Stat(k.Program)
+	info, err := h.files.Stat(k.Program)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the unit is there before the program
 	}

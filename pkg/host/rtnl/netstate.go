@@ -33,11 +33,11 @@ const (
 
 // NetState reads it. Routes and addresses that the kernel makes by itself are
 // left out where it also brings them back by itself.
-func (r *Reader) NetState(ctx context.Context) (out NetState, err error) {
-	if err := r.ready(ctx); err != nil {
+func (n *Reader) NetState(ctx context.Context) (out NetState, err error) {
+	if err := n.ready(ctx); err != nil {
 		return out, err
 	}
-	if out.Links, err = r.Links(ctx); err != nil {
+	if out.Links, err = n.Links(ctx); err != nil {
 		return out, err
 	}
 	if out.Addresses, err = rawList(ctx, "addresses", unix.RTM_GETADDR, unix.RTM_NEWADDR, addressHead); err != nil {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -26,11 +24,6 @@ func routed(t *testing.T) *netns.NS {
 
 func ours(rs []Route) []Route {
 	return slices.DeleteFunc(rs, func(r Route) bool { return r.Protocol != RouteProtocol })
-}
-
-var netipEqual = cmp.Options{
-	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
-	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 }
 
 func TestRoutes(t *testing.T) {

@@ -14,7 +14,7 @@ func TestNFTWakes(t *testing.T) {
 	ns.Run("nft", "add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; }")
 	var w *Watcher
 	ns.Do(func() {
-		w = watching(t, Options{Sandbox: true}, Interest{Tables: []firewall.TableName{{"inet", "netwright"}, {"inet", "fence"}}, Forward: true})
+		w = watching(t, Options{Sandbox: true}, Interest{Tables: []firewall.TableName{{Family: "inet", Name: "netwright"}, {Family: "inet", Name: "fence"}}, Forward: true})
 	})
 	up := false
 	wakes := func(do string) int {
