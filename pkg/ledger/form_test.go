@@ -24,7 +24,9 @@ var update = flag.Bool("update", false, "add the fields that are new to the form
 var kept = map[string][]string{
 	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Applied", "Deed", "Pause", "Learnt", "LastGood", "Boot", "debt"},
 	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
-	"host":       {"Link", "Route", "Table", "intent"}, // the first three are baselines
+	"rtnl":       {"Link", "Route"}, // baselines
+	"firewall":   {"Table"},         // a baseline
+	"hostfs":     {"intent"},
 	"checkpoint": {"Journal", "Verdict", "Awaiting", "watch"},
 	"agent":      {"issuedFile", "declared", "memory"},
 }
@@ -82,7 +84,7 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, dir := range []string{"agent", "archive", "checkpoint", "cleanup", "graph", "host", "host/systemd", "ledger", "tasks"} {
+	for _, dir := range []string{"agent", "archive", "checkpoint", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "tasks"} {
 		pkg := path.Base(dir)
 		f.types[pkg] = map[string]declaration{}
 		files, err := filepath.Glob("../" + dir + "/*.go")
