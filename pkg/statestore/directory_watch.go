@@ -13,13 +13,15 @@ import (
 // where the file system does. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
 	told := d.glance(ctx)
-	for last := told; ; {
+	for last, pause := told, every; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(every):
+		case <-time.After(pause):
 		}
+		began := time.Now()
 		now := d.glance(ctx)
+		pause = max(every, glanceShare*time.Since(began))
 		if now.is(last) && !now.is(told) && ctx.Err() == nil {
 			told = now
 			changed()
@@ -27,6 +29,10 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func
 		last = now
 	}
 }
+
+// glanceShare bounds what the looks cost where there are thousands of files: one part of so many of
+// the time.
+const glanceShare = 2000
 
 // glance is what stat says of the files, or why it says nothing.
 type glance struct {
