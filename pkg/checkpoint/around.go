@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -33,9 +34,6 @@ type surroundings struct {
 	Units   map[string]systemd.UnitBrief `json:"units,omitempty"`
 	Without []string                     `json:"without,omitempty"` // what is not kept, and why
 }
-
-// packed are surroundings as a journal has them: the rules of a node with many Services are alike.
-type packed []byte
 
 // maxPacked bounds the rule sets that a journal has, in bytes.
 const maxPacked = 8 << 20
@@ -209,4 +207,15 @@ func (b unitBack) bring(ctx context.Context, h *host.Host) error {
 		return h.StartUnit(ctx, b.name, false)
 	}
 	return nil
+}
+
+// again tries a few times.
+func again(ctx context.Context, f func() error) (err error) {
+	for range 5 {
+		if err = f(); err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return err
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -25,14 +24,6 @@ const (
 	awaitingFile    = AwaitingDir + "/index.json"
 	awaitingVersion = 1
 )
-
-// Await is a key that a change makes act at the next boot.
-type Await struct {
-	Key    graph.Key       `json:"key"`
-	Files  []string        `json:"files,omitempty"`
-	Units  []string        `json:"units,omitempty"`
-	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
-}
 
 // Awaiting is what acts at the next boot, with how it was before the oldest change that no boot has
 // proved. The contents of regular files lie beside it, one file each ([File.Kept]).

@@ -12,30 +12,11 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// Awaits says of a journal that its change is made, and that the probes passed, and that it stays
-// only if somebody confirms it in time: a router's commit confirmed.
-type Awaits struct {
-	By  string        `json:"by"`  // who made the change
-	For time.Duration `json:"for"` // how long it may be confirmed, in nanoseconds
-	Up  time.Duration `json:"up"`  // the end of the change, as [host.Uptime] counts
-	At  time.Time     `json:"at"`  // likewise, by the clock on the wall: for people
-	// Set is the revision that the node is at once it is confirmed; 0: none.
-	Set int `json:"set,omitempty"`
-	// New says that this revision was written for it, and goes with an undo.
-	New bool `json:"new,omitempty"`
-	// WatchUS is until when it is watched once it is confirmed: as [Journal.WatchUS] counts.
-	WatchUS uint64 `json:"watchUS,omitempty"`
-}
-
 // Until is when it is undone.
 func (a *Awaits) Until() time.Time { return a.At.Add(a.For) }
 
 // due says that nobody confirmed it in time.
 func (a *Awaits) due() bool { return host.Uptime() >= a.Up+a.For }
-
-// unconfirmedTimer undoes what nobody confirmed. It is not [TimerName], which stands until this one
-// does: whoever is killed between them has two, and the first that runs ends both.
-const unconfirmedTimer = TimerName + "-unconfirmed"
 
 // Await has [Checkpoint.Settle] keep the change only if somebody confirms it. Called before Settle;
 // of a neither Up, At nor WatchUS counts.

@@ -26,18 +26,6 @@ var Around = []string{path.Dir(bootUnitFile), wantsDir}
 // shipped is where packages and images put units.
 var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit, "/lib/systemd/system/" + bootUnit}
 
-// scaffold is what a checkpoint puts on the host besides its own directory.
-type scaffold struct {
-	// BootUnit says that the unit for the next boot was not shipped with the host: the agent wrote
-	// it and takes it away again. BootLink likewise, for what makes the boot want it.
-	BootUnit bool `json:"bootUnit"`
-	BootLink bool `json:"bootLink"`
-	// Kept are files in the checkpoint's own directory: see [File.Kept].
-	Kept []string `json:"kept,omitempty"`
-
-	keepsCopy bool // the change was good: see [Settings.KeepsCopy]
-}
-
 // missing says what of the boot's unit the host has not, and needs.
 func (s *scaffold) missing(h *host.Host) {
 	if h.Facts().Init != "systemd" {
@@ -94,4 +82,9 @@ func (s scaffold) dropBootUnit(h *host.Host) error {
 		errs = append(errs, h.Remove(bootUnitFile))
 	}
 	return errors.Join(errs...)
+}
+
+func holds(at hostfs.Files, dir string) bool {
+	names, err := at.ReadDir(dir)
+	return err != nil || len(names) > 0
 }

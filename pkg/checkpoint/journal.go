@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Journal is everything that an undo needs. It depends on nothing else: not on
@@ -187,4 +190,53 @@ func bootID(r Reader) string {
 		return ""
 	}
 	return strings.TrimSpace(string(id))
+}
+
+// packed are surroundings as a journal has them: the rules of a node with many Services are alike.
+type packed []byte
+
+// Awaits says of a journal that its change is made, and that the probes passed, and that it stays
+// only if somebody confirms it in time: a router's commit confirmed.
+type Awaits struct {
+	By  string        `json:"by"`  // who made the change
+	For time.Duration `json:"for"` // how long it may be confirmed, in nanoseconds
+	Up  time.Duration `json:"up"`  // the end of the change, as [host.Uptime] counts
+	At  time.Time     `json:"at"`  // likewise, by the clock on the wall: for people
+	// Set is the revision that the node is at once it is confirmed; 0: none.
+	Set int `json:"set,omitempty"`
+	// New says that this revision was written for it, and goes with an undo.
+	New bool `json:"new,omitempty"`
+	// WatchUS is until when it is watched once it is confirmed: as [Journal.WatchUS] counts.
+	WatchUS uint64 `json:"watchUS,omitempty"`
+}
+
+// scaffold is what a checkpoint puts on the host besides its own directory.
+type scaffold struct {
+	// BootUnit says that the unit for the next boot was not shipped with the host: the agent wrote
+	// it and takes it away again. BootLink likewise, for what makes the boot want it.
+	BootUnit bool `json:"bootUnit"`
+	BootLink bool `json:"bootLink"`
+	// Kept are files in the checkpoint's own directory: see [File.Kept].
+	Kept []string `json:"kept,omitempty"`
+
+	keepsCopy bool // the change was good: see [Settings.KeepsCopy]
+}
+
+// Own is a key that its own kind brings back, with all that the task is made again from: an undo
+// depends on no ledger.
+type Own struct {
+	Key      graph.Key      `json:"key"`
+	Task     tasks.Recorded `json:"task"`
+	Contents [][]byte       `json:"contents,omitempty"` // of the task, in the order of its digests
+	Was      tasks.Baseline `json:"was"`
+	Content  []byte         `json:"content,omitempty"` // see [tasks.Baseline.Content]
+}
+
+// ledBefore are the routes of the main table by which packets left before the change, and those of
+// their next hops that answered.
+type ledBefore struct {
+	routes   []rtnl.Route
+	answered []Probe
+	pods     []netip.Prefix // of which a route that is new takes packets from nobody but a default route
+	named    []netip.Prefix // to which the change names a route
 }

@@ -5,21 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// Own is a key that its own kind brings back, with all that the task is made again from: an undo
-// depends on no ledger.
-type Own struct {
-	Key      graph.Key      `json:"key"`
-	Task     tasks.Recorded `json:"task"`
-	Contents [][]byte       `json:"contents,omitempty"` // of the task, in the order of its digests
-	Was      tasks.Baseline `json:"was"`
-	Content  []byte         `json:"content,omitempty"` // see [tasks.Baseline.Content]
-}
 
 // captureOwn has a kind write down how its key is.
 func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey) error {

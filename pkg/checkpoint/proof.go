@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Proof is what a change that stayed was proved by, and by what it was not.
@@ -26,12 +25,6 @@ func ProofKinds[P ~string](probes []P) (kinds []string) {
 		}
 	}
 	return kinds
-}
-
-// kind is that of a probe, of a group that of its first.
-func (p Probe) kind() string {
-	kind, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), ":")
-	return kind
 }
 
 // unproved are the kinds of proofs that a change does not have, of all that were worth trying.

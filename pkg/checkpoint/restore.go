@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // restore brings everything back to what the journal says. It goes on after an
@@ -77,17 +79,6 @@ func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surro
 		left = append(left, around.lost(ctx, h, j.Net)...)
 	}
 	return left, errors.Join(errs...)
-}
-
-// again tries a few times.
-func again(ctx context.Context, f func() error) (err error) {
-	for range 5 {
-		if err = f(); err == nil || ctx.Err() != nil {
-			return err
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-	return err
 }
 
 // restoreFiles puts what was there back in one batch, and removes what was not, in reverse order: a
@@ -172,11 +163,6 @@ func (j *Journal) directories() (dirs []string) {
 	return dirs
 }
 
-func holds(at hostfs.Files, dir string) bool {
-	names, err := at.ReadDir(dir)
-	return err != nil || len(names) > 0
-}
-
 // restoreSysctls writes what differs, in the order in which the keys were
 // read, until nothing differs: some writes change other keys. Of a link that went nothing is said.
 func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
@@ -195,3 +181,30 @@ func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
 	}
 	return errors.Join(errs...)
 }
+
+// steady is how long the probes must pass without a break. Units act when we have long gone on:
+// those of the network on their files, those of hooks on whatever their programs do. Nobody knows
+// how long a hook takes; each node with a new one waits for this at its boot. What netlink and
+// sysctls change is changed at once.
+func (j *Journal) steady() (steady time.Duration) {
+	var units []string
+	for _, effect := range j.Effects {
+		_, unit, _ := strings.Cut(effect, " ")
+		units = append(units, unit)
+	}
+	for _, unit := range j.Units {
+		units = append(units, unit.Name)
+	}
+	for _, unit := range units {
+		switch {
+		case tasks.NetworkUnit(unit):
+			return j.Window / 3
+		case tasks.ActsLate(unit):
+			steady = min(j.Window/3, hookSteady)
+		}
+	}
+	return steady
+}
+
+// hookSteady is how long the probes must pass after a unit of a hook was started.
+const hookSteady = 3 * time.Second

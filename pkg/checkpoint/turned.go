@@ -21,15 +21,6 @@ import (
 // mostHops is how many next hops are asked before a change, beside those of default routes.
 const mostHops = 64
 
-// ledBefore are the routes of the main table by which packets left before the change, and those of
-// their next hops that answered.
-type ledBefore struct {
-	routes   []rtnl.Route
-	answered []Probe
-	pods     []netip.Prefix // of which a route that is new takes packets from nobody but a default route
-	named    []netip.Prefix // to which the change names a route
-}
-
 // routesOf are the destinations of the routes that a change names.
 func routesOf(change Change) (named []netip.Prefix) {
 	for _, t := range change.Tasks {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // UndoneError says that a change was taken back, and why.
@@ -145,33 +143,6 @@ func (j *Journal) leave(ctx context.Context, h *host.Host, untilUS uint64, progr
 	}
 	return false, j.disarm(ctx, h)
 }
-
-// steady is how long the probes must pass without a break. Units act when we have long gone on:
-// those of the network on their files, those of hooks on whatever their programs do. Nobody knows
-// how long a hook takes; each node with a new one waits for this at its boot. What netlink and
-// sysctls change is changed at once.
-func (j *Journal) steady() (steady time.Duration) {
-	var units []string
-	for _, effect := range j.Effects {
-		_, unit, _ := strings.Cut(effect, " ")
-		units = append(units, unit)
-	}
-	for _, unit := range j.Units {
-		units = append(units, unit.Name)
-	}
-	for _, unit := range units {
-		switch {
-		case tasks.NetworkUnit(unit):
-			return j.Window / 3
-		case tasks.ActsLate(unit):
-			steady = min(j.Window/3, hookSteady)
-		}
-	}
-	return steady
-}
-
-// hookSteady is how long the probes must pass after a unit of a hook was started.
-const hookSteady = 3 * time.Second
 
 // Undo takes an unconfirmed change back: by the timer, at the next boot, or by the next pass.
 // Without a checkpoint there is nothing to do. It may be killed at any point and run again.

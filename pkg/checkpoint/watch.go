@@ -23,12 +23,6 @@ import (
 // checkpoint is watched in its place, for what is left of the time: how the node was before the
 // last change is what should come back.
 
-// WatchFile says that a good change is watched.
-const WatchFile = Dir + "/watch.json"
-
-// watchName names the transient timer and the service that watches.
-const watchName = "netwright-watch"
-
 // How a change is watched.
 const (
 	watchEach = 20 * time.Second // at most; a short watch asks more often

@@ -1,0 +1,202 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// try makes one attempt.
+func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
+	defer cancel()
+	kind, what, _ := strings.Cut(string(p), ":")
+	switch kind {
+	case routeProbe:
+		return askRoute(ctx, h, what)
+	case addressProbe:
+		return askAddress(ctx, h, what)
+	case neighbourProbe, nextHopProbe:
+		link, addr, err := onLink(what)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", p, err)
+		}
+		return h.ProbeNeighbour(ctx, link, addr)
+	case fullProbe:
+		link, addr, err := onLink(what)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", p, err)
+		}
+		return askFull(ctx, h, m, link, addr)
+	case anyProbe:
+		return tryAny(ctx, h, m, what)
+	case managedProbe:
+		return askManager(ctx, h, what)
+	case podsProbe:
+		return askPods(ctx, h, m, what)
+	case pingProbe:
+		addr, err := netip.ParseAddr(what)
+		if err != nil {
+			return fmt.Errorf("probe %s: %w", p, err)
+		}
+		if m.Ping == nil {
+			return errNoMeans
+		}
+		return m.Ping(ctx, addr)
+	case tcpProbe:
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", what)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	case httpsProbe:
+		return askHTTPS(ctx, what)
+	case apiProbe:
+		if m.API == nil {
+			return errNoMeans
+		}
+		return m.API(ctx, what)
+	case dnsProbe:
+		return askDNS(ctx, what)
+	case storeProbe:
+		location, cluster, _ := strings.Cut(what, " ")
+		if m.Store == nil {
+			return errNoMeans
+		}
+		return m.Store(ctx, location, cluster)
+	}
+	return fmt.Errorf("probe %s: no such kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
+}
+
+// askAddress passes if a link has the address, whichever: a bridge may take a device's.
+func askAddress(ctx context.Context, h *host.Host, address string) error {
+	addresses, err := h.Addresses(ctx, "")
+	if err != nil {
+		return err
+	}
+	has := func(a rtnl.Address) bool { return a.Prefix.Addr().String() == address }
+	if !slices.ContainsFunc(addresses, has) {
+		return errors.New("no link has it")
+	}
+	return nil
+}
+
+// askRoute passes if there is a default route. Where it is gone the gateway answers as before, and
+// nobody sends it anything.
+func askRoute(ctx context.Context, h *host.Host, dst string) error {
+	routes, err := h.DefaultRoutes(ctx)
+	if err == nil && !slices.ContainsFunc(routes, func(r rtnl.Route) bool { return r.Dst.String() == dst }) {
+		err = errors.New("there is none any more")
+	}
+	return err
+}
+
+// askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever:
+// nothing is told to the server, and what counts is that bytes come through. A handshake alone
+// succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full
+// packets are lost.
+func askHTTPS(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	answer, err := client.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() // nothing is kept
+	if _, err = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer)); err == nil {
+		err = context.Cause(ctx) // a server may end an answer because its client goes
+	}
+	return err
+}
+
+// mostAnswer is how much of an answer is read, in bytes.
+const mostAnswer = 1 << 20
+
+// askDNS asks a server for the root's name servers: any answer will do.
+func askDNS(ctx context.Context, server string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(server, "53"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // nothing is kept
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	// RFC 1035 4.1: id, flags (recursion desired), one question; the root, NS, IN.
+	question := []byte{0x6e, 0x77, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1}
+	if _, err := conn.Write(question); err != nil {
+		return err
+	}
+	answer := make([]byte, 512)
+	n, err := conn.Read(answer)
+	if err == nil && (n < 12 || answer[0] != question[0] || answer[1] != question[1]) {
+		err = errors.New("no DNS answer")
+	}
+	return err
+}
+
+// passing returns those that pass now.
+func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe {
+	failed := probes
+	for range probesBefore {
+		short, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+		failed = attempt(short, h, m, failed).probes()
+		cancel()
+		if len(failed) == 0 {
+			break
+		}
+	}
+	lost := map[Probe]bool{}
+	for _, p := range failed {
+		lost[p] = true
+	}
+	var out []Probe
+	for _, p := range probes {
+		if !lost[p] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// asks tries a list of probes.
+func asks(h *host.Host, m Means, probes []Probe) func(context.Context) failures {
+	return func(ctx context.Context) failures { return attempt(ctx, h, m, probes) }
+}
+
+// attempt tries all of them at a time.
+func attempt(ctx context.Context, h *host.Host, m Means, probes []Probe) failures {
+	errs := make([]error, len(probes))
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		wg.Go(func() {
+			if errs[i] = p.try(ctx, h, m); errors.Is(errs[i], os.ErrDeadlineExceeded) || errors.Is(errs[i], context.DeadlineExceeded) {
+				errs[i] = errNoAnswer
+			}
+		})
+	}
+	wg.Wait()
+	var out failures
+	for i, err := range errs {
+		if err != nil {
+			out = append(out, failure{probes[i], err})
+		}
+	}
+	return out
+}

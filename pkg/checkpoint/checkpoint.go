@@ -1,0 +1,98 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/netip"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Settings are the user's.
+type Settings struct {
+	Probes []Probe       // instead of those that are found; the store's is always tried
+	Window time.Duration // 0: [DefaultWindow]
+	Store  Probe         // "": none
+	Means  Means
+	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
+	// those asked that the API knows. nil: nobody is. With the user's own probes it is not called.
+	Inbound Knocks
+	// Record tells whoever keeps the books of a change that was undone and judged, while the
+	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
+	// again. memory is [Change.Memory]. nil: nobody does.
+	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
+	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has
+	// it.
+	Lock func(context.Context) (unlock func(), err error)
+	// KeepsCopy leaves the copy of this program where it is when a change was good, for the next
+	// one of this process: a daemon repairs soon what it repaired once, and the copy takes longer
+	// than everything else.
+	KeepsCopy bool
+	Log       *zap.Logger
+}
+
+// Change says what is going to be applied.
+type Change struct {
+	Generation int64
+	Digest     string // "": of no generation, and no verdict is kept
+	// Keys are all that may change: not only what may cut the node off, since half a generation is
+	// none.
+	Keys []graph.Key
+	// Tasks look after the keys, by key. Keys of kinds that bring themselves back need theirs.
+	Tasks map[graph.Key]tasks.Task
+	// Memory is for [Settings.Record], which another process may call: what was known of the keys
+	// before.
+	Memory json.RawMessage
+	// Watch is for how long the gateway and the store are watched once the change was good, if it
+	// starts or stops programs. 0: not at all.
+	Watch time.Duration
+	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails
+	// by them may be followed by another one.
+	AtBoot []Await
+	Reboot bool
+	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards
+	// too.
+	OwnPods bool
+	// Right is the boot in which the books say that all was right last: see [Books.Right].
+	Right string
+	// Pods are the ranges of pods that the documents state.
+	Pods []netip.Prefix
+}
+
+// Checkpoint is how everything was before a change.
+type Checkpoint struct {
+	host     *host.Host
+	settings Settings
+	journal  *Journal
+	change   Change
+	program  string                     // that undoes when this process is gone
+	watched  int                        // how many of the journal's Kept are those of a watch
+	awaits   *Awaits                    // nil: what passes its probes stays
+	starting func(context.Context) bool // see WaitFor
+	warnings []string
+	made     io.Closer // held for as long as this process makes the change; nil: nobody hears of its end
+}
+
+// unconfirmedTimer undoes what nobody confirmed. It is not [TimerName], which stands until this one
+// does: whoever is killed between them has two, and the first that runs ends both.
+const unconfirmedTimer = TimerName + "-unconfirmed"
+
+// watchName names the transient timer and the service that watches.
+const watchName = "netwright-watch"
+
+// WatchFile says that a good change is watched.
+const WatchFile = Dir + "/watch.json"
+
+// Await is a key that a change makes act at the next boot.
+type Await struct {
+	Key    graph.Key       `json:"key"`
+	Files  []string        `json:"files,omitempty"`
+	Units  []string        `json:"units,omitempty"`
+	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
+}
