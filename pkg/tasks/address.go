@@ -12,9 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindAddr is the kind of an address: address:cbr0/10.0.0.1/24.
-const KindAddr = "address"
-
 // Address is an address on a link.
 type Address struct {
 	Meta
@@ -28,13 +25,6 @@ var (
 	_ Restorer = Address{}
 	_ Claimer  = Address{}
 )
-
-func (Address) row() row { return rowAddress }
-
-// AddressKey is the key of an address on a link.
-func AddressKey(link string, prefix netip.Prefix) graph.Key {
-	return graph.MakeKey(KindAddr, link+"/"+prefix.String())
-}
 
 // Owns implements [Task].
 func (t Address) Owns() []graph.Key { return []graph.Key{AddressKey(t.Link, t.Prefix)} }
@@ -142,4 +132,16 @@ func (t Address) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		return fmt.Errorf("restore address %s: %w", t.Prefix, err)
 	}
 	return Address{Meta: t.Meta, Link: t.Link, Prefix: was}.Apply(ctx, h, nil)
+}
+
+// overlaps says that a range overlaps the subnet of a link other than but. What
+// cannot be read is taken for an overlap.
+func overlaps(ctx context.Context, v host.View, but string, p netip.Prefix) bool {
+	have, err := v.Addresses(ctx, "")
+	for _, a := range have {
+		if a.Link != but && !a.Prefix.Addr().IsLoopback() && a.Prefix.Overlaps(p.Masked()) {
+			return true
+		}
+	}
+	return err != nil
 }

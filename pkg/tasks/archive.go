@@ -51,8 +51,6 @@ type Archive struct {
 
 var _ Task = Archive{}
 
-func (Archive) row() row { return rowArchive }
-
 // Owns implements [Task].
 func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
 

@@ -22,8 +22,6 @@ type Await struct {
 
 var _ Task = Await{}
 
-func (Await) row() row { return rowAwait }
-
 // Owns implements [Task].
 func (t Await) Owns() []graph.Key {
 	return append([]graph.Key{graph.MakeKey(KindAwait, t.What)}, t.Keeps...)

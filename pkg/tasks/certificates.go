@@ -52,8 +52,6 @@ type CertFile struct {
 
 var _ Task = CertificateSet{}
 
-func (CertificateSet) row() row { return rowCertificateSet }
-
 // Owns implements [Task].
 func (t CertificateSet) Owns() []graph.Key {
 	var keys []graph.Key

@@ -63,3 +63,7 @@ const (
 	RestartsUnit            // a unit is restarted
 	MayCutOff               // links, addresses, routes, rules, forwarding that are not ours alone
 )
+
+// Proof says what is known of a change before it is made. What is [Unproved] is made under a
+// checkpoint, and is more than live.
+type Proof int

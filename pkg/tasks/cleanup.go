@@ -39,8 +39,6 @@ type Found struct {
 
 var _ Task = Cleanup{}
 
-func (Cleanup) row() row { return rowCleanup }
-
 // KindCleanup is the kind of a cleanup's key: cleanup:calico.
 const KindCleanup = "cleanup"
 

@@ -40,8 +40,6 @@ type WaitConf struct {
 
 var _ Task = WaitConf{}
 
-func (WaitConf) row() row { return rowWaitConf }
-
 // Owns implements [Task].
 func (t WaitConf) Owns() []graph.Key {
 	return []graph.Key{graph.MakeKey(KindConf, path.Join(t.Dir, t.File))}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -22,8 +21,6 @@ type Directory struct {
 }
 
 var _ Task = Directory{}
-
-func (Directory) row() row { return rowDirectory }
 
 // Owns implements [Task].
 func (t Directory) Owns() []graph.Key { return []graph.Key{FileKey(t.Path)} }
@@ -70,27 +67,3 @@ func (t Directory) Apply(_ context.Context, h *host.Host, _ *Change) error {
 
 // maxLinks is how many symlinks in a row are followed, as in the kernel.
 const maxLinks = 40
-
-// behindLinks describes what a path leads to. A dangling symlink is described as itself.
-func behindLinks(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
-	link, there, err := lstat(v, name)
-	for info = link; err == nil && there && info.Type == hostfs.Symlink; {
-		var target string
-		for n := 0; info.Type == hostfs.Symlink; n++ {
-			if n == maxLinks {
-				return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
-			}
-			if target, err = v.Readlink(name); err != nil {
-				return info, true, err
-			}
-			if !path.IsAbs(target) {
-				target = path.Join(path.Dir(name), target)
-			}
-			name = target
-			if info, there, err = lstat(v, name); err != nil || !there {
-				return link, true, err
-			}
-		}
-	}
-	return info, there, err
-}

@@ -19,8 +19,6 @@ type DropIn struct {
 
 var _ Task = DropIn{}
 
-func (DropIn) row() row { return rowDropIn }
-
 // Owns implements [Task].
 func (t DropIn) Owns() []graph.Key { return []graph.Key{FileKey(t.path())} }
 

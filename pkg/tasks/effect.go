@@ -9,10 +9,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
 )
-
-// KindEffect is the kind of an effect: effect:restart containerd.service.
-const KindEffect = "effect"
 
 // Effect is something done at most once a run, after all that ask for it and
 // before all that need it; skipped when nobody asked.
@@ -36,8 +34,6 @@ const (
 )
 
 var _ Task = Effect{}
-
-func (Effect) row() row { return rowEffect }
 
 // DaemonReload is the effect that makes systemd read its unit files again.
 const DaemonReload = graph.Key("effect:daemon-reload")
@@ -154,4 +150,13 @@ func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, 
 func EffectOf(key graph.Key) Effect {
 	action, unit, _ := strings.Cut(key.Name(), " ")
 	return Effect{Meta: Meta{From: "ledger"}, Action: EffectAction(action), Unit: unit}
+}
+
+// Runs says that a unit runs or is about to.
+func Runs(u systemd.UnitState) bool {
+	switch u.Active {
+	case "active", "activating", "reloading", "refreshing":
+		return true
+	}
+	return u.Job && u.JobType != "stop" // "": the job ended while it was looked at
 }

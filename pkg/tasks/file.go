@@ -14,10 +14,6 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// KindFile is the kind of the keys of paths: directories, symlinks and members too. One path has
-// one owner.
-const KindFile = "file"
-
 // File is a regular file with its whole content.
 type File struct {
 	Meta
@@ -31,8 +27,6 @@ type File struct {
 }
 
 var _ Task = File{}
-
-func (File) row() row { return rowFile }
 
 // content is what the file shall have.
 func (t File) content() hostfs.Content {

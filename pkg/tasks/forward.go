@@ -28,8 +28,6 @@ var (
 	_ Remover = ForwardAccept{}
 )
 
-func (ForwardAccept) row() row { return rowForwardAccept }
-
 // ForwardKey is the key of what lets a link's packets be forwarded.
 func ForwardKey(link string) graph.Key { return graph.MakeKey(KindForward, link) }
 

@@ -13,10 +13,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// Proof says what is known of a change before it is made. What is [Unproved] is made under a
-// checkpoint, and is more than live.
-type Proof int
-
 // The proofs.
 const (
 	Unproved       Proof = iota
@@ -200,9 +196,6 @@ func dirHarmless(ctx context.Context, t Directory, c *Change, on Ground) bool {
 
 // ownSettings is where the agent's own settings are, which no document writes.
 const ownSettings = "/etc/netwright"
-
-// runtimeUnits run pods, and are not what the node is reached by. Pods go on while they restart.
-var runtimeUnits = map[string]bool{"kubelet.service": true, "containerd.service": true, "crio.service": true}
 
 // dropInHarmless is the proof of a drop-in. Those of kubelet and the runtimes are ours to the last
 // byte; of a unit that the documents name nothing is known.

@@ -74,16 +74,6 @@ type Baseline struct {
 	Content []byte `json:"-"`
 }
 
-// KeeperOf finds who looks after a key of a task; nil if nobody can. Keys of
-// paths need no task.
-func KeeperOf(t Task, key graph.Key) Keeper {
-	if key.Kind() == KindFile {
-		return heldPath(key.Name())
-	}
-	k, _ := t.(Keeper)
-	return k
-}
-
 // baseline is what a keeper sees, with what it needs to make it so again.
 func baseline(ctx context.Context, v host.View, k Keeper, data any) (b Baseline, err error) {
 	if b.Live, err = k.Live(ctx, v); err != nil || b.Live == "" {

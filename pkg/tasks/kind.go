@@ -4,10 +4,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/watch"
 )
 
-// row is the place of a kind in the table.
-type row int
-
-// Each kind has a constant, which its method row returns, and a row in [kinds].
+// Each kind has a constant, a row in [kinds] and a method row, below.
 const (
 	rowDirectory row = iota
 	rowFile
@@ -138,3 +135,32 @@ var _ *[rows]Kind = &kinds
 // paths is the row of the keys of files, directories, links and members: one path, one owner.
 var paths = KeyKind{KindFile,
 	onPath, pathLasts, heard(watch.Files, hearPath), belowFirst, costs{pathBack, ClassLive}, undoPath, allModes, byName}
+
+func (Directory) row() row       { return rowDirectory }
+func (File) row() row            { return rowFile }
+func (SymbolicLink) row() row    { return rowSymbolicLink }
+func (Archive) row() row         { return rowArchive }
+func (CertificateSet) row() row  { return rowCertificateSet }
+func (Unit) row() row            { return rowUnit }
+func (DropIn) row() row          { return rowDropIn }
+func (TOMLKey) row() row         { return rowTOMLKey }
+func (Sysctl) row() row          { return rowSysctl }
+func (Module) row() row          { return rowModule }
+func (Mount) row() row           { return rowMount }
+func (UnitState) row() row       { return rowUnitState }
+func (Link) row() row            { return rowLink }
+func (Address) row() row         { return rowAddress }
+func (Route) row() row           { return rowRoute }
+func (Rule) row() row            { return rowRule }
+func (Table) row() row           { return rowTable }
+func (ForwardAccept) row() row   { return rowForwardAccept }
+func (Effect) row() row          { return rowEffect }
+func (Await) row() row           { return rowAwait }
+func (WaitConf) row() row        { return rowWaitConf }
+func (SourceDestCheck) row() row { return rowSourceDestCheck }
+func (Cleanup) row() row         { return rowCleanup }
+func (Evict) row() row           { return rowEvict }
+func (Pause) row() row           { return rowPause }
+func (Resume) row() row          { return rowResume }
+func (Removal) row() row         { return rowRemoval }
+func (Restoration) row() row     { return rowRestoration }

@@ -129,3 +129,13 @@ func keeperTask(t Task) Task {
 	owner, _ := k.(Task)
 	return owner
 }
+
+// KeeperOf finds who looks after a key of a task; nil if nobody can. Keys of
+// paths need no task.
+func KeeperOf(t Task, key graph.Key) Keeper {
+	if key.Kind() == KindFile {
+		return heldPath(key.Name())
+	}
+	k, _ := t.(Keeper)
+	return k
+}

@@ -13,9 +13,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindLink is the kind of a link: link:cbr0.
-const KindLink = "link"
-
 // Link is a virtual network interface of ours.
 type Link struct {
 	Meta
@@ -32,11 +29,6 @@ var (
 	_ Restorer = Link{}
 	_ Holder   = Link{}
 )
-
-func (Link) row() row { return rowLink }
-
-// LinkKey is the key of a link.
-func LinkKey(name string) graph.Key { return graph.MakeKey(KindLink, name) }
 
 // Owns implements [Task].
 func (t Link) Owns() []graph.Key { return []graph.Key{LinkKey(t.Name)} }

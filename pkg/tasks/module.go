@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
-
-// KindModule is the kind of a kernel module: module:br_netfilter.
-const KindModule = "module"
 
 // Module is a kernel module, loaded now. The file that loads it at boot is a
 // [File] of its own. A built-in one is right.
@@ -28,15 +24,8 @@ var (
 	_ Keeper = Module{}
 )
 
-func (Module) row() row { return rowModule }
-
 // Owns implements [Task].
 func (t Module) Owns() []graph.Key { return []graph.Key{ModuleKey(t.Name)} }
-
-// ModuleKey is the key of a module, whether written with hyphens or underscores.
-func ModuleKey(name string) graph.Key {
-	return graph.MakeKey(KindModule, strings.ReplaceAll(name, "-", "_"))
-}
 
 // Plan implements [Task].
 func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {

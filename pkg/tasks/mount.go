@@ -32,8 +32,6 @@ var (
 	_ Remover = unmounter{}
 )
 
-func (Mount) row() row { return rowMount }
-
 // unitName is the only name that systemd accepts for a mount at Where.
 func (t Mount) unitName() string { return MountUnit(t.Where) }
 

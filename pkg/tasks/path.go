@@ -158,3 +158,27 @@ func fileKeys(dir string, names ...string) []graph.Key {
 	}
 	return keys
 }
+
+// behindLinks describes what a path leads to. A dangling symlink is described as itself.
+func behindLinks(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
+	link, there, err := lstat(v, name)
+	for info = link; err == nil && there && info.Type == hostfs.Symlink; {
+		var target string
+		for n := 0; info.Type == hostfs.Symlink; n++ {
+			if n == maxLinks {
+				return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
+			}
+			if target, err = v.Readlink(name); err != nil {
+				return info, true, err
+			}
+			if !path.IsAbs(target) {
+				target = path.Join(path.Dir(name), target)
+			}
+			name = target
+			if info, there, err = lstat(v, name); err != nil || !there {
+				return link, true, err
+			}
+		}
+	}
+	return info, there, err
+}

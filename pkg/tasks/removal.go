@@ -48,8 +48,6 @@ type ConfGuard struct {
 
 var _ Task = Removal{}
 
-func (Removal) row() row { return rowRemoval }
-
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
@@ -236,8 +234,6 @@ type Restoration struct {
 }
 
 var _ Task = Restoration{}
-
-func (Restoration) row() row { return rowRestoration }
 
 // Owns implements [Task].
 func (t Restoration) Owns() []graph.Key { return []graph.Key{t.Key} }

@@ -30,8 +30,6 @@ var (
 	_ Claimer  = Route{}
 )
 
-func (Route) row() row { return rowRoute }
-
 // RouteKey is the key of a route: its table, destination and metric, of which
 // the kernel holds one.
 func RouteKey(r rtnl.Route) graph.Key {
@@ -141,18 +139,6 @@ func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) 
 		}
 	}
 	return overlaps(ctx, v, "", t.Dst)
-}
-
-// overlaps says that a range overlaps the subnet of a link other than but. What
-// cannot be read is taken for an overlap.
-func overlaps(ctx context.Context, v host.View, but string, p netip.Prefix) bool {
-	have, err := v.Addresses(ctx, "")
-	for _, a := range have {
-		if a.Link != but && !a.Prefix.Addr().IsLoopback() && a.Prefix.Overlaps(p.Masked()) {
-			return true
-		}
-	}
-	return err != nil
 }
 
 // Apply implements [Task].

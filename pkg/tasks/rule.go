@@ -11,9 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindRule is the kind of a policy rule, in the words of ip rule.
-const KindRule = "rule"
-
 // Rule is a policy rule. All of it is its identity: another selector or table
 // is another rule.
 type Rule struct {
@@ -26,8 +23,6 @@ var (
 	_ Remover = Rule{}
 	_ Claimer = Rule{}
 )
-
-func (Rule) row() row { return rowRule }
 
 // RuleKey is the key of a policy rule, in the words of ip rule.
 func RuleKey(r rtnl.Rule) graph.Key {

@@ -29,8 +29,6 @@ type SourceDestCheck struct {
 
 var _ Task = SourceDestCheck{}
 
-func (SourceDestCheck) row() row { return rowSourceDestCheck }
-
 // Owns implements [Task].
 func (t SourceDestCheck) Owns() []graph.Key {
 	return []graph.Key{graph.MakeKey(KindSourceDest, "primary")}

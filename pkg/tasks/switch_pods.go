@@ -27,8 +27,6 @@ type Evict struct {
 
 var _ Task = Evict{}
 
-func (Evict) row() row { return rowEvict }
-
 // The kinds of keys of a switch's pods: evict:flannel is the task, pod:default/web-1 one that goes.
 const (
 	KindEvict = "evict"

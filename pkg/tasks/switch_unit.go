@@ -6,7 +6,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // Pause stops a unit for the length of a switch of networks, and [Resume] lets it go on. They stand
@@ -28,9 +27,6 @@ var (
 	_ Task = Resume{}
 )
 
-func (Pause) row() row  { return rowPause }
-func (Resume) row() row { return rowResume }
-
 // The kinds of their keys: pause:kubelet.service, resume:kubelet.service.
 const (
 	KindPause  = "pause"
@@ -42,15 +38,6 @@ func (t Pause) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindPause, 
 
 // Owns implements [Task].
 func (t Resume) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindResume, t.Unit)} }
-
-// Runs says that a unit runs or is about to.
-func Runs(u systemd.UnitState) bool {
-	switch u.Active {
-	case "active", "activating", "reloading", "refreshing":
-		return true
-	}
-	return u.Job && u.JobType != "stop" // "": the job ended while it was looked at
-}
 
 // Plan implements [Task]. It arms the checkpoint: from here on the node is between two networks.
 func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {

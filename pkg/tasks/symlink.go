@@ -19,8 +19,6 @@ type SymbolicLink struct {
 
 var _ Task = SymbolicLink{}
 
-func (SymbolicLink) row() row { return rowSymbolicLink }
-
 // Owns implements [Task].
 func (t SymbolicLink) Owns() []graph.Key { return []graph.Key{FileKey(t.Path)} }
 

@@ -14,9 +14,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// KindSysctl is the kind of a sysctl: sysctl:net.ipv4.ip_forward.
-const KindSysctl = "sysctl"
-
 // Sysctl is one key of the running kernel, written and read back. The file
 // that keeps it over a reboot is a [File] of its own.
 type Sysctl struct {
@@ -32,22 +29,12 @@ var (
 	_ Restorer = Sysctl{}
 )
 
-func (Sysctl) row() row { return rowSysctl }
-
 // ipForward turns IPv4 forwarding on and off. Writing it changes other keys
 // of net.ipv4.conf (accept_redirects), so it goes first.
 const ipForward = "net.ipv4.ip_forward"
 
 // Owns implements [Task].
 func (t Sysctl) Owns() []graph.Key { return []graph.Key{SysctlKey(t.Key)} }
-
-// SysctlKey is the key of a sysctl, whichever form it is written in.
-func SysctlKey(key string) graph.Key {
-	if canonical, err := kernel.CanonicalSysctl(key); err == nil {
-		key = canonical
-	}
-	return graph.MakeKey(KindSysctl, key)
-}
 
 // Needs implements [Task]: the module or link that brings the key, and the
 // keys that would change this one when written later.

@@ -29,8 +29,6 @@ var (
 	_ Restorer = Table{}
 )
 
-func (Table) row() row { return rowTable }
-
 // TableKey is the key of an nft table.
 func TableKey(family, name string) graph.Key { return graph.MakeKey(KindTable, family+"/"+name) }
 

@@ -71,5 +71,5 @@ func (m Meta) Needs() []graph.Key { return m.After }
 // Base returns the Meta itself, for the wrapper around every task.
 func (m Meta) Base() Meta { return m }
 
-// FileKey is the key of a path.
-func FileKey(path string) graph.Key { return graph.MakeKey(KindFile, path) }
+// row is the place of a kind in the table, [kinds].
+type row int

@@ -34,8 +34,6 @@ var (
 	_ Restorer = TOMLKey{}
 )
 
-func (TOMLKey) row() row { return rowTOMLKey }
-
 // Owns implements [Task].
 func (t TOMLKey) Owns() []graph.Key {
 	return []graph.Key{graph.MakeKey(KindTOML, t.Path+"#"+t.name())}

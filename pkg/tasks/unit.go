@@ -10,9 +10,6 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// unitDir is where the administrator's units are: they win over the packages'.
-const unitDir = "/etc/systemd/system"
-
 // Unit is a unit file in /etc/systemd/system. It asks for a daemon-reload.
 type Unit struct {
 	Meta
@@ -21,11 +18,6 @@ type Unit struct {
 }
 
 var _ Task = Unit{}
-
-func (Unit) row() row { return rowUnit }
-
-// UnitFileKey is the key of a unit's file, as [Unit] writes it.
-func UnitFileKey(name string) graph.Key { return FileKey(unitDir + "/" + name) }
 
 // Owns implements [Task].
 func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }

@@ -12,9 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// KindUnit is the kind of the state of a unit; its files are file: keys.
-const KindUnit = "unit"
-
 // UnitState is whether a unit is enabled, masked and running. Below an image's
 // root only links are made. A oneshot that ran and ended well counts as running,
 // and so does a unit that a condition of its own keeps from it.
@@ -37,8 +34,6 @@ var (
 	_ Restorer  = UnitState{}
 	_ Presenter = UnitState{}
 )
-
-func (UnitState) row() row { return rowUnitState }
 
 // Owns implements [Task].
 func (t UnitState) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindUnit, t.Name)} }
