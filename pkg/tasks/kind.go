@@ -1,8 +1,6 @@
 package tasks
 
-import (
-	"github.com/netwright/netwright/pkg/host/watch"
-)
+import "github.com/netwright/netwright/pkg/host/watch"
 
 // Each kind has a constant, a row in [kinds] and a method row, below.
 const (
