@@ -1,6 +1,6 @@
 //go:build nofsync
 
-package host
+package hostfs
 
 // For the negative control of test/torture only: a power cut loses what was written so.
 func fsync(int) error  { return nil }
