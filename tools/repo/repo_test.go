@@ -51,6 +51,21 @@ func files(t *testing.T, visit func(path string, data []byte)) {
 	}
 }
 
+// No program or archive is in the history: what is built stays out of it. What earlier releases
+// wrote is kept below testdata as it was.
+func TestNothingBuiltIsTracked(t *testing.T) {
+	list, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Skipf("needs a checkout: git ls-files: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err == nil && bytes.ContainsRune(data, 0) && !strings.Contains(name, "/testdata/") {
+			t.Errorf("%s is no text: run `git rm --cached %s`, and let a test build or fetch it", name, name)
+		}
+	}
+}
+
 func TestGoIsFormatted(t *testing.T) {
 	files(t, func(path string, data []byte) {
 		if filepath.Ext(path) != ".go" {
