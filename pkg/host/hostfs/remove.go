@@ -59,6 +59,32 @@ func (w *Writer) SyncDirs(names ...string) error {
 // Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
 // looked into.
 func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) error {
+	return w.removeFrom(name, func(dir int, base, name string) error {
+		return w.removeAt(ctx, dir, base, name, last)
+	})
+}
+
+// Remove removes a file, a symlink or an empty directory. Absent is success. It is not
+// synced: what a power cut brings back is removed again.
+func (w *Writer) Remove(name string) error {
+	return w.removeFrom(name, func(dir int, base, name string) error {
+		err := unix.Unlinkat(dir, base, 0)
+		if err == unix.EISDIR {
+			err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
+		}
+		if err != nil && err != unix.ENOENT {
+			return Explain("remove", name, err)
+		}
+		if err == nil {
+			w.wrote("removed", name)
+		}
+		return nil
+	})
+}
+
+// removeFrom calls remove with the directory that a path is in, which is held, the name there, and
+// the path. What is absent needs no removal.
+func (w *Writer) removeFrom(name string, remove func(dir int, base, name string) error) error {
 	name, err := Clean("remove", name)
 	if err != nil {
 		return err
@@ -74,7 +100,7 @@ func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) er
 		return Explain("remove", name, err)
 	}
 	defer unix.Close(dir)
-	return w.removeAt(ctx, dir, base, name, last)
+	return remove(dir, base, name)
 }
 
 // removeAt is RemoveTree of a name in a directory that is held; name is its path.

@@ -75,37 +75,6 @@ func (w *Writer) Symlink(name, target string) error {
 	return nil
 }
 
-// Remove removes a file, a symlink or an empty directory. Absent is success. It is not
-// synced: what a power cut brings back is removed again.
-func (w *Writer) Remove(name string) error {
-	name, err := Clean("remove", name)
-	if err != nil {
-		return err
-	}
-	if name == "/" {
-		return Explain("remove", name, unix.EBUSY)
-	}
-	dir, base, err := w.files.walkTo(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return nil
-	}
-	if err != nil {
-		return Explain("remove", name, err)
-	}
-	defer unix.Close(dir)
-	err = unix.Unlinkat(dir, base, 0)
-	if err == unix.EISDIR {
-		err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
-	}
-	if err != nil && err != unix.ENOENT {
-		return Explain("remove", name, err)
-	}
-	if err == nil {
-		w.wrote("removed", name)
-	}
-	return nil
-}
-
 // SetMeta gives a file or directory its owner and mode, without touching its content. It must still
 // be what it was when somebody looked at it, else it is [ErrChanged], and no symlink; a file that
 // has other names is a [NamesError].
