@@ -144,7 +144,7 @@ func alive(p host.Process) bool {
 }
 
 // Other passes leave a watch alone; its end, a boot and a reset end it.
-// The lines that keep it: watch.go, EndWatch and over; arm.go, sweep.
+// The lines that keep it: watch.go, EndWatch, over and Watch (sweep); arm.go, sweep.
 func TestWatchEnds(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -159,6 +159,9 @@ func TestWatchEnds(t *testing.T) {
 		{"the next pass", time.Minute, func() error { _, err := Undo(t.Context(), h, settings()); return err }, false},
 		{"a reset", time.Minute, func() error { return EndWatch(t.Context(), h) }, true},
 		{"its end", time.Second, func() error { return Watch(t.Context(), h, settings()) }, true},
+		{"its end, where a run was killed in it", time.Minute, func() error {
+			return errors.Join(os.Remove(WatchFile), Watch(t.Context(), h, settings()))
+		}, true},
 		{"an agent of an earlier release", time.Minute, func() error { // its sweep knows nothing of the watch
 			return errors.Join(standing(h).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
 		}, true},
