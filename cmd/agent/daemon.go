@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/publish"
+	"github.com/netwright/netwright/pkg/service"
 )
 
 // watchVariable is "off" in the environment of a daemon that looks at its host every interval only,
@@ -75,7 +76,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 // leaves it: a unit that fails would make each boot a degraded one and try for ever, and nobody
 // waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
 func (f *flags) nothingToDo(s streams, log *zap.Logger) error {
-	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf + ", then: systemctl start " + agent.Unit
+	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf + ", then: systemctl start " + service.Unit
 	log.Warn(why)
 	fmt.Fprintln(s.out, "netwright: "+why)
 	return publish.Systemd{}.Ready(why)

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
 )
 
 // keptFrom is what keeps the daemon from making this node right, whatever is wrong with it: who
@@ -12,7 +12,7 @@ type keptFrom struct {
 	Paused *report.Paused `json:"paused,omitempty"`
 }
 
-func (w *wired) keptFrom() keptFrom { return keptFrom{agent.Off(w.pass.Host), w.pass.Paused()} }
+func (w *wired) keptFrom() keptFrom { return keptFrom{service.Off(w.pass.Host), w.pass.Paused()} }
 
 // lines are for eyes; none where nothing does.
 func (k keptFrom) lines() (out []string) {

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/publish/nodestatus"
@@ -56,7 +57,7 @@ func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end fun
 }
 
 // asItself speaks to the Kubernetes API of the node's own Node.
-func asItself(api *agent.API) nodestatus.As {
+func asItself(api *access.API) nodestatus.As {
 	return func(ctx context.Context, do func(context.Context, nodestatus.Client) error) error {
 		return api.Own(ctx, func(c *kube.Client) error { return do(ctx, c) })
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
 )
 
 func statusCommand(f *flags, s streams) *cobra.Command {
@@ -88,7 +88,7 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	if err == nil {
 		var news publish.News
 		if news, err = feed.Next(ctx); err == nil {
-			return report.StatusView{Status: news.Status, Daemon: report.Daemon{Running: true, From: "socket", Off: agent.Off(st.opt)}}, feed, nil
+			return report.StatusView{Status: news.Status, Daemon: report.Daemon{Running: true, From: "socket", Off: service.Off(st.opt)}}, feed, nil
 		}
 		err = errors.Join(err, feed.Close())
 	}
@@ -99,7 +99,7 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 		return view, nil, err
 	}
 	told := st.f.readConf() != nil || st.f.store != "" // of a file that is wrong the journal says what
-	view.Daemon = agent.Absent(ctx, st.opt, told)
+	view.Daemon = service.Absent(ctx, st.opt, told)
 	view.Status, err = publish.ReadStatusFile(st.opt)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

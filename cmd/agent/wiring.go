@@ -26,6 +26,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -89,7 +90,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		Assets: assets.New(store),
 		Log:    log,
 		Trust:  policy,
-		API:    &agent.API{Kubeconfig: cmp.Or(f.kubeconfig, kube.DefaultKubeconfig), Options: f.kube()},
+		API:    &access.API{Kubeconfig: cmp.Or(f.kubeconfig, kube.DefaultKubeconfig), Options: f.kube()},
 		EC2:    new(ec2.Client),
 
 		AllowDisruptive: f.disruptive,

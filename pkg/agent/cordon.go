@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -37,7 +38,7 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 	if err == nil {
 		r.learnt = learnt
 		why := fmt.Sprintf("netwright switches its network from %s to %s", r.sw.From.Name, r.sw.To.Name)
-		err = p.API.mark(ctx, h.Facts(), func(ctx context.Context, c *kube.Client) error {
+		err = markNode(ctx, p.API, h.Facts(), func(ctx context.Context, c *kube.Client) error {
 			_, err := c.Cordon(ctx, learnt.Node, why)
 			return err
 		})
@@ -71,7 +72,7 @@ func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = p.API.mark(ctx, h.Facts(), func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
+	err = markNode(ctx, p.API, h.Facts(), func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
 		learnt.Cordoned = false
 		err = ledger.SaveLearnt(ctx, h, learnt)
@@ -81,9 +82,9 @@ func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 	}
 }
 
-// mark changes the node's own Node, as the first identity that may.
-func (a *API) mark(ctx context.Context, facts *host.Facts, do func(context.Context, *kube.Client) error) error {
+// markNode changes the node's own Node, as the first identity that may.
+func markNode(ctx context.Context, a *access.API, facts *host.Facts, do func(context.Context, *kube.Client) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cordonTime, fmt.Errorf("no answer within %s", cordonTime))
 	defer cancel()
-	return a.as(ctx, a.identities(facts, false), func(c *kube.Client) error { return do(ctx, c) })
+	return a.As(ctx, a.Identities(facts, false), func(c *kube.Client) error { return do(ctx, c) })
 }

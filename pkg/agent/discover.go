@@ -97,7 +97,7 @@ const askTime = 10 * time.Second
 func (p Pass) ask(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
-	own, err := p.API.node(ctx, facts, name)
+	own, err := p.API.Node(ctx, facts, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:
 		return fmt.Errorf("there is no Node %s yet, which its kubelet makes: %w", name, err)
@@ -108,7 +108,7 @@ func (p Pass) ask(ctx context.Context, name string, facts *host.Facts, want netw
 	}
 	learnt.PodCIDRs = own.PodCIDRs
 	if want.Peers {
-		nodes, err := p.API.nodes(ctx, facts)
+		nodes, err := p.API.Nodes(ctx, facts)
 		switch {
 		case err != nil:
 			return fmt.Errorf("the other nodes' pod CIDRs are not known from it: %w", err)

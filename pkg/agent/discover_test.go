@@ -16,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -92,7 +93,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 	const one, both = "n2 100.96.2.0/24 10.0.0.2", "n2 100.96.2.0/24 10.0.0.2 n3 100.96.3.0/24 10.0.0.3"
 	b := newBox(t)
 	api := &nodesAPI{}
-	pass := Pass{API: &API{Kubeconfig: api.kubeconfig(t)}}
+	pass := Pass{API: &access.API{Kubeconfig: api.kubeconfig(t)}}
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  podCIDR: 100.96.0.0/12\n") // what no document states covers no peer
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {}\n")
 	d, err := Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})

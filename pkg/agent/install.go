@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
 )
@@ -126,9 +127,9 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		return tasks.Meta{From: "install", Why: why, Then: then}
 	}
 	again := []graph.Key{tasks.DaemonReload}
-	if s, err := v.Unit(ctx, Unit); i.Start && err == nil && s.Active == "active" {
-		again = append(again, tasks.Restart(Unit))
-		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart, Unit: Unit})
+	if s, err := v.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
+		again = append(again, tasks.Restart(service.Unit))
+		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart, Unit: service.Unit})
 	}
 	list = append(list, tasks.Effect{Meta: meta("systemd reads its units again"), Action: tasks.ActionDaemonReload},
 		tasks.File{Meta: meta("the agent", again[1:]...), Path: Program, Stored: &i.Program, Mode: 0o755})
@@ -141,7 +142,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	}
 	yes := true
 	for _, unit := range []struct{ name, text, why string }{
-		{Unit, systemd.Agent, "the daemon"},
+		{service.Unit, systemd.Agent, "the daemon"},
 		{"netwright-recover.service", systemd.Recover, "completes at boot what was killed"},
 		{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
 	} {
@@ -153,7 +154,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		if i.Enable {
 			state.Enabled = &yes
 		}
-		if i.Start && unit.name == Unit && !slices.Contains(again, tasks.Restart(Unit)) {
+		if i.Start && unit.name == service.Unit && !slices.Contains(again, tasks.Restart(service.Unit)) {
 			state.Active = &yes
 		}
 		if state.Enabled != nil || state.Active != nil {

@@ -37,8 +37,8 @@ func (p Pass) certificateAPI(facts *host.Facts) (CertificateAPI, error) {
 		return nil, graph.Permanent(errors.New("no Kubernetes API is known here: put kubeconfig into /etc/netwright/agent.yaml"))
 	}
 	var errs []error
-	for _, path := range p.API.identities(facts, true) {
-		c, err := p.API.client(path)
+	for _, path := range p.API.Identities(facts, true) {
+		c, err := p.API.Client(path)
 		if err == nil {
 			return c, nil
 		}

@@ -15,10 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -45,6 +47,13 @@ type Hooks struct {
 	unwritten bool
 	// generation of the documents that the pass works towards, for the log.
 	generation int64
+}
+
+// waits tells whom the pass waits for.
+func (h Hooks) waits(who string) {
+	if h.OnWait != nil {
+		h.OnWait(who)
+	}
 }
 
 // onWait tells of another run.
@@ -76,8 +85,8 @@ type Pass struct {
 	AllowDisruptive bool
 	// EndPause lets a rollback end a pause: it holds the node where it brings it.
 	EndPause bool
-	API      *API // the Kubernetes API; nil: it is not asked
-	EC2      EC2  // EC2's API; nil: it is not asked
+	API      *access.API // the Kubernetes API; nil: it is not asked
+	EC2      EC2         // EC2's API; nil: it is not asked
 	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
 	TakeNow string
 	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For
@@ -146,7 +155,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 	r.tell(p, out, view)
 	p.foretell(out, r, d, view)
 	out.Notes = append(out.Notes, undo...)
-	for _, off := range Off(p.Host) {
+	for _, off := range service.Off(p.Host) {
 		out.Off = append(out.Off, off)
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
 	}
@@ -251,7 +260,7 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	p.API.met(h.Facts())
+	p.API.Met(h.Facts())
 	// Before an undo, which clears up what is staged.
 	recoverFirst(ctx, p.Log, h.Recover)
 	if err := p.finishUndo(ctx, h, led); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
@@ -33,7 +34,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	if err := p.resettable(); err != nil { // while the daemon still runs
 		return nil, err
 	}
-	alone, err := p.stopDaemon(ctx)
+	alone, err := service.StopDaemon(ctx, p.Host, p.By, p.Hooks.waits)
 	if err != nil {
 		return nil, err
 	}

@@ -38,13 +38,13 @@ type aimed struct {
 // services are the container runtime and kubelet, as the daemon knows them.
 type services struct {
 	aim   aimed
-	known map[string]*service // by name
-	now   chan []sighting     // nil: no look is under way
-	next  time.Time           // when to look again
+	known map[string]*serviceState // by name
+	now   chan []sighting          // nil: no look is under way
+	next  time.Time                // when to look again
 }
 
-// service is one of them.
-type service struct {
+// serviceState is one of them.
+type serviceState struct {
 	told     report.Service
 	judged   bool // told says something
 	bad      int  // looks in a row
@@ -141,7 +141,7 @@ func (s *services) result() <-chan []sighting { return s.now }
 func (s *services) take(list []sighting, now time.Time) []report.Service {
 	s.now = nil
 	if s.known == nil {
-		s.known = map[string]*service{}
+		s.known = map[string]*serviceState{}
 	}
 	var out []report.Service
 	seen := map[string]bool{}
@@ -149,7 +149,7 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 		g := &list[i]
 		one := s.known[g.name]
 		if one == nil || one.told.Unit != g.unit {
-			one = &service{told: report.Service{Name: g.name, Unit: g.unit, Works: true, Since: now}, restarts: -1}
+			one = &serviceState{told: report.Service{Name: g.name, Unit: g.unit, Works: true, Since: now}, restarts: -1}
 			s.known[g.name] = one
 		}
 		seen[g.name] = true
@@ -171,7 +171,7 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 
 // take judges what a look found of a service, and says whether another look is to come soon. One
 // bad look may be a restart that somebody asked for: two say that it does not work.
-func (s *service) take(g *sighting, now time.Time) (soon bool) {
+func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	switch {
 	case g.err != nil, g.state.Job: // nobody knows, or somebody starts or stops it now
 		return false

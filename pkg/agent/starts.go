@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -115,7 +116,7 @@ type bide struct {
 // kept waiting. What is queued is waited for unless it may wait for the agent, which is starting.
 func (p Pass) bide(ctx context.Context, h *host.Host) bide {
 	b := bide{all: !p.daemon, none: p.daemon && p.keeps, behind: true}
-	for _, name := range []string{Unit, h.OwnUnit(ctx)} {
+	for _, name := range []string{service.Unit, h.OwnUnit(ctx)} {
 		if name == "" {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -65,7 +66,7 @@ func judgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64
 // await judges a unit when it is known whether it is up, or patience is over; a brief one looks
 // once.
 func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, systemd.UnitState, error) {
-	self, err := h.Unit(ctx, Unit)
+	self, err := h.Unit(ctx, service.Unit)
 	if err != nil {
 		return comingUp, self, err
 	}

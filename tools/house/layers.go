@@ -17,38 +17,40 @@ var (
 	anywhere = []string{"problem", "secret"}                            // what all use, and that knows nothing
 	bottom   = []string{"archive", "host", "graph", "certs", "systemd"} // know none of ours but that, nor each other: host alone knows archive
 	middle   = append([]string{"tasks", "config"}, bottom...)
-	upper    = append([]string{"ec2", "kube", "inbound", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
+	upper    = append([]string{"ec2", "kube", "kube/access", "inbound", "service", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above,
 // speak of keys and of transient errors in graph's words; config does not need them.
 var allowed = map[string][]string{
-	"problem":    nil,
-	"secret":     nil,
-	"archive":    nil,
-	"host":       {"archive"}, // of a batch members are unpacked into
-	"graph":      nil,
-	"systemd":    nil, // the unit files as shipped: data
-	"certs":      nil,
-	"config":     {"host"},
-	"kube":       {"graph"},               // transient errors are said in graph's words
-	"inbound":    {"kube", "publish"},     // Nodes that ask, and of a status the node's own name
-	"ec2":        {"graph", "statestore"}, // of the store how servers are asked
-	"tomledit":   nil,
-	"tasks":      append([]string{"tomledit"}, bottom...),
-	"cleanup":    {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
-	"model":      append([]string{"cleanup"}, middle...), // a network lists what it leaves
-	"ledger":     middle,
-	"statestore": append([]string{"kube"}, middle...),
-	"report":     middle,
-	"publish":    append([]string{"kube", "report"}, middle...),   // what it carries is a status
-	"verify":     append([]string{"cleanup", "model"}, middle...), // what it holds a node to is a network
-	"checkpoint": middle,
-	"control":    {"host", "report"}, // what it carries is a report
-	"agent":      upper,
-	"bootstrap":  {"config", "host"},
-	"support":    nil, // what it packs its caller brings
-	"cmd":        append([]string{"agent", "bootstrap", "support"}, upper...),
+	"problem":     nil,
+	"secret":      nil,
+	"archive":     nil,
+	"host":        {"archive"}, // of a batch members are unpacked into
+	"graph":       nil,
+	"systemd":     nil, // the unit files as shipped: data
+	"certs":       nil,
+	"config":      {"host"},
+	"kube":        {"graph"},                                          // transient errors are said in graph's words
+	"inbound":     {"kube", "publish"},                                // Nodes that ask, and of a status the node's own name
+	"kube/access": {"kube", "inbound", "host"},                        // as whom this node asks
+	"service":     {"host", "config", "report", "publish", "control"}, // the agent's own unit
+	"ec2":         {"graph", "statestore"},                            // of the store how servers are asked
+	"tomledit":    nil,
+	"tasks":       append([]string{"tomledit"}, bottom...),
+	"cleanup":     {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
+	"model":       append([]string{"cleanup"}, middle...), // a network lists what it leaves
+	"ledger":      middle,
+	"statestore":  append([]string{"kube"}, middle...),
+	"report":      middle,
+	"publish":     append([]string{"kube", "report"}, middle...),   // what it carries is a status
+	"verify":      append([]string{"cleanup", "model"}, middle...), // what it holds a node to is a network
+	"checkpoint":  middle,
+	"control":     {"host", "report"}, // what it carries is a report
+	"agent":       upper,
+	"bootstrap":   {"config", "host"},
+	"support":     nil, // what it packs its caller brings
+	"cmd":         append([]string{"agent", "bootstrap", "support"}, upper...),
 }
 
 // rooms says what each package below pkg/host may import of the others there. pkg/host itself puts
@@ -136,11 +138,19 @@ func matches(path, banned string) bool {
 }
 
 // component is what a package belongs to: "host" for pkg/host/x, "cmd" for cmd/agent, "" for a
-// workshop.
+// workshop. A package below another that has a line of its own is a component: "reconcile/plan".
 func component(path string) string {
 	if rest, ok := strings.CutPrefix(path, "pkg/"); ok {
-		name, _, _ := strings.Cut(rest, "/")
-		return name
+		for name := rest; ; {
+			if _, known := allowed[name]; known {
+				return name
+			}
+			at := strings.LastIndexByte(name, '/')
+			if at < 0 {
+				return name
+			}
+			name = name[:at]
+		}
 	}
 	for _, top := range []string{"cmd", "systemd"} {
 		if below(path, top) {

@@ -1,4 +1,4 @@
-package agent
+package access
 
 import (
 	"errors"
@@ -41,16 +41,16 @@ func TestNamesOfNodesAreReadOnce(t *testing.T) {
 	}
 	facts := &host.Facts{}
 	facts.Kubelet.Kubeconfig = kubeconfig("kubelet")
-	a.met(facts)
+	a.Met(facts)
 	reads := func(names []string, err error) {
 		t.Helper()
 		if err != nil || !slices.Equal(names, []string{"a", "b"}) {
 			t.Errorf("%v, %v", names, err)
 		}
 	}
-	reads(a.alone().Names(t.Context())) // of agent --once, that knows none
+	reads(a.Alone().Names(t.Context())) // of agent --once, that knows none
 	reads(a.Peers().Names(t.Context()))
-	reads(a.alone().Names(t.Context())) // of a change of the daemon
+	reads(a.Alone().Names(t.Context())) // of a change of the daemon
 	reads(a.Peers().Names(t.Context()))
 	if want := slices.Repeat([]string{"Bearer own /api/v1/nodes"}, 3); !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)

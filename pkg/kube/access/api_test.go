@@ -1,4 +1,4 @@
-package agent
+package access
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 	if err := a.Own(t.Context(), do); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before the first pass: %v", err)
 	}
-	a.met(&host.Facts{})
+	a.Met(&host.Facts{})
 	if err := a.Own(t.Context(), do); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a kubeconfig: %v", err)
 	}
@@ -29,12 +29,12 @@ func TestWhoSpeaksForTheNode(t *testing.T) {
 	if err := os.WriteFile(facts.Kubelet.Kubeconfig, []byte("a: ["), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a.met(facts)
+	a.Met(facts)
 	if err := a.Own(t.Context(), do); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("with a broken one of kubelet's: %v", err)
 	}
 	facts.Kubelet.Kubeconfig = filepath.Join(dir, "not yet")
-	a.met(facts)
+	a.Met(facts)
 	if err := os.WriteFile(a.Kubeconfig, []byte("a: ["), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package agent
+// Package service is the agent's own unit on a host: its name, the switches that keep it from
+// starting, why no daemon runs, and how one is stopped.
+package service
 
 import (
 	"context"
@@ -13,18 +15,19 @@ import (
 // Unit is the service that runs the daemon.
 const Unit = "netwright-agent.service"
 
-// stopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called
-// none can start. It comes before the lock of a pass is taken, which the daemon may hold. Here, and
-// not in the daemon, for nobody can bury himself: killed at any time, what is left is a daemon that
-// runs as before, or one that is stopped and a reset to be called again.
-func (p Pass) stopDaemon(ctx context.Context) (done func(), err error) {
-	if err := p.stopUnit(ctx); err != nil {
+// StopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called
+// none can start. It comes before the lock of a pass is taken, which the daemon may hold. by is who
+// asks, and waits hears whom it waits for. Here, and not in the daemon, for nobody can bury himself:
+// killed at any time, what is left is a daemon that runs as before, or one that is stopped and a
+// reset to be called again.
+func StopDaemon(ctx context.Context, opt host.Options, by string, waits func(who string)) (done func(), err error) {
+	if err := stopUnit(ctx, opt); err != nil {
 		return nil, fmt.Errorf("stop the daemon: %w", err)
 	}
-	if err := p.askToStop(ctx); err != nil { // it is not systemd's
+	if err := askToStop(ctx, opt, by, waits); err != nil { // it is not systemd's
 		return nil, fmt.Errorf("stop the daemon: %w", err)
 	}
-	done, err = ipc.Lock(ctx, p.Host.Files(), control.Lock, p.Hooks.onWait())
+	done, err = ipc.Lock(ctx, opt.Files(), control.Lock, func(who ipc.Holder) { waits("another run: " + who.String()) })
 	if err != nil {
 		return nil, fmt.Errorf("reset only without a daemon, and one still runs: %w", err)
 	}
@@ -32,8 +35,8 @@ func (p Pass) stopDaemon(ctx context.Context) (done func(), err error) {
 }
 
 // stopUnit stops and disables the unit, if systemd has it.
-func (p Pass) stopUnit(ctx context.Context) error {
-	h, err := host.Open(ctx, p.Host)
+func stopUnit(ctx context.Context, opt host.Options) error {
+	h, err := host.Open(ctx, opt)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
@@ -54,8 +57,8 @@ func (p Pass) stopUnit(ctx context.Context) error {
 
 // askToStop ends a daemon that somebody started by hand, or by another unit. One that does not
 // listen is told apart by its lock.
-func (p Pass) askToStop(ctx context.Context) error {
-	c, err := control.Dial(ctx, p.Host, "")
+func askToStop(ctx context.Context, opt host.Options, by string, waits func(who string)) error {
+	c, err := control.Dial(ctx, opt, "")
 	if errors.Is(err, control.ErrNoDaemon) {
 		return nil
 	}
@@ -63,9 +66,9 @@ func (p Pass) askToStop(ctx context.Context) error {
 		return err
 	}
 	defer c.Close() // all was said
-	_, err = c.Do(ctx, control.Request{Command: control.Stop, By: p.By}, func(e control.Event) {
-		if e.Event == control.Queued && p.Hooks.OnWait != nil {
-			p.Hooks.OnWait("the daemon, which is at " + e.Text)
+	_, err = c.Do(ctx, control.Request{Command: control.Stop, By: by}, func(e control.Event) {
+		if e.Event == control.Queued {
+			waits("the daemon, which is at " + e.Text)
 		}
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, control.ErrDied) {

@@ -1,4 +1,6 @@
-package agent
+// Package access is the Kubernetes API as this node may ask it: by the kubeconfigs that are on the
+// node, the agent's own and kubelet's.
+package access
 
 import (
 	"context"
@@ -33,8 +35,8 @@ type seen struct {
 	version string
 }
 
-// identities are the kubeconfigs on a node, those that may do more of what is wanted first.
-func (a *API) identities(facts *host.Facts, ownFirst bool) []string {
+// Identities are the kubeconfigs on a node, those that may do more of what is wanted first.
+func (a *API) Identities(facts *host.Facts, ownFirst bool) []string {
 	out := []string{a.Kubeconfig}
 	if kubelet := facts.Kubelet.Kubeconfig; kubelet != "" {
 		out = append(out, kubelet)
@@ -45,8 +47,8 @@ func (a *API) identities(facts *host.Facts, ownFirst bool) []string {
 	return out
 }
 
-// client is that of a kubeconfig, which may come later than the agent, and change.
-func (a *API) client(path string) (*kube.Client, error) {
+// Client is that of a kubeconfig, which may come later than the agent, and change.
+func (a *API) Client(path string) (*kube.Client, error) {
 	a.mu.Lock()
 	file := a.files[path]
 	if file == nil {
@@ -60,11 +62,11 @@ func (a *API) client(path string) (*kube.Client, error) {
 	return file.Client()
 }
 
-// as does something as the first identity that may. The error is all of theirs.
-func (a *API) as(ctx context.Context, identities []string, do func(*kube.Client) error) error {
+// As does something as the first identity that may. The error is all of theirs.
+func (a *API) As(ctx context.Context, identities []string, do func(*kube.Client) error) error {
 	var errs []error
 	for _, path := range identities {
-		c, err := a.client(path)
+		c, err := a.Client(path)
 		if err == nil {
 			err = do(c)
 		}
@@ -76,12 +78,12 @@ func (a *API) as(ctx context.Context, identities []string, do func(*kube.Client)
 	return errors.Join(errs...)
 }
 
-// met takes note of what a pass found of the host.
-func (a *API) met(facts *host.Facts) {
+// Met takes note of what a pass found of the host.
+func (a *API) Met(facts *host.Facts) {
 	if a == nil {
 		return
 	}
-	own := a.identities(facts, false)
+	own := a.Identities(facts, false)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.own = own
@@ -107,7 +109,7 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	var errs []error
 	none, kubelets := errNoKubelet, false
 	for _, path := range own {
-		c, err := a.client(path)
+		c, err := a.Client(path)
 		if errors.Is(err, fs.ErrNotExist) { // it says nothing of what the others meet
 			none = err
 			continue
@@ -127,9 +129,9 @@ func (a *API) Own(ctx context.Context, do func(*kube.Client) error) error {
 	return errors.Join(errs...)
 }
 
-// node reads the node's own Node.
-func (a *API) node(ctx context.Context, facts *host.Facts, name string) (node *kube.Node, err error) {
-	err = a.as(ctx, a.identities(facts, false), func(c *kube.Client) error {
+// Node reads the node's own Node.
+func (a *API) Node(ctx context.Context, facts *host.Facts, name string) (node *kube.Node, err error) {
+	err = a.As(ctx, a.Identities(facts, false), func(c *kube.Client) error {
 		if node, err = c.Node(ctx, name); err == nil {
 			a.saw(seen{client: c, name: name, nodes: []kube.Node{*node}, version: node.Version})
 		}
@@ -138,9 +140,9 @@ func (a *API) node(ctx context.Context, facts *host.Facts, name string) (node *k
 	return node, err
 }
 
-// nodes reads all Nodes.
-func (a *API) nodes(ctx context.Context, facts *host.Facts) (nodes []kube.Node, err error) {
-	err = a.as(ctx, a.identities(facts, true), func(c *kube.Client) error {
+// Nodes reads all Nodes.
+func (a *API) Nodes(ctx context.Context, facts *host.Facts) (nodes []kube.Node, err error) {
+	err = a.As(ctx, a.Identities(facts, true), func(c *kube.Client) error {
 		var version string
 		if nodes, version, err = c.Nodes(ctx); err == nil {
 			a.saw(seen{client: c, nodes: nodes, version: version})
