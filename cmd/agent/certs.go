@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/certs/issue"
 )
 
 func certsCommand(f *flags, s streams) *cobra.Command {
@@ -36,7 +36,7 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 				}
 				node = name
 			}
-			all, err := f.local().Certs(node, time.Now())
+			all, err := issue.List(f.local().Host, node, time.Now())
 			if err != nil {
 				return err
 			}
@@ -51,13 +51,13 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 }
 
 // certsExit is the exit code: what needs somebody comes before what only needs time.
-func certsExit(all []agent.CertStatus) error {
+func certsExit(all []issue.CertStatus) error {
 	code := exitOK
 	for i := range all {
 		switch c := &all[i]; {
-		case c.State == agent.CertRequested && code == exitOK:
+		case c.State == issue.CertRequested && code == exitOK:
 			code = exitWaiting
-		case c.State != agent.CertRequested && !c.OK() && c.Wanted:
+		case c.State != issue.CertRequested && !c.OK() && c.Wanted:
 			code = exitChanges
 		}
 	}
@@ -67,7 +67,7 @@ func certsExit(all []agent.CertStatus) error {
 	return nil
 }
 
-func certsText(s streams, all []agent.CertStatus) {
+func certsText(s streams, all []issue.CertStatus) {
 	if len(all) == 0 {
 		fmt.Fprintln(s.out, "the agent has no certificate on this node")
 		return

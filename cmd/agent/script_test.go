@@ -65,7 +65,7 @@ func params(dir string) testscript.Params {
 			"exits":     exits,
 			"snapshot":  snapshot,
 			"unchanged": unchanged,
-			"access":    access,
+			"access":    checkAccess,
 			"await":     await,
 			"jsonkeys":  jsonkeys,
 			"keypair":   keypair,
@@ -195,8 +195,8 @@ func look(ts *testscript.TestScript, dir string) string {
 	return b.String()
 }
 
-// access checks mode and owner of paths: access 0644 0:0 FILE...
-func access(ts *testscript.TestScript, neg bool, args []string) {
+// checkAccess checks mode and owner of paths: access 0644 0:0 FILE...
+func checkAccess(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: access MODE UID:GID FILE...")
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -56,7 +57,7 @@ func (g *gathering) pieces() []support.Piece {
 			return configured{g.desired.Node, origins(g.desired.Node)}, nil
 		})},
 		{Name: "agent/certs.json", What: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
-			return g.f.local().Certs(g.f.node, time.Now())
+			return issue.List(g.f.local().Host, g.f.node, time.Now())
 		})},
 		{Name: "agent/agent.yaml", What: "the agent's own file", Get: func(context.Context) ([]byte, error) {
 			text, err := readFile(g.conf())

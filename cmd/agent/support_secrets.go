@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
@@ -70,7 +71,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 			}
 		}
 	}
-	if list, err := g.f.local().Certs(g.f.node, time.Now()); err == nil {
+	if list, err := issue.List(g.f.local().Host, g.f.node, time.Now()); err == nil {
 		for i := range list {
 			g.tellFile(list[i].Key, r)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -167,7 +168,7 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 // certificates checks those that the agent installed. One that ends is well as long as it works:
 // `agent certs` is the place for that.
 func certificates(pass agent.Pass, node string) (out []verify.Result) {
-	all, err := pass.Certs(node, time.Now())
+	all, err := issue.List(pass.Host, node, time.Now())
 	if err != nil {
 		return []verify.Result{{Check: "certificates", State: verify.NotHere, Seen: err.Error()}}
 	}
@@ -178,9 +179,9 @@ func certificates(pass agent.Pass, node string) (out []verify.Result) {
 		}
 		r := verify.Result{Check: "certificate " + c.Name, State: verify.OK, Seen: fmt.Sprintf("%s, until %s", c.State, moment(c.NotAfter)), Next: c.Problem}
 		switch c.State {
-		case agent.CertRequested:
+		case issue.CertRequested:
 			r.State, r.Seen = verify.Waiting, "asked for"
-		case certs.Expired, certs.NotYet, agent.CertMissing, agent.CertUnfit:
+		case certs.Expired, certs.NotYet, issue.CertMissing, issue.CertUnfit:
 			r.State = verify.Failed
 		}
 		out = append(out, r)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
@@ -169,4 +170,9 @@ func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.
 		return nil, nil, err
 	}
 	return model.Build(in)
+}
+
+// planned says how the certificates stand for a plan that is only shown.
+func (d *Desired) planned(r ledger.Reader, mayIssue bool) {
+	d.issued = issue.Planned(d.Node, d.Keypairs, r, mayIssue)
 }

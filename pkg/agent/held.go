@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -106,7 +107,7 @@ func refusedAgain(why string) string {
 // current fills a set with what was issued last: a revision holds where a certificate goes, and not
 // an old certificate there.
 func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
-	have, err := readIssued(r, set.Name)
+	have, err := issue.Read(r, set.Name)
 	switch {
 	case err != nil:
 		set.Failure = err

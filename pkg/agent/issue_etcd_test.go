@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/test/etcd"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -46,7 +47,7 @@ func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 	reaches("the new CA is trusted", "as it was", "trusts both", "trusts both, shows the new")
 	keyset("2", old, next)
 	reaches("the new CA signs from now on", "trusts both", "trusts both, shows the new")
-	state := b.root + issuedDir + "/own.json"
+	state := b.root + issue.Dir + "/own.json"
 	text, err := os.ReadFile(state)
 	if err != nil {
 		t.Fatal(err)

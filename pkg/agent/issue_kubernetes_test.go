@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/report"
@@ -87,7 +88,7 @@ func newAskBench(t *testing.T) (*issueBench, *approver) {
 	ca := pki.New(t, "kubernetes")
 	b := newIssueBench(t, ca, askEntry)
 	api := &approver{t: t, ca: ca, asked: map[string]kube.SigningRequest{}}
-	b.pass.Certificates = func() (CertificateAPI, error) { return api, nil }
+	b.pass.Certificates = func() (issue.CertificateAPI, error) { return api, nil }
 	return b, api
 }
 
@@ -118,7 +119,7 @@ func TestAskKubernetes(t *testing.T) {
 	})
 	b.converge()
 	first := b.leaf()
-	if read(t, b.root, "/etc/own/ca.crt") != api.ca.PEM || strings.Contains(read(t, b.root, issuedDir+"/own.json"), "pending") {
+	if read(t, b.root, "/etc/own/ca.crt") != api.ca.PEM || strings.Contains(read(t, b.root, issue.Dir+"/own.json"), "pending") {
 		t.Error("the CA is another, or the request is still open")
 	}
 	b.converge()

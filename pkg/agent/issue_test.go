@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -90,7 +90,7 @@ func TestIssueByCA(t *testing.T) {
 	if err != nil || !strings.Contains(whys(shown), "would be issued by the CA etcd-ca of the store: there is none yet") {
 		t.Fatalf("%v\n%s", err, whys(shown))
 	}
-	if there(b.root, issuedDir) || there(b.root, "/etc/own") {
+	if there(b.root, issue.Dir) || there(b.root, "/etc/own") {
 		t.Fatal("the dry run wrote something")
 	}
 
@@ -103,12 +103,12 @@ func TestIssueByCA(t *testing.T) {
 	if err != nil || !certs.Fits(key, first) {
 		t.Errorf("its key does not fit: %v", err)
 	}
-	for path, mode := range map[string]os.FileMode{issuedDir: 0o700 | os.ModeDir, issuedDir + "/own.json": 0o600, "/etc/own/own.key": 0o600} {
+	for path, mode := range map[string]os.FileMode{issue.Dir: 0o700 | os.ModeDir, issue.Dir + "/own.json": 0o600, "/etc/own/own.key": 0o600} {
 		if info, err := os.Stat(b.root + path); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if strings.Contains(read(t, b.root, issuedDir+"/own.json"), ca.Key()) {
+	if strings.Contains(read(t, b.root, issue.Dir+"/own.json"), ca.Key()) {
 		t.Error("the CA's key is on the node")
 	}
 	for range 3 {
@@ -142,9 +142,9 @@ func TestIssueAgain(t *testing.T) {
 	}{
 		"another request": {func(b *issueBench) { b.documents(strings.Replace(ownEntry, "10.0.0.1", "10.0.0.2", 1)) }, "the documents ask for another"},
 		"another CA":      {func(b *issueBench) { b.authority(pki.New(b.t, "etcd-ca")) }, "the CA etcd-ca that signed it is not trusted any more"},
-		"damaged":         {func(b *issueBench) { put(b.t, b.root, issuedDir+"/own.json", "{") }, "there is none yet"},
+		"damaged":         {func(b *issueBench) { put(b.t, b.root, issue.Dir+"/own.json", "{") }, "there is none yet"},
 		"due": {func(b *issueBench) {
-			put(b.t, b.root, issuedDir+"/own.json", strings.Replace(read(b.t, b.root, issuedDir+"/own.json"), `"request"`, `"superseded": "2020-01-01T00:00:00Z", "request"`, 1))
+			put(b.t, b.root, issue.Dir+"/own.json", strings.Replace(read(b.t, b.root, issue.Dir+"/own.json"), `"request"`, `"superseded": "2020-01-01T00:00:00Z", "request"`, 1))
 		}, "its renewal is due since"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,51 +232,5 @@ func rm(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// The clock: before the CA's first moment nobody signs; a certificate from a clock that was ahead
-// is issued anew; one that lives as long as its CA is not renewed, for none would live longer.
-func TestIssueByTheClock(t *testing.T) {
-	ca := pki.New(t, "etcd-ca")
-	entry := &config.Certificate{Name: "own", Source: config.SourceCA, CA: "etcd-ca", Lifetime: config.Duration(time.Hour), Usages: []string{"client"}}
-	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(ca.PEM), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
-	signed := func(at time.Time, life time.Duration) *issuing {
-		t.Helper()
-		e := *entry
-		e.Lifetime = config.Duration(life)
-		i := &issuing{entry: &e, node: "n", pairs: pairs, now: at}
-		a, err := certs.ParseAuthority(pairs["etcd-ca"].Cert, pairs["etcd-ca"].Key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, _ := certs.NewKey("")
-		c, err := a.Sign(i.request(), key.Public(), at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := certs.EncodeKey(key)
-		i.have = &issued{Name: "own", Cert: string(certs.Encode(c)), Key: text, CA: ca.PEM, Request: i.digest(), Issued: at}
-		return i
-	}
-	now := time.Now()
-	for _, c := range []struct {
-		name string
-		life time.Duration
-		now  time.Time
-		want string
-	}{
-		{"young", time.Hour, now.Add(time.Minute), ""},
-		{"two thirds", time.Hour, now.Add(45 * time.Minute), "its renewal is due"},
-		{"expired", time.Hour, now.Add(2 * time.Hour), "it expired on"},
-		{"the clock was ahead", time.Hour, now.Add(-30 * time.Minute), "issued while the clock was ahead"},
-		{"the clock is behind the CA", time.Hour, now.Add(-10 * 24 * time.Hour), ""},
-		{"as long as the CA", 10000 * time.Hour, now.Add(23 * time.Hour), ""},
-	} {
-		i := signed(now, c.life)
-		i.now = c.now
-		if got := i.due(); got == "" != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: due %q, want %q", c.name, got, c.want)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -57,7 +58,7 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 			"a resume": func() error { _, err := p.Resume(t.Context()); return err },
 			"recover":  func() error { _, err := p.Recover(t.Context()); return err },
 			"history":  func() error { _, err := p.History(); return err },
-			"certs":    func() error { _, err := p.Certs("n", time.Now()); return err },
+			"certs":    func() error { _, err := issue.List(p.Host, "n", time.Now()); return err },
 		} {
 			var newer *ledger.NewerError
 			if err := do(); !errors.As(err, &newer) || !strings.Contains(err.Error(), want) {

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -105,7 +106,7 @@ type Pass struct {
 
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
 	// which may so below any root. A dry run never calls it.
-	Certificates func() (CertificateAPI, error)
+	Certificates func() (issue.CertificateAPI, error)
 
 	confirms        bool              // it is to confirm the change that awaits it
 	confirmed       *checkpoint.Proof // that of this change, once it is confirmed

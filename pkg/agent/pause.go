@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -111,13 +112,13 @@ func (p Pass) lookOnly(ctx context.Context, d *Desired, h *host.Host, led *ledge
 
 // endsInPause shouts for certificates that end while nothing is renewed, or soon after.
 func (p Pass) endsInPause(node string, z *report.Paused) (notes []report.Note) {
-	list, err := p.Certs(node, time.Now())
+	list, err := issue.List(p.Host, node, time.Now())
 	if err != nil {
 		return []report.Note{{Level: "warning", Text: fmt.Sprintf("which certificates end in the pause is not known: %v", err)}}
 	}
 	for i := range list {
 		if c := &list[i]; !c.NotAfter.IsZero() && c.NotAfter.Before(z.Until.Add(time.Hour)) {
-			notes = append(notes, report.Note{Level: "error", Text: fmt.Sprintf("the certificate %s ENDS on %s, and nothing is renewed while the node is paused: `agent resume`", c.Name, date(c.NotAfter))})
+			notes = append(notes, report.Note{Level: "error", Text: fmt.Sprintf("the certificate %s ENDS on %s, and nothing is renewed while the node is paused: `agent resume`", c.Name, issue.Date(c.NotAfter))})
 		}
 	}
 	return notes

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -98,7 +99,7 @@ func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Le
 
 // plan plans what the graph wants, and then what nobody wants any more.
 func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
-	r.lives = coming(r.graph, r.desired.Node.Name, time.Now())
+	r.lives = issue.Ending(r.graph, r.desired.Node.Name, time.Now())
 	if r.custody, err = takeCustody(r.graph, r.led); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/report"
@@ -118,7 +119,7 @@ func (l *life) silentSince(was report.Configuration) time.Time {
 // certificates are those of the node as they are now. What cannot be read is said by `agent certs`,
 // and by the pass that needs it.
 func (l *life) certificates() []report.Certificate {
-	list, err := l.Pass.Certs(l.Select.Node, time.Now())
+	list, err := issue.List(l.Pass.Host, l.Select.Node, time.Now())
 	if err != nil {
 		l.Pass.Log.Warn("the certificates cannot be listed", zap.Error(err))
 		return nil

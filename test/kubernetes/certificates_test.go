@@ -16,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
@@ -35,7 +36,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 	s := kubeapi.Start(t, kubeapi.Options{})
 	kubelet := open(t, s, s.Kubeconfig(s.Here, s.Kubelet("node-1")))
 	root, dir := t.TempDir(), t.TempDir()
-	pass := agent.Pass{Host: host.Options{Root: root}, Log: zap.NewNop(), Certificates: func() (agent.CertificateAPI, error) { return kubelet, nil }}
+	pass := agent.Pass{Host: host.Options{Root: root}, Log: zap.NewNop(), Certificates: func() (issue.CertificateAPI, error) { return kubelet, nil }}
 	documents := func(name, signer string) {
 		write(t, dir+"/demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking: {calico: {}}\n  assets: []\n"+
 			"  certificates:\n  - {name: "+name+", source: kubernetes, signer: "+signer+", dir: /etc/own, lifetime: 1h}\n")

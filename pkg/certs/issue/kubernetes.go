@@ -1,4 +1,4 @@
-package agent
+package issue
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
 )
 
 // CertificateAPI is where certificates are asked for: a [kube.Client].
@@ -27,18 +28,15 @@ type CertificateAPI interface {
 
 var _ CertificateAPI = (*kube.Client)(nil)
 
-// certificateAPI is the API as whoever may ask for certificates: the agent itself, or else kubelet,
+// As is the Kubernetes API as whoever may ask for certificates: the agent itself, or else kubelet,
 // whom the role system:node lets ask.
-func (p Pass) certificateAPI(facts *host.Facts) (CertificateAPI, error) {
-	if p.Certificates != nil {
-		return p.Certificates()
-	}
-	if p.API == nil {
+func As(api *access.API, facts *host.Facts) (CertificateAPI, error) {
+	if api == nil {
 		return nil, graph.Permanent(errors.New("no Kubernetes API is known here: put kubeconfig into /etc/netwright/agent.yaml"))
 	}
 	var errs []error
-	for _, path := range p.API.Identities(facts, true) {
-		c, err := p.API.Client(path)
+	for _, path := range api.Identities(facts, true) {
+		c, err := api.Client(path)
 		if err == nil {
 			return c, nil
 		}
@@ -50,8 +48,8 @@ func (p Pass) certificateAPI(facts *host.Facts) (CertificateAPI, error) {
 // askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody:
 // who approves may be a person. The key is made here and is on the disk before anybody hears of it;
 // what is sent shows nothing of it.
-func (p Pass) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
-	api, err := p.certificateAPI(h.Facts())
+func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
+	api, err := s.Kubernetes()
 	if errors.Is(err, fs.ErrNotExist) {
 		return graph.Wait("Kubernetes, to ask it for the certificate " + i.entry.Name + ": " + err.Error())
 	}
@@ -147,7 +145,7 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		if err := s.save(ctx, h); err != nil {
 			return err
 		}
-		return graph.Wait("another request for the certificate " + i.entry.Name + ": the one that was granted ended on " + date(all[0].NotAfter))
+		return graph.Wait("another request for the certificate " + i.entry.Name + ": the one that was granted ended on " + Date(all[0].NotAfter))
 	}
 	return i.keep(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
 }

@@ -1,4 +1,4 @@
-package agent
+package issue
 
 import (
 	"fmt"
@@ -27,9 +27,9 @@ func (i *issuing) due() string {
 	}
 	switch state := life.StateAt(i.now); {
 	case state == certs.Expired:
-		return "it expired on " + date(life.NotAfter)
+		return "it expired on " + Date(life.NotAfter)
 	case state != certs.NotYet && !i.now.Before(life.RenewAt):
-		return "its renewal is due since " + date(life.RenewAt)
+		return "its renewal is due since " + Date(life.RenewAt)
 	}
 	return "" // one that is not valid yet was issued by the clock of the API: ours is behind
 }
@@ -81,10 +81,3 @@ func (i *issuing) again() time.Time {
 
 // pendingLook is the first pause before a request is looked at again.
 const pendingLook = 2 * time.Second
-
-// look wants another pass at a time.
-func (d *Desired) look(at time.Time) {
-	if !at.IsZero() && (d.lookAgain.IsZero() || at.Before(d.lookAgain)) {
-		d.lookAgain = at
-	}
-}

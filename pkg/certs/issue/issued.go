@@ -1,4 +1,4 @@
-package agent
+package issue
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	"github.com/netwright/netwright/pkg/secret"
 )
 
-// issuedDir has a file for each certificate that is issued to this node: key, certificate and CA in
+// Dir has a file for each certificate that is issued to this node: key, certificate and CA in
 // one, so that they are of one piece at any moment. From there the tasks install them where they
 // are wanted.
-const issuedDir = ledger.Dir + "/issued"
+const Dir = ledger.Dir + "/issued"
 
 // issued is what such a file has.
 type issued struct {
@@ -80,10 +80,10 @@ func (f issuedFile) content() *issued {
 	return &s
 }
 
-// readIssued reads one; nil if there is none. One that does not read is an error, and issued anew
+// Read reads one; nil if there is none. One that does not read is an error, and issued anew
 // by whoever may write.
-func readIssued(r ledger.Reader, name string) (*issued, error) {
-	file := issuedDir + "/" + name + ".json"
+func Read(r ledger.Reader, name string) (*issued, error) {
+	file := Dir + "/" + name + ".json"
 	data, err := r.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -100,7 +100,7 @@ func readIssued(r ledger.Reader, name string) (*issued, error) {
 
 // listIssued names those that there are.
 func listIssued(r ledger.Reader) ([]string, error) {
-	files, err := r.ReadDir(issuedDir)
+	files, err := r.ReadDir(Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list the issued certificates: %w", err)
 	}
@@ -116,13 +116,13 @@ func listIssued(r ledger.Reader) ([]string, error) {
 // save writes it, durably and whole.
 func (s *issued) save(ctx context.Context, h *host.Host) error {
 	data, err := json.MarshalIndent(s.file(), "", " ")
-	for _, dir := range []string{ledger.Dir, issuedDir} {
+	for _, dir := range []string{ledger.Dir, Dir} {
 		if err == nil {
 			err = h.Mkdir(dir, 0o700, 0, 0)
 		}
 	}
 	if err == nil {
-		err = h.WriteFile(ctx, issuedDir+"/"+s.Name+".json", append(data, '\n'), hostfs.FileSpec{Mode: 0o600})
+		err = h.WriteFile(ctx, Dir+"/"+s.Name+".json", append(data, '\n'), hostfs.FileSpec{Mode: 0o600})
 	}
 	if err != nil {
 		return fmt.Errorf("keep the certificate %s: %w", s.Name, err)

@@ -1,4 +1,4 @@
-package agent
+package issue
 
 import (
 	"fmt"
@@ -12,25 +12,25 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// coming says which certificates of a set of tasks come to their end without anybody renewing them.
+// Ending says which certificates of a set of tasks come to their end without anybody renewing them.
 // They are never taken away: one that has expired helps nobody, and its absence helps less.
-func coming(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []report.Note) {
+func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []report.Note) {
 	for _, t := range g.Order() {
 		set, ok := t.(tasks.CertificateSet)
 		if !ok || len(set.Cert.PEM) == 0 {
 			continue
 		}
 		note := func(what string, l certs.Life, advice string) {
-			level, words := network.Warning, "ends on "+date(l.NotAfter)
+			level, words := network.Warning, "ends on "+Date(l.NotAfter)
 			switch l.StateAt(now) {
 			case certs.Ending:
 			case certs.Urgent:
-				level, words = network.Error, "ENDS SOON, on "+date(l.NotAfter)
+				level, words = network.Error, "ENDS SOON, on "+Date(l.NotAfter)
 			case certs.Expired:
-				level, words = network.Error, "HAS EXPIRED on "+date(l.NotAfter)+" and stays where it is"
-				advice += ", or set the clock if it is wrong (now " + date(now) + ")"
+				level, words = network.Error, "HAS EXPIRED on "+Date(l.NotAfter)+" and stays where it is"
+				advice += ", or set the clock if it is wrong (now " + Date(now) + ")"
 			case certs.NotYet:
-				level, words, advice = network.Error, "is not valid before "+date(l.NotBefore), "is the clock right? It says "+date(now)
+				level, words, advice = network.Error, "is not valid before "+Date(l.NotBefore), "is the clock right? It says "+Date(now)
 			default:
 				return
 			}

@@ -1,4 +1,6 @@
-package agent
+// Package issue has certificates issued to this node: by a CA of the store or by Kubernetes; it keeps
+// them, renews them, and says how those on the node stand. A pass calls it under its lock.
+package issue
 
 import (
 	"context"
@@ -47,53 +49,56 @@ func (i *issuing) request() certs.Request {
 // digest names the request with who is asked.
 func (i *issuing) digest() string { return i.request().Digest() + " " + i.by() }
 
-// issue asks for what is due, and says how each certificate stands. It is called under the lock,
-// before the plan. Its error is that nothing can be kept; that a certificate is not issued is told
-// of that certificate.
-func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) error {
-	if d == nil {
-		return nil
-	}
-	d.issued, d.lookAgain = map[string]model.Issued{}, time.Time{}
-	for n := range d.Node.Certificates {
-		entry := &d.Node.Certificates[n]
+// Issuer has certificates issued to a node.
+type Issuer struct {
+	Log *zap.Logger // nil: none
+	May bool        // this host is a node, and no image of one
+	// Kubernetes is whom certificates are asked of that Kubernetes signs.
+	Kubernetes func() (CertificateAPI, error)
+}
+
+// Issue asks for what is due of a node's certificates, and says how each of them stands. pairs are
+// the store's keysets, by name. It is called under the lock, before the plan. Its error is that
+// nothing can be kept; that a certificate is not issued is told of that certificate. again is when
+// one of them wants another pass; zero: none does.
+func (s Issuer) Issue(ctx context.Context, n *config.Node, pairs map[string]model.Keypair, h *host.Host) (all map[string]model.Issued, again time.Time, err error) {
+	all = map[string]model.Issued{}
+	for k := range n.Certificates {
+		entry := &n.Certificates[k]
 		if !entry.Issued() {
 			continue
 		}
-		i := &issuing{entry: entry, node: d.Node.Name, pairs: d.Keypairs, now: time.Now()}
-		have, err := readIssued(h, entry.Name)
-		if err != nil && p.Log != nil {
-			p.Log.Warn("an issued certificate cannot be used", zap.Error(err))
+		i := &issuing{entry: entry, node: n.Name, pairs: pairs, now: time.Now()}
+		have, err := Read(h, entry.Name)
+		if err != nil && s.Log != nil {
+			s.Log.Warn("an issued certificate cannot be used", zap.Error(err))
 		}
 		i.have = have
 		why := i.due()
-		if !p.mayIssue() && why != "" {
-			d.issued[entry.Name] = model.Issued{Pair: have.pair(), Wait: "the node itself: a certificate is issued on the node that shows it, not into an image"}
+		if !s.May && why != "" {
+			all[entry.Name] = model.Issued{Pair: have.pair(), Wait: "the node itself: a certificate is issued on the node that shows it, not into an image"}
 			continue
 		}
 		var failed error
 		if why != "" {
-			failed = p.obtain(ctx, h, i, why)
-		} else if p.refresh(h.Facts(), i) {
+			failed = s.obtain(ctx, h, i, why)
+		} else if s.refresh(i) {
 			failed = have.save(ctx, h)
 		}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return all, again, context.Cause(ctx)
 		}
-		d.issued[entry.Name] = i.stands(why, failed)
-		d.look(i.again())
+		all[entry.Name] = i.stands(why, failed)
+		if at := i.again(); !at.IsZero() && (again.IsZero() || at.Before(again)) {
+			again = at
+		}
 	}
-	return nil
-}
-
-// mayIssue tells that this host is a node, and no image of one.
-func (p Pass) mayIssue() bool {
-	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
+	return all, again, nil
 }
 
 // refresh notes what has changed of the CA of a certificate that is good, and says whether
 // something did.
-func (p Pass) refresh(facts *host.Facts, i *issuing) bool {
+func (s Issuer) refresh(i *issuing) bool {
 	if i.superseded() && i.have.Superseded.IsZero() {
 		i.have.Superseded = i.now.UTC().Truncate(time.Second)
 		return true
@@ -101,7 +106,7 @@ func (p Pass) refresh(facts *host.Facts, i *issuing) bool {
 	if i.entry.Source != config.SourceKubernetes {
 		return false
 	}
-	api, err := p.certificateAPI(facts)
+	api, err := s.Kubernetes()
 	if err != nil || len(api.Authorities()) == 0 || i.have.CA == string(api.Authorities()) {
 		return false
 	}
@@ -110,16 +115,16 @@ func (p Pass) refresh(facts *host.Facts, i *issuing) bool {
 }
 
 // obtain has one issued, or goes on with that.
-func (p Pass) obtain(ctx context.Context, h *host.Host, i *issuing, why string) error {
+func (s Issuer) obtain(ctx context.Context, h *host.Host, i *issuing, why string) error {
 	before := i.have
 	var err error
 	if i.entry.Source == config.SourceCA {
 		err = i.sign(ctx, h)
 	} else {
-		err = p.askKubernetes(ctx, h, i)
+		err = s.askKubernetes(ctx, h, i)
 	}
-	if err == nil && p.Log != nil && i.have != before {
-		p.Log.Info("issued a certificate", zap.String("name", i.entry.Name), zap.String("by", i.by()), zap.String("because", why))
+	if err == nil && s.Log != nil && i.have != before {
+		s.Log.Info("issued a certificate", zap.String("name", i.entry.Name), zap.String("by", i.by()), zap.String("because", why))
 	}
 	return err
 }
@@ -144,17 +149,17 @@ func (i *issuing) stands(why string, failed error) model.Issued {
 	return out
 }
 
-// planned says how each certificate stands for a plan that is only shown: nobody is asked, nothing
-// is made.
-func (d *Desired) planned(r ledger.Reader, mayIssue bool) {
-	d.issued = map[string]model.Issued{}
-	for n := range d.Node.Certificates {
-		entry := &d.Node.Certificates[n]
+// Planned says how each certificate of a node stands for a plan that is only shown: nobody is
+// asked, nothing is made.
+func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, mayIssue bool) map[string]model.Issued {
+	all := map[string]model.Issued{}
+	for k := range n.Certificates {
+		entry := &n.Certificates[k]
 		if !entry.Issued() {
 			continue
 		}
-		i := &issuing{entry: entry, node: d.Node.Name, pairs: d.Keypairs, now: time.Now()}
-		have, err := readIssued(r, entry.Name)
+		i := &issuing{entry: entry, node: n.Name, pairs: pairs, now: time.Now()}
+		have, err := Read(r, entry.Name)
 		i.have = have
 		out := i.stands("", nil)
 		why := i.due()
@@ -162,14 +167,15 @@ func (d *Desired) planned(r ledger.Reader, mayIssue bool) {
 		case unreadable(err):
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"
 		case why != "" && have != nil && have.Pending != nil:
-			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(), have.Pending.Name, date(have.Pending.Since), why)
+			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(), have.Pending.Name, Date(have.Pending.Since), why)
 		case why != "" && !mayIssue:
 			out.Wait = "the node itself: a certificate is issued on the node that shows it, not into an image"
 		case why != "":
 			out.Plan = fmt.Sprintf("would be issued by %s: %s", i.by(), why)
 		}
-		d.issued[entry.Name] = out
+		all[entry.Name] = out
 	}
+	return all
 }
 
 // waitFor is what an error waits for.
@@ -184,5 +190,5 @@ func waitFor(err error) string {
 // unreadable tells that a file is there for others than who asks.
 func unreadable(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
-// date is a moment as texts say it.
-func date(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
+// Date is a moment as texts say it.
+func Date(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }

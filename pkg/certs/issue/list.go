@@ -1,4 +1,4 @@
-package agent
+package issue
 
 import (
 	"cmp"
@@ -52,13 +52,13 @@ const (
 // OK tells that nobody has to do anything about it.
 func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.Due }
 
-// Certs lists the certificates that the agent installed, and those that it waits for, from the
+// List lists the certificates that the agent installed, and those that it waits for, from the
 // ledger and the files: the store is not asked. It writes nothing. node is the node's name, by
 // which renewals are spread.
-func (p Pass) Certs(node string, now time.Time) ([]CertStatus, error) {
-	files, err := host.OpenFiles(p.Host)
+func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
+	files, err := host.OpenFiles(opt)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", p.Host.Root, err)
+		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
 	}
 	defer files.Close() // only read from
 	led := ledger.Load(files)
@@ -79,7 +79,7 @@ func (p Pass) Certs(node string, now time.Time) ([]CertStatus, error) {
 		if err := json.Unmarshal(e.Task.Params, &set); err != nil {
 			return nil, fmt.Errorf("read what the ledger says of %s: %w", key, err)
 		}
-		have, err := readIssued(files, set.Name)
+		have, err := Read(files, set.Name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			have = nil // what is installed is looked at all the same
 		}
@@ -124,7 +124,7 @@ func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node stri
 	if key, err := certs.ParseKey(text.key); err != nil || !certs.Fits(key, chain[0]) {
 		leaf.State, leaf.Problem = CertUnfit, text.keyAt+" is not its key: the next pass installs what belongs together"
 	} else if have != nil && have.Pending != nil {
-		leaf.Problem = fmt.Sprintf("its renewal waits for the request %s, since %s", have.Pending.Name, date(have.Pending.Since))
+		leaf.Problem = fmt.Sprintf("its renewal waits for the request %s, since %s", have.Pending.Name, Date(have.Pending.Since))
 	}
 	out := []CertStatus{leaf}
 	if all, err := certs.Parse(text.ca); err == nil {
@@ -216,12 +216,12 @@ func requested(r ledger.Reader, out []CertStatus, seen map[string]bool, now time
 		return nil, err
 	}
 	for _, name := range names {
-		s, err := readIssued(r, name)
+		s, err := Read(r, name)
 		if seen[name] || err != nil || s == nil || s.Pending == nil || s.Cert != "" {
 			continue
 		}
 		out = append(out, CertStatus{Name: name, State: CertRequested, Source: s.Source, By: s.By, Wanted: true,
-			Problem: fmt.Sprintf("the request %s waits since %s (%s)", s.Pending.Name, date(s.Pending.Since), certs.Ago(now.Sub(s.Pending.Since)))})
+			Problem: fmt.Sprintf("the request %s waits since %s (%s)", s.Pending.Name, Date(s.Pending.Since), certs.Ago(now.Sub(s.Pending.Since)))})
 	}
 	return out, nil
 }
