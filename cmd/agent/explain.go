@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -55,7 +55,7 @@ A key is kind:name, as --dry-run prints them.`,
 }
 
 // graph is what this node's documents want of this host, in order.
-func (f *flags) graph(ctx context.Context) (w *wired, d *agent.Desired, g *graph.Graph[tasks.Task], err error) {
+func (f *flags) graph(ctx context.Context) (w *wired, d *desired.State, g *graph.Graph[tasks.Task], err error) {
 	w, d, err = f.load(ctx)
 	if err != nil {
 		return nil, nil, nil, err

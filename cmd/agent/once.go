@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -49,7 +50,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 
 // desired loads what the store wants, or wanted last. A node that is held at a revision does
 // without.
-func (w *wired) desired(ctx context.Context, s streams) (*agent.Desired, error) {
+func (w *wired) desired(ctx context.Context, s streams) (*desired.State, error) {
 	d, why, err := w.documents(ctx)
 	switch {
 	case why != nil && w.pass.Held():
@@ -94,7 +95,7 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 
 // passes makes passes in this process, with the documents as they are at the first.
 func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
-	var d *agent.Desired
+	var d *desired.State
 	loaded := false
 	return func(ctx context.Context, h agent.Hooks) ending {
 		if !loaded {

@@ -11,9 +11,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host/sandbox"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -63,7 +63,7 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 
 // stopAtPlan shows what can be shown where no sandbox can be made. It is an
 // error: what was asked for is not proved.
-func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *agent.Desired, why error) error {
+func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *desired.State, why error) error {
 	plan, planErr := w.pass.DryRun(ctx, d)
 	if plan != nil {
 		if err := f.print(s, plan); err != nil {
@@ -87,7 +87,7 @@ func insideSandbox(ctx context.Context, f *flags, s streams) error {
 	if err := w.converge(ctx, f, s); err != nil || !f.text() {
 		return err
 	}
-	d, err := agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+	d, err := desired.Load(ctx, w.store, w.sel, statestore.Revision{})
 	if err != nil {
 		return err
 	}

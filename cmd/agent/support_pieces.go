@@ -13,11 +13,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/support"
 )
@@ -28,7 +28,7 @@ type gathering struct {
 	view    *host.Live
 	confErr error
 	wired   *wired         // nil where the store cannot be opened; then why
-	desired *agent.Desired // nil where no documents can be used; then why
+	desired *desired.State // nil where no documents can be used; then why
 	why     error
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
 )
@@ -103,7 +104,7 @@ type verified struct {
 // looked is this host beside what its documents want of it.
 type looked struct {
 	pass    agent.Pass
-	desired *agent.Desired
+	desired *desired.State
 	host    *host.Host
 	tasks   []tasks.Task
 	want    verify.Expect

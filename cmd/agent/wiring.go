@@ -28,6 +28,7 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/https"
@@ -112,7 +113,7 @@ func (f *flags) target() control.Target {
 }
 
 // load wires a command that ends by itself, and decodes the node's documents.
-func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
+func (f *flags) load(ctx context.Context) (*wired, *desired.State, error) {
 	w, err := f.wire(zap.NewNop())
 	if err != nil {
 		return nil, nil, err
@@ -123,8 +124,8 @@ func (f *flags) load(ctx context.Context) (*wired, *agent.Desired, error) {
 
 // documents are the store's, or where it cannot be used those that the node took from it last: then
 // why says what is wrong with it.
-func (w *wired) documents(ctx context.Context) (d *agent.Desired, why, err error) {
-	d, err = agent.Load(ctx, w.store, w.sel, statestore.Revision{})
+func (w *wired) documents(ctx context.Context) (d *desired.State, why, err error) {
+	d, err = desired.Load(ctx, w.store, w.sel, statestore.Revision{})
 	if err == nil {
 		return d, nil, nil
 	}

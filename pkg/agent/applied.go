@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -81,7 +82,7 @@ func generationOf(r statestore.Revision, at time.Time) *report.Generation {
 // generations brings up to date which configuration is published, wanted and applied.
 func (l *life) generations(now *report.Configuration, out outcome) {
 	was := now.Applied
-	var documents *DocumentError
+	var documents *desired.DocumentError
 	if errors.As(out.load, &documents) {
 		now.Published = generationOf(documents.Revision, documents.Published)
 		now.Published.By = documents.By

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -34,7 +35,7 @@ func (b *box) trueGenerations(t *testing.T, s *report.Status, digest map[string]
 // digestNow is that of what the store has.
 func (b *box) digestNow(t *testing.T) string {
 	t.Helper()
-	d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

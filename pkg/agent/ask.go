@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 // answers are what others said in a look of the daemon: the Kubernetes API, EC2 and the instance's
@@ -44,7 +45,7 @@ func (p Pass) hear(ctx context.Context, nodes []*config.Node) *answers {
 	}
 	defer v.Close() // only read from
 	for _, n := range nodes {
-		if want := wantsOfNodes(n); want.Own && p.API != nil {
+		if want := desired.WantsOfNodes(n); want.Own && p.API != nil {
 			out.nodes[n.Name] = p.hearNodes(ctx, n.Name, v, want)
 		}
 		learnInstance(ctx, n, v)
@@ -64,7 +65,7 @@ func (p Pass) hear(ctx context.Context, nodes []*config.Node) *answers {
 // asksOthers says that there is something to ask.
 func (p Pass) asksOthers(nodes []*config.Node) bool {
 	for _, n := range nodes {
-		if wantsOfNodes(n).Own && p.API != nil || wantsEC2(n) || network.ENIPods(n) {
+		if desired.WantsOfNodes(n).Own && p.API != nil || wantsEC2(n) || network.ENIPods(n) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -47,7 +48,7 @@ func TestWhatWasBakedWaitsForNobody(t *testing.T) {
 	if err := os.Remove(bootID); err != nil { // nothing is booted below an image's root
 		t.Fatal(err)
 	}
-	d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -39,7 +40,9 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 			Checkpoint: checkpoint.Settings{Window: window, Probes: []checkpoint.Probe{"neighbour:up0/10.0.0.1"}},
 		}
 	}
-	want := func(content string) *Desired { return wanting(file("/etc/boots", content), file("/etc/motd", content)) }
+	want := func(content string) *desired.State {
+		return wanting(file("/etc/boots", content), file("/etc/motd", content))
+	}
 
 	plan, err := pass(time.Second).Converge(t.Context(), want("2"))
 	if err != nil || len(plan.AwaitingBoot) != 1 || plan.AwaitingBoot[0] != "/etc/boots" {

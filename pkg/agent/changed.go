@@ -3,6 +3,7 @@ package agent
 import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -10,10 +11,10 @@ import (
 // "cluster.yaml:12:5" or a flag. "" is nobody: they are reported and stay.
 type changedPolicy string
 
-// changedPolicy is that of the documents. A revision has none: what is brought back is not what the
+// changedPolicyOf is that of the documents. A revision has none: what is brought back is not what the
 // documents say now.
-func (d *Desired) changedPolicy() changedPolicy {
-	if d.held != nil || d.Node.Prune.Changed != config.Remove {
+func changedPolicyOf(d *desired.State) changedPolicy {
+	if d.Held != nil || d.Node.Prune.Changed != config.Remove {
 		return ""
 	}
 	return changedPolicy(d.Node.Origin("spec.prune.changed").String())

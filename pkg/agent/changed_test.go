@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -13,7 +14,7 @@ import (
 // pass makes a pass with the box's documents as they are.
 func (b *box) pass(t *testing.T, dry bool) *report.Plan {
 	t.Helper()
-	d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -120,7 +121,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
 	out := &Checked{
-		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
+		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), desired.Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
 	}
 	if out.Diagnostics == nil {
 		out.Diagnostics = document.Diagnostics{} // in JSON a list, also when it is empty
@@ -128,7 +129,7 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if out.Diagnostics.HasErrors() {
 		return out, nil
 	}
-	c := checker{store: store, facts: facts, assumed: assumed, now: time.Now(), findings: findings{sources: Sources(snap)}}
+	c := checker{store: store, facts: facts, assumed: assumed, now: time.Now(), findings: findings{sources: desired.Sources(snap)}}
 	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
 		name := strings.TrimSuffix(path.Base(p), ".yaml")
 		switch path.Dir(p) {
@@ -185,7 +186,7 @@ type checker struct {
 
 func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 	out := CheckedNode{NodeGroup: sel.Group, Node: sel.Node}
-	d, err := Load(ctx, c.store, sel, statestore.Revision{})
+	d, err := desired.Load(ctx, c.store, sel, statestore.Revision{})
 	if err != nil {
 		out.Error = err.Error()
 		c.fail(out.Who(), err)
@@ -197,7 +198,7 @@ func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 		out.signs = network.Authorities(d.Node)
 	}
 	c.named(d.Snapshot, d.Node)
-	out.Notes = d.assumeKeypairs()
+	out.Notes = assumeKeypairs(d)
 	c.certificates(out.Who(), d, out.keysets, c.now)
 	g, notes, err := d.Graph(c.facts, model.Discovered{}, nil)
 	c.notes(out.Who(), notes, c.assumed)
@@ -218,7 +219,7 @@ func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 }
 
 // otherMachines looks at the assets of other architectures, which other nodes of a group may have.
-func (c *checker) otherMachines(ctx context.Context, who string, d *Desired) {
+func (c *checker) otherMachines(ctx context.Context, who string, d *desired.State) {
 	if !c.assumed {
 		return
 	}
@@ -269,7 +270,7 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 
 // assumeKeypairs takes the certificates of a store without a pki/ for given: documents are checked
 // where private keys are not kept.
-func (d *Desired) assumeKeypairs() []string {
+func assumeKeypairs(d *desired.State) []string {
 	calico := d.Node.Networking.Calico
 	if calico == nil || calico.Etcd == nil || !calico.Etcd.TLS {
 		return nil

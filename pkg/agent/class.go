@@ -16,7 +16,7 @@ import (
 // (podCIDRs)
 func (r *run) raise(p *report.Plan) {
 	had := r.led.Head().Network
-	if p.Class == "" || r.desired.held != nil || had.Name != r.desired.network() {
+	if p.Class == "" || r.desired.Held != nil || had.Name != r.desired.Network() {
 		return
 	}
 	for _, text := range strings.Split(had.PodCIDRs, ",") {

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -22,8 +23,8 @@ type EC2 interface {
 // askCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants
 // to know: a pass that does not ask costs nothing. What a look of the daemon was told is not asked
 // for again.
-func (p Pass) askCloud(ctx context.Context, d *Desired, v host.View) {
-	if d.held != nil {
+func (p Pass) askCloud(ctx context.Context, d *desired.State, v host.View) {
+	if d.Held != nil {
 		return
 	}
 	if p.answers == nil {
@@ -61,16 +62,16 @@ func countsRoutes(n *config.Node) bool { return n.AWS.CountRoutes && n.Networkin
 
 // askEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image,
 // a sandbox and a held revision ask nobody.
-func (p Pass) askEC2(ctx context.Context, d *Desired, f *host.Facts, found *model.Discovered) {
-	if p.EC2 == nil || !p.live() || d.held != nil || !wantsEC2(d.Node) {
+func (p Pass) askEC2(ctx context.Context, d *desired.State, f *host.Facts, found *model.Discovered) {
+	if p.EC2 == nil || !p.live() || d.Held != nil || !wantsEC2(d.Node) {
 		return
 	}
-	if d.ec2 = p.EC2; p.Known {
-		d.ec2 = nil // what it says is no part of this host, and in no ledger
+	if d.EC2 = p.EC2; p.Known {
+		d.EC2 = nil // what it says is no part of this host, and in no ledger
 		return
 	}
 	if p.answers != nil {
-		d.ec2 = p.answers.ec2
+		d.EC2 = p.answers.ec2
 		if p.answers.routes != nil && countsRoutes(d.Node) {
 			found.Routes = *p.answers.routes
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 // cloud is an EC2 that counts who asks it.
@@ -55,7 +56,7 @@ func TestAskEC2(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ec2 := &cloud{denied: c.denied}
-			d, found := &Desired{Node: &c.node}, model.Discovered{}
+			d, found := &desired.State{Node: &c.node}, model.Discovered{}
 			Pass{Host: c.host, EC2: ec2}.askEC2(t.Context(), d, &c.facts, &found)
 			got := found.Routes.Unknown
 			if got == "" {
@@ -64,8 +65,8 @@ func TestAskEC2(t *testing.T) {
 			if quota := found.Routes.Quota; (quota == 50) != strings.HasPrefix(got, "rtb-") {
 				t.Errorf("the quota is %d, of a table with 46 routes: %+v", quota, found.Routes)
 			}
-			if (d.ec2 != nil) != c.handed || !strings.Contains(got, c.table) || c.table == "" && ec2.asked > 0 {
-				t.Errorf("handed on %v, table %+v, asked %d times; want %v and %q", d.ec2 != nil, found.Routes, ec2.asked, c.handed, c.table)
+			if (d.EC2 != nil) != c.handed || !strings.Contains(got, c.table) || c.table == "" && ec2.asked > 0 {
+				t.Errorf("handed on %v, table %+v, asked %d times; want %v and %q", d.EC2 != nil, found.Routes, ec2.asked, c.handed, c.table)
 			}
 		})
 	}
@@ -97,7 +98,7 @@ func TestAskCloud(t *testing.T) {
 		{config.Node{Networking: config.Networking{Flannel: &config.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
 	} {
 		var l learner
-		(Pass{}).askCloud(t.Context(), &Desired{Node: &c.node}, &l)
+		(Pass{}).askCloud(t.Context(), &desired.State{Node: &c.node}, &l)
 		if l.told != c.want {
 			t.Errorf("%s with %+v: the host is to learn %q, want %q", c.node.Networking.Name(), c.node.AWS, l.told, c.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -130,7 +131,7 @@ const logInAnew = "log in anew, by ssh or at the console, and run `agent confirm
 
 // lookMeanwhile is the daemon's pass while a change awaits its confirmation: it tells what is not
 // as wanted, and changes nothing. What waits for its turn besides is only named.
-func (p Pass) lookMeanwhile(ctx context.Context, d *Desired, a *report.Awaits) (*report.Plan, error) {
+func (p Pass) lookMeanwhile(ctx context.Context, d *desired.State, a *report.Awaits) (*report.Plan, error) {
 	plan, err := p.DryRun(ctx, d)
 	if plan == nil {
 		return nil, err
@@ -195,7 +196,7 @@ func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 		}
 		kept, p.confirmed = fmt.Sprintf("generation %d is confirmed, and stays", j.Generation), j.Proof()
 		if err := errors.Join(err, p.complete(ctx, j.Awaits.Set, h, led)); err != nil {
-			kept += "; the next pass goes on: " + oneLine(err)
+			kept += "; the next pass goes on: " + desired.OneLine(err)
 		}
 		return nil, nil
 	})
@@ -211,7 +212,7 @@ func (p Pass) complete(ctx context.Context, number int, h *host.Host, led *ledge
 	if err != nil {
 		return err
 	}
-	d, err := p.again(rev, h)
+	d, err := desired.FromRevision(rev, h, p.Assets)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
@@ -29,12 +30,12 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	}
 	asked := plain
 	asked.ConfirmWithin, asked.TakeNow = time.Hour, "ada"
-	want := func(content string, more ...tasks.Task) *Desired {
+	want := func(content string, more ...tasks.Task) *desired.State {
 		d := wanting(append([]tasks.Task{file("/etc/a", content)}, more...)...)
 		d.Snapshot.Digest = "d" + content
 		return d
 	}
-	made := func(p Pass, d *Desired) *report.Plan {
+	made := func(p Pass, d *desired.State) *report.Plan {
 		t.Helper()
 		plan, err := p.Converge(t.Context(), d)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -236,7 +237,7 @@ func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 	publish(t, "{splay: 0s}", "one")
 	b.live(t, func(t *testing.T) {
 		publish(t, "{splay: 0s}", "two")
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

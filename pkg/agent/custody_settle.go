@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -23,7 +24,7 @@ type ending struct {
 	pruned  *pruning
 	removed []graph.Result[tasks.Task] // of the removals
 	by      string
-	desired *Desired
+	desired *desired.State
 	halfway bool              // the set is not what the host has, although nothing of it failed
 	proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
 }
@@ -32,11 +33,11 @@ type ending struct {
 // the ledger was in step with the set, only what changed is looked at.
 func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	b := ledger.Batch{Head: c.led.Head()}
-	if out.desired.held == nil {
+	if out.desired.Held == nil {
 		b.Head.FollowLinks = strings.Join(out.desired.Node.FollowLinks, "\n")
 	}
 	inStep := c.inStep() && b.Head.FollowLinks == c.led.Head().FollowLinks
-	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.proof == nil && out.desired.has(b.Head.Network) == b.Head.Network {
+	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.proof == nil && out.desired.NetworkAfter(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	var unseen []error
@@ -66,7 +67,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	}
 	if failure(allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
 		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
-		b.Head.Network, b.Head.Machine = out.desired.has(b.Head.Network), machineID(h)
+		b.Head.Network, b.Head.Machine = out.desired.NetworkAfter(b.Head.Network), machineID(h)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err

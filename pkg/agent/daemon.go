@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/watch"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -59,7 +60,7 @@ const (
 // life is what a daemon knows while it lives.
 type life struct {
 	Daemon
-	desired   *Desired // the last documents that could be used
+	desired   *desired.State // the last documents that could be used
 	health    health
 	begun     time.Time
 	pass      atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
@@ -255,8 +256,8 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	if l.Pass.onTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
 		wait = min(wait, trialLook)
 	}
-	if d := l.desired; d != nil && !d.lookAgain.IsZero() {
-		wait = min(wait, max(time.Until(d.lookAgain), time.Second))
+	if d := l.desired; d != nil && !d.LookAgain.IsZero() {
+		wait = min(wait, max(time.Until(d.LookAgain), time.Second))
 	}
 	for _, at := range moments(out.plan) {
 		wait = min(wait, max(time.Until(at), time.Second))
@@ -309,7 +310,7 @@ func (l *life) take(ctx context.Context, pass Pass, got *looked) error {
 	case errors.Is(got.err, statestore.ErrNotModified):
 		return nil
 	case l.desired != nil:
-		l.desired.because(got.err)
+		l.desired.Because(got.err)
 		return got.err
 	}
 	good, worse := pass.LastGood(ctx, l.Store, l.Select, got.err)
@@ -321,7 +322,7 @@ func (l *life) take(ctx context.Context, pass Pass, got *looked) error {
 }
 
 // took takes documents, and logs who published them where the node has not made them yet.
-func (l *life) took(d *Desired) {
+func (l *life) took(d *desired.State) {
 	was, s := l.desired, d.Snapshot
 	l.desired = d
 	known := was != nil && was.Snapshot.Digest == s.Digest

@@ -17,6 +17,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -140,7 +141,7 @@ func TestAThousandPassesLeakNothing(t *testing.T) {
 
 // The running machine is looked at over netlink, D-Bus, CRI and procfs; a dry run writes nothing.
 func TestLooksAtAMachineLeakNothing(t *testing.T) {
-	d, err := Load(t.Context(), plainStore(t, calicoOnImage), config.Select{Node: "node-1"}, statestore.Revision{})
+	d, err := desired.Load(t.Context(), plainStore(t, calicoOnImage), config.Select{Node: "node-1"}, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

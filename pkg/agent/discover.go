@@ -9,24 +9,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 // discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or
 // by the look before it; where it does not answer, what it said before holds, and the plan says so.
 // learnt is what is to be remembered.
-func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
+func (p Pass) discover(ctx context.Context, d *desired.State, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
 	learnt, err := ledger.LoadLearnt(v)
 	if err != nil {
 		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
 	}
-	want := d.nodesWanted()
+	want := d.NodesWanted()
 	if !want.Own {
 		return found, learnt, notes
 	}
@@ -44,49 +43,14 @@ func (p Pass) discover(ctx context.Context, d *Desired, v host.View) (found mode
 	g, err := groundOf(ctx, d.Node, v, learnt.PodCIDRs)
 	if err != nil {
 		learnt.Peers, learnt.Judged = before.Peers, before.Judged
-		return discovered(found, learnt), learnt, append(notes, claimNote("the Nodes of the API count as before: %v", err))
+		return desired.Discovered(found, learnt), learnt, append(notes, claimNote("the Nodes of the API count as before: %v", err))
 	}
 	believed, refused := g.believe(learnt.Peers, before)
 	learnt.Peers, learnt.Judged = believed, true
 	if !alike(before, learnt) {
 		learnt.Since = time.Now().UTC().Truncate(time.Second)
 	}
-	return discovered(found, learnt), learnt, append(notes, refused...)
-}
-
-// Known is what was learnt in earlier passes. It asks nobody.
-func (d *Desired) Known(r ledger.Reader) model.Discovered {
-	d.planned(r, true)
-	d.had = ledger.Load(r).Head().Network
-	learnt, err := ledger.LoadLearnt(r)
-	if err != nil || learnt.Node != d.Node.Name {
-		return model.Discovered{}
-	}
-	return discovered(model.Discovered{}, learnt)
-}
-
-func discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
-	out.PodCIDRs = learnt.PodCIDRs
-	for _, p := range learnt.Peers {
-		out.Peers = append(out.Peers, config.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
-	}
-	return out
-}
-
-// nodesWanted is what the network wants to know of the API's Nodes.
-func (d *Desired) nodesWanted() network.NodesWanted {
-	if d.held != nil {
-		return network.NodesWanted{}
-	}
-	return wantsOfNodes(d.Node)
-}
-
-func wantsOfNodes(n *config.Node) network.NodesWanted {
-	row, ok := network.Of(n)
-	if n.Name == "" || !ok || row.Nodes == nil {
-		return network.NodesWanted{}
-	}
-	return row.Nodes(n)
+	return desired.Discovered(found, learnt), learnt, append(notes, refused...)
 }
 
 // askTime bounds what the API may take of a look, or of a pass in the foreground.

@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -96,7 +97,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 	pass := Pass{API: &access.API{Kubeconfig: api.kubeconfig(t)}}
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  podCIDR: 100.96.0.0/12\n") // what no document states covers no peer
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {}\n")
-	d, err := Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
+	d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package agent is the life of the agent: load what is wanted, see what would
 // change, make it so, prove it, and do so again.
 //
-//	Load   store → documents → tasks        [Desired]
+//	Load   store → documents → tasks        [desired.State]
 //	plan   tasks × view → changes           one visit of each task, upstream first
 //	apply  planned again, applied, planned once more: the same tasks, in the same order
 //

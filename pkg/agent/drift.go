@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
-	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -41,11 +41,11 @@ type drift struct {
 	fought  map[graph.Key]*leaving      // by a task's first key: what is repaired, and contested all the same, for pods stand on it
 }
 
-func newDrift(c *custody, v host.View, d *Desired, afresh bool, now time.Time) *drift {
+func newDrift(c *custody, v host.View, d *desired.State, afresh bool, now time.Time) *drift {
 	node := d.Node
 	return &drift{
 		custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: node, peace: peaceOf(node.Drift.Contested), afresh: afresh,
-		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}, fought: map[graph.Key]*leaving{}, pods: d.podsStandOn, means: model.WithoutIt,
+		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}, fought: map[graph.Key]*leaving{}, pods: d.PodsStandOn, means: model.WithoutIt,
 	}
 }
 
@@ -128,15 +128,6 @@ func (d *drift) findMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 			d.missing[res.Node.Owns()[0]] = c != nil || err != nil && !graph.IsWait(err)
 		}
 	}
-}
-
-// podsStandOn says that pods have no network, or not all of it, while a task is not right.
-func (d *Desired) podsStandOn(t tasks.Task) bool {
-	net, _ := network.Of(d.Node)
-	if d.held != nil {
-		net = network.Named(d.held.network)
-	}
-	return model.PodsStandOn(net, t)
 }
 
 // spare leaves a unit alone that runs from the very text which is written again: somebody removed

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -114,7 +115,7 @@ func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Load(t.Context(), store, config.Select{Node: "node-1"}, statestore.Revision{})
+	d, err := desired.Load(t.Context(), store, config.Select{Node: "node-1"}, statestore.Revision{})
 	if err != nil || d.Snapshot.Generation != 1 || len(d.Node.Hooks) != 1 || len(d.Node.FileAssets) != 1 || len(d.Node.PodCIDRs) != 1 {
 		t.Errorf("%+v: %v", d, err)
 	}

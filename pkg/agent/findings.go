@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -205,7 +206,7 @@ func inspect(ctx context.Context, store statestore.Store, t tasks.Archive, url s
 }
 
 // certificates holds those of the store that a node uses against the clock.
-func (f *findings) certificates(who string, d *Desired, used []string, now time.Time) {
+func (f *findings) certificates(who string, d *desired.State, used []string, now time.Time) {
 	for _, name := range used {
 		pair, ok := d.Keypairs[name]
 		chain, err := certs.Parse(pair.Cert)

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -206,7 +207,7 @@ func (g *guard) warnings() (notes []report.Note) {
 }
 
 // heldBack says why the documents are not applied now, nil if they are.
-func (p Pass) heldBack(r checkpoint.Reader, d *Desired) error {
+func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
 	if why := p.verdict(r, d); why != nil {
 		return why
 	}
@@ -237,7 +238,7 @@ func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 
 // verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
 // asks for it has it.
-func (p Pass) verdict(r checkpoint.Reader, d *Desired) *checkpoint.HeldError {
+func (p Pass) verdict(r checkpoint.Reader, d *desired.State) *checkpoint.HeldError {
 	why := checkpoint.Held(r, d.Snapshot.Digest, time.Now())
 	if why != nil && why.Unconfirmed && p.TakeNow != "" {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -24,7 +24,7 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	converge := func(networking string) {
 		t.Helper()
 		b.write(t, "cluster.yaml", strings.Replace(text, "{bridge: {}}", networking, 1))
-		d, err := Load(t.Context(), b.daemon.Store, config.Select{Node: "n"}, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n"}, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,17 +47,5 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 		if converge(step.networking); prepared() != step.want {
 			t.Errorf("%s: prepared for calico: %t, want %t\n%s%s", step.networking, !step.want, step.want, read(t, b.root, modules), read(t, b.root, sysctls))
 		}
-	}
-}
-
-// A record that cannot be read is an error, and not a reason to take away what is under a network
-// in use.
-func TestADamagedHandoverIsSaid(t *testing.T) {
-	d := &Desired{Node: &config.Node{Networking: config.Networking{CNI: &config.CNI{}}}}
-	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {
-		t.Errorf("%+v, %v", p, err)
-	}
-	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"}`}); err != nil || p == nil || p.Of != "calico" {
-		t.Errorf("a good one: %+v, %v", p, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -22,7 +23,7 @@ type health struct {
 
 // store notes why there are no newer documents, and with what the node goes on; nil: there is no
 // reason to complain.
-func (h *health) store(err error, d *Desired) {
+func (h *health) store(err error, d *desired.State) {
 	const key = "the configuration"
 	if err == nil {
 		delete(h.said, theLastGood)
@@ -31,12 +32,12 @@ func (h *health) store(err error, d *Desired) {
 	}
 	goingOn := "nothing"
 	if d != nil {
-		goingOn, h.said[theLastGood] = d.inForce(), d.instead
+		goingOn, h.said[theLastGood] = d.InForce(), d.Instead
 	}
 	if !h.news(key, err.Error()) {
 		return
 	}
-	var documents *DocumentError
+	var documents *desired.DocumentError
 	if !errors.As(err, &documents) {
 		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.String("going on with", goingOn))
 		return

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -17,7 +18,7 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
 	put(t, root, checkpoint.VerdictFile, `{"generation":7,"digest":"d7","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2026-11-21T12:00:00Z"}`)
-	pass := func(digest, content string, do func(Pass, *Desired) error) (said string) {
+	pass := func(digest, content string, do func(Pass, *desired.State) error) (said string) {
 		t.Helper()
 		d := wanting(file("/etc/a", content), file("/etc/b", content))
 		d.Snapshot.Generation, d.Snapshot.Digest = 7, digest
@@ -30,14 +31,14 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 		}
 		return ""
 	}
-	converge := func(p Pass, d *Desired) error {
+	converge := func(p Pass, d *desired.State) error {
 		plan, err := p.Converge(t.Context(), d)
 		if err != nil && (plan.Summary.Changes() > 0 || !strings.Contains(said(plan), "is bad: probe tcp:x")) {
 			t.Errorf("the plan of what is held back:\n%s", said(plan))
 		}
 		return err
 	}
-	pass("d7", "2", func(p Pass, d *Desired) error {
+	pass("d7", "2", func(p Pass, d *desired.State) error {
 		plan, err := p.DryRun(t.Context(), d)
 		if err != nil || !strings.Contains(said(plan), "generation 7 is bad: probe tcp:x") {
 			t.Errorf("a dry run: %v\n%s", err, said(plan))

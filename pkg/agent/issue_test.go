@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -48,13 +49,13 @@ func (b *issueBench) authority(ca *pki.Authority) {
 	put(b.t, b.dir, "demo/pki/private/etcd-ca/1.key", ca.Key())
 }
 
-func (b *issueBench) load() *Desired {
+func (b *issueBench) load() *desired.State {
 	b.t.Helper()
 	store, err := statestore.Open(b.dir, "demo", statestore.Options{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	d, err := Load(b.t.Context(), store, config.Select{Node: "m-1", Group: "masters"}, statestore.Revision{})
+	d, err := desired.Load(b.t.Context(), store, config.Select{Node: "m-1", Group: "masters"}, statestore.Revision{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func TestIssueWhileTheCAChanges(t *testing.T) {
 	if _, err := b.pass.Converge(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(d.lookAgain); left > 10*time.Minute { // a tenth of its life
+	if left := time.Until(d.LookAgain); left > 10*time.Minute { // a tenth of its life
 		t.Errorf("the new CA signs in %s only", left)
 	}
 	put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: next.PEM, Key: next.Key()}))

@@ -5,10 +5,11 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 // issue has issued what is due of the certificates of d.
-func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) (err error) {
+func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err error) {
 	if d == nil {
 		return nil
 	}
@@ -16,7 +17,7 @@ func (p Pass) issue(ctx context.Context, d *Desired, h *host.Host) (err error) {
 	if asked == nil {
 		asked = func() (issue.CertificateAPI, error) { return issue.As(p.API, h.Facts()) }
 	}
-	d.issued, d.lookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node, d.Keypairs, h)
+	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node, d.Keypairs, h)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -38,7 +39,7 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 // keep: a fresh node is not touched, and a revision that cannot be had is no better.
 func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) error {
 	current := r.led.Head().Current
-	if current == 0 || r.desired.held != nil {
+	if current == 0 || r.desired.Held != nil {
 		return why
 	}
 	rev, err := ledger.ReadRevision(v, current)
@@ -57,7 +58,7 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 // keep makes the run one that keeps what a revision has.
 func (r *run) keep(ctx context.Context, p Pass, v host.View, rev *ledger.Revision) (err error) {
 	drift := r.desired.Node.Drift
-	if r.desired, err = p.again(rev, v); err != nil {
+	if r.desired, err = desired.FromRevision(rev, v, p.Assets); err != nil {
 		return graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
 	}
 	r.desired.Node.Drift = drift

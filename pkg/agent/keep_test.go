@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -46,9 +47,9 @@ func TestDocumentsForAnotherHostChangeNothing(t *testing.T) {
 
 func TestDocumentsForAnotherHostAreSaid(t *testing.T) {
 	b := newBox(t)
-	load := func() *Desired {
+	load := func() *desired.State {
 		t.Helper()
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestDocumentsForAnotherHostAreSaid(t *testing.T) {
 
 	fresh := newBox(t)
 	fresh.write(t, "cluster.yaml", elsewhere)
-	d, err := Load(t.Context(), fresh.daemon.Store, fresh.daemon.Select, statestore.Revision{})
+	d, err := desired.Load(t.Context(), fresh.daemon.Store, fresh.daemon.Select, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -20,7 +20,7 @@ import (
 // used: verified again by hash and by what the node trusts, but that it may have expired. why is
 // the store's error; it is the answer where there is no such thing, with the reason if there was
 // one.
-func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.Select, why error) (*Desired, error) {
+func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.Select, why error) (*desired.State, error) {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
 		return nil, why
@@ -38,24 +38,12 @@ func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.S
 		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
 	}
 	d.Taken = good.Taken
-	d.because(why)
+	d.Because(why)
 	return d, nil
 }
 
-// because notes why it is the last good configuration that is worked towards. What is the store's
-// stays so.
-func (d *Desired) because(why error) {
-	if d.Taken.IsZero() {
-		return
-	}
-	was := d.instead
-	d.Damage = slices.DeleteFunc(d.Damage, func(text string) bool { return text == was })
-	d.instead = fmt.Sprintf("%s; this is %s", oneLine(why), d.inForce())
-	d.Damage = append(d.Damage, d.instead)
-}
-
 // kept loads what was kept.
-func (p Pass) kept(ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select) (*Desired, error) {
+func (p Pass) kept(ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select) (*desired.State, error) {
 	manifest, err := ledger.Blob(files, good.Manifest)
 	if err != nil {
 		return nil, err
@@ -72,29 +60,16 @@ func (p Pass) kept(ctx context.Context, files hostfs.Files, good *ledger.LastGoo
 	if err := p.Remember(store); err != nil {
 		return nil, err
 	}
-	return Load(ctx, store, sel, statestore.Revision{})
-}
-
-// inForce says which configuration it is, and since when the node has it. It is the same at every
-// pass.
-func (d *Desired) inForce() string {
-	if d.Taken.IsZero() {
-		return fmt.Sprintf("generation %d (%.12s)", d.Snapshot.Generation, d.Snapshot.Digest)
-	}
-	which := fmt.Sprintf("generation %d", d.Snapshot.Generation)
-	if d.Snapshot.Generation == 0 {
-		which = fmt.Sprintf("%.12s", d.Snapshot.Digest)
-	}
-	return fmt.Sprintf("the last good configuration, %s, taken at %s", which, d.Taken.UTC().Format(time.RFC3339))
+	return desired.Load(ctx, store, sel, statestore.Revision{})
 }
 
 // keep writes down what a pass worked towards, so that the node can do without the store. It comes
 // at the end of the pass: until then the earlier one is there.
-func (p Pass) keep(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) error {
-	if d.held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
+func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+	if d.Held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
 		return nil
 	}
-	s, objects := d.Snapshot, d.toKeep()
+	s, objects := d.Snapshot, d.ToKeep()
 	now := ledger.LastGood{
 		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: hostfs.ContentOf(s.Manifest).Sum,
 	}

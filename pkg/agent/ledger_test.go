@@ -16,6 +16,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -23,11 +24,11 @@ import (
 )
 
 // wanting is a set of tasks as if a store had asked for it.
-func wanting(list ...tasks.Task) *Desired {
-	return &Desired{
+func wanting(list ...tasks.Task) *desired.State {
+	return &desired.State{
 		Node:     &config.Node{Cluster: "c", Name: "n"},
 		Snapshot: &statestore.Snapshot{Origin: "test", Revision: statestore.Revision{Generation: 1}},
-		held:     &heldSet{network: "test", recorded: list},
+		Held:     &desired.Held{Network: "test", Recorded: list},
 	}
 }
 

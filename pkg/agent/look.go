@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -44,9 +45,9 @@ type want struct {
 
 // looked is what came of a look.
 type looked struct {
-	desired *Desired // nil: there are no newer documents
-	err     error    // why not
-	answers *answers // nil: nobody was asked
+	desired *desired.State // nil: there are no newer documents
+	err     error          // why not
+	answers *answers       // nil: nobody was asked
 	took    time.Duration
 	pass    Pass // as it was made ready for the look
 	lost    bool // the look has not ended
@@ -149,7 +150,7 @@ func (q *question) ask(ctx context.Context) looked {
 	out := looked{pass: q.pass}
 	loading, end := context.WithTimeoutCause(ctx, loadLimit, errLoadLate)
 	defer end()
-	if out.desired, out.err = Load(loading, q.store, q.sel, q.last); out.err == nil {
+	if out.desired, out.err = desired.Load(loading, q.store, q.sel, q.last); out.err == nil {
 		q.nodes = append([]*config.Node{out.desired.Node}, q.nodes...)
 	}
 	if loading.Err() != nil && ctx.Err() == nil { // also where what was read until then was not all
@@ -222,7 +223,7 @@ func (l *life) knows(ctx context.Context) bool {
 	if l.desired == nil {
 		l.desired, _ = l.Pass.LastGood(ctx, l.Store, l.Select, errNotYet) // that there is none is said with the store's answer
 		if l.desired != nil {
-			l.health.said[theLastGood] = l.desired.instead // no complaint before the store has answered
+			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
 		}
 	}
 	return l.desired != nil || l.Pass.Held()

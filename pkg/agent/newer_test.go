@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -32,7 +33,7 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 		}
 	}
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  fileAssets: [{path: /etc/hello, content: two}]\n")
-	d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -78,9 +79,9 @@ func (l *life) observed(ctx context.Context, pass Pass, w wake) (Pass, *phases) 
 	clock := newPhases(w.got)
 	l.drift.hear(&pass)
 	built := pass.Hooks.built
-	pass.Hooks.built = func(d *Desired, list []tasks.Task, v host.View) {
+	pass.Hooks.built = func(d *desired.State, list []tasks.Task, v host.View) {
 		l.services.of(v.Facts())
-		if l.looks.node = d.Node; d.held != nil {
+		if l.looks.node = d.Node; d.Held != nil {
 			l.looks.node = nil
 		}
 		if built != nil {

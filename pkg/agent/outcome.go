@@ -1,12 +1,12 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -64,12 +64,12 @@ func prepared(p *report.Plan) bool {
 var unmadeStates = []report.State{report.Planned, report.Failed, report.Skipped, report.Stopped}
 
 // status is the outcome in one line, for `systemctl status`: what is wrong comes first.
-func (o outcome) status(desired *Desired) string {
+func (o outcome) status(desired *desired.State) string {
 	var parts []string
 	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
-		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.inForce(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
+		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.InForce(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
 	} else if o.load != nil && desired != nil {
-		parts = append(parts, fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.inForce(), short(o.load)))
+		parts = append(parts, fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.InForce(), short(o.load)))
 	} else if o.load != nil {
 		parts = append(parts, "not converged: "+short(o.load))
 	}
@@ -108,19 +108,9 @@ func (o outcome) status(desired *Desired) string {
 // short is an error on one line of bounded length.
 func short(err error) string {
 	const most = 240
-	text := []rune(oneLine(err))
+	text := []rune(desired.OneLine(err))
 	if len(text) > most {
 		return string(text[:most]) + " …"
 	}
 	return string(text)
-}
-
-// oneLine is an error on one line: of documents the first.
-func oneLine(err error) string {
-	words := err.Error()
-	var documents *DocumentError
-	if errors.As(err, &documents) {
-		words = documents.first()
-	}
-	return strings.Join(strings.Fields(words), " ")
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/model"
-	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -40,8 +39,8 @@ type Hooks struct {
 	// OnPhase hears which part of the pass begins: "look", "plan", "apply", "remove", "record".
 	OnPhase func(name string)
 
-	guard   *guard                                           // of the pass itself
-	built   func(d *Desired, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
+	guard   *guard                                                 // of the pass itself
+	built   func(d *desired.State, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
 	refused map[graph.Key]error
 	// unwritten says that the pass only brings back what was right, since nothing can be written
 	// down.
@@ -134,7 +133,7 @@ const LockFile = "/run/netwright/lock"
 // DryRun says what a pass would change. It opens the host for reading only.
 // The error is that of tasks that could not be planned; the plan is returned
 // with it.
-func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
+func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	led, view, err := p.look(ctx)
 	if err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func (p Pass) DryRun(ctx context.Context, d *Desired) (*report.Plan, error) {
 		return nil, err
 	}
 	if d != nil {
-		d.planned(view, p.mayIssue())
+		d.Planned(view, p.mayIssue())
 	}
 	r, err := p.begin(ctx, d, view, led)
 	if err != nil {
@@ -188,7 +187,7 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 // Converge makes the host match, once. When all is right it writes nothing.
 // The returned plan tells what was done, what waits and what failed. d may be nil
 // where the node is held at a revision.
-func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
+func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	plan, err := p.convergeLocked(ctx, d)
 	var awaits *AwaitsError
 	if errors.As(err, &awaits) && p.TakeNow == "" {
@@ -197,7 +196,7 @@ func (p Pass) Converge(ctx context.Context, d *Desired) (*report.Plan, error) {
 	return plan, err
 }
 
-func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, error) {
+func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.paused(h); z != nil && p.TakeNow != "" {
 			return nil, &PausedError{*z, "`agent resume`"}
@@ -214,20 +213,20 @@ func (p Pass) convergeLocked(ctx context.Context, d *Desired) (*report.Plan, err
 		var plan *report.Plan
 		if err = p.issue(ctx, d, h); err == nil {
 			if newest != nil {
-				newest.lookAgain = d.lookAgain
+				newest.LookAgain = d.LookAgain
 			}
 			before := led.Head().Current
 			next, _ := led.NextRevision(h) // that they cannot be listed is said where one is made
 			plan, err = p.converge(ctx, d, h, led)
 			p.noteForward(ctx, h, led, before, next, plan)
 		}
-		if d != nil && d.undone != nil {
-			err = errors.Join(err, d.undone)
+		if d != nil && d.Undone != nil {
+			err = errors.Join(err, d.Undone)
 		}
 		if p.TakeNow != "" && aborted(err) {
 			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
 		}
-		if plan == nil || d == nil || plan.Awaits != nil || d.waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
+		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
 			return plan, errors.Join(err, pauses)
 		}
 		if failed := p.keep(ctx, d, h, led); failed != nil {
@@ -334,38 +333,8 @@ func (p Pass) loadLedger() (*ledger.Ledger, error) {
 	return led, led.Newer
 }
 
-// report puts a plan's head on its steps.
-func (d *Desired) report(notes []model.Note, led *ledger.Ledger, steps []report.Step, total int) *report.Plan {
-	p := &report.Plan{
-		Held: d.heldBy(), Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.network(),
-		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Steps: steps,
-	}
-	for _, w := range d.Warnings {
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: w.Origin.String(), Text: w.Summary})
-	}
-	if !d.Taken.IsZero() {
-		p.LastGood = &d.Taken
-	}
-	if w := d.waiting; w != nil {
-		p.Waiting = w
-		text := fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest, w.Reason)
-		if d.undone != nil { // the pass's error: who logs both says it once
-			text = d.undone.Error()
-		}
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
-	}
-	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; publish again", end.UTC().Format(time.RFC3339))})
-	}
-	for _, text := range append(led.Damage(), d.Damage...) {
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
-	}
-	for _, text := range d.Refused {
-		p.Notes = append(p.Notes, report.Note{Level: string(network.Error), Text: text})
-	}
-	for _, n := range notes {
-		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
-	}
-	p.Finish(total)
-	return p
+// Held says that the node is held at a revision, so that a pass needs nothing of the store.
+func (p Pass) Held() bool {
+	led, err := p.loadLedger()
+	return err == nil && led.Head().Held != nil
 }

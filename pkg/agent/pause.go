@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -81,7 +82,7 @@ func (e *PausedError) Error() string {
 
 // lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a
 // change that cut the node off is not asked: it was done before.
-func (p Pass) lookOnly(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger, z *report.Paused) (*report.Plan, error) {
+func (p Pass) lookOnly(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, z *report.Paused) (*report.Plan, error) {
 	if good := p.changes(d, h, led); good != nil {
 		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: "the node is " + z.String(), Until: z.Until}
 		var err error
@@ -90,7 +91,7 @@ func (p Pass) lookOnly(ctx context.Context, d *Desired, h *host.Host, led *ledge
 		}
 	}
 	if d != nil {
-		d.planned(h, p.mayIssue())
+		d.Planned(h, p.mayIssue())
 	}
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil {

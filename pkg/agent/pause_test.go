@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -43,7 +44,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 		if last := b.manager.last(t).text; !strings.Contains(last, "paused until 2000-01-01T01:00:00Z by alice: swapping the uplink") {
 			t.Errorf("systemd is told %q", last)
 		}
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

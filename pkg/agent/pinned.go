@@ -17,9 +17,9 @@ func (l *life) unlessPinned(load error) error {
 	if !l.pinned {
 		return load
 	}
-	if d := l.desired; d.instead != "" { // what was kept is what is wanted
-		d.Damage = slices.DeleteFunc(d.Damage, func(text string) bool { return text == d.instead })
-		d.instead = ""
+	if d := l.desired; d.Instead != "" { // what was kept is what is wanted
+		d.Damage = slices.DeleteFunc(d.Damage, func(text string) bool { return text == d.Instead })
+		d.Instead = ""
 	}
 	if !was {
 		l.Pass.Log.Info("the store has another configuration than the pin names: this one stays", zap.Int64("generation", l.desired.Snapshot.Generation))

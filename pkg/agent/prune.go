@@ -10,7 +10,6 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -80,7 +79,7 @@ func (c *custody) arrangeOwed(v host.View, p *pruning) error {
 
 // sort decides what becomes of one entry that nobody wants.
 func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.Entry, list *[]tasks.Removal) error {
-	t, err := rebuildEntry(v, e)
+	t, err := e.Rebuild(v)
 	if err != nil && e.Released {
 		return nil // it was said when it was let go of
 	}
@@ -158,7 +157,7 @@ func (c *custody) leftBy(ctx context.Context, v host.View, e ledger.Entry) bool 
 		return true
 	}
 	e.Task = c.taskOf(e)
-	t, err := rebuildEntry(v, e)
+	t, err := e.Rebuild(v)
 	if err != nil || t == nil {
 		return false
 	}
@@ -181,12 +180,4 @@ func originOf(e ledger.Entry) string {
 
 func without(keys []graph.Key, drop graph.Key) []graph.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k graph.Key) bool { return k == drop })
-}
-
-// rebuildEntry makes an entry's task again; nil for keys that need none.
-func rebuildEntry(r ledger.Reader, e ledger.Entry) (tasks.Task, error) {
-	if e.Task == nil {
-		return nil, nil
-	}
-	return tasks.Rebuild(*e.Task, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
 }

@@ -156,7 +156,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	pass := func() *report.Plan {
 		t.Helper()
 		d := wanting(file(name, "1"), tasks.Task(file("/etc/other", "1")))
-		d.held.network = "bridge"
+		d.Held.Network = "bridge"
 		d.Node.Drift = config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}}
 		p, err := onRoot(root).Converge(t.Context(), d)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/needs"
@@ -45,7 +46,7 @@ func content(i int) string {
 
 // begin is how the run of a process begins: it has the documents, and what they want in the way of
 // files. What else they want needs more than a tree.
-func (q quiet) begin(t testing.TB) (Pass, *Desired) {
+func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	t.Helper()
 	store, err := statestore.Open(q.store, "c", statestore.Options{})
 	if err != nil {
@@ -55,18 +56,18 @@ func (q quiet) begin(t testing.TB) (Pass, *Desired) {
 	if err := p.Remember(store); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
+	d, err := desired.Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, _, err := d.tasks(PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.held = &heldSet{network: "cni"}
-	for _, task := range all {
+	d.Held = &desired.Held{Network: "cni"}
+	for _, task := range g.Order() {
 		if strings.HasPrefix(task.Owns()[0].Name(), confDir+"/") {
-			d.held.recorded = append(d.held.recorded, task)
+			d.Held.Recorded = append(d.Held.Recorded, task)
 		}
 	}
 	return p, d

@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // resettable says early what [refuseReset] would say under the lock: the daemon is not stopped for
@@ -46,7 +44,7 @@ func lastKeys(r ledger.Reader) []string {
 	}
 	var out []string
 	for _, rec := range kept[len(kept)-1].Tasks {
-		t, err := tasks.Rebuild(rec, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+		t, err := ledger.Rebuild(r, rec)
 		if err != nil {
 			out = append(out, "a "+rec.Kind+" that "+rec.From+" asked for")
 			continue

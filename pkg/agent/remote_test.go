@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/needs"
@@ -33,7 +34,7 @@ func TestPrivateKeysFromAfar(t *testing.T) {
 		if err := pass.Remember(store); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
+		d, err := desired.Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

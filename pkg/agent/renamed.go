@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -26,9 +27,9 @@ func (e *RenamedError) Error() string {
 // renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
 // where somebody allows it, or where another machine made the ledger, as that of an image. All that
 // a node has is made for its name: another one takes it away, a typing error too.
-func (p Pass) renamed(d *Desired, r ledger.Reader, led *ledger.Ledger) *RenamedError {
+func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
-	if d == nil || d.held != nil || head.Held != nil || head.Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere || p.allowedBy(d, led) != "" {
+	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere || p.allowedBy(d, led) != "" {
 		return nil
 	}
 	if head.Machine != "" && head.Machine != machineID(r) {
@@ -47,7 +48,7 @@ func (p Pass) renamed(d *Desired, r ledger.Reader, led *ledger.Ledger) *RenamedE
 }
 
 // underFormerName is what the machine has, by its former name.
-func (p Pass) underFormerName(ctx context.Context, d *Desired, why *RenamedError, h *host.Host, led *ledger.Ledger) (*Desired, error) {
+func (p Pass) underFormerName(ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
 	w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: why.Error()}
 	rev, err := ledger.ReadRevision(h, led.Head().Current)
 	if err != nil {
@@ -58,10 +59,10 @@ func (p Pass) underFormerName(ctx context.Context, d *Desired, why *RenamedError
 		return nil, err
 	}
 	former := *d
-	former.sel = config.Select{Node: rev.Node, Group: rev.NodeGroup}
+	former.Sel = config.Select{Node: rev.Node, Group: rev.NodeGroup}
 	out, err := p.inForce(ctx, &former, good, w, h, led)
 	if err == nil {
-		out.undone = why
+		out.Undone = why
 	}
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -27,7 +28,7 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	b.write(t, "nodegroups/other.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: other}\nspec: {}\n")
 	run := func(sel config.Select) (*report.Plan, error) {
 		t.Helper()
-		d, err := Load(t.Context(), b.daemon.Store, sel, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, sel, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -115,10 +116,10 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 		last = &ledger.Revision{Node: v.Facts().Hostname}
 	}
 	r.run = run{
-		desired: &Desired{
+		desired: &desired.State{
 			Node:     &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
 			Snapshot: &statestore.Snapshot{Origin: last.Store, Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
-			held:     &heldSet{network: last.Network},
+			Held:     &desired.Held{Network: last.Network},
 		},
 		led: led, custody: c, pruning: &pruning{},
 	}
@@ -146,7 +147,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	stays := func(why string) {
 		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
 	}
-	t, err := rebuildEntry(v, e)
+	t, err := e.Rebuild(v)
 	if err != nil {
 		stays(err.Error())
 		return nil

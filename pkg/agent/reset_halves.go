@@ -150,7 +150,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 		list = slices.Concat(list, steps(of.goneRep, of.going, changed), steps(of.backRep, of.coming, changed))
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
 	}
-	p := r.desired.report(nil, r.led, list, total)
+	p := r.desired.Report(nil, r.led, list, total)
 	p.Notes = append(p.Notes, r.pruning.notes...)
 	return p
 }
@@ -176,7 +176,7 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 // first half takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, c := range []*changes{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
 			if e, known := r.led.Entries()[key]; known {

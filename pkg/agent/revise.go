@@ -70,7 +70,7 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	d := out.desired
 	rev := &ledger.Revision{
 		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.print,
-		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.network(), Declared: d.declared(),
+		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(), Declared: d.Declared(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.proof != nil {

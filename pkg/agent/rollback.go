@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -96,9 +97,9 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		target, err := p.again(rev, h)
+		target, err := desired.FromRevision(rev, h, p.Assets)
 		if err == nil {
-			err = target.available(ctx, h)
+			err = available(ctx, h, target.Held.Recorded)
 		}
 		if err == nil {
 			err = p.mayLeave(ctx, target, h, led)
@@ -133,7 +134,7 @@ func aborted(err error) bool {
 
 // mayLeave refuses a revision with another network than the node has, where that is disruptive and
 // nobody allowed it: the pin would hold the node at what it does not become.
-func (p Pass) mayLeave(ctx context.Context, target *Desired, h *host.Host, led *ledger.Ledger) error {
+func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host, led *ledger.Ledger) error {
 	g, _, err := target.Graph(h.Facts(), model.Discovered{}, p.Assets)
 	if err != nil {
 		return err
@@ -146,9 +147,9 @@ func (p Pass) mayLeave(ctx context.Context, target *Desired, h *host.Host, led *
 }
 
 // available proves that all archives that are not installed any more can be had.
-func (d *Desired) available(ctx context.Context, h *host.Host) error {
+func available(ctx context.Context, h *host.Host, list []tasks.Task) error {
 	var errs []error
-	for _, t := range d.held.recorded {
+	for _, t := range list {
 		if a, ok := t.(tasks.Archive); ok {
 			errs = append(errs, a.Available(ctx, h))
 		}

@@ -136,28 +136,6 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 // Other files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
 func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts()) }
 
-// renew puts what was rotated since into the set of a revision: certificates as the node has them
-// now. An old one may be good for nothing. A file of the documents is what the revision says.
-func (s *heldSet) renew(v host.View, led *ledger.Ledger) {
-	for i, t := range s.recorded {
-		e, known := led.Entries()[t.Owns()[0]]
-		if !known || e.Released {
-			continue
-		}
-		now, err := rebuildEntry(v, e)
-		if err != nil {
-			continue // what the revision has is all that there is
-		}
-		was, set := t.(tasks.CertificateSet)
-		has, ok := now.(tasks.CertificateSet)
-		same := set && ok && was.Source == has.Source && was.CommonName == has.CommonName
-		if same && was.Source == "" && slices.Equal(was.Owns(), has.Owns()) { // else see current
-			was.CA.PEM, was.Cert.PEM, was.Key.PEM = has.CA.PEM, has.Cert.PEM, has.Key.PEM
-			s.recorded[i] = was
-		}
-	}
-}
-
 // tasksBack are the restorations, in the order in which things were set.
 func (p *pruning) tasksBack(c *custody) (list []tasks.Task) {
 	for _, t := range p.back {

@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // maxChanges is how many changes of a revision are named.
@@ -65,7 +63,7 @@ func revised(r ledger.Reader, list []ledger.Revision) map[int]Changes {
 func wanted(r ledger.Reader, rev ledger.Revision) map[graph.Key]string {
 	out := map[graph.Key]string{}
 	for _, rec := range rev.Tasks {
-		t, err := tasks.Rebuild(rec, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(r, sum) })
+		t, err := ledger.Rebuild(r, rec)
 		if err != nil {
 			return nil
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -22,7 +23,7 @@ func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 	root := t.TempDir()
 	one, two := wanting(file("/etc/a", "1")), wanting(file("/etc/a", "2"))
 	one.Snapshot.Digest, two.Snapshot.Digest = "d1", "d2"
-	for _, d := range []*Desired{one, two} {
+	for _, d := range []*desired.State{one, two} {
 		if _, err := onRoot(root).Converge(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestAWordThatFailedIsTakenBack(t *testing.T) {
 		if waited == nil || waited.LetGo != "" {
 			t.Fatalf("it does not wait: %+v", waited)
 		}
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

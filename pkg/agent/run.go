@@ -14,13 +14,14 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // run is one pass under way: what is wanted, then what nobody wants any more.
 type run struct {
-	desired *Desired
+	desired *desired.State
 	sw      *switching
 	led     *ledger.Ledger
 	custody *custody
@@ -47,19 +48,19 @@ type run struct {
 }
 
 // begin plans a pass. It reads the host and changes nothing.
-func (p Pass) begin(ctx context.Context, d *Desired, v host.View, led *ledger.Ledger) (*run, error) {
-	d, err := p.target(d, led, v)
+func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *ledger.Ledger) (*run, error) {
+	d, err := desired.Target(d, led, v, p.Assets)
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := v.(interface{ Follow([]string) }); ok && d.held == nil {
+	if l, ok := v.(interface{ Follow([]string) }); ok && d.Held == nil {
 		l.Follow(d.Node.FollowLinks)
 	}
 	p.askCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: newChanges()}
-	d.had = led.Head().Network
-	if d.waiting != nil || !d.Taken.IsZero() {
-		d.keepRenewed(v, led)
+	d.Had = led.Head().Network
+	if d.Waiting != nil || !d.Taken.IsZero() {
+		d.KeepRenewed(v, led)
 	}
 	found, learnt, heard := p.discover(ctx, d, v)
 	r.learnt = learnt
@@ -103,8 +104,8 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if r.custody, err = takeCustody(r.graph, r.led); err != nil {
 		return err
 	}
-	r.custody.changed = r.desired.changedPolicy()
-	if pin := r.led.Head().Held; pin != nil && r.desired.held != nil {
+	r.custody.changed = changedPolicyOf(r.desired)
+	if pin := r.led.Head().Held; pin != nil && r.desired.Held != nil {
 		r.custody.held = pin.Revision
 	}
 	if r.pruning, err = r.custody.prune(ctx, v, r.sw); err != nil {
@@ -160,7 +161,7 @@ func (r *run) owedLate() map[string][]string {
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.step()
 	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
-	p := r.desired.report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
+	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
 	if p.Again = r.custody.drift.lookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
 		p.Again = time.Now().Add(trialLook)
@@ -201,7 +202,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 }
 
 // converge makes a pass on a host that is open for writing.
-func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 	_, unsettled := p.trials(h).settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -217,7 +218,7 @@ func (p Pass) converge(ctx context.Context, d *Desired, h *host.Host, led *ledge
 	plan, err := p.carryOut(ctx, h, r)
 	var undone error
 	if d != nil {
-		undone = d.undone
+		undone = d.Undone
 	}
 	if !triedAgain(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
 		p.uncordon(ctx, h)
@@ -350,6 +351,6 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 // made is the change that the pass makes, for the history, should it be taken back.
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
-		By: p.by(), Network: r.desired.network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.records),
+		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.records),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -229,7 +230,7 @@ func (g *sighting) wrong() string {
 	case u.Active == "inactive", u.Active == "deactivating":
 		return g.unit + " is stopped"
 	case g.silent != nil:
-		return fmt.Sprintf("%s runs and does not answer (%s)", g.unit, oneLine(g.silent))
+		return fmt.Sprintf("%s runs and does not answer (%s)", g.unit, desired.OneLine(g.silent))
 	}
 	return ""
 }

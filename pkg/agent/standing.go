@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -38,7 +39,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	next.Wakes = l.drift.heard()
 	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)), Phases: clock.list(), Changed: changed, Repairs: repaired}
 	if out.err != nil {
-		next.Last.Error = oneLine(out.err)
+		next.Last.Error = desired.OneLine(out.err)
 	}
 	if p := out.plan; p != nil {
 		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node), cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
@@ -88,7 +89,7 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 		if out.load == nil {
 			now.Checked, now.Silent = time.Now(), time.Time{}
 		} else {
-			now.Error = oneLine(out.load)
+			now.Error = desired.OneLine(out.load)
 			now.Silent = l.silentSince(was)
 		}
 		now.Untrusted, now.Pinned = errors.Is(out.load, trust.ErrUntrusted), l.pinned

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -21,7 +22,7 @@ import (
 type switching struct {
 	network.Switch
 	had     ledger.Network
-	wanted  *Desired
+	wanted  *desired.State
 	known   string // what says that the node has From
 	allowed string // by whom a disruptive one is; "": by nobody
 	unit    string // kubelet's, where it runs: it is stopped and started
@@ -46,36 +47,36 @@ func (e *NotAllowedError) Error() string {
 
 // leave says how the node leaves its network for the one that is wanted; g is what d wants. It
 // reads the host and changes nothing.
-func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*switching, error) {
+func (p Pass) leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*switching, error) {
 	if p.Host.Sandbox { // everything there is thrown away
 		return nil, nil
 	}
-	spec := d.switchSpec()
+	spec := d.SwitchSpec()
 	had, known, err := hadNetwork(led, v)
 	if err != nil {
 		return nil, err
 	}
-	foreign, arrived := had.Name == "", sameNetwork(had, d.has(had))
+	foreign, arrived := had.Name == "", desired.SameNetwork(had, d.NetworkAfter(had))
 	switch {
-	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.network():
+	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.Network():
 		had.Name, known = spec.From, d.Node.Origin("spec.networking.switch.from").String()
 	case foreign:
-		if had.Name, known, err = foreignNetwork(ctx, v, d.network()); err != nil {
+		if had.Name, known, err = foreignNetwork(ctx, v, d.Network()); err != nil {
 			return nil, err
 		}
 	}
-	if had.Name == "" || sameNetwork(had, d.has(had)) {
+	if had.Name == "" || desired.SameNetwork(had, d.NetworkAfter(had)) {
 		return nil, nil
 	}
-	from, err := rowOf(had)
+	from, err := desired.Row(had)
 	if err != nil {
 		return nil, fmt.Errorf("leave %s: read from the ledger what it is: %w", had.Name, err)
 	}
-	to, err := rowOf(d.has(had))
+	to, err := desired.Row(d.NetworkAfter(had))
 	if err != nil {
-		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.network(), err)
+		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.Network(), err)
 	}
-	if had.Multus && d.held == nil && !d.multus() { // a revision does not say whether it has it
+	if had.Multus && d.Held == nil && !d.Multus() { // a revision does not say whether it has it
 		from = from.WithMultus()
 	}
 	s := &switching{Switch: network.Between(from, to), had: had, wanted: d, known: known}
@@ -129,23 +130,15 @@ func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, s
 }
 
 // allowedBy says who allowed a disruptive switch.
-func (p Pass) allowedBy(d *Desired, led *ledger.Ledger) string {
+func (p Pass) allowedBy(d *desired.State, led *ledger.Ledger) string {
 	pin := led.Head().Held
 	switch {
 	case p.AllowDisruptive:
 		return "--allow-disruptive"
-	case d.held != nil && pin != nil && pin.Disruptive:
+	case d.Held != nil && pin != nil && pin.Disruptive:
 		return "the rollback of " + pin.By
-	case d.switchSpec().Allow:
+	case d.SwitchSpec().Allow:
 		return d.Node.Origin("spec.networking.switch.allow").String()
 	}
 	return ""
-}
-
-// switchSpec is what the documents say of a switch. A revision says nothing.
-func (d *Desired) switchSpec() config.Switch {
-	if d.held != nil || d.Node.Networking.Switch == nil {
-		return config.Switch{}
-	}
-	return *d.Node.Networking.Switch
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -35,7 +36,7 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				d, err := Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
+				d, err := desired.Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 func TestDeclaredNetworksAreToldApart(t *testing.T) {
 	of := func(spec string) ledger.Network {
 		d := wants(t, "custom: {title: t, "+spec+"}")
-		return d.has(ledger.Network{})
+		return d.NetworkAfter(ledger.Network{})
 	}
 	a := of("conf: {writer: DaemonSet, file: 10-a.conflist}")
 	b := of("conf: {writer: DaemonSet, file: 10-b.conflist}")
@@ -30,7 +31,7 @@ func TestDeclaredNetworksAreToldApart(t *testing.T) {
 		"a ledger that says nothing": {ledger.Network{Name: "custom", Declared: "{"}, b, true},
 		"one that is known":          {ledger.Network{Name: "calico"}, b, false},
 	} {
-		if got := sameNetwork(c.one, c.two); got != c.want || sameNetwork(c.two, c.one) != got {
+		if got := desired.SameNetwork(c.one, c.two); got != c.want || desired.SameNetwork(c.two, c.one) != got {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -39,8 +40,8 @@ func TestDeclaredNetworksAreToldApart(t *testing.T) {
 // Multus before a declared network is none of its marks.
 func TestMultusIsNotDeclared(t *testing.T) {
 	d := wants(t, "custom: {title: t, conf: {writer: DaemonSet, file: 10-a.conflist}, leftovers: {files: [/etc/weft/]}}\n    multus: {}")
-	got, err := declaredOf(d.has(ledger.Network{}))
-	if err != nil || len(got.Residue.Files) != 1 || len(got.Agents) != 0 || !d.has(ledger.Network{}).Multus {
+	got, err := desired.DeclaredOf(d.NetworkAfter(ledger.Network{}))
+	if err != nil || len(got.Residue.Files) != 1 || len(got.Agents) != 0 || !d.NetworkAfter(ledger.Network{}).Multus {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -105,10 +106,10 @@ func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := declaredOf(led.Head().Network); err != nil || d.Name != "weft" {
+	if d, err := desired.DeclaredOf(led.Head().Network); err != nil || d.Name != "weft" {
 		t.Errorf("the ledger has %+v, %v", d, err)
 	}
-	if _, err := declaredOf(ledger.Network{Name: "custom", Declared: "{"}); err == nil {
+	if _, err := desired.DeclaredOf(ledger.Network{Name: "custom", Declared: "{"}); err == nil {
 		t.Error(errors.New("half a declaration is taken for one"))
 	}
 }

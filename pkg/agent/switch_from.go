@@ -29,18 +29,6 @@ func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, er
 	return ledger.Network{Name: rev.Network, Declared: rev.Declared}, fmt.Sprintf("revision %d", number), nil
 }
 
-// has is the network that a node has when d is applied.
-func (d *Desired) has(before ledger.Network) ledger.Network {
-	now := ledger.Network{Name: d.network(), Declared: d.declared(), PodCIDRs: d.Node.PodCIDR.String(), Multus: d.multus(), Prepares: d.prepares}
-	if d.held != nil && sameNetwork(before, now) {
-		return before // a revision does not say all of it
-	}
-	return now
-}
-
-// multus tells that the documents have multus stand before the network.
-func (d *Desired) multus() bool { return d.Node.Networking.Multus != nil }
-
 // foreignNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in
 // force and whose pods live. One that nobody uses any more is in nobody's way: `agent networks
 // --found` tells of it.

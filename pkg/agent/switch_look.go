@@ -11,12 +11,13 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // reach is where the leftovers of From are looked for, and what of them stays because somebody else
 // wants it: the next network, and who may still use what the ledger retains.
-func (s *switching) reach(d *Desired, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
+func (s *switching) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
 	var out cleanup.Scope
 	for _, text := range strings.Split(had.PodCIDRs, ",") {
 		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {

@@ -37,8 +37,8 @@ func (s *switching) without(f *host.Facts) *host.Facts {
 
 func (s *switching) meta(why string) tasks.Meta {
 	from := "revision"
-	if s.wanted.held == nil {
-		from = s.wanted.Node.Origin("spec.networking." + s.wanted.network()).String()
+	if s.wanted.Held == nil {
+		from = s.wanted.Node.Origin("spec.networking." + s.wanted.Network()).String()
 	}
 	return tasks.Meta{From: from, Why: why}
 }
@@ -192,6 +192,6 @@ func (s *switching) broken(err error) error {
 // takes it back with the rest, and a run that is killed after it does not switch again.
 func (s *switching) arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	head := led.Head()
-	head.Network = s.wanted.has(head.Network)
+	head.Network = s.wanted.NetworkAfter(head.Network)
 	return led.Commit(ctx, h, ledger.Batch{Head: head})
 }

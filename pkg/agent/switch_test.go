@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -72,14 +73,14 @@ func knows(t *testing.T, name string) *ledger.Ledger {
 }
 
 // wants is a node whose documents want flannel, and say this of the switch.
-func wants(t *testing.T, spec string) *Desired {
+func wants(t *testing.T, spec string) *desired.State {
 	t.Helper()
 	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"
 	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
 	if err := diags.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return &Desired{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
+	return &desired.State{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
 }
 
 func TestLeave(t *testing.T) {
@@ -188,10 +189,10 @@ func TestOrderOfASwitch(t *testing.T) {
 		before := func(a, b graph.Key) {
 			t.Helper()
 			if _, known := at[a]; !known {
-				t.Errorf("%s → %s: no %s", from, d.network(), a)
+				t.Errorf("%s → %s: no %s", from, d.Network(), a)
 			}
 			if _, known := at[b]; known && at[a] >= at[b] {
-				t.Errorf("%s → %s: %s is not before %s", from, d.network(), a, b)
+				t.Errorf("%s → %s: %s is not before %s", from, d.Network(), a, b)
 			}
 		}
 		kernel, disk := tasks.CleanupKey(from), tasks.CleanupKey(from+" files")
@@ -209,7 +210,7 @@ func TestOrderOfASwitch(t *testing.T) {
 		}
 		tail := s.tail()
 		if len(tail) != 1 || tail[0].Owns()[0] != "resume:kubelet.service" {
-			t.Errorf("%s → %s ends with %v", from, d.network(), tail)
+			t.Errorf("%s → %s ends with %v", from, d.Network(), tail)
 		}
 	}
 }
@@ -226,7 +227,7 @@ func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
 // A declared network is known by the ledger when its documents are gone.
 func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	left := cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
-	text, err := json.Marshal(declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Residue: left})
+	text, err := json.Marshal(desired.Declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Residue: left})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,8 +290,8 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := wants(t, c.spec)
-		if d.has(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
-			t.Errorf("%s: the ledger would have %+v", name, d.has(ledger.Network{}))
+		if d.NetworkAfter(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
+			t.Errorf("%s: the ledger would have %+v", name, d.NetworkAfter(ledger.Network{}))
 		}
 		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
 		if err != nil {

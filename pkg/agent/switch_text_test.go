@@ -48,7 +48,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.found, s.From.Residue.Others = c.found, nil // of the host, and of the networks' own golden plans
-			plan := &report.Plan{Cluster: "c", Node: "n", Network: d.network(), Store: "test", Steps: s.step(), Switch: s.report()}
+			plan := &report.Plan{Cluster: "c", Node: "n", Network: d.Network(), Store: "test", Steps: s.step(), Switch: s.report()}
 			plan.Finish(len(plan.Steps))
 			var text bytes.Buffer
 			if err := report.Text(&text, plan, report.TextOptions{}); err != nil {

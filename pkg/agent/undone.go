@@ -36,7 +36,7 @@ type remembered struct {
 // it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.network(), Tasks: len(r.custody.order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, t := range r.custody.order {
 		change := r.changes.get(t.Owns()[0])
 		if change == nil || !undone(t, change) || !effectual(t.Owns()[0]) {
@@ -124,7 +124,7 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if e.Mode == ledger.Found {
 		return false
 	}
-	t, err := rebuildEntry(v, e)
+	t, err := e.Rebuild(v)
 	if err != nil {
 		return false
 	}

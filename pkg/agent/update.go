@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -26,7 +27,7 @@ const theAgent = "spec.update"
 // taking is what of d the pass works towards: d itself, or what is in force while d waits. Who lets
 // d go is on the disk before its first change: a run that is killed then goes on with it, whatever
 // the clock says by then.
-func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.Ledger) (*Desired, error) {
+func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
 	if why := p.renamed(d, h, led); why != nil {
 		return p.underFormerName(ctx, d, why, h, led)
 	}
@@ -38,7 +39,7 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 	if why := p.verdict(h, d); why != nil {
 		out, err := p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
 		if err == nil && !why.Unconfirmed {
-			out.undone = why
+			out.Undone = why
 		}
 		return out, err
 	}
@@ -57,7 +58,7 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 		}
 		return d, err
 	}
-	d.planned(h, p.mayIssue())
+	d.Planned(h, p.mayIssue())
 	r, err := p.begin(ctx, d, h, led)
 	if err != nil || r.unbuilt != nil || r.sw != nil && r.sw.held != nil {
 		return d, nil // the pass itself meets it, and says so
@@ -73,7 +74,7 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 	}
 	out, err := p.inForce(ctx, d, good, w, h, led)
 	if err == nil {
-		out.renew(d.Keypairs)
+		out.Renew(d.Keypairs)
 	}
 	return out, err
 }
@@ -81,7 +82,7 @@ func (p Pass) taking(ctx context.Context, d *Desired, h *host.Host, led *ledger.
 // unnoted is why a configuration waits of which cannot be written down that it is taken, or waits:
 // for want of room. What is in force is kept right meanwhile.
 func unnoted(u *ledger.Update, err error) *report.Waiting {
-	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: "it cannot be noted on this node: " + oneLine(err)}
+	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
 }
 
 // waitAgain takes back that a person let a configuration go, since his pass ended with an error:
@@ -98,7 +99,7 @@ func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 
 // seen is what the disk says of a configuration that is not taken yet, and what it means for d:
 // that a person let an earlier one go says nothing of this one.
-func (p Pass) seen(d *Desired, r ledger.Reader) (was, now ledger.Update) {
+func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
 	u, err := ledger.ReadUpdate(r)
 	if err != nil && p.Log != nil {
 		p.Log.Warn("since when a configuration waits is not known", zap.Error(err))
@@ -115,8 +116,8 @@ func (p Pass) seen(d *Desired, r ledger.Reader) (was, now ledger.Update) {
 
 // changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits.
-func (p Pass) changes(d *Desired, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.held != nil || led.Head().Held != nil || led.Head().Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere {
+func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
+	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || baked(led) || !p.live() && !p.updatesAnywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(r)
@@ -188,22 +189,22 @@ func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 }
 
 // inForce is the configuration that the node has, with what waits.
-func (p Pass) inForce(ctx context.Context, d *Desired, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger) (*Desired, error) {
-	var out *Desired
+func (p Pass) inForce(ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
+	var out *desired.State
 	err := errors.New("no configuration is kept")
 	if good != nil {
-		out, err = p.kept(ctx, h, good, d.sel)
+		out, err = p.kept(ctx, h, good, d.Sel)
 	}
 	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
 		rev, worse := ledger.ReadRevision(h, led.Head().Current)
 		if worse == nil {
-			out, worse = p.again(rev, h)
+			out, worse = desired.FromRevision(rev, h, p.Assets)
 		}
 		if worse != nil {
 			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w", w.Generation, w.Reason, err, worse)
 		}
 	}
-	out.waiting = w
+	out.Waiting = w
 	return out, nil
 }
 
@@ -224,7 +225,7 @@ func barred(n *config.Node, class tasks.Class, why string, place int) string {
 }
 
 // foretell says in a dry run's plan how the daemon would take it.
-func (p Pass) foretell(out *report.Plan, r *run, d *Desired, v host.View) {
+func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) {
 	if why := p.renamed(d, v, r.led); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
 		return

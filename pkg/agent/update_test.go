@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -90,7 +91,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 		}
 		pass := b.daemon.Pass
 		pass.TakeNow = "alice"
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 		if w := told.last().Waiting; w == nil || !strings.HasPrefix(w.Reason, "it cannot be noted on this node: ") {
 			t.Errorf("the status says that %+v waits", w)
 		}
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func TestADryRunForetellsTheWait(t *testing.T) {
 	publish(t, "{auto: live}", "one")
 	b.live(t, func(t *testing.T) {})
 	publish(t, "{auto: live}", "two")
-	d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +328,7 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 		if err := ledger.SaveLearnt(t.Context(), h, node); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -360,7 +361,7 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	b.daemon.Observers = []Observer{told}
 	b.live(t, func(t *testing.T) {
 		publish(t, "{splay: 0s}", "two")
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +391,7 @@ func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	told := &listener{}
 	b.daemon.Observers = []Observer{told}
 	b.live(t, func(t *testing.T) {
-		d, err := Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/watch"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -61,7 +62,7 @@ func (w *hostWatch) hear(pass *Pass) {
 	if pass.Known {
 		pass.Host.Facts = w.facts
 	}
-	pass.Hooks.built = func(_ *Desired, list []tasks.Task, v host.View) {
+	pass.Hooks.built = func(_ *desired.State, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts()
 		w.watcher.Set(w.interest())
 		w.tellDeaf()

@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -47,7 +48,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := agent.Load(t.Context(), store, config.Select{Node: "node-1"}, statestore.Revision{})
+		d, err := desired.Load(t.Context(), store, config.Select{Node: "node-1"}, statestore.Revision{})
 		if err != nil {
 			t.Fatal(err)
 		}

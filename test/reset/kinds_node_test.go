@@ -15,6 +15,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -54,9 +55,9 @@ func TestMain(m *testing.M) {
 		if which == "all" {
 			want = everything()
 		}
-		plan, err = p.Converge(ctx, agent.Given("n", want))
+		plan, err = p.Converge(ctx, desired.FromTasks("n", want))
 	case "prune":
-		plan, err = p.Converge(ctx, agent.Given("n", nil))
+		plan, err = p.Converge(ctx, desired.FromTasks("n", nil))
 	case "forced": // --changed=remove
 		p.RemoveChanged = true
 		fallthrough

@@ -17,41 +17,42 @@ var (
 	anywhere = []string{"problem", "secret"}                            // what all use, and that knows nothing
 	bottom   = []string{"archive", "host", "graph", "certs", "systemd"} // know none of ours but that, nor each other: host alone knows archive
 	middle   = append([]string{"tasks", "config"}, bottom...)
-	upper    = append([]string{"ec2", "kube", "kube/access", "certs/issue", "inbound", "service", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
+	upper    = append([]string{"reconcile/desired", "ec2", "kube", "kube/access", "certs/issue", "inbound", "service", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control"}, middle...)
 )
 
 // allowed says what each component of ours may import, itself apart. tasks, and what stands above,
 // speak of keys and of transient errors in graph's words; config does not need them.
 var allowed = map[string][]string{
-	"problem":     nil,
-	"secret":      nil,
-	"archive":     nil,
-	"host":        {"archive"}, // of a batch members are unpacked into
-	"graph":       nil,
-	"systemd":     nil, // the unit files as shipped: data
-	"certs":       nil,
-	"certs/issue": {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
-	"config":      {"host"},
-	"kube":        {"graph"},                                          // transient errors are said in graph's words
-	"inbound":     {"kube", "publish"},                                // Nodes that ask, and of a status the node's own name
-	"kube/access": {"kube", "inbound", "host"},                        // as whom this node asks
-	"service":     {"host", "config", "report", "publish", "control"}, // the agent's own unit
-	"ec2":         {"graph", "statestore"},                            // of the store how servers are asked
-	"tomledit":    nil,
-	"tasks":       append([]string{"tomledit"}, bottom...),
-	"cleanup":     {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
-	"model":       append([]string{"cleanup"}, middle...), // a network lists what it leaves
-	"ledger":      middle,
-	"statestore":  append([]string{"kube"}, middle...),
-	"report":      middle,
-	"publish":     append([]string{"kube", "report"}, middle...),   // what it carries is a status
-	"verify":      append([]string{"cleanup", "model"}, middle...), // what it holds a node to is a network
-	"checkpoint":  middle,
-	"control":     {"host", "report"}, // what it carries is a report
-	"agent":       upper,
-	"bootstrap":   {"config", "host"},
-	"support":     nil, // what it packs its caller brings
-	"cmd":         append([]string{"agent", "bootstrap", "support"}, upper...),
+	"problem":           nil,
+	"secret":            nil,
+	"archive":           nil,
+	"host":              {"archive"}, // of a batch members are unpacked into
+	"graph":             nil,
+	"systemd":           nil, // the unit files as shipped: data
+	"certs":             nil,
+	"certs/issue":       {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
+	"config":            {"host"},
+	"kube":              {"graph"},                                          // transient errors are said in graph's words
+	"inbound":           {"kube", "publish"},                                // Nodes that ask, and of a status the node's own name
+	"kube/access":       {"kube", "inbound", "host"},                        // as whom this node asks
+	"service":           {"host", "config", "report", "publish", "control"}, // the agent's own unit
+	"ec2":               {"graph", "statestore"},                            // of the store how servers are asked
+	"tomledit":          nil,
+	"tasks":             append([]string{"tomledit"}, bottom...),
+	"cleanup":           {"tasks", "graph", "host"},             // what it finds it names by the keys of tasks
+	"model":             append([]string{"cleanup"}, middle...), // a network lists what it leaves
+	"ledger":            middle,
+	"statestore":        append([]string{"kube"}, middle...),
+	"reconcile/desired": {"certs", "certs/issue", "config", "graph", "host", "ledger", "model", "report", "secret", "statestore", "tasks", "cleanup"},
+	"report":            middle,
+	"publish":           append([]string{"kube", "report"}, middle...),   // what it carries is a status
+	"verify":            append([]string{"cleanup", "model"}, middle...), // what it holds a node to is a network
+	"checkpoint":        middle,
+	"control":           {"host", "report"}, // what it carries is a report
+	"agent":             upper,
+	"bootstrap":         {"config", "host"},
+	"support":           nil, // what it packs its caller brings
+	"cmd":               append([]string{"agent", "bootstrap", "support"}, upper...),
 }
 
 // rooms says what each package below pkg/host may import of the others there. pkg/host itself puts

@@ -1,4 +1,6 @@
-package agent
+// Package desired is what is wanted of one node: what a snapshot of the store says, or a revision
+// that the node is held at. It is loaded, and then read; it knows neither a pass nor a daemon.
+package desired
 
 import (
 	"context"
@@ -15,14 +17,15 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Desired is what one snapshot of the store wants of one node.
-type Desired struct {
+// State is what one snapshot of the store wants of one node.
+type State struct {
 	Snapshot *statestore.Snapshot
 	Node     *config.Node
 	Warnings document.Diagnostics
@@ -30,32 +33,32 @@ type Desired struct {
 	Damage   []string  // what of the store was found and could not be used
 	Refused  []string  // what must not be on this node, and is not used
 	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
-	instead  string    // why it is the last good configuration, as Damage has it; "": it is not
-	ec2      tasks.EC2 // where the documents want it asked, and it may be
-	held     *heldSet  // set when it comes from a revision
-	sel      config.Select
-	had      ledger.Network  // that the node has, as far as the ledger knows
+	Instead  string    // why it is the last good configuration, as Damage has it; "": it is not
+	EC2      tasks.EC2 // where the documents want it asked, and it may be
+	Held     *Held     // set when it comes from a revision
+	Sel      config.Select
+	Had      ledger.Network  // that the node has, as far as the ledger knows
 	prepares string          // see [ledger.Network]; as of the last graph
-	waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
-	undone   error           // why the newer one is held back, if it was undone or is of another name: the error of each pass that keeps this one right
+	Waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
+	Undone   error           // why the newer one is held back, if it was undone or is of another name: the error of each pass that keeps this one right
 
-	issued    map[string]model.Issued // how the certificates stand that this node has issued to it
-	lookAgain time.Time               // when one of them wants another pass; zero: none does
+	Issued    map[string]model.Issued // how the certificates stand that this node has issued to it
+	LookAgain time.Time               // when one of them wants another pass; zero: none does
 }
 
-// Given is these tasks and nothing that a document or the model says: for harnesses that hold
+// FromTasks is these tasks and nothing that a document or the model says: for harnesses that hold
 // single kinds against a host, by the way that every pass takes. name stands for the node's in what
 // is reported.
-func Given(name string, list []tasks.Task) *Desired {
-	return &Desired{
-		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name}, held: &heldSet{network: "given", recorded: list},
+func FromTasks(name string, list []tasks.Task) *State {
+	return &State{
+		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name}, Held: &Held{Network: "given", Recorded: list},
 	}
 }
 
 // Load fetches a snapshot that is newer than last and decodes the node's part
 // of it. [statestore.ErrNotModified] says that there is none. An error in the
 // documents is permanent until the store changes, and carries all diagnostics.
-func Load(ctx context.Context, store statestore.Store, sel config.Select, last statestore.Revision) (*Desired, error) {
+func Load(ctx context.Context, store statestore.Store, sel config.Select, last statestore.Revision) (*State, error) {
 	snap, err := store.Fetch(ctx, last)
 	if err != nil {
 		return nil, problem.Store.Errorf("fetch the configuration: %w", err)
@@ -64,7 +67,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	if err := diags.Err(); err != nil {
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision, Published: snap.Published, By: snap.Note().String(), Diagnostics: diags})
 	}
-	d := &Desired{Snapshot: snap, Node: node, sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
+	d := &State{Snapshot: snap, Node: node, Sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
 	if err := d.bring(); err != nil {
 		return nil, err
 	}
@@ -102,43 +105,9 @@ func Sources(snap *statestore.Snapshot) []document.Source {
 	return sources
 }
 
-// DocumentError is documents that cannot be used. Its text is every diagnostic.
-type DocumentError struct {
-	Store       string
-	Revision    statestore.Revision
-	Published   time.Time
-	By          string // who published them, see [statestore.Note]
-	Diagnostics document.Diagnostics
-}
-
-func (e *DocumentError) Error() string {
-	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store, strings.TrimSuffix(e.Diagnostics.String(), "\n"))
-}
-
-// Unwrap is the first error of them, for its identifier.
-func (e *DocumentError) Unwrap() error { return e.Diagnostics.Err() }
-
-// first is the first error in one line, with how many more there are.
-func (e *DocumentError) first() string {
-	var errs []document.Diagnostic
-	for _, d := range e.Diagnostics {
-		if d.Severity == document.SeverityError {
-			errs = append(errs, d)
-		}
-	}
-	if len(errs) == 0 {
-		return "the documents have errors"
-	}
-	text := errs[0].Origin.String() + ": " + errs[0].Summary
-	if len(errs) > 1 {
-		text += fmt.Sprintf(" (and %d more)", len(errs)-1)
-	}
-	return text
-}
-
 // Graph builds the tasks of d for a host and orders them. Duplicate owners and
 // cycles are reported here, before anything runs.
-func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {
+func (d *State) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {
 	who := d.Node.Name
 	if who == "" {
 		who = "node group " + d.Node.NodeGroup
@@ -154,17 +123,17 @@ func (d *Desired) Graph(facts *host.Facts, found model.Discovered, assets tasks.
 	return g, notes, nil
 }
 
-func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) ([]tasks.Task, []model.Note, error) {
-	if d.held != nil {
-		return d.held.recorded, nil, nil
+func (d *State) tasks(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) ([]tasks.Task, []model.Note, error) {
+	if d.Held != nil {
+		return d.Held.Recorded, nil, nil
 	}
-	found.Issued = d.issued
-	over, err := d.handedOver(d.had)
+	found.Issued = d.Issued
+	over, err := d.handedOver(d.Had)
 	if err != nil {
 		return nil, nil, err
 	}
 	in := model.Input{
-		Node: d.Node, Facts: facts, Discovered: found, HandedOver: over, Assets: assets, EC2: d.ec2, Keypairs: d.Keypairs,
+		Node: d.Node, Facts: facts, Discovered: found, HandedOver: over, Assets: assets, EC2: d.EC2, Keypairs: d.Keypairs,
 	}
 	if d.prepares, err = prepares(model.Prepares(in)); err != nil {
 		return nil, nil, err
@@ -172,7 +141,16 @@ func (d *Desired) tasks(facts *host.Facts, found model.Discovered, assets tasks.
 	return model.Build(in)
 }
 
-// planned says how the certificates stand for a plan that is only shown.
-func (d *Desired) planned(r ledger.Reader, mayIssue bool) {
-	d.issued = issue.Planned(d.Node, d.Keypairs, r, mayIssue)
+// Planned says how the certificates stand for a plan that is only shown.
+func (d *State) Planned(r ledger.Reader, mayIssue bool) {
+	d.Issued = issue.Planned(d.Node, d.Keypairs, r, mayIssue)
+}
+
+// PodsStandOn says that pods have no network, or not all of it, while a task is not right.
+func (d *State) PodsStandOn(t tasks.Task) bool {
+	net, _ := network.Of(d.Node)
+	if d.Held != nil {
+		net = network.Named(d.Held.Network)
+	}
+	return model.PodsStandOn(net, t)
 }

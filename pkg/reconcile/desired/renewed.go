@@ -1,4 +1,4 @@
-package agent
+package desired
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 // A certificate that was renewed in the store is no changed configuration: while a newer
 // configuration waits, the one in force uses what is renewed in it (docs/adr/0016-update.md).
 
-// renew takes of a newer configuration the certificates that it renews.
-func (d *Desired) renew(newer map[string]model.Keypair) {
+// Renew takes of a newer configuration the certificates that it renews.
+func (d *State) Renew(newer map[string]model.Keypair) {
 	for name, was := range d.Keypairs {
 		if now, ok := newer[name]; ok && renewed(was, now) {
 			d.Keypairs[name] = now
@@ -24,10 +24,10 @@ func (d *Desired) renew(newer map[string]model.Keypair) {
 	}
 }
 
-// keepRenewed does not go back behind a certificate that the node has. For a configuration that is
+// KeepRenewed does not go back behind a certificate that the node has. For a configuration that is
 // kept, and does not know of it. Where no certificate comes from the store the ledger is not
 // decoded: that takes longer than a pass without changes.
-func (d *Desired) keepRenewed(r ledger.Reader, led *ledger.Ledger) {
+func (d *State) KeepRenewed(r ledger.Reader, led *ledger.Ledger) {
 	installs := func(p model.Keypair) bool { return !p.Key.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(d.Keypairs)), installs) {
 		return
@@ -37,12 +37,12 @@ func (d *Desired) keepRenewed(r ledger.Reader, led *ledger.Ledger) {
 		if e.Task == nil || e.Task.Kind != tasks.KindCertificates || e.Released || e.Pending {
 			continue
 		}
-		t, err := rebuildEntry(r, e)
+		t, err := e.Rebuild(r)
 		if set, ok := t.(tasks.CertificateSet); err == nil && ok && set.Source == "" {
 			have[set.Name] = model.Keypair{CA: set.CA.PEM, Cert: set.Cert.PEM, Key: secret.Of(set.Key.PEM), Origin: d.Keypairs[set.Name].Origin}
 		}
 	}
-	d.renew(have)
+	d.Renew(have)
 }
 
 // renewed says that a key pair is a younger one of the same CA, for the same names. Another CA, and

@@ -1,4 +1,4 @@
-package agent
+package desired
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // bring reads the private keys that the node uses, and no other: what a store hands out besides, a
 // directory all, is let go of. A keyset that cannot be read is no reason to stop a network that
 // does not use it: who needs it says that it is missing.
-func (d *Desired) bring() error {
+func (d *State) bring() error {
 	wanted := network.Keypairs(d.Node)
 	for _, name := range wanted {
 		err := d.Snapshot.Bring(name)
@@ -46,7 +46,7 @@ func (d *Desired) bring() error {
 // misplaced refuses a CA's private key that a store hands to a worker: it is let go of, and the
 // error names the file. It is no reason to stop the node's network, which would take nothing away
 // from who reads the key there: only people can.
-func (d *Desired) misplaced(name string, p statestore.Keypair) {
+func (d *State) misplaced(name string, p statestore.Keypair) {
 	if p.Key.IsZero() || d.Node.ControlPlane() {
 		return
 	}
@@ -59,9 +59,9 @@ func (d *Desired) misplaced(name string, p statestore.Keypair) {
 		"take it away from what workers can read, and change the CA; the rest of the node goes on", name, d.Node.Role, strings.Join(files, ", "), d.Snapshot.Origin))
 }
 
-// toKeep are the objects that the node keeps of a snapshot for when the store is away: no private
+// ToKeep are the objects that the node keeps of a snapshot for when the store is away: no private
 // key but those that it installs. That of a CA it signs with is read from the store each time.
-func (d *Desired) toKeep() secret.Contents {
+func (d *State) ToKeep() secret.Contents {
 	objects := maps.Clone(d.Snapshot.Objects)
 	wanted, authorities := network.Keypairs(d.Node), network.Authorities(d.Node)
 	maps.DeleteFunc(objects, func(name string, _ []byte) bool {

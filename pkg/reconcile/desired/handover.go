@@ -1,4 +1,4 @@
-package agent
+package desired
 
 import (
 	"encoding/json"
@@ -15,11 +15,11 @@ import (
 // handedOver is what the node stays prepared with for a network that its owner goes on with; nil:
 // none. What cannot be read is an error: without it all of that would go, under a network that is
 // in use.
-func (d *Desired) handedOver(had ledger.Network) (*network.Preparation, error) {
-	if d.held != nil || d.network() != "cni" || had.Prepares == "" {
+func (d *State) handedOver(had ledger.Network) (*network.Preparation, error) {
+	if d.Held != nil || d.Network() != "cni" || had.Prepares == "" {
 		return nil, nil
 	}
-	from := d.switchSpec().From
+	from := d.SwitchSpec().From
 	var p network.Preparation
 	if err := json.Unmarshal([]byte(had.Prepares), &p); err != nil && from == "" {
 		return nil, fmt.Errorf("read from the ledger what the handed-over network needs: %w: name that network as spec.networking.switch.from if it is gone", err)

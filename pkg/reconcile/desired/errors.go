@@ -1,0 +1,55 @@
+package desired
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// OneLine is an error on one line: of documents the first.
+func OneLine(err error) string {
+	words := err.Error()
+	var documents *DocumentError
+	if errors.As(err, &documents) {
+		words = documents.first()
+	}
+	return strings.Join(strings.Fields(words), " ")
+}
+
+// DocumentError is documents that cannot be used. Its text is every diagnostic.
+type DocumentError struct {
+	Store       string
+	Revision    statestore.Revision
+	Published   time.Time
+	By          string // who published them, see [statestore.Note]
+	Diagnostics document.Diagnostics
+}
+
+func (e *DocumentError) Error() string {
+	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store, strings.TrimSuffix(e.Diagnostics.String(), "\n"))
+}
+
+// Unwrap is the first error of them, for its identifier.
+func (e *DocumentError) Unwrap() error { return e.Diagnostics.Err() }
+
+// first is the first error in one line, with how many more there are.
+func (e *DocumentError) first() string {
+	var errs []document.Diagnostic
+	for _, d := range e.Diagnostics {
+		if d.Severity == document.SeverityError {
+			errs = append(errs, d)
+		}
+	}
+	if len(errs) == 0 {
+		return "the documents have errors"
+	}
+	text := errs[0].Origin.String() + ": " + errs[0].Summary
+	if len(errs) > 1 {
+		text += fmt.Sprintf(" (and %d more)", len(errs)-1)
+	}
+	return text
+}

@@ -1,0 +1,21 @@
+package desired
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// A record that cannot be read is an error, and not a reason to take away what is under a network
+// in use.
+func TestADamagedHandoverIsSaid(t *testing.T) {
+	d := &State{Node: &config.Node{Networking: config.Networking{CNI: &config.CNI{}}}}
+	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"}`}); err != nil || p == nil || p.Of != "calico" {
+		t.Errorf("a good one: %+v, %v", p, err)
+	}
+}
