@@ -28,7 +28,9 @@ var kept = map[string][]string{
 	"firewall":   {"Table"},         // a baseline
 	"hostfs":     {"intent"},
 	"checkpoint": {"Journal", "Verdict", "Awaiting", "watch"},
-	"agent":      {"issuedFile", "declared", "memory"},
+	"issue":      {"issuedFile"},
+	"desired":    {"Declared"},
+	"agent":      {"memory"},
 }
 
 // What an agent of this format has on its disk, field by field, is in testdata. Nodes that are
@@ -84,7 +86,7 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, dir := range []string{"agent", "archive", "checkpoint", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "tasks"} {
+	for _, dir := range []string{"agent", "archive", "certs/issue", "checkpoint", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "tasks"} {
 		pkg := path.Base(dir)
 		f.types[pkg] = map[string]declaration{}
 		files, err := filepath.Glob("../" + dir + "/*.go")
