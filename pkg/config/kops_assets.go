@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // cniPlugins is what documents and networks call the reference plugins.
@@ -63,7 +63,7 @@ func (d *decoder) setKopsPlugins(p *kopsPlugins, n *Node) {
 			return
 		}
 		asset.Arch[arch], asset.Origin = file, d.doc.Origin(entry.Pos)
-		asset.Version = releaseName.FindString(file.URLs[0])
+		asset.Version = releaseName().FindString(file.URLs[0])
 	}
 	if len(asset.Arch) > 0 {
 		n.Assets = append(n.Assets, asset)
@@ -95,4 +95,4 @@ func mirroredAsset(text string) (AssetFile, bool) {
 }
 
 // releaseName finds the version in the URL of a download.
-var releaseName = regexp.MustCompile(`v[0-9]+\.[0-9]+\.[0-9]+`)
+var releaseName = lazyregexp.New(`v[0-9]+\.[0-9]+\.[0-9]+`)
