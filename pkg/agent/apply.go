@@ -26,17 +26,18 @@ type applier struct {
 	asked   *host.Pending
 	view    host.View // the host as it is, with the effects that were asked for
 	log     *zap.Logger
+	drift   *drift
 	hooks   Hooks
 }
 
 // apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs.
-func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes, graph.Report[tasks.Task], error) {
-	a := &applier{host: h, ledger: led, planned: planned, done: newChanges(), asked: host.NewPending(led.Owed()), log: log, hooks: hooks}
+func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes, drift *drift, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes, graph.Report[tasks.Task], error) {
+	a := &applier{host: h, ledger: led, planned: planned, done: newChanges(), asked: host.NewPending(led.Owed()), drift: drift, log: log, hooks: hooks}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h)
-	a.done.drift = planned.drift
+	a.done.repairs = planned.repairs
 	before := led.Owed()
 	owe(led, planned)
 	if err := led.SaveOwed(ctx, h); err != nil && !hooks.unwritten {
@@ -88,7 +89,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	if c == nil {
-		a.planned.drift.over(key)
+		a.planned.repairs.over(key)
 		a.settleEffect(key)
 		return nil
 	}
@@ -96,7 +97,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		a.done.put(key, c)
 		return nil
 	}
-	if l := a.planned.leaves(key); l != nil {
+	if l := a.planned.repairs.later(key); l != nil {
 		return l.end()
 	}
 	if why := a.hooks.refused[key]; why != nil {
@@ -117,7 +118,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := within(key, c, planned); err != nil {
 		return err
 	}
-	a.planned.drift.spare(ctx, t, c)
+	a.drift.spare(ctx, t, c)
 	for _, effect := range c.Asks {
 		a.asked.Ask(string(effect), string(key))
 	}
@@ -143,7 +144,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		if err := failedStart(ctx, a.host, t); err != nil {
 			return err
 		}
-		if l := a.planned.drift.quicker(t, left); l != nil && !starts {
+		if l := a.drift.quicker(t, left); l != nil && !starts {
 			return l.end()
 		}
 		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
@@ -186,12 +187,12 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
-	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" && a.planned.leaves(key) == nil {
+	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" && a.planned.repairs.later(key) == nil {
 		word, level := "changed", zap.InfoLevel
-		if a.planned.repair(key) {
+		if a.planned.isRepair(key) {
 			word = "repaired"
 		}
-		if a.planned.fights(key) != nil { // that goes on for ever, and is logged once
+		if a.planned.repairs.contested(key) != nil { // that goes on for ever, and is logged once
 			level = zap.DebugLevel
 		}
 		a.log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))

@@ -115,16 +115,16 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	}
 	planned, rep := plan(ctx, g, h, led.Owed(), nil, nil)
 	if rep.Count(graph.Failed) > 0 {
-		return steps(rep, planned, report.Planned), failure(rep)
+		return steps(rep, planned, report.Planned, nil), failure(rep)
 	}
-	done, rep, err := apply(ctx, g, h, led, planned, zap.NewNop(), Hooks{})
+	done, rep, err := apply(ctx, g, h, led, planned, nil, zap.NewNop(), Hooks{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := led.SaveOwed(ctx, h); err != nil {
 		t.Fatal(err)
 	}
-	return steps(rep, done, report.Done), failure(rep)
+	return steps(rep, done, report.Done, nil), failure(rep)
 }
 
 func states(list []report.Step) map[string]report.State {

@@ -18,10 +18,7 @@ import (
 // is and its baseline, is written before the change (intend); how it ended, after (settle).
 type custody struct {
 	led     *ledger.Ledger
-	order   []tasks.Task
-	records []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
-	places  map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
-	print   string
+	set     *records
 	changed changedPolicy
 	drift   *drift            // what of the changes brings back what somebody changed; nil where nothing does
 	held    int               // the revision that the node is held at; 0: it follows the store
@@ -31,23 +28,17 @@ type custody struct {
 	refuse func(first graph.Key, why error) // hears which task cannot be looked at before it changes; nil: that ends the pass
 }
 
-// recorded is a task as it will stand in the ledger.
-type recorded struct {
-	tasks.Recorded
-	blobs []hostfs.Content
-}
-
 // intend writes down what is about to change, before the first change: whose each key is, and what
 // was there. Before something is only removed, too, something is written: where the ledger cannot
 // be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
 func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, removing bool) error {
 	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false
-	for _, t := range c.order {
+	for _, t := range c.set.order {
 		first := t.Owns()[0]
 		change := planned.get(first)
-		rec, known := c.record(first)
-		if change == nil || change.NotHere != "" || !known || !effectual(first) {
+		rec, known := c.set.of(first)
+		if change == nil || change.NotHere != "" || !known || !tasks.IsState(first) {
 			continue
 		}
 		entries, err := c.intents(ctx, h, t, change, &b)
@@ -58,7 +49,7 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, re
 			c.refuse(first, err)
 			continue
 		}
-		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.blobs...)
+		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.contents...)
 	}
 	if len(b.Put) == 0 && !removing {
 		return nil
@@ -97,7 +88,7 @@ func (c *custody) intents(ctx context.Context, v host.View, t tasks.Task, change
 func (c *custody) parents(change *tasks.Change) []graph.Key {
 	var out []graph.Key
 	for _, it := range change.Items {
-		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.wanted(it.Key) {
+		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.set.wants(it.Key) {
 			out = append(out, it.Key)
 		}
 	}

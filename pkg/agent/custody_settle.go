@@ -44,7 +44,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.record(first); !known || res.State != graph.Done || !effectual(first) || out.changed.leaves(first) != nil {
+		if _, known := c.set.of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.changed.repairs.later(first) != nil {
 			c.undid(res, &b)
 			continue
 		}
@@ -66,7 +66,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 		}
 	}
 	if failure(allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
-		b.Head.Print, b.Head.Boot = c.print, c.led.Boot()
+		b.Head.Print, b.Head.Boot = c.set.print, c.led.Boot()
 		b.Head.Network, b.Head.Machine = out.desired.NetworkAfter(b.Head.Network), machineID(h)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
@@ -116,8 +116,8 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 		}
 		if !known || !sameEntry(old, e) {
 			b.Put = append(b.Put, e)
-			if rec, known := c.record(t.Owns()[0]); known {
-				b.Blobs = append(b.Blobs, rec.blobs...)
+			if rec, known := c.set.of(t.Owns()[0]); known {
+				b.Blobs = append(b.Blobs, rec.contents...)
 			}
 		}
 	}

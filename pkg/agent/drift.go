@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -24,47 +23,53 @@ import (
 // CIDR is another task, and its change is intended, while a newer configuration that wants the same
 // of a key does not hide what somebody did to it.
 type drift struct {
-	custody *custody
-	view    host.View
-	boot    string
-	now     time.Time
-	node    *config.Node // says what becomes of drift
-	peace   peace
-	pods    func(tasks.Task) bool   // pods stand on it
-	means   func(tasks.Task) string // what pods lack without it
-	afresh  bool                    // a person asks: what is given up is tried again at once
+	set    *records
+	led    *ledger.Ledger
+	view   host.View
+	boot   string
+	now    time.Time
+	node   *config.Node // says what becomes of drift
+	peace  peace
+	pods   func(tasks.Task) bool   // pods stand on it
+	means  func(tasks.Task) string // what pods lack without it
+	afresh bool                    // a person asks: what is given up is tried again at once
 
-	mu      sync.Mutex
-	repairs map[graph.Key]*ledger.Drift // by a task's first key: what the ledger says of it once it is repaired
-	left    map[graph.Key]*leaving      // by a task's first key: what is not repaired now
-	missing map[graph.Key]bool          // by a task's first key: it was skipped, and is not as wanted
-	fought  map[graph.Key]*leaving      // by a task's first key: what is repaired, and contested all the same, for pods stand on it
+	mu      sync.Mutex // of the ledger, which is only decoded for a pass that changes something
+	found   *repairs
+	missing map[graph.Key]bool // by a task's first key: it was skipped, and is not as wanted
 }
 
-func newDrift(c *custody, v host.View, d *desired.State, afresh bool, now time.Time) *drift {
-	node := d.Node
+func newDrift(set *records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *drift {
 	return &drift{
-		custody: c, view: v, boot: c.led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: node, peace: peaceOf(node.Drift.Contested), afresh: afresh,
-		repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}, fought: map[graph.Key]*leaving{}, pods: d.PodsStandOn, means: model.WithoutIt,
+		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, peace: peaceOf(d.Node.Drift.Contested), afresh: afresh,
+		found: newRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
 	}
+}
+
+// repairs are what was judged so far; nil of a nil drift.
+func (d *drift) repairs() *repairs {
+	if d == nil {
+		return nil
+	}
+	return d.found
 }
 
 // judge looks at a change that is planned. If what it would repair is left as it is, that is
 // returned. Tasks are planned at the same time, and the ledger is only decoded for a pass that
 // changes something.
-func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leaving {
+func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *deferral {
 	key := t.Owns()[0]
-	if d == nil || c.NotHere != "" || !effectual(key) {
+	if d == nil || c.NotHere != "" || !tasks.IsState(key) {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e, known := d.custody.led.Entries()[key]
+	e, known := d.led.Entries()[key]
 	if !known || !d.wasRight(ctx, t, e) {
 		return nil
 	}
 	if l := d.leave(ctx, t, c, e); l != nil {
-		d.left[key] = l
+		d.found.postpone(key, l)
 		return l
 	}
 	rule := d.rule(t, e.Drift)
@@ -72,24 +77,23 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *leavi
 	if d.pods(t) {
 		note = d.peace.notedPods
 	}
-	d.repairs[key] = note(e.Drift, rule, d.now)
-	if d.pods(t) && d.peace.contestedPods(d.repairs[key]) {
-		d.fought[key] = d.leaving(t, c, d.repairs[key], ruling{contested: true})
+	made, fought := note(e.Drift, rule, d.now), (*deferral)(nil)
+	if d.pods(t) && d.peace.contestedPods(made) {
+		fought = d.deferral(t, c, made, ruling{contested: true})
 	}
+	d.found.put(key, made, fought)
 	return nil
 }
 
 // quicker is what becomes of a repair that was changed again before anybody looked at it: the other
 // is quicker, and it is a quarrel and no failure. A person who asks for the repair hears that it
 // failed.
-func (d *drift) quicker(t tasks.Task, left *tasks.Change) *leaving {
+func (d *drift) quicker(t tasks.Task, left *tasks.Change) *deferral {
 	if d == nil || d.afresh {
 		return nil
 	}
 	key := t.Owns()[0]
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	note := d.repairs[key]
+	note := d.found.note(key)
 	if note == nil {
 		return nil
 	}
@@ -97,18 +101,28 @@ func (d *drift) quicker(t tasks.Task, left *tasks.Change) *leaving {
 	if rule.repair {
 		rule.until = d.now
 	}
-	l := d.leaving(t, left, note, rule)
-	d.left[key] = l
-	delete(d.fought, key)
+	l := d.deferral(t, left, note, rule)
+	d.found.postpone(key, l)
 	return l
+}
+
+// tellPods puts into a step what pods lack without its key, where they stand on it and it is not
+// right.
+func (d *drift) tellPods(s *report.Step, t tasks.Task) {
+	if d == nil {
+		return
+	}
+	if s.Pods = s.Pods || d.lost(s, t); s.Pods {
+		s.Means = d.means(t)
+	}
 }
 
 // lost says of a step that its key was right, pods stand on it, and it is not brought back.
 func (d *drift) lost(s *report.Step, t tasks.Task) bool {
-	if d == nil || s.Refused != "" || !d.pods(t) {
+	if s.Refused != "" || !d.pods(t) {
 		return false
 	}
-	e, known := d.custody.led.Entries()[t.Owns()[0]]
+	e, known := d.led.Entries()[t.Owns()[0]]
 	if !known || !d.sameTask(e) || tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot {
 		return false
 	}
@@ -137,10 +151,7 @@ func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 	if d == nil || !ok || c.Items[len(c.Items)-1].Op != tasks.Create {
 		return
 	}
-	d.mu.Lock()
-	repair := d.repairs[t.Owns()[0]] != nil
-	d.mu.Unlock()
-	if repair && !u.RunsFromElsewhere(ctx, d.view) {
+	if d.found.note(t.Owns()[0]) != nil && !u.RunsFromElsewhere(ctx, d.view) {
 		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
 	}
 }
@@ -150,7 +161,7 @@ func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool
 	switch {
 	case !d.sameTask(e):
 		return false
-	case tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot && d.custody.led.Head().Boot != d.boot:
+	case tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot && d.led.Head().Boot != d.boot:
 		return false // it went with the boot
 	}
 	set, issued := t.(tasks.CertificateSet)
@@ -159,7 +170,7 @@ func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool
 
 // sameTask says that the key of an entry was right for the very task that is wanted now.
 func (d *drift) sameTask(e ledger.Entry) bool {
-	rec, kept := d.custody.record(e.Key)
+	rec, kept := d.set.of(e.Key)
 	return kept && !e.Released && e.Task != nil && e.Task.Same(rec.Recorded) && (!e.Pending || e.Again)
 }
 
@@ -167,7 +178,7 @@ func (d *drift) sameTask(e ledger.Entry) bool {
 // same when it is renewed.
 func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
-		e, known := d.custody.led.Entries()[key]
+		e, known := d.led.Entries()[key]
 		live, err := tasks.KeeperOf(set, key).Live(ctx, d.view)
 		return known && err == nil && live != e.Last
 	})
@@ -177,7 +188,7 @@ func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
 func (d *drift) mark(e *ledger.Entry) {
 	if d != nil {
 		e.Drift, e.Again = nil, false
-		if note := d.repairs[e.Key]; note != nil {
+		if note := d.found.note(e.Key); note != nil {
 			now := *note // who else writes it is not known yet
 			e.Drift, e.Again = &now, true
 		}
@@ -187,56 +198,15 @@ func (d *drift) mark(e *ledger.Entry) {
 
 // nameIn notes who else writes a key that was repaired, if that is known now.
 func (d *drift) nameIn(e *ledger.Entry) bool {
-	if d == nil || d.repairs[e.Key] == nil || e.Drift == nil || e.Drift.Writer == d.repairs[e.Key].Writer {
+	note := d.repairs().note(e.Key)
+	if note == nil || e.Drift == nil || e.Drift.Writer == note.Writer {
 		return false
 	}
-	e.Drift = d.repairs[e.Key]
+	e.Drift = note
 	return true
-}
-
-// undid notes of a change that was made, and was not there any more when it was looked at, that to
-// make it again is a repair. So is the next start of a unit that did not come up, or is not known
-// to have: each waits longer.
-func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
-	var gone *NotConvergedError
-	var down *StartError
-	e, known := c.led.Entries()[res.Node.Owns()[0]]
-	_, starts := startOf(res.Node)
-	if known && e.Pending && c.drift.wasQuicker(e.Key) && c.drift.nameIn(&e) {
-		b.Put = append(b.Put, e)
-	}
-	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(starts && graph.IsWait(res.Err)) {
-		return
-	}
-	if was := e; c.drift.nameIn(&e) || !e.Again {
-		e.Untried = e.Untried || !e.Again
-		e.Again = true
-		if !sameEntry(was, e) {
-			b.Put = append(b.Put, e)
-		}
-	}
 }
 
 // wasQuicker says that a key was repaired in this pass and changed again before it was looked at.
 func (d *drift) wasQuicker(key graph.Key) bool {
-	return d != nil && d.repairs[key] != nil && d.left[key] != nil
-}
-
-// repair says that the change of a task is one; of an effect, that all who ask for it are repaired.
-func (c *changes) repair(key graph.Key) bool {
-	if c.drift == nil {
-		return false
-	}
-	if effectual(key) {
-		return c.drift.repairs[key] != nil
-	}
-	asked := false
-	for by, other := range c.byKey {
-		if other.NotHere == "" && slices.Contains(other.Asks, key) {
-			if asked = true; c.drift.repairs[by] == nil {
-				return false
-			}
-		}
-	}
-	return asked
+	return d.repairs().note(key) != nil && d.repairs().later(key) != nil
 }

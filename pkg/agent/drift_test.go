@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// repairs are the first keys of the steps that changed something, with whether that was a repair.
-func repairs(p *report.Plan) map[string]bool {
+// repairsIn are the first keys of the steps that changed something, with whether that was a repair.
+func repairsIn(p *report.Plan) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range p.Steps {
 		if s.State == report.Done || s.State == report.Planned {
@@ -51,7 +51,7 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	step := func(what string, want map[string]bool, list ...tasks.Task) {
 		t.Helper()
 		p := asDocumentsSay{root: root, list: list}.pass(t, true)
-		got := repairs(p)
+		got := repairsIn(p)
 		delete(got, "file:/var/lib/netwright")
 		if len(got) != len(want) {
 			t.Fatalf("%s: changed %v, want %v", what, got, want)
@@ -113,19 +113,19 @@ func TestABootIsNoDrift(t *testing.T) {
 	}
 	for i, id := range []string{"one", "two"} {
 		boot(id)
-		if got := repairs(mustConverge(t, root, run, etc)); got["file:/run/x"] || got["file:/etc/x"] != (i > 0) {
+		if got := repairsIn(mustConverge(t, root, run, etc)); got["file:/run/x"] || got["file:/etc/x"] != (i > 0) {
 			t.Errorf("boot %s: repairs are %v", id, got)
 		}
 	}
 	put(t, root, "/run/x", "by hand")
-	if got := repairs(mustConverge(t, root, run, etc)); !got["file:/run/x"] {
+	if got := repairsIn(mustConverge(t, root, run, etc)); !got["file:/run/x"] {
 		t.Errorf("in the same boot: %v", got)
 	}
 	// A boot after which all is right, and then somebody changes it.
 	put(t, root, "/proc/sys/kernel/random/boot_id", "three\n")
 	mustConverge(t, root, run, etc)
 	put(t, root, "/run/x", "by hand")
-	if got := repairs(asDocumentsSay{root: root, list: []tasks.Task{run, etc}}.pass(t, true)); !got["file:/run/x"] {
+	if got := repairsIn(asDocumentsSay{root: root, list: []tasks.Task{run, etc}}.pass(t, true)); !got["file:/run/x"] {
 		t.Errorf("after a boot that needed nothing: %v", got)
 	}
 }
@@ -151,7 +151,7 @@ func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 	}
 	for _, again := range []bool{false, true} {
 		pending(again)
-		if got := repairs(mustConverge(t, root, file("/etc/a", "1"))); got["file:/etc/a"] != again {
+		if got := repairsIn(mustConverge(t, root, file("/etc/a", "1"))); got["file:/etc/a"] != again {
 			t.Errorf("pending, again %t: repair %t", again, got["file:/etc/a"])
 		}
 	}

@@ -106,7 +106,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 
 // installed is the report of an installation: there are no documents to name in it.
 func installed(rep graph.Report[tasks.Task], ch *changes, state report.State, notes []report.Note) *report.Plan {
-	out := &report.Plan{Steps: steps(rep, ch, state), Notes: notes}
+	out := &report.Plan{Steps: steps(rep, ch, state, nil), Notes: notes}
 	out.Finish(len(rep.Results))
 	return out
 }

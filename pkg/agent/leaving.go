@@ -14,22 +14,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// leaving is a key that somebody changed and that stays so for now.
-type leaving struct {
-	change *tasks.Change
-	state  report.State
-	text   string
-	until  time.Time     // when it is repaired after all; zero: not by itself
-	drift  *ledger.Drift // nil: it was never repaired
-	pods   bool          // pods stand on it
-	failed error         // it is nobody's doing: the unit does not come up
-}
-
 // leave says that a change is not made, since documents say so or somebody makes it again and
 // again; nil: it is made.
-func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *leaving {
+func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *deferral {
 	was := e.Drift
-	l := &leaving{change: c, drift: was}
+	l := &deferral{change: c, drift: was}
 	switch mode, key := d.mode(t); mode {
 	case config.Report:
 		l.state, l.text, l.pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key), d.pods(t)
@@ -42,7 +31,7 @@ func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	if rule.repair {
 		return nil
 	}
-	l = d.leaving(t, c, was, rule)
+	l = d.deferral(t, c, was, rule)
 	if err := stays(ctx, d.view, t, e.Pending); err != nil {
 		l.state, l.failed = report.Failed, err
 		l.text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks (agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
@@ -50,9 +39,9 @@ func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	return l
 }
 
-// leaving says how a key stands about which somebody quarrels.
-func (d *drift) leaving(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *leaving {
-	l := &leaving{change: c, state: report.Waits, drift: was, until: rule.until, pods: d.pods(t)}
+// deferral says how a key stands about which somebody quarrels.
+func (d *drift) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *deferral {
+	l := &deferral{change: c, state: report.Waits, drift: was, until: rule.until, pods: d.pods(t)}
 	since, when := clock(was.Recent[0]), clock(rule.until)
 	l.text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
 	if !rule.contested {
@@ -92,70 +81,4 @@ func (d *drift) mode(t tasks.Task) (mode, key string) {
 	key = string(keys[max(named, 0)])
 	mode, _ = d.node.Mode(key)
 	return mode, key
-}
-
-// end is how the visit of a task ends whose change is not made. What needs it goes on with what is
-// there; if nothing is, it waits.
-func (l *leaving) end() error {
-	if l.failed != nil {
-		return l.failed
-	}
-	if slices.ContainsFunc(l.change.Items, func(it tasks.Item) bool { return it.Op != tasks.Create }) {
-		return nil
-	}
-	return graph.Wait(l.text)
-}
-
-// leaves says that the change of a task is not made, and why.
-func (c *changes) leaves(key graph.Key) *leaving {
-	if c.drift == nil {
-		return nil
-	}
-	c.drift.mu.Lock()
-	defer c.drift.mu.Unlock()
-	return c.drift.left[key]
-}
-
-// tell puts it into the step of its task.
-func (l *leaving) tell(s *report.Step) {
-	s.State, s.Message, s.Repair, s.Asks, s.Disruption = l.state, l.text, false, nil, ""
-	s.Pods = l.pods
-	if l.drift != nil {
-		s.Count, s.Writer, s.By = len(l.drift.Recent), l.drift.Writer, l.drift.By
-	}
-	if l.drift != nil && l.pods && l.state == report.Contested {
-		s.Count = l.drift.Repairs
-	}
-}
-
-// fights says that the repair of a task did not end the quarrel about it; nil: there is none.
-func (c *changes) fights(key graph.Key) *leaving {
-	if c.drift == nil {
-		return nil
-	}
-	c.drift.mu.Lock()
-	defer c.drift.mu.Unlock()
-	return c.drift.fought[key]
-}
-
-// over notes that a key which was to be left is right.
-func (d *drift) over(key graph.Key) {
-	if d != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.left, key)
-	}
-}
-
-// lookAgain is when the first of what is left is repaired after all; zero: nothing is.
-func (d *drift) lookAgain() (at time.Time) {
-	if d == nil {
-		return at
-	}
-	for _, l := range d.left {
-		if !l.until.IsZero() && (at.IsZero() || l.until.Before(at)) {
-			at = l.until
-		}
-	}
-	return at
 }

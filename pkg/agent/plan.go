@@ -4,48 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// changes are the changes of one run by the task's first key; tasks that are
-// right are not in it, so that a no-op keeps nothing.
-type changes struct {
-	mu    sync.Mutex
-	byKey map[graph.Key]*tasks.Change
-	drift *drift // tells repairs; nil: there are none
-}
-
-func newChanges() *changes { return &changes{byKey: map[graph.Key]*tasks.Change{}} }
-
-func (c *changes) put(key graph.Key, ch *tasks.Change) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byKey[key] = ch
-}
-
-func (c *changes) get(key graph.Key) *tasks.Change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byKey[key]
-}
-
-// any says that something changes: what is only listed, because it is never set on this host, does
-// not.
-func (c *changes) any() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, ch := range c.byKey {
-		if ch.NotHere == "" {
-			return true
-		}
-	}
-	return false
-}
 
 // plan asks every task what it would change on view, upstream first, each on the host as the tasks
 // before it will have left it. owed are effects that an earlier run still owes; refused are tasks
@@ -56,7 +20,7 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 	pending.Add(gone...)
 	over := pending.Over(view)
 	out := newChanges()
-	out.drift = drift
+	out.repairs = drift.repairs()
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := look(ctx, t, over)
 		if err != nil || c == nil {
@@ -99,14 +63,15 @@ func planStill(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change,
 }
 
 // steps turns what became of the tasks into a report's steps, in plan order.
-// changed is the state of a task that has a change: Planned, or Done after apply.
-func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []report.Step {
+// changed is the state of a task that has a change: Planned, or Done after apply. pods puts into a
+// step what pods lack without it; nil: nobody asks.
+func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State, pods func(*report.Step, tasks.Task)) []report.Step {
 	var out []report.Step
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		key := res.Node.Owns()[0]
 		c := ch.get(key)
-		left := ch.leaves(key)
+		left := ch.repairs.later(key)
 		if res.State == graph.Done && c == nil && left == nil {
 			continue
 		}
@@ -114,16 +79,16 @@ func steps(rep graph.Report[tasks.Task], ch *changes, changed report.State) []re
 			c = left.change
 		}
 		s := step(res, key, c, changed)
-		s.Repair = c != nil && c.NotHere == "" && ch.repair(key)
+		s.Repair = c != nil && c.NotHere == "" && ch.isRepair(key)
 		if left != nil && res.Because == "" {
 			left.tell(&s)
 		}
-		if fought := ch.fights(key); fought != nil && s.State == report.Done {
+		if fought := ch.repairs.contested(key); fought != nil && s.State == report.Done {
 			fought.tell(&s)
 			s.Repair = true
 		}
-		if s.Pods = s.Pods || ch.drift.lost(&s, res.Node); s.Pods {
-			s.Means = ch.drift.means(res.Node)
+		if pods != nil {
+			pods(&s, res.Node)
 		}
 		out = append(out, s)
 	}

@@ -16,7 +16,7 @@ import (
 //
 // What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
 // a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
-func (c *changes) prove(ctx context.Context, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
+func (d *drift) prove(ctx context.Context, c *changes, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
 	if len(c.byKey) == 0 {
 		return
 	}
@@ -27,14 +27,14 @@ func (c *changes) prove(ctx context.Context, g *graph.Graph[tasks.Task], v host.
 			continue
 		}
 		switch {
-		case c.drift.provedBefore(t):
+		case d.provedBefore(t):
 			change.Proof = tasks.ProvedBefore
 		case tasks.Harmless(ctx, t, change, on):
 			change.Proof = tasks.ProvedHarmless
 		}
 	}
 	for key, change := range c.byKey {
-		if !effectual(key) && change.Proof == tasks.Unproved && c.follows(key) {
+		if !tasks.IsState(key) && change.Proof == tasks.Unproved && d.follows(key, c) {
 			change.Proof = tasks.ProvedBefore
 		}
 	}
@@ -42,8 +42,8 @@ func (c *changes) prove(ctx context.Context, g *graph.Graph[tasks.Task], v host.
 
 // follows says that an effect only follows from changes of this pass that are proved before. That a
 // change of a file is harmless says nothing of what reads it.
-func (c *changes) follows(effect graph.Key) bool {
-	if c.drift == nil {
+func (d *drift) follows(effect graph.Key, c *changes) bool {
+	if d == nil {
 		return false
 	}
 	var asking []graph.Key
@@ -56,7 +56,7 @@ func (c *changes) follows(effect graph.Key) bool {
 		}
 		asking = append(asking, by)
 	}
-	for _, by := range c.drift.custody.led.Owed()[string(effect)] { // what an earlier pass changed, and how, nobody knows any more
+	for _, by := range d.led.Owed()[string(effect)] { // what an earlier pass changed, and how, nobody knows any more
 		if !slices.Contains(asking, graph.Key(by)) {
 			return false
 		}
@@ -66,19 +66,12 @@ func (c *changes) follows(effect graph.Key) bool {
 
 // provedBefore says that the ledger has the very task as right: the node had it, and went on.
 func (d *drift) provedBefore(t tasks.Task) bool {
-	if d == nil || !effectual(t.Owns()[0]) || tasks.Anew(t) {
+	if d == nil || !tasks.IsState(t.Owns()[0]) || tasks.Anew(t) {
 		return false
 	}
-	e, known := d.custody.led.Entries()[t.Owns()[0]]
+	e, known := d.led.Entries()[t.Owns()[0]]
 	return known && d.sameTask(e) && !e.Untried
 }
 
 // podRanges are those of pods that the documents state.
 func podRanges(node *config.Node) []netip.Prefix { return slices.Concat(node.PodCIDR, node.PodCIDRs) }
-
-// all gives every change one proof.
-func (c *changes) all(proof tasks.Proof) {
-	for _, change := range c.byKey {
-		change.Proof = proof
-	}
-}

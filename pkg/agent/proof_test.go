@@ -70,10 +70,10 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 			t.Fatal(err)
 		}
 		led := ledger.Load(h)
-		custody := &custody{led: led, drift: &drift{repairs: map[graph.Key]*ledger.Drift{}}}
+		custody := &custody{led: led, drift: &drift{found: newRepairs()}}
 		e := led.Entries()["file:/etc/hosts"]
 		if c.repair {
-			custody.drift.repairs[e.Key] = &ledger.Drift{Repairs: 1}
+			custody.drift.found.put(e.Key, &ledger.Drift{Repairs: 1}, nil)
 		}
 		custody.drift.mark(&e)
 		e.Pending = true
@@ -119,8 +119,8 @@ func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 		for _, by := range c.owed {
 			led.Owe(string(restart), by)
 		}
-		ch := &changes{byKey: c.by, drift: &drift{custody: &custody{led: led}}}
-		if got := ch.follows(restart); got != c.want {
+		d := &drift{led: led}
+		if got := d.follows(restart, &changes{byKey: c.by}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
@@ -204,9 +203,9 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		{afresh: true, recent: []time.Time{noon}},
 		{want: ""}, // it is no repair
 	} {
-		d := &drift{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, repairs: map[graph.Key]*ledger.Drift{}, left: map[graph.Key]*leaving{}}
+		d := &drift{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: newRepairs()}
 		if len(c.recent) > 0 {
-			d.repairs[key] = &ledger.Drift{Recent: c.recent, Repairs: 7}
+			d.found.put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
 		}
 		l := d.quicker(conf, change)
 		if c.want == "" {
@@ -215,7 +214,7 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 			}
 			continue
 		}
-		if l == nil || l.state != c.want || l.end() != nil || l.until.Sub(noon) > c.within || !d.lookAgain().Equal(l.until) {
+		if l == nil || l.state != c.want || l.end() != nil || l.until.Sub(noon) > c.within || !d.repairs().lookAgain().Equal(l.until) {
 			t.Errorf("%+v: %+v", c, l)
 		}
 	}

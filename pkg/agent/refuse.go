@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // resettable says early what [refuseReset] would say under the lock: the daemon is not stopped for
@@ -49,7 +50,7 @@ func lastKeys(r ledger.Reader) []string {
 			out = append(out, "a "+rec.Kind+" that "+rec.From+" asked for")
 			continue
 		}
-		if key := t.Owns()[0]; effectual(key) {
+		if key := t.Owns()[0]; tasks.IsState(key) {
 			out = append(out, string(key))
 		}
 	}

@@ -66,7 +66,7 @@ func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, ef
 func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
-		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !effectual(k) })
+		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !tasks.IsState(k) })
 		all = append(all, t)
 	}
 	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
@@ -79,12 +79,12 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 // do takes away and brings back.
 func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err error) {
 	if h.gone != nil {
-		if h.going, h.goneRep, err = apply(ctx, h.gone, to, r.led, h.going, p.Log, p.Hooks); err != nil {
+		if h.going, h.goneRep, err = apply(ctx, h.gone, to, r.led, h.going, nil, p.Log, p.Hooks); err != nil {
 			return err
 		}
 	}
 	if h.back != nil {
-		h.coming, h.backRep, err = apply(ctx, h.back, to, r.led, h.coming, p.Log, p.Hooks)
+		h.coming, h.backRep, err = apply(ctx, h.back, to, r.led, h.coming, nil, p.Log, p.Hooks)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	var list []report.Step
 	total := 0
 	for _, of := range []half{r.risky, r.rest} {
-		list = slices.Concat(list, steps(of.goneRep, of.going, changed), steps(of.backRep, of.coming, changed))
+		list = slices.Concat(list, steps(of.goneRep, of.going, changed, nil), steps(of.backRep, of.coming, changed, nil))
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
 	}
 	p := r.desired.Report(nil, r.led, list, total)

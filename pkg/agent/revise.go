@@ -45,13 +45,13 @@ func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b 
 // revise numbers the set: the one that it had, or the next.
 func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	was := c.led.Head()
-	if was.Print == c.print && was.Current != 0 {
+	if was.Print == c.set.print && was.Current != 0 {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
-	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.print })
+	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.set.print })
 	if at < 0 {
-		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.is(r) })
+		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.set.same(r) })
 	}
 	if at >= 0 && kept[at].Number == was.Current {
 		return nil
@@ -69,36 +69,17 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	}
 	d := out.desired
 	rev := &ledger.Revision{
-		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.print,
+		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.set.print,
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(), Declared: d.Declared(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.proof != nil {
 		rev.Proofs, rev.Unproved = out.proof.Probes, out.proof.Unproved
 	}
-	for i := range c.records {
-		if rec := &c.records[i]; rec.Kind != "" {
-			rev.Tasks = append(rev.Tasks, rec.Recorded)
-			b.Blobs = append(b.Blobs, rec.blobs...)
-		}
+	for _, rec := range c.set.all() {
+		rev.Tasks = append(rev.Tasks, rec.Recorded)
+		b.Blobs = append(b.Blobs, rec.contents...)
 	}
 	b.Revision, b.Head.Current = rev, number
 	return nil
-}
-
-// is says that a revision wants of the host what this set does: another release wrote it, which
-// says more of a task, or less.
-func (c *custody) is(rev ledger.Revision) bool {
-	var ours, its []string
-	for i := range c.records {
-		if rec := &c.records[i]; rec.Kind != "" {
-			ours = append(ours, rec.State())
-		}
-	}
-	for _, rec := range rev.Tasks {
-		its = append(its, rec.State())
-	}
-	slices.Sort(ours)
-	slices.Sort(its)
-	return slices.Equal(ours, its)
 }

@@ -140,7 +140,7 @@ func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.F
 func (p *pruning) tasksBack(c *custody) (list []tasks.Task) {
 	for _, t := range p.back {
 		needs := slices.Clone(c.led.Entries()[t.Key].Needs)
-		t.After = slices.DeleteFunc(needs, func(k graph.Key) bool { return !effectual(k) })
+		t.After = slices.DeleteFunc(needs, func(k graph.Key) bool { return !tasks.IsState(k) })
 		list = append(list, t)
 	}
 	return list

@@ -120,16 +120,16 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if r.sw.begins() {
 		maps.Copy(r.refused, unfetched(ctx, v, r.graph))
 	}
-	r.custody.drift = newDrift(r.custody, v, r.desired, p.Afresh, time.Now())
+	r.custody.drift = newDrift(r.custody.set, r.led, v, r.desired, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.custody.drift.findMissing(ctx, r.rep)
 	r.trials.remark(ctx, v, r.graph, r.changes)
-	r.changes.prove(ctx, r.graph, v, r.desired.Node)
+	r.custody.drift.prove(ctx, r.changes, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && failure(allowed(r.rep)) == nil {
 		r.late = r.owedLate()
 		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
-		r.removals.prove(ctx, r.pruning.graph, v, r.desired.Node)
+		(*drift)(nil).prove(ctx, r.removals, r.pruning.graph, v, r.desired.Node)
 	}
 	return nil
 }
@@ -160,10 +160,10 @@ func (r *run) owedLate() map[string][]string {
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.step()
-	list := slices.Concat(steps(r.rep, r.changes, changed), steps(r.pruneRep, r.removals, changed), waits)
+	list := slices.Concat(steps(r.rep, r.changes, changed, r.custody.drift.tellPods), steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
-	if p.Again = r.custody.drift.lookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
+	if p.Again = r.custody.drift.repairs().lookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
 		p.Again = time.Now().Add(trialLook)
 	}
 	p.Again = soonest(p.Again, r.rep)
@@ -281,7 +281,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 
 // apply makes what was planned, and then takes away what nobody wants any more.
 func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
-	done, rep, err := apply(ctx, r.graph, h, r.led, r.changes, p.Log, p.Hooks, r.pruning.gone...)
+	done, rep, err := apply(ctx, r.graph, h, r.led, r.changes, r.custody.drift, p.Log, p.Hooks, r.pruning.gone...)
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		return nil
 	}
 	p.Hooks.enter("remove")
-	r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, planned, p.Log, p.Hooks)
+	r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, planned, nil, p.Log, p.Hooks)
 	return err
 }
 
@@ -351,6 +351,6 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 // made is the change that the pass makes, for the history, should it be taken back.
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
-		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.records),
+		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.set.list),
 	}
 }

@@ -132,7 +132,7 @@ func (r *run) started() (list []*graph.Result[tasks.Task]) {
 	for i := range r.rep.Results {
 		res := &r.rep.Results[i]
 		c := r.changes.get(res.Node.Owns()[0])
-		made := res.State == graph.Done && c != nil && c.NotHere == "" && r.changes.leaves(res.Node.Owns()[0]) == nil
+		made := res.State == graph.Done && c != nil && c.NotHere == "" && r.changes.repairs.later(res.Node.Owns()[0]) == nil
 		if _, starts := startOf(res.Node); starts && (made || res.State == graph.Waiting) {
 			list = append(list, res)
 		}

@@ -95,7 +95,7 @@ func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 	late := map[graph.Key]bool{}
 	for _, t := range g.Order() { // what a task needs comes before it
 		key := t.Owns()[0]
-		isLate := tasks.UsedByPods(key) || !effectual(key) && key != tasks.DaemonReload || isConf(v, key)
+		isLate := tasks.UsedByPods(key) || !tasks.IsState(key) && key != tasks.DaemonReload || isConf(v, key)
 		if late[key] = late[key] || isLate; !late[key] {
 			continue
 		}

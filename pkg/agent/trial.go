@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -83,7 +81,7 @@ func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Un
 		case !runs(now):
 			continue
 		}
-		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: r.custody.name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
+		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: r.custody.set.name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
 		if i := ts.of(unit); i >= 0 {
 			t.Tries = ts.list[i].Tries
 			t.Files = before(ts.list[i], files)
@@ -225,23 +223,4 @@ func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task
 
 func keeperOf(path string) tasks.Restorer {
 	return tasks.KeeperOf(nil, tasks.FileKey(path)).(tasks.Restorer)
-}
-
-// name names what tasks want together.
-func (c *custody) name(list []tasks.Task) string {
-	sum := sha256.New()
-	for _, t := range list {
-		rec, known := c.record(t.Owns()[0])
-		if !known {
-			continue // it only waits
-		}
-		fmt.Fprintf(sum, "%s %d %d %d\n%s", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs), rec.Params)
-		for _, blob := range rec.Blobs {
-			sum.Write(blob[:])
-		}
-		if set, ok := t.(tasks.CertificateSet); ok { // its record has none of what was issued to this node
-			sum.Write(set.Cert.PEM)
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -250,7 +250,7 @@ func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now 
 	}
 	all := askers(g)
 	for _, t := range ts.list {
-		if t.State == ledger.TrialOpen || t.Want != c.name(all[t.Unit]) {
+		if t.State == ledger.TrialOpen || t.Want != c.set.name(all[t.Unit]) {
 			continue
 		}
 		if t.State == ledger.TrialHeld {

@@ -48,7 +48,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 		t.Fatal(err)
 	}
 	for _, task := range list {
-		if c := r.changes.get(task.Owns()[0]); c != nil && effectual(task.Owns()[0]) {
+		if c := r.changes.get(task.Owns()[0]); c != nil && tasks.IsState(task.Owns()[0]) {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}

@@ -48,8 +48,8 @@ func (r *run) bringBackOnly(why error) {
 	r.unwritten = &UnwrittenError{why}
 	for _, c := range []*changes{r.changes, r.removals} {
 		for key, change := range c.byKey {
-			_, recorded := r.custody.record(key)
-			unnoted := effectual(key) && !recorded && change.Proof != tasks.Unproved
+			_, recorded := r.custody.set.of(key)
+			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
 			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {
 				r.refuse(key, fmt.Errorf("it is not begun: %w", why))
 			}

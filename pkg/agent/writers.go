@@ -23,8 +23,8 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 		return
 	}
 	sought := map[graph.Key]string{}
-	for key, note := range d.repairs {
-		if (len(note.Recent) > 1 || note.Trials > 0) && len(sought) < maxSought {
+	for _, key := range d.found.keys() {
+		if note := d.found.note(key); (len(note.Recent) > 1 || note.Trials > 0) && len(sought) < maxSought {
 			sought[key] = tasks.CommandName(key)
 		}
 	}
@@ -38,11 +38,12 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 	slices.Sort(things)
 	found := h.Writers(ctx, things)
 	for key, thing := range sought {
-		d.repairs[key].By = found[thing].WriterID
+		note := d.found.note(key)
+		note.By = found[thing].WriterID
 		if who := found[thing].Who; who != "" {
-			d.repairs[key].Writer = strings.TrimSuffix(who, ",")
+			note.Writer = strings.TrimSuffix(who, ",")
 		} else if who := supposed(key, h); who != "" {
-			d.repairs[key].Writer = who
+			note.Writer = who
 		}
 	}
 }

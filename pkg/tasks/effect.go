@@ -146,6 +146,9 @@ func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, 
 	return false, err
 }
 
+// IsState says that a key is state, and not an action.
+func IsState(key graph.Key) bool { return key.Kind() != KindEffect }
+
 // EffectOf is the effect that a key names, for sets of tasks that are made from the ledger.
 func EffectOf(key graph.Key) Effect {
 	action, unit, _ := strings.Cut(key.Name(), " ")

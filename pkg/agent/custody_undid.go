@@ -1,0 +1,32 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// undid notes of a change that was made, and was not there any more when it was looked at, that to
+// make it again is a repair. So is the next start of a unit that did not come up, or is not known
+// to have: each waits longer.
+func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
+	var gone *NotConvergedError
+	var down *StartError
+	e, known := c.led.Entries()[res.Node.Owns()[0]]
+	_, starts := startOf(res.Node)
+	if known && e.Pending && c.drift.wasQuicker(e.Key) && c.drift.nameIn(&e) {
+		b.Put = append(b.Put, e)
+	}
+	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(starts && graph.IsWait(res.Err)) {
+		return
+	}
+	if was := e; c.drift.nameIn(&e) || !e.Again {
+		e.Untried = e.Untried || !e.Again
+		e.Again = true
+		if !sameEntry(was, e) {
+			b.Put = append(b.Put, e)
+		}
+	}
+}
