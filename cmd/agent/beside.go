@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -24,7 +25,7 @@ type ending struct {
 
 // endingOf is that of a pass which this process made.
 func endingOf(plan *report.Plan, err error) ending {
-	return ending{plan: plan, err: err, besides: agent.BesidesTasks(err), again: agent.OnlyChangedSincePlanned(err)}
+	return ending{plan: plan, err: err, besides: changes.BesidesTasks(err), again: agent.OnlyChangedSincePlanned(err)}
 }
 
 // beside has the daemon do it, if one works on this root, in its own loop; else here does it, under

@@ -14,6 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -21,8 +23,8 @@ import (
 type applier struct {
 	host    *host.Host
 	ledger  *ledger.Ledger
-	planned *changes
-	done    *changes
+	planned *changes.Set
+	done    *changes.Set
 	asked   *host.Pending
 	view    host.View // the host as it is, with the effects that were asked for
 	log     *zap.Logger
@@ -33,11 +35,11 @@ type applier struct {
 // apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs.
-func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes, drift *drift, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes, graph.Report[tasks.Task], error) {
-	a := &applier{host: h, ledger: led, planned: planned, done: newChanges(), asked: host.NewPending(led.Owed()), drift: drift, log: log, hooks: hooks}
+func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, drift *drift, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
+	a := &applier{host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed()), drift: drift, log: log, hooks: hooks}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h)
-	a.done.repairs = planned.repairs
+	a.done.Repairs = planned.Repairs
 	before := led.Owed()
 	owe(led, planned)
 	if err := led.SaveOwed(ctx, h); err != nil && !hooks.unwritten {
@@ -55,8 +57,8 @@ func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *l
 }
 
 // owe notes what the planned changes will ask for.
-func owe(led *ledger.Ledger, planned *changes) {
-	for key, c := range planned.byKey {
+func owe(led *ledger.Ledger, planned *changes.Set) {
+	for key, c := range planned.ByKey {
 		if c.NotHere == "" {
 			for _, effect := range c.Asks {
 				led.Owe(string(effect), string(key))
@@ -67,9 +69,9 @@ func owe(led *ledger.Ledger, planned *changes) {
 
 // forgive takes back what was noted for changes that were not tried after all.
 // What an earlier run owed stays owed.
-func forgive(led *ledger.Ledger, planned, done *changes, before map[string][]string) {
-	for key, c := range planned.byKey {
-		if done.get(key) != nil {
+func forgive(led *ledger.Ledger, planned, done *changes.Set, before map[string][]string) {
+	for key, c := range planned.ByKey {
+		if done.Get(key) != nil {
 			continue
 		}
 		for _, effect := range c.Asks {
@@ -84,31 +86,31 @@ func forgive(led *ledger.Ledger, planned, done *changes, before map[string][]str
 // once more: only what then has nothing left to change is done.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
-	c, err := look(ctx, t, a.view)
+	c, err := changes.Look(ctx, t, a.view)
 	if err != nil {
 		return err
 	}
 	if c == nil {
-		a.planned.repairs.over(key)
+		a.planned.Repairs.Over(key)
 		a.settleEffect(key)
 		return nil
 	}
 	if c.NotHere != "" {
-		a.done.put(key, c)
+		a.done.Put(key, c)
 		return nil
 	}
-	if l := a.planned.repairs.later(key); l != nil {
-		return l.end()
+	if l := a.planned.Repairs.Later(key); l != nil {
+		return l.End()
 	}
 	if why := a.hooks.refused[key]; why != nil {
 		return why
 	}
-	planned := a.planned.get(key)
+	planned := a.planned.Get(key)
 	if planned != nil {
 		c.Proof = planned.Proof
 	}
 	if planned == nil {
-		if err := stillLate(ctx, a.view, t); err != nil {
+		if err := fetch.StillLate(ctx, a.view, t); err != nil {
 			return err
 		}
 	}
@@ -125,7 +127,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := a.hooks.guard.before(ctx, t, c); err != nil {
 		return graph.Permanent(err)
 	}
-	a.done.put(key, c)
+	a.done.Put(key, c)
 	if err := a.try(ctx, t); err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.settleEffect(key)
-	left, err := planStill(ctx, t, a.view)
+	left, err := changes.PlanStill(ctx, t, a.view)
 	_, starts := startOf(t)
 	switch {
 	case starts && graph.IsWait(err): // see awaitStarts
@@ -145,7 +147,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 			return err
 		}
 		if l := a.drift.quicker(t, left); l != nil && !starts {
-			return l.end()
+			return l.End()
 		}
 		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
 	}
@@ -157,7 +159,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
 	return ours(t.Owns()[0]) && slices.ContainsFunc(t.Needs(), func(k graph.Key) bool {
-		c := a.done.get(k)
+		c := a.done.Get(k)
 		return ours(k) && c != nil && c.NotHere == ""
 	})
 }
@@ -171,7 +173,7 @@ func (a *applier) settleEffect(key graph.Key) {
 }
 
 func (a *applier) started(n graph.Node) {
-	if c := a.planned.get(n.Owns()[0]); c != nil && c.NotHere == "" && a.hooks.OnStart != nil {
+	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotHere == "" && a.hooks.OnStart != nil {
 		a.hooks.OnStart(n.Owns()[0])
 	}
 }
@@ -187,12 +189,12 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
-	if c := a.done.get(key); res.State == graph.Done && c != nil && c.NotHere == "" && a.planned.repairs.later(key) == nil {
+	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotHere == "" && a.planned.Repairs.Later(key) == nil {
 		word, level := "changed", zap.InfoLevel
-		if a.planned.isRepair(key) {
+		if a.planned.IsRepair(key) {
 			word = "repaired"
 		}
-		if a.planned.repairs.contested(key) != nil { // that goes on for ever, and is logged once
+		if a.planned.Repairs.Contested(key) != nil { // that goes on for ever, and is logged once
 			level = zap.DebugLevel
 		}
 		a.log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
@@ -276,9 +278,8 @@ func (e *NotConvergedError) Error() string {
 
 // Deadlines of one attempt at a task.
 const (
-	planLimit    = 30 * time.Second
-	applyLimit   = 2 * time.Minute
-	archiveLimit = 15 * time.Minute // a slow mirror, not a dead one: a stalled read ends earlier
+	planLimit  = 30 * time.Second
+	applyLimit = 2 * time.Minute
 )
 
 func planDeadline(graph.Node) time.Duration { return planLimit }
@@ -286,7 +287,7 @@ func planDeadline(graph.Node) time.Duration { return planLimit }
 func applyDeadline(n graph.Node) time.Duration {
 	switch n.(type) {
 	case tasks.Archive, *tasks.Archive: // builders make values; a pointer is a task as well
-		return archiveLimit
+		return fetch.Limit
 	}
 	return applyLimit
 }

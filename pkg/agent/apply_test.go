@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -115,7 +116,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	}
 	planned, rep := plan(ctx, g, h, led.Owed(), nil, nil)
 	if rep.Count(graph.Failed) > 0 {
-		return steps(rep, planned, report.Planned, nil), failure(rep)
+		return changes.Steps(rep, planned, report.Planned, nil), changes.Failure(rep)
 	}
 	done, rep, err := apply(ctx, g, h, led, planned, nil, zap.NewNop(), Hooks{})
 	if err != nil {
@@ -124,7 +125,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	if err := led.SaveOwed(ctx, h); err != nil {
 		t.Fatal(err)
 	}
-	return steps(rep, done, report.Done, nil), failure(rep)
+	return changes.Steps(rep, done, report.Done, nil), changes.Failure(rep)
 }
 
 func states(list []report.Step) map[string]report.State {

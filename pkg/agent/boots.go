@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -89,11 +90,11 @@ func firstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 func (r *run) atBoot() (list []checkpoint.Await, err error) {
 	for _, of := range []struct {
 		graph   *graph.Graph[tasks.Task]
-		changes *changes
+		changes *changes.Set
 	}{{r.graph, r.changes}, {r.pruning.graph, r.removals}} {
-		for _, first := range slices.Sorted(maps.Keys(of.changes.byKey)) {
+		for _, first := range slices.Sorted(maps.Keys(of.changes.ByKey)) {
 			t, _ := of.graph.Find(first)
-			c := of.changes.byKey[first]
+			c := of.changes.ByKey[first]
 			if !undone(t, c) || c.Proof != tasks.Unproved {
 				continue
 			}
@@ -217,6 +218,9 @@ type BootFailedError struct{ ledger.Boot }
 func (e *BootFailedError) retry() time.Time {
 	return e.Time.Add(min(trialPause<<min(max(e.Tries-1, 0), 10), trialPauseMax))
 }
+
+// RefusedBy tells reports what refuses it.
+func (e *BootFailedError) RefusedBy() report.Refusal { return report.RefusedByBoot }
 
 func (e *BootFailedError) Error() string {
 	text := fmt.Sprintf("the first boot with it failed (%s), and it was brought back", e.Why)

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -211,7 +212,7 @@ func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 	c.assetsAsked(d.Node.Assets, g.Order())
 	c.assets(ctx, out.Who(), c.store, g.Order())
 	c.otherMachines(ctx, out.Who(), d)
-	out.Notes = append(out.Notes, linksMet(c.facts, d.Node.FollowLinks)...)
+	out.Notes = append(out.Notes, changes.LinksMet(c.facts, d.Node.FollowLinks)...)
 	if was := notLive(g.Order(), c.facts); was != "" {
 		out.Notes = append(out.Notes, was)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -76,7 +77,7 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late er
 		return late
 	}
 	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
-	if failure(allowed(r.rep)) == nil {
+	if changes.Failure(changes.Allowed(r.rep)) == nil {
 		var err error
 		a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: a.By, desired: r.desired, proof: g.proof()})
 		if err != nil {

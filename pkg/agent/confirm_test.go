@@ -47,7 +47,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 		t.Fatal(err)
 	}
 	for _, task := range list {
-		if c := r.changes.get(task.Owns()[0]); c != nil {
+		if c := r.changes.Get(task.Owns()[0]); c != nil {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -31,12 +32,12 @@ type custody struct {
 // intend writes down what is about to change, before the first change: whose each key is, and what
 // was there. Before something is only removed, too, something is written: where the ledger cannot
 // be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
-func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes, removing bool) error {
+func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes.Set, removing bool) error {
 	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false
 	for _, t := range c.set.order {
 		first := t.Owns()[0]
-		change := planned.get(first)
+		change := planned.Get(first)
 		rec, known := c.set.of(first)
 		if change == nil || change.NotHere != "" || !known || !tasks.IsState(first) {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -20,7 +21,7 @@ import (
 // ending is how a pass ended.
 type ending struct {
 	rep     graph.Report[tasks.Task]
-	changed *changes
+	changed *changes.Set
 	pruned  *pruning
 	removed []graph.Result[tasks.Task] // of the removals
 	by      string
@@ -37,18 +38,18 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 		b.Head.FollowLinks = strings.Join(out.desired.Node.FollowLinks, "\n")
 	}
 	inStep := c.inStep() && b.Head.FollowLinks == c.led.Head().FollowLinks
-	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.any() && len(out.removed) == 0 && out.proof == nil && out.desired.NetworkAfter(b.Head.Network) == b.Head.Network {
+	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.Any() && len(out.removed) == 0 && out.proof == nil && out.desired.NetworkAfter(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	var unseen []error
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.set.of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.changed.repairs.later(first) != nil {
+		if _, known := c.set.of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.changed.Repairs.Later(first) != nil {
 			c.undid(res, &b)
 			continue
 		}
-		change := out.changed.get(first)
+		change := out.changed.Get(first)
 		if change != nil && change.NotHere != "" || inStep && change == nil {
 			continue
 		}
@@ -65,7 +66,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 			By: strings.Join(checkpoint.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
 		}
 	}
-	if failure(allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
+	if changes.Failure(changes.Allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
 		b.Head.Print, b.Head.Boot = c.set.print, c.led.Boot()
 		b.Head.Network, b.Head.Machine = out.desired.NetworkAfter(b.Head.Network), machineID(h)
 		b.Head.Settled = c.settled(b)

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -75,7 +76,7 @@ type life struct {
 	standing  standing
 	looks     looks
 	services  services
-	fetch     *aside          // nil: nothing is fetched
+	fetch     *fetch.Aside    // nil: nothing is fetched
 	edited    <-chan struct{} // has something when the files of a store of this machine changed
 	held      []wake          // commands that what is being fetched keeps waiting
 	drift     *hostWatch
@@ -110,10 +111,10 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer l.drift.close()
 	l.edited = edits(watched, d.Store)
 	if d.Pass.Assets != nil {
-		l.fetch = newAside(ctx, l)
+		l.fetch = fetch.New(ctx, d.Pass.Assets, d.Pass.Host, d.Store.String(), func() bool { return !l.notify.ready.Load() })
 		l.Pass.Assets = l.fetch
 	}
-	defer func() { l.fetch.close() }()
+	defer func() { l.fetch.Close() }()
 	ended := make(chan struct{})
 	patient := make(chan struct{})
 	go func() { defer close(patient); l.patience(ctx, ended) }()
@@ -187,7 +188,7 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 		case got := <-l.services.result():
 			l.seen(got)
 			services.Reset(l.services.ahead())
-		case <-l.fetch.ended():
+		case <-l.fetch.Ended():
 			return l.fetched(ctx)
 		case what := <-changed:
 			l.seek(want{cause: what + " changed"})

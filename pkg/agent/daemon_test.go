@@ -17,6 +17,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -150,7 +151,7 @@ func TestLooksAtAMachineLeakNothing(t *testing.T) {
 		if i == 20 {
 			early = holds(t)
 		}
-		if _, err := (Pass{Log: zap.NewNop()}).DryRun(t.Context(), d); err != nil && !asRunError(err) {
+		if _, err := (Pass{Log: zap.NewNop()}).DryRun(t.Context(), d); err != nil && !changes.IsRunError(err) {
 			t.Fatal(err)
 		}
 	}

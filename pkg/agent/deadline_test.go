@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 func TestArchivesHaveTimeForASlowMirror(t *testing.T) {
 	for _, n := range []graph.Node{tasks.Archive{}, &tasks.Archive{}} {
-		if got := applyDeadline(n); got != archiveLimit {
+		if got := applyDeadline(n); got != fetch.Limit {
 			t.Errorf("%T: %s", n, got)
 		}
 	}

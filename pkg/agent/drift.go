@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -35,19 +36,19 @@ type drift struct {
 	afresh bool                    // a person asks: what is given up is tried again at once
 
 	mu      sync.Mutex // of the ledger, which is only decoded for a pass that changes something
-	found   *repairs
+	found   *changes.Repairs
 	missing map[graph.Key]bool // by a task's first key: it was skipped, and is not as wanted
 }
 
 func newDrift(set *records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *drift {
 	return &drift{
 		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, peace: peaceOf(d.Node.Drift.Contested), afresh: afresh,
-		found: newRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
+		found: changes.NewRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
 	}
 }
 
 // repairs are what was judged so far; nil of a nil drift.
-func (d *drift) repairs() *repairs {
+func (d *drift) repairs() *changes.Repairs {
 	if d == nil {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (d *drift) repairs() *repairs {
 // judge looks at a change that is planned. If what it would repair is left as it is, that is
 // returned. Tasks are planned at the same time, and the ledger is only decoded for a pass that
 // changes something.
-func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *deferral {
+func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *changes.Deferral {
 	key := t.Owns()[0]
 	if d == nil || c.NotHere != "" || !tasks.IsState(key) {
 		return nil
@@ -69,7 +70,7 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *defer
 		return nil
 	}
 	if l := d.leave(ctx, t, c, e); l != nil {
-		d.found.postpone(key, l)
+		d.found.Postpone(key, l)
 		return l
 	}
 	rule := d.rule(t, e.Drift)
@@ -77,23 +78,23 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *defer
 	if d.pods(t) {
 		note = d.peace.notedPods
 	}
-	made, fought := note(e.Drift, rule, d.now), (*deferral)(nil)
+	made, fought := note(e.Drift, rule, d.now), (*changes.Deferral)(nil)
 	if d.pods(t) && d.peace.contestedPods(made) {
 		fought = d.deferral(t, c, made, ruling{contested: true})
 	}
-	d.found.put(key, made, fought)
+	d.found.Put(key, made, fought)
 	return nil
 }
 
 // quicker is what becomes of a repair that was changed again before anybody looked at it: the other
 // is quicker, and it is a quarrel and no failure. A person who asks for the repair hears that it
 // failed.
-func (d *drift) quicker(t tasks.Task, left *tasks.Change) *deferral {
+func (d *drift) quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	if d == nil || d.afresh {
 		return nil
 	}
 	key := t.Owns()[0]
-	note := d.found.note(key)
+	note := d.found.Note(key)
 	if note == nil {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (d *drift) quicker(t tasks.Task, left *tasks.Change) *deferral {
 		rule.until = d.now
 	}
 	l := d.deferral(t, left, note, rule)
-	d.found.postpone(key, l)
+	d.found.Postpone(key, l)
 	return l
 }
 
@@ -138,7 +139,7 @@ func (d *drift) findMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 	d.missing = map[graph.Key]bool{}
 	for i := range rep.Results {
 		if res := &rep.Results[i]; res.State == graph.Skipped && d.pods(res.Node) {
-			c, err := planStill(ctx, res.Node, d.view)
+			c, err := changes.PlanStill(ctx, res.Node, d.view)
 			d.missing[res.Node.Owns()[0]] = c != nil || err != nil && !graph.IsWait(err)
 		}
 	}
@@ -151,7 +152,7 @@ func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 	if d == nil || !ok || c.Items[len(c.Items)-1].Op != tasks.Create {
 		return
 	}
-	if d.found.note(t.Owns()[0]) != nil && !u.RunsFromElsewhere(ctx, d.view) {
+	if d.found.Note(t.Owns()[0]) != nil && !u.RunsFromElsewhere(ctx, d.view) {
 		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
 	}
 }
@@ -188,7 +189,7 @@ func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
 func (d *drift) mark(e *ledger.Entry) {
 	if d != nil {
 		e.Drift, e.Again = nil, false
-		if note := d.found.note(e.Key); note != nil {
+		if note := d.found.Note(e.Key); note != nil {
 			now := *note // who else writes it is not known yet
 			e.Drift, e.Again = &now, true
 		}
@@ -198,7 +199,7 @@ func (d *drift) mark(e *ledger.Entry) {
 
 // nameIn notes who else writes a key that was repaired, if that is known now.
 func (d *drift) nameIn(e *ledger.Entry) bool {
-	note := d.repairs().note(e.Key)
+	note := d.repairs().Note(e.Key)
 	if note == nil || e.Drift == nil || e.Drift.Writer == note.Writer {
 		return false
 	}
@@ -208,5 +209,5 @@ func (d *drift) nameIn(e *ledger.Entry) bool {
 
 // wasQuicker says that a key was repaired in this pass and changed again before it was looked at.
 func (d *drift) wasQuicker(key graph.Key) bool {
-	return d.repairs().note(key) != nil && d.repairs().later(key) != nil
+	return d.repairs().Note(key) != nil && d.repairs().Later(key) != nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -41,7 +42,7 @@ var errTooLong = errors.New("the change did not come to its end in time")
 // guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
 // how everything is that the pass changes, and returns the context of the run.
 func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
-	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.byKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.byKey)), unproved) {
+	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.ByKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.ByKey)), unproved) {
 		return nil, ctx, nil
 	}
 	if err := p.mayAwait(h); err != nil {
@@ -99,13 +100,13 @@ func (p Pass) live() bool { return !p.Host.Sandbox && (p.Host.Root == "" || p.Ho
 func unproved(c *tasks.Change) bool { return c.NotHere == "" && c.Proof == tasks.Unproved }
 
 // undoable adds the keys that change and that an undo brings back.
-func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes) {
-	for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
+func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes.Set) {
+	for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 		t, _ := g.Find(key)
-		if !undone(t, c.byKey[key]) {
+		if !undone(t, c.ByKey[key]) {
 			continue
 		}
-		for _, it := range c.byKey[key].Items {
+		for _, it := range c.ByKey[key].Items {
 			to.Keys = append(to.Keys, it.Key)
 			to.Tasks[it.Key] = t
 		}
@@ -126,7 +127,7 @@ func (r *run) judged(f *host.Facts) bool {
 // netdevs are the links that systemd-networkd will make by files of the change. It does not remove
 // what such a file made when the file goes: the undo does.
 func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err error) {
-	for key := range r.changes.byKey {
+	for key := range r.changes.ByKey {
 		t, _ := r.graph.Find(key)
 		f, ok := t.(interface{ Netdev() (string, error) })
 		if !ok {
@@ -222,12 +223,12 @@ func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 	if good, err := ledger.ReadLastGood(h); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
 		return false
 	}
-	for _, c := range []*changes{r.changes, r.removals} {
-		for key, change := range c.byKey {
+	for _, c := range []*changes.Set{r.changes, r.removals} {
+		for key, change := range c.ByKey {
 			switch {
 			case unproved(change):
 				r.refused[key] = why
-				delete(c.byKey, key)
+				delete(c.ByKey, key)
 			case change.NotHere == "":
 				rest = true
 			}

@@ -15,7 +15,7 @@ import (
 // below are the paths in the directories that a switch takes away whole: an undo brings back what
 // was in them, too.
 func below(v host.View, r *run) (keys []graph.Key, err error) {
-	for first, c := range r.changes.byKey {
+	for first, c := range r.changes.ByKey {
 		if first.Kind() != tasks.KindCleanup {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -60,7 +61,7 @@ const (
 // pass notes what a pass itself met before or beside its tasks.
 func (h *health) pass(err error) {
 	switch {
-	case err == nil || asRunError(err):
+	case err == nil || changes.IsRunError(err):
 		h.over(thePass)
 	case h.news(thePass, err.Error()):
 		h.log.Error("the pass failed", zap.Error(err))

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -54,7 +55,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	ch, rep := plan(ctx, g, view, nil, nil, nil)
-	return installed(rep, ch, report.Planned, notes), failure(rep)
+	return installed(rep, ch, report.Planned, notes), changes.Failure(rep)
 }
 
 // Install makes it so, and changes nothing where it is so. Each file is replaced in one step, so
@@ -80,7 +81,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, done := host.NewPending(nil), newChanges()
+	asked, done := host.NewPending(nil), changes.NewSet()
 	view := asked.Over(h)
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: applyDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := t.Plan(ctx, view)
@@ -88,7 +89,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 			return err
 		}
 		key := t.Owns()[0]
-		done.put(key, c)
+		done.Put(key, c)
 		if c.NotHere != "" {
 			return nil
 		}
@@ -101,12 +102,12 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 		asked.Paid(string(key))
 		return nil
 	})
-	return installed(rep, done, report.Done, notes), failure(rep)
+	return installed(rep, done, report.Done, notes), changes.Failure(rep)
 }
 
 // installed is the report of an installation: there are no documents to name in it.
-func installed(rep graph.Report[tasks.Task], ch *changes, state report.State, notes []report.Note) *report.Plan {
-	out := &report.Plan{Steps: steps(rep, ch, state, nil), Notes: notes}
+func installed(rep graph.Report[tasks.Task], ch *changes.Set, state report.State, notes []report.Note) *report.Plan {
+	out := &report.Plan{Steps: changes.Steps(rep, ch, state, nil), Notes: notes}
 	out.Finish(len(rep.Results))
 	return out
 }
@@ -114,7 +115,7 @@ func installed(rep graph.Report[tasks.Task], ch *changes, state report.State, no
 // tasks are what an installation is made of on this host.
 func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
 	facts := v.Facts()
-	for _, text := range linksMet(facts, nil) {
+	for _, text := range changes.LinksMet(facts, nil) {
 		notes = append(notes, report.Note{Level: "warning", Text: text})
 	}
 	switch {

@@ -22,7 +22,7 @@ func (r *run) keepArchives(ctx context.Context, p Pass, h *host.Host, out *repor
 	for i := range r.rep.Results {
 		res := &r.rep.Results[i]
 		a, ok := res.Node.(tasks.Archive)
-		if !ok || res.State != graph.Done || r.changes.get(a.Owns()[0]) != nil {
+		if !ok || res.State != graph.Done || r.changes.Get(a.Owns()[0]) != nil {
 			continue
 		}
 		if err := a.Keep(ctx, h); err != nil && ctx.Err() == nil {

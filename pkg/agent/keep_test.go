@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -63,7 +64,7 @@ func TestDocumentsForAnotherHostAreSaid(t *testing.T) {
 	if err == nil || plan == nil || plan.Summary.Changes() != 0 || plan.Network != "bridge" || !saidIn(plan, "warning", "the node is kept as revision 1 has it, for generation ") {
 		t.Errorf("the dry run: %+v, %v", plan, err)
 	}
-	if plan, err = b.daemon.Pass.Converge(t.Context(), load()); err == nil || BesidesTasks(err) == nil || plan == nil || plan.Summary.Changes() != 0 {
+	if plan, err = b.daemon.Pass.Converge(t.Context(), load()); err == nil || changes.BesidesTasks(err) == nil || plan == nil || plan.Summary.Changes() != 0 {
 		t.Errorf("the pass: %+v, %v", plan, err)
 	}
 	for _, want := range []string{"use amazonVPC (cluster.yaml:7:16)", "the cloud is gce (cluster.yaml:6:3)"} {

@@ -10,21 +10,22 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // leave says that a change is not made, since documents say so or somebody makes it again and
 // again; nil: it is made.
-func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *deferral {
+func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *changes.Deferral {
 	was := e.Drift
-	l := &deferral{change: c, drift: was}
+	l := &changes.Deferral{Change: c, Drift: was}
 	switch mode, key := d.mode(t); mode {
 	case config.Report:
-		l.state, l.text, l.pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key), d.pods(t)
+		l.State, l.Text, l.Pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key), d.pods(t)
 		return l
 	case config.Ignore:
-		l.state, l.text = report.Ignored, "somebody changed it; it is left to them: "+d.node.Says(key)
+		l.State, l.Text = report.Ignored, "somebody changed it; it is left to them: "+d.node.Says(key)
 		return l
 	}
 	rule := d.rule(t, was)
@@ -33,24 +34,24 @@ func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	}
 	l = d.deferral(t, c, was, rule)
 	if err := stays(ctx, d.view, t, e.Pending); err != nil {
-		l.state, l.failed = report.Failed, err
-		l.text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks (agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
+		l.State, l.Failed = report.Failed, err
+		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks (agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
 	}
 	return l
 }
 
 // deferral says how a key stands about which somebody quarrels.
-func (d *drift) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *deferral {
-	l := &deferral{change: c, state: report.Waits, drift: was, until: rule.until, pods: d.pods(t)}
+func (d *drift) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *changes.Deferral {
+	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
 	since, when := clock(was.Recent[0]), clock(rule.until)
-	l.text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
 	if !rule.contested {
 		return l
 	}
-	l.state = report.Contested
-	l.text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
-	if l.pods {
-		l.text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is repaired every %s, for as long as that goes on", since, podsPause)
+	l.State = report.Contested
+	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
+	if l.Pods {
+		l.Text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is repaired every %s, for as long as that goes on", since, podsPause)
 	}
 	return l
 }

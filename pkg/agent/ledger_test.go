@@ -238,7 +238,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 		return
 	}
 	for _, task := range list {
-		if c := r.changes.get(task.Owns()[0]); c != nil {
+		if c := r.changes.Get(task.Owns()[0]); c != nil {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -53,7 +54,7 @@ func prepared(p *report.Plan) bool {
 		without[s.Key] = s.Refused == report.RefusedByBoot || s.Alone
 	}
 	for _, s := range p.Steps {
-		if s.Gate == gateName(0) && !without[s.Key] && !without[s.Because] && (s.Fetching || slices.Contains(unmadeStates, s.State)) {
+		if s.Gate == changes.GateName(0) && !without[s.Key] && !without[s.Because] && (s.Fetching || slices.Contains(unmadeStates, s.State)) {
 			return false
 		}
 	}
@@ -80,7 +81,7 @@ func (o outcome) status(desired *desired.State) string {
 		return strings.Join(parts, "; ")
 	}
 	s := o.plan.Summary
-	if o.err != nil && !asRunError(o.err) {
+	if o.err != nil && !changes.IsRunError(o.err) {
 		parts = append(parts, "not converged: "+short(o.err))
 	}
 	if s.Failed > 0 {

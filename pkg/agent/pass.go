@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"path"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
@@ -166,7 +164,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	if unwritable != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "error", Text: unwritable.Error()})
 	}
-	return out, errors.Join(failure(r.rep), r.unbuilt, unwritable)
+	return out, errors.Join(changes.Failure(r.rep), r.unbuilt, unwritable)
 }
 
 // look opens the host for reading, with the stamps that the ledger has.
@@ -226,7 +224,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		if p.TakeNow != "" && aborted(err) {
 			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
 		}
-		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest || BesidesTasks(err) != nil { // it worked towards something else, or took it back
+		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil { // it worked towards something else, or took it back
 			return plan, errors.Join(err, pauses)
 		}
 		if failed := p.keep(ctx, d, h, led); failed != nil {
@@ -277,44 +275,6 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 	}
 	h.SettleStamps()
 	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
-}
-
-// directories are those that the tasks of graphs have files in, and the ledger's own.
-func directories(graphs ...*graph.Graph[tasks.Task]) []string {
-	dirs := map[string]bool{}
-	for _, dir := range ledger.Directories() {
-		dirs[dir] = true
-	}
-	for _, g := range graphs {
-		if g == nil {
-			continue
-		}
-		for _, t := range g.Order() {
-			for _, key := range t.Owns() {
-				if file := tasks.FileOf(key); file != "" {
-					dirs[path.Dir(file)] = true
-				}
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(dirs))
-}
-
-// unfinished are the directories in which an earlier run was about to change something: killed
-// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is settled
-// has none, and is not decoded to look for them: of ten thousand files that takes longer than the
-// whole pass.
-func unfinished(led *ledger.Ledger) []string {
-	if led.Head().Settled {
-		return nil
-	}
-	dirs := map[string]bool{}
-	for key, e := range led.Entries() {
-		if file := tasks.FileOf(key); file != "" && e.Pending {
-			dirs[path.Dir(file)] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(dirs))
 }
 
 // loadLedger reads the ledger through the root, before the host is opened with it.

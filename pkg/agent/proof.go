@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -16,12 +17,12 @@ import (
 //
 // What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
 // a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
-func (d *drift) prove(ctx context.Context, c *changes, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
-	if len(c.byKey) == 0 {
+func (d *drift) prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
+	if len(c.ByKey) == 0 {
 		return
 	}
 	on := tasks.Ground{View: v, Pods: podRanges(node), Read: tasks.ReadByUnits(g.Order())}
-	for key, change := range c.byKey {
+	for key, change := range c.ByKey {
 		t, known := g.Find(key)
 		if !known || change.NotHere != "" {
 			continue
@@ -33,7 +34,7 @@ func (d *drift) prove(ctx context.Context, c *changes, g *graph.Graph[tasks.Task
 			change.Proof = tasks.ProvedHarmless
 		}
 	}
-	for key, change := range c.byKey {
+	for key, change := range c.ByKey {
 		if !tasks.IsState(key) && change.Proof == tasks.Unproved && d.follows(key, c) {
 			change.Proof = tasks.ProvedBefore
 		}
@@ -42,12 +43,12 @@ func (d *drift) prove(ctx context.Context, c *changes, g *graph.Graph[tasks.Task
 
 // follows says that an effect only follows from changes of this pass that are proved before. That a
 // change of a file is harmless says nothing of what reads it.
-func (d *drift) follows(effect graph.Key, c *changes) bool {
+func (d *drift) follows(effect graph.Key, c *changes.Set) bool {
 	if d == nil {
 		return false
 	}
 	var asking []graph.Key
-	for by, change := range c.byKey {
+	for by, change := range c.ByKey {
 		if change.NotHere != "" || !slices.Contains(change.Asks, effect) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -70,10 +71,10 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 			t.Fatal(err)
 		}
 		led := ledger.Load(h)
-		custody := &custody{led: led, drift: &drift{found: newRepairs()}}
+		custody := &custody{led: led, drift: &drift{found: changes.NewRepairs()}}
 		e := led.Entries()["file:/etc/hosts"]
 		if c.repair {
-			custody.drift.found.put(e.Key, &ledger.Drift{Repairs: 1}, nil)
+			custody.drift.found.Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
 		}
 		custody.drift.mark(&e)
 		e.Pending = true
@@ -120,7 +121,7 @@ func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 			led.Owe(string(restart), by)
 		}
 		d := &drift{led: led}
-		if got := d.follows(restart, &changes{byKey: c.by}); got != c.want {
+		if got := d.follows(restart, &changes.Set{ByKey: c.by}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -203,9 +204,9 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		{afresh: true, recent: []time.Time{noon}},
 		{want: ""}, // it is no repair
 	} {
-		d := &drift{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: newRepairs()}
+		d := &drift{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
 		if len(c.recent) > 0 {
-			d.found.put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
+			d.found.Put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
 		}
 		l := d.quicker(conf, change)
 		if c.want == "" {
@@ -214,7 +215,7 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 			}
 			continue
 		}
-		if l == nil || l.state != c.want || l.end() != nil || l.until.Sub(noon) > c.within || !d.repairs().lookAgain().Equal(l.until) {
+		if l == nil || l.State != c.want || l.End() != nil || l.Until.Sub(noon) > c.within || !d.repairs().LookAgain().Equal(l.Until) {
 			t.Errorf("%+v: %+v", c, l)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -25,7 +26,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	refused.Refused = "that is the agent's own"
 	for range 2 {
 		plan, err := converge(t, root, refused, other)
-		var rule *refusedError
+		var rule *changes.RefusedError
 		if !errors.As(err, &rule) || plan.Summary.Failed != 1 || !strings.Contains(said(plan), "refused: that is the agent's own") {
 			t.Fatalf("%v\n%s", err, said(plan))
 		}
@@ -128,7 +129,7 @@ func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	refused = append(refused, "dbus.service")
 	for range 2 {
 		p, err := onRoot(root).Rollback(t.Context(), 1)
-		var rule *refusedError
+		var rule *changes.RefusedError
 		if !errors.As(err, &rule) || !prepared(p) || p.Summary.Failed != len(refused) {
 			t.Fatalf("%v\n%s", err, said(p))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
@@ -66,7 +67,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 			return nil, err
 		}
 		// Where there is no ledger none is made: a second reset changes nothing.
-		if err := r.custody.intend(ctx, h, newChanges(), len(led.Entries()) > 0); err != nil {
+		if err := r.custody.intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
 			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.settle(guarded, nil)))
 		}
 		return r.do(ctx, guarded, guard, p, h)

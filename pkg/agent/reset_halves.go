@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -24,7 +25,7 @@ import (
 // half is a half of a reset: first what is ours goes, then what was comes back.
 type half struct {
 	gone, back       *graph.Graph[tasks.Task] // nil: nothing
-	going, coming    *changes
+	going, coming    *changes.Set
 	goneRep, backRep graph.Report[tasks.Task]
 }
 
@@ -44,20 +45,20 @@ type parts struct {
 
 // planHalf plans one half. effects are what is owed besides; proof is what is known of its changes.
 func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof) (h half, err error) {
-	h.going, h.coming = newChanges(), newChanges()
+	h.going, h.coming = changes.NewSet(), changes.NewSet()
 	if len(of.gone) > 0 {
 		if h.gone, err = arrangeGone(v, of.gone, nil); err != nil {
 			return h, err
 		}
 		h.going, h.goneRep = plan(ctx, h.gone, v, nil, nil, nil)
-		h.going.all(proof)
+		h.going.ProveAll(proof)
 	}
 	if len(of.back)+len(effects) > 0 {
 		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
 			return h, err
 		}
 		h.coming, h.backRep = plan(ctx, h.back, v, led.Owed(), nil, nil)
-		h.coming.all(proof)
+		h.coming.ProveAll(proof)
 	}
 	return h, nil
 }
@@ -114,7 +115,7 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 	}
 	var failed []error
 	for _, of := range []half{r.risky, r.rest} {
-		failed = append(failed, failure(of.goneRep), failure(of.backRep), unremovable(of.goneRep))
+		failed = append(failed, changes.Failure(of.goneRep), changes.Failure(of.backRep), unremovable(of.goneRep))
 	}
 	if err = errors.Join(failed...); err == nil {
 		err = r.times(h)
@@ -135,7 +136,7 @@ func unremovable(rep graph.Report[tasks.Task]) error {
 	if len(stuck) == 0 {
 		return nil
 	}
-	return &RunError{Err: errors.Join(stuck...), Failed: len(stuck)}
+	return &changes.RunError{Err: errors.Join(stuck...), Failed: len(stuck)}
 }
 
 // afterUndo says where a reset that was undone leaves the node.
@@ -147,7 +148,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	var list []report.Step
 	total := 0
 	for _, of := range []half{r.risky, r.rest} {
-		list = slices.Concat(list, steps(of.goneRep, of.going, changed, nil), steps(of.backRep, of.coming, changed, nil))
+		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil), changes.Steps(of.backRep, of.coming, changed, nil))
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
 	}
 	p := r.desired.Report(nil, r.led, list, total)
@@ -159,7 +160,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 // none.
 func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guard, context.Context, error) {
 	of := &r.risky
-	if !of.going.any() && !of.coming.any() {
+	if !of.going.Any() && !of.coming.Any() {
 		return nil, ctx, nil
 	}
 	memory, err := r.remember(p.by() + ", by reset")
@@ -177,8 +178,8 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
-	for _, c := range []*changes{r.risky.going, r.risky.coming} {
-		for _, key := range slices.Sorted(maps.Keys(c.byKey)) {
+	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
+		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {
 				m.Keys = append(m.Keys, remembered{Key: key, Was: &e})
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -129,7 +130,7 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 // Whoever asked for it has asked for nothing.
 func aborted(err error) bool {
 	var refused *checkpoint.RefusedError
-	return BesidesTasks(err) != nil || errors.As(err, &refused) || errors.Is(err, context.Canceled)
+	return changes.BesidesTasks(err) != nil || errors.As(err, &refused) || errors.Is(err, context.Canceled)
 }
 
 // mayLeave refuses a revision with another network than the node has, where that is disruptive and

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/needs"
@@ -123,7 +124,7 @@ func TestAWordThatFailedIsTakenBack(t *testing.T) {
 // A pass is aborted by what is more than a task's own failure. The line that keeps it: rollback.go,
 // aborted.
 func TestAborted(t *testing.T) {
-	task := func(err error) error { return &RunError{Err: fmt.Errorf("file:/etc/a: %w", err), Failed: 1} }
+	task := func(err error) error { return &changes.RunError{Err: fmt.Errorf("file:/etc/a: %w", err), Failed: 1} }
 	for err, want := range map[error]bool{
 		task(errors.New("no such user")):                           false,
 		task(&checkpoint.RefusedError{Err: errors.New("no room")}): true,

@@ -14,7 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -30,7 +32,7 @@ type run struct {
 	lives   []report.Note // of certificates that end
 	amiss   []report.Note // with the change, which stayed
 	graph   *graph.Graph[tasks.Task]
-	changes *changes
+	changes *changes.Set
 	rep     graph.Report[tasks.Task]
 
 	trials    *trials
@@ -41,7 +43,7 @@ type run struct {
 	unbuilt   error               // why the set is the last revision's, and not that of the documents
 	unwritten error               // why the pass only brings back what was right
 
-	removals *changes
+	removals *changes.Set
 	pruneRep graph.Report[tasks.Task]
 	learnt   ledger.Learnt       // of the Kubernetes API
 	late     map[string][]string // effects owed that only the removals' graph has
@@ -57,7 +59,7 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 		l.Follow(d.Node.FollowLinks)
 	}
 	p.askCloud(ctx, d, v)
-	r := &run{desired: d, led: led, removals: newChanges()}
+	r := &run{desired: d, led: led, removals: changes.NewSet()}
 	d.Had = led.Head().Network
 	if d.Waiting != nil || !d.Taken.IsZero() {
 		d.KeepRenewed(v, led)
@@ -118,15 +120,15 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
 	maps.Copy(r.refused, r.custody.failedBoots(v, time.Now()))
 	if r.sw.begins() {
-		maps.Copy(r.refused, unfetched(ctx, v, r.graph))
+		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
 	r.custody.drift = newDrift(r.custody.set, r.led, v, r.desired, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.custody.drift.findMissing(ctx, r.rep)
 	r.trials.remark(ctx, v, r.graph, r.changes)
 	r.custody.drift.prove(ctx, r.changes, r.graph, v, r.desired.Node)
-	r.removals, r.pruneRep = newChanges(), graph.Report[tasks.Task]{}
-	if r.pruning.graph != nil && failure(allowed(r.rep)) == nil {
+	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
+	if r.pruning.graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
 		r.late = r.owedLate()
 		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
 		(*drift)(nil).prove(ctx, r.removals, r.pruning.graph, v, r.desired.Node)
@@ -138,7 +140,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 // gone.
 func (r *run) ahead() (facts []host.Fact) {
 	if r.sw.begins() {
-		for _, c := range r.changes.byKey {
+		for _, c := range r.changes.ByKey {
 			facts = append(facts, c.Pending...)
 		}
 	}
@@ -160,13 +162,13 @@ func (r *run) owedLate() map[string][]string {
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.step()
-	list := slices.Concat(steps(r.rep, r.changes, changed, r.custody.drift.tellPods), steps(r.pruneRep, r.removals, changed, nil), waits)
+	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.drift.tellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
-	if p.Again = r.custody.drift.repairs().lookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
+	if p.Again = r.custody.drift.repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
 		p.Again = time.Now().Add(trialLook)
 	}
-	p.Again = soonest(p.Again, r.rep)
+	p.Again = changes.Soonest(p.Again, r.rep)
 	r.raise(p)
 	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.notes)
 	for _, n := range r.trials.notes {
@@ -176,18 +178,6 @@ func (r *run) report(changed report.State) *report.Plan {
 		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.graph.Len())})
 	}
 	return p
-}
-
-// soonest is the first of a time, if there is one, and of the times at which what waits is judged
-// anew.
-func soonest(at time.Time, rep graph.Report[tasks.Task]) time.Time {
-	for i := range rep.Results {
-		var wait *graph.WaitError
-		if errors.As(rep.Results[i].Err, &wait) && !wait.Until.IsZero() && (at.IsZero() || wait.Until.Before(at)) {
-			at = wait.Until
-		}
-	}
-	return at
 }
 
 // kindsOf counts tasks by the kind of their first key.
@@ -286,14 +276,14 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		return err
 	}
 	// The ledger made its own directory when it wrote down what was to come.
-	if own := tasks.FileKey(ledger.Dir); done.get(own) == nil && r.changes.get(own) != nil {
-		done.put(own, r.changes.get(own))
+	if own := tasks.FileKey(ledger.Dir); done.Get(own) == nil && r.changes.Get(own) != nil {
+		done.Put(own, r.changes.Get(own))
 	}
 	r.changes, r.rep = done, rep
 	r.custody.drift.findMissing(ctx, rep)
 	planned := r.removals
-	r.removals, r.pruneRep.Results = newChanges(), nil
-	if r.pruning.graph == nil || failure(allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
+	r.removals, r.pruneRep.Results = changes.NewSet(), nil
+	if r.pruning.graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
 		return nil
 	}
 	p.Hooks.enter("remove")
@@ -334,14 +324,14 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 		all.Results = slices.Concat(r.rep.Results, r.pruneRep.Results)
 	}
 	if r.awaits {
-		return failure(all)
+		return changes.Failure(all)
 	}
 	r.custody.drift.nameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
 		halfway: r.halfway, proof: cmp.Or(p.Hooks.guard.proof(), p.confirmed),
 	})
-	if failed := failure(all); failed != nil {
+	if failed := changes.Failure(all); failed != nil {
 		return failed
 	}
 	// All is right: nothing is held back any more.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -51,7 +52,7 @@ func (l *life) serve(ctx context.Context, w wake) {
 		case control.Rollback:
 			pass, clock := l.passFor(ctx, job)
 			if l.fetch != nil {
-				pass.Assets = l.fetch.inner // it proves that all can be had before it changes anything
+				pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
 			}
 			var out outcome
 			out.plan, out.err = pass.Rollback(ctx, job.Revision)
@@ -151,7 +152,7 @@ func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
 	}
 	defer func() {
 		if !held && len(l.held) > 0 { // they waited for the same
-			l.fetch.tell()
+			l.fetch.Tell()
 		}
 	}()
 	if job.Gone() {
@@ -245,7 +246,7 @@ func failureOf(out outcome) *control.Failure {
 		return nil
 	}
 	f := &control.Failure{Text: out.err.Error(), Again: OnlyChangedSincePlanned(out.err)}
-	if besides := BesidesTasks(out.err); besides != nil {
+	if besides := changes.BesidesTasks(out.err); besides != nil {
 		f.Besides = besides.Error()
 	}
 	return f

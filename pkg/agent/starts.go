@@ -131,8 +131,8 @@ func (p Pass) bide(ctx context.Context, h *host.Host) bide {
 func (r *run) started() (list []*graph.Result[tasks.Task]) {
 	for i := range r.rep.Results {
 		res := &r.rep.Results[i]
-		c := r.changes.get(res.Node.Owns()[0])
-		made := res.State == graph.Done && c != nil && c.NotHere == "" && r.changes.repairs.later(res.Node.Owns()[0]) == nil
+		c := r.changes.Get(res.Node.Owns()[0])
+		made := res.State == graph.Done && c != nil && c.NotHere == "" && r.changes.Repairs.Later(res.Node.Owns()[0]) == nil
 		if _, starts := startOf(res.Node); starts && (made || res.State == graph.Waiting) {
 			list = append(list, res)
 		}
@@ -145,7 +145,7 @@ func (r *run) acting() (units []string) {
 	for i := range r.rep.Results {
 		res := &r.rep.Results[i]
 		e, is := res.Node.(tasks.Effect)
-		if c := r.changes.get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil && c.NotHere == "" {
+		if c := r.changes.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil && c.NotHere == "" {
 			units = append(units, e.Unit)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -133,8 +134,8 @@ func (r *run) removed(v host.View) graph.Report[tasks.Task] {
 // unfit says why a switch that was planned is not begun: nothing may be missing on the way.
 func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
 	for _, rep := range reports {
-		rep = allowed(rep)
-		if err := failure(made(rep)); err != nil {
+		rep = changes.Allowed(rep)
+		if err := changes.Failure(made(rep)); err != nil {
 			return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
 		}
 		for i := range rep.Results {
@@ -167,8 +168,8 @@ func (s *switching) unfinished(reports ...graph.Report[tasks.Task]) error {
 		return nil
 	}
 	for _, rep := range reports {
-		rep = allowed(rep)
-		if err := failure(made(rep)); err != nil {
+		rep = changes.Allowed(rep)
+		if err := changes.Failure(made(rep)); err != nil {
 			return fmt.Errorf("%w: %w", errUnfinished, err)
 		}
 		for i := range rep.Results {

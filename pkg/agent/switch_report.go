@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -23,9 +24,9 @@ func (s *switching) step() []report.Step {
 	if s == nil || !s.waits {
 		return nil
 	}
-	var fetching *fetchingError
+	var fetching *changes.FetchingError
 	return []report.Step{{
-		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits, Gate: gateName(graph.AfterKubelet), Origin: s.meta("").From,
+		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits, Gate: changes.GateName(graph.AfterKubelet), Origin: s.meta("").From,
 		Message: s.held.Error(), Fetching: errors.As(s.held, &fetching),
 	}}
 }

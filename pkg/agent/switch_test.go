@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -321,7 +322,7 @@ func TestUnfinished(t *testing.T) {
 	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
-	for name, alone := range map[string]error{"what is refused by rule": &refusedError{}, "what the host holds": &heldError{host.ErrNotExist}} {
+	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{host.ErrNotExist}} {
 		refused := graph.Result[tasks.Task]{Node: file("/c", "1"), State: graph.Failed, Err: alone}
 		needs := graph.Result[tasks.Task]{Node: file("/d", "1"), State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
 		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -100,10 +101,10 @@ func runs(u systemd.UnitState) bool {
 }
 
 // remark says which units a plan is going to restart that are down already: they are not on trial.
-func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes) {
+func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes.Set) {
 	for unit, list := range askers(g) {
 		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
-			c := planned.get(t.Owns()[0])
+			c := planned.Get(t.Owns()[0])
 			return c != nil && c.NotHere == "" && slices.Contains(c.Asks, tasks.Restart(unit))
 		}) {
 			continue
@@ -194,11 +195,11 @@ func (ts *trials) of(unit string) int {
 }
 
 // triedFiles takes down the files whose change asks for a unit's restart.
-func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes) ([]ledger.TrialFile, error) {
+func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set) ([]ledger.TrialFile, error) {
 	var out []ledger.TrialFile
 	for _, t := range list {
 		first := t.Owns()[0]
-		c := planned.get(first)
+		c := planned.Get(first)
 		if c == nil || c.NotHere != "" || !slices.Contains(c.Asks, tasks.Restart(unit)) {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -281,6 +282,9 @@ func unitPrint(f hostfs.Files, t ledger.Trial) string {
 // UnitDownError is a change that is not made, or was taken back, since its unit did not come up
 // with it.
 type UnitDownError struct{ ledger.Trial }
+
+// RefusedBy tells reports what refuses it.
+func (e *UnitDownError) RefusedBy() report.Refusal { return report.RefusedByUnit }
 
 func (e *UnitDownError) Error() string {
 	text := fmt.Sprintf("%s did not come up with it (%s), see `journalctl -u %s`; it was taken back", e.Unit, e.Why, e.Unit)

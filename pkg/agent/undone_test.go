@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -48,7 +49,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 		t.Fatal(err)
 	}
 	for _, task := range list {
-		if c := r.changes.get(task.Owns()[0]); c != nil && tasks.IsState(task.Owns()[0]) {
+		if c := r.changes.Get(task.Owns()[0]); c != nil && tasks.IsState(task.Owns()[0]) {
 			if err := task.Apply(ctx, h, c); err != nil {
 				t.Fatal(err)
 			}
@@ -163,9 +164,9 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{graph: g, changes: newChanges()}
+		r := &run{graph: g, changes: changes.NewSet()}
 		for _, one := range g.Order() {
-			r.changes.put(one.Owns()[0], &tasks.Change{})
+			r.changes.Put(one.Owns()[0], &tasks.Change{})
 		}
 		view, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 		if err != nil {
@@ -200,7 +201,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	}
 	raw, err := r.remember("ada, by reset")
 	if err == nil {
-		err = r.custody.intend(ctx, h, newChanges(), true)
+		err = r.custody.intend(ctx, h, changes.NewSet(), true)
 	}
 	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
 		err = led.Commit(ctx, h, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})

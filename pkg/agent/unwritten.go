@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -21,7 +22,7 @@ import (
 // write writes down what the pass is about to change, before the first change.
 func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
 	r.custody.refuse = r.refuse
-	if err := r.custody.intend(ctx, h, r.changes, r.removals.any()); err != nil {
+	if err := r.custody.intend(ctx, h, r.changes, r.removals.Any()); err != nil {
 		return err
 	}
 	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
@@ -31,7 +32,7 @@ func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
 	owe(r.led, r.changes)
 	err := r.led.SaveOwed(ctx, h)
 	if err != nil {
-		forgive(r.led, r.changes, newChanges(), before)
+		forgive(r.led, r.changes, changes.NewSet(), before)
 	}
 	return err
 }
@@ -39,15 +40,15 @@ func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
 // refuse has the change of a task not made, with the reason.
 func (r *run) refuse(key graph.Key, why error) {
 	r.refused[key] = graph.Permanent(why)
-	delete(r.changes.byKey, key)
-	delete(r.removals.byKey, key)
+	delete(r.changes.ByKey, key)
+	delete(r.removals.ByKey, key)
 }
 
 // bringBackOnly refuses all that does not bring back what the ledger says was right.
 func (r *run) bringBackOnly(why error) {
 	r.unwritten = &UnwrittenError{why}
-	for _, c := range []*changes{r.changes, r.removals} {
-		for key, change := range c.byKey {
+	for _, c := range []*changes.Set{r.changes, r.removals} {
+		for key, change := range c.ByKey {
 			_, recorded := r.custody.set.of(key)
 			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
 			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -53,7 +54,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	changed := []tasks.Task{file("/etc/a", "1"), file("/etc/b", "2"), file("/run/x", "1"), file("/etc/new", "1")}
 	p, err := converge(t, root, changed...)
 	var unwritten *UnwrittenError
-	if !errors.As(err, &unwritten) || !errors.As(BesidesTasks(err), &unwritten) || !strings.Contains(err.Error(), "write the ledger") {
+	if !errors.As(err, &unwritten) || !errors.As(changes.BesidesTasks(err), &unwritten) || !strings.Contains(err.Error(), "write the ledger") {
 		t.Errorf("the error is %v", err)
 	}
 	if contentOf(t, root, "/etc/a") != "1" {

@@ -23,8 +23,8 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 		return
 	}
 	sought := map[graph.Key]string{}
-	for _, key := range d.found.keys() {
-		if note := d.found.note(key); (len(note.Recent) > 1 || note.Trials > 0) && len(sought) < maxSought {
+	for _, key := range d.found.Keys() {
+		if note := d.found.Note(key); (len(note.Recent) > 1 || note.Trials > 0) && len(sought) < maxSought {
 			sought[key] = tasks.CommandName(key)
 		}
 	}
@@ -38,7 +38,7 @@ func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
 	slices.Sort(things)
 	found := h.Writers(ctx, things)
 	for key, thing := range sought {
-		note := d.found.note(key)
+		note := d.found.Note(key)
 		note.By = found[thing].WriterID
 		if who := found[thing].Who; who != "" {
 			note.Writer = strings.TrimSuffix(who, ",")

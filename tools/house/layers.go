@@ -59,6 +59,8 @@ var inner = map[string][]string{
 	"kube/access":       {"kube", "inbound", "host"}, // as whom this node asks
 	"certs/issue":       {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
 	"reconcile/desired": {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
+	"reconcile/changes": {"config", "graph", "host", "ledger", "model", "report", "tasks"},
+	"reconcile/fetch":   {"graph", "host", "ledger", "reconcile/changes", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

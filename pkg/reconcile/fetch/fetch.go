@@ -1,4 +1,5 @@
-package agent
+// Package fetch fetches archives beside the passes of a daemon.
+package fetch
 
 import (
 	"context"
@@ -13,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -28,16 +30,15 @@ const (
 	fetchKept  = time.Hour              // for so long what nobody reads is kept
 )
 
-var errFetchLate = fmt.Errorf("it took longer than %s", archiveLimit)
+// Limit is how long an archive may take: a slow mirror, not a dead one, of which a stalled read
+// ends earlier.
+const Limit = 15 * time.Minute
 
-// fetchingError says that an asset is being fetched.
-type fetchingError struct{ graph.WaitError }
+var errFetchLate = fmt.Errorf("it took longer than %s", Limit)
 
-func (e *fetchingError) Unwrap() error { return &e.WaitError }
-
-// aside fetches what passes open, in goroutines of its own.
-type aside struct {
-	inner tasks.Fetcher
+// Aside fetches what passes open, in goroutines of its own.
+type Aside struct {
+	Inner tasks.Fetcher
 	host  host.Options
 	local bool        // the store is a directory of this machine
 	early func() bool // before READY
@@ -51,22 +52,24 @@ type aside struct {
 	downloads map[string]*download // by URL
 }
 
-var _ tasks.Fetcher = (*aside)(nil)
+var _ tasks.Fetcher = (*Aside)(nil)
 
-func newAside(ctx context.Context, l *life) *aside {
-	a := &aside{
-		inner: l.Pass.Assets, host: l.Pass.Host, local: !strings.Contains(l.Store.String(), "://"),
-		early: func() bool { return !l.notify.ready.Load() }, came: make(chan struct{}, 1), downloads: map[string]*download{},
+// New is one that fetches by inner, into spools of the host, until ctx ends and it is closed.
+// store is where the store is, and early says that READY was not said yet.
+func New(ctx context.Context, inner tasks.Fetcher, opt host.Options, store string, early func() bool) *Aside {
+	a := &Aside{
+		Inner: inner, host: opt, local: !strings.Contains(store, "://"),
+		early: early, came: make(chan struct{}, 1), downloads: map[string]*download{},
 	}
 	ctx, a.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	a.bounded = func() (context.Context, context.CancelFunc) {
-		return context.WithTimeoutCause(ctx, archiveLimit, errFetchLate)
+		return context.WithTimeoutCause(ctx, Limit, errFetchLate)
 	}
 	return a
 }
 
-// close ends with the daemon.
-func (a *aside) close() {
+// Close ends with the daemon.
+func (a *Aside) Close() {
 	if a == nil {
 		return
 	}
@@ -79,16 +82,16 @@ func (a *aside) close() {
 	}
 }
 
-// ended is where it is told that something is there, or is not to be had.
-func (a *aside) ended() <-chan struct{} {
+// Ended is where it is told that something is there, or is not to be had.
+func (a *Aside) Ended() <-chan struct{} {
 	if a == nil {
 		return nil
 	}
 	return a.came
 }
 
-// tell has the loop make a pass with what is there.
-func (a *aside) tell() {
+// Tell has the loop make a pass with what is there.
+func (a *Aside) Tell() {
 	select {
 	case a.came <- struct{}{}:
 	default: // it is to make one already
@@ -96,18 +99,18 @@ func (a *aside) tell() {
 }
 
 // ofThisMachine says that a URL is read as fast as a disk.
-func (a *aside) ofThisMachine(url string) bool {
+func (a *Aside) ofThisMachine(url string) bool {
 	return strings.HasPrefix(url, "file://") || a.local && !strings.Contains(url, "://")
 }
 
 // Open implements [tasks.Fetcher].
-func (a *aside) Open(ctx context.Context, url string) (body io.ReadCloser, size int64, err error) {
+func (a *Aside) Open(ctx context.Context, url string) (body io.ReadCloser, size int64, err error) {
 	if a.ofThisMachine(url) {
-		return a.inner.Open(ctx, url)
+		return a.Inner.Open(ctx, url)
 	}
 	d, err := a.download(url)
 	if err != nil {
-		return a.inner.Open(ctx, url) // there is no place for it yet, or none of that kind
+		return a.Inner.Open(ctx, url) // there is no place for it yet, or none of that kind
 	}
 	patience := fetchBrief
 	if a.early() {
@@ -121,7 +124,7 @@ func (a *aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 }
 
 // begin has a URL fetched, and says whether all of it is there, or why it is not to be had.
-func (a *aside) begin(url string) (there bool, err error) {
+func (a *Aside) begin(url string) (there bool, err error) {
 	if a.ofThisMachine(url) {
 		return true, nil
 	}
@@ -136,7 +139,7 @@ func (a *aside) begin(url string) (there bool, err error) {
 }
 
 // download is the one of a URL, begun where there is none.
-func (a *aside) download(url string) (*download, error) {
+func (a *Aside) download(url string) (*download, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for other, d := range a.downloads {
@@ -156,16 +159,16 @@ func (a *aside) download(url string) (*download, error) {
 	d.stop, a.downloads[url] = stop, d
 	a.all.Go(func() {
 		defer stop()
-		d.end(d.fetch(ctx, a.inner))
+		d.end(d.fetch(ctx, a.Inner))
 		if d.awaited() {
-			a.tell()
+			a.Tell()
 		}
 	})
 	return d, nil
 }
 
 // drop forgets a download. The caller has the lock.
-func (a *aside) drop(url string) {
+func (a *Aside) drop(url string) {
 	d := a.downloads[url]
 	delete(a.downloads, url)
 	d.stop()
@@ -263,48 +266,48 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 	if !ok {
 		return nil
 	}
-	a, ok := archive.Fetch.(*aside)
+	a, ok := archive.Fetch.(*Aside)
 	if !ok {
 		return nil
 	}
 	return archive.Had(ctx, v, func(url string) error {
 		there, err := a.begin(url)
 		if err == nil && !there {
-			return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(url)}}
+			return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(url)}}
 		}
 		return err
 	})
 }
 
-// late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
+// Late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
 // it does.
-func late(ctx context.Context, v host.View, t tasks.Task) error {
+func Late(ctx context.Context, v host.View, t tasks.Task) error {
 	if archive, ok := t.(tasks.Archive); ok {
-		if a, ok := archive.Fetch.(*aside); ok && !a.early() {
+		if a, ok := archive.Fetch.(*Aside); ok && !a.early() {
 			return had(ctx, v, t)
 		}
 	}
 	return nil
 }
 
-// stillLate is late for what was not planned. What is here now was not when the pass was planned,
+// StillLate is late for what was not planned. What is here now was not when the pass was planned,
 // and is the next one's.
-func stillLate(ctx context.Context, v host.View, t tasks.Task) error {
+func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
 	archive, ok := t.(tasks.Archive)
 	if !ok {
 		return nil
 	}
-	if a, ok := archive.Fetch.(*aside); !ok || a.early() {
+	if a, ok := archive.Fetch.(*Aside); !ok || a.early() {
 		return nil
 	}
-	if err := late(ctx, v, t); err != nil {
+	if err := Late(ctx, v, t); err != nil {
 		return err
 	}
-	return &fetchingError{graph.WaitError{Reason: "the next pass, for which " + archive.Name + " was fetched"}}
+	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "the next pass, for which " + archive.Name + " was fetched"}}
 }
 
-// unfetched are the archives of a switch that are not here: it begins when they are.
-func unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
+// Unfetched are the archives of a switch that are not here: it begins when they are.
+func Unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	for _, t := range g.Order() {
 		if err := had(ctx, v, t); err != nil {

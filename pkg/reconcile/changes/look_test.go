@@ -1,4 +1,4 @@
-package agent
+package changes
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (v vanishing) Plan(context.Context, host.View) (*tasks.Change, error) {
 // The line that keeps it: plan.go, planStill.
 func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 	for times, fails := range map[int]bool{0: false, 1: false, 2: false, 3: true} {
-		c, err := look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, nil)
+		c, err := Look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, nil)
 		if (err != nil) != fails || !fails && c.NotHere != "planned" {
 			t.Errorf("gone %d times: %v, %v", times, c, err)
 		}
@@ -43,7 +43,7 @@ func TestTheNextPassIsWhenAWaitIsJudgedAnew(t *testing.T) {
 		{Err: graph.WaitUntil("another", at.Add(time.Hour))},
 	}}
 	for begin, want := range map[time.Time]time.Time{{}: at.Add(time.Minute), at: at, at.Add(time.Hour): at.Add(time.Minute)} {
-		if got := soonest(begin, rep); !got.Equal(want) {
+		if got := Soonest(begin, rep); !got.Equal(want) {
 			t.Errorf("from %s: %s, want %s", begin, got, want)
 		}
 	}

@@ -1,8 +1,8 @@
-package agent
+package changes
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -42,26 +42,26 @@ var peerUnits = map[string][]string{
 	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
 }
 
-// look asks a task what it would change. One that is refused, or cannot be made, fails. What
+// Look asks a task what it would change. One that is refused, or cannot be made, fails. What
 // another agent on this node owns is reported and not changed.
-func look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
+func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	var meta tasks.Meta
 	if m, ok := t.(interface{ Base() tasks.Meta }); ok {
 		meta = m.Base()
 	}
 	if meta.Refused != "" {
-		return nil, graph.Permanent(&refusedError{why: meta.Refused, origin: t.Origin()})
+		return nil, graph.Permanent(&RefusedError{why: meta.Refused, origin: t.Origin()})
 	}
 	c, err := makable(ctx, t, v)
 	if err != nil && model.Asked(meta) && hostfs.Held(err) {
-		return nil, &heldError{err}
+		return nil, &HeldError{err}
 	}
 	return c, err
 }
 
 // makable asks a task what it would change, and whether that can be made here.
 func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
-	c, err := planStill(ctx, t, v)
+	c, err := PlanStill(ctx, t, v)
 	if err != nil || c == nil || c.NotHere != "" {
 		return c, err
 	}
@@ -78,18 +78,6 @@ func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, err
 	return c, nil
 }
 
-// refusedError is what a document wants and no document may. Nothing is changed for it: an earlier
-// release may have made it, and who publishes with this one is told.
-type refusedError struct{ why, origin string }
-
-func (e *refusedError) Error() string { return fmt.Sprintf("refused: %s (%s)", e.why, e.origin) }
-
-// heldError is what documents ask for by themselves, and the host keeps from being made. No pass
-// changes that, and no pod stands on it: it fails alone.
-type heldError struct{ error }
-
-func (e *heldError) Unwrap() error { return e.error }
-
 // peerOf says which of the agents on this node a key belongs to, or "".
 func peerOf(peers []string, key graph.Key) string {
 	for _, peer := range peers {
@@ -104,4 +92,16 @@ func peerOf(peers []string, key graph.Key) string {
 		}
 	}
 	return ""
+}
+
+// PlanStill plans a task. A plan looks at one thing several times, and somebody may remove it
+// between two looks: it is planned again then, twice at most. What fails each time is not there for
+// another reason.
+func PlanStill(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change, err error) {
+	for range 3 {
+		if c, err = t.Plan(ctx, v); !errors.Is(err, host.ErrNotExist) {
+			break
+		}
+	}
+	return c, err
 }

@@ -1,4 +1,4 @@
-package agent
+package changes
 
 import (
 	"path"
@@ -7,8 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/model"
-	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -48,17 +46,6 @@ func newBytes(c *tasks.Change, it tasks.Item) int64 {
 	return 0
 }
 
-// linksOnTheWay says once of each link that is not followed that it lies on the way to what the
-// documents want.
-func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note) {
-	for _, dir := range directories(g) {
-		if err := v.Way(dir); err != nil && !slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
-			notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
-		}
-	}
-	return notes
-}
-
 // wayOf is the directory that a change of a key is made in, or the file that is edited.
 func wayOf(t tasks.Task, key graph.Key, file string) string {
 	if d, ok := t.(tasks.Directory); key.Kind() == tasks.KindTOML || ok && d.Path == file {
@@ -67,9 +54,9 @@ func wayOf(t tasks.Task, key graph.Key, file string) string {
 	return path.Dir(file)
 }
 
-// linksMet are notes of the links that a host has on the way to directories of the network, and
+// LinksMet are notes of the links that a host has on the way to directories of the network, and
 // that are not followed.
-func linksMet(f *host.Facts, followed []string) (notes []string) {
+func LinksMet(f *host.Facts, followed []string) (notes []string) {
 	for _, link := range f.SymbolicLinks {
 		if !slices.Contains(followed, link.Path) {
 			notes = append(notes, link.Error())

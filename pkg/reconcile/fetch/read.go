@@ -1,10 +1,11 @@
-package agent
+package fetch
 
 import (
 	"io"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -12,7 +13,7 @@ import (
 type reading struct {
 	ended    <-chan struct{} // the pass has ended
 	why      func() error
-	of       *aside
+	of       *Aside
 	d        *download
 	off      int64
 	patience *time.Timer
@@ -84,7 +85,7 @@ func (r *reading) wait(more <-chan struct{}) error {
 		return nil
 	}
 	r.waits, r.d.left = true, true
-	return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(r.d.url)}}
+	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(r.d.url)}}
 }
 
 // Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at

@@ -1,0 +1,46 @@
+package changes
+
+import (
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Deferral is a key that somebody changed and that stays so for now.
+type Deferral struct {
+	Change *tasks.Change
+	State  report.State
+	Text   string
+	Until  time.Time     // when it is repaired after all; zero: not by itself
+	Drift  *ledger.Drift // nil: it was never repaired
+	Pods   bool          // pods stand on it
+	Failed error         // it is nobody's doing: the unit does not come up
+}
+
+// End is how the visit of a task ends whose change is not made. What needs it goes on with what is
+// there; if nothing is, it waits.
+func (l *Deferral) End() error {
+	if l.Failed != nil {
+		return l.Failed
+	}
+	if slices.ContainsFunc(l.Change.Items, func(it tasks.Item) bool { return it.Op != tasks.Create }) {
+		return nil
+	}
+	return graph.Wait(l.Text)
+}
+
+// tell puts it into the step of its task.
+func (l *Deferral) tell(s *report.Step) {
+	s.State, s.Message, s.Repair, s.Asks, s.Disruption = l.State, l.Text, false, nil, ""
+	s.Pods = l.Pods
+	if l.Drift != nil {
+		s.Count, s.Writer, s.By = len(l.Drift.Recent), l.Drift.Writer, l.Drift.By
+	}
+	if l.Drift != nil && l.Pods && l.State == report.Contested {
+		s.Count = l.Drift.Repairs
+	}
+}

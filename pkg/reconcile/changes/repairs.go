@@ -1,0 +1,105 @@
+package changes
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// Repairs are the changes of a pass that bring back what somebody changed, and those of them that
+// are not made now, by the first keys of their tasks. Nil: there are none.
+type Repairs struct {
+	mu       sync.Mutex
+	made     map[graph.Key]*ledger.Drift // what the ledger says of it once it is repaired
+	deferred map[graph.Key]*Deferral     // what is not repaired now
+	fought   map[graph.Key]*Deferral     // what is repaired, and contested all the same, for pods stand on it
+}
+
+func NewRepairs() *Repairs {
+	return &Repairs{made: map[graph.Key]*ledger.Drift{}, deferred: map[graph.Key]*Deferral{}, fought: map[graph.Key]*Deferral{}}
+}
+
+// Put notes that the change of a task is a repair. fought says why it is contested all the same;
+// nil: it is not.
+func (r *Repairs) Put(key graph.Key, note *ledger.Drift, fought *Deferral) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made[key] = note
+	if fought != nil {
+		r.fought[key] = fought
+	}
+}
+
+// Postpone notes that a repair is not made now.
+func (r *Repairs) Postpone(key graph.Key, l *Deferral) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deferred[key] = l
+	delete(r.fought, key)
+}
+
+// Note is what the ledger says of a key once it is repaired; nil: its change is no repair.
+func (r *Repairs) Note(key graph.Key) *ledger.Drift {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.made[key]
+}
+
+// Keys are those that are repaired.
+func (r *Repairs) Keys() []graph.Key {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.made))
+}
+
+// Later says that the change of a task is not made, and why; nil: it is.
+func (r *Repairs) Later(key graph.Key) *Deferral {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.deferred[key]
+}
+
+// Contested says that the repair of a task did not end the quarrel about it; nil: there is none.
+func (r *Repairs) Contested(key graph.Key) *Deferral {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fought[key]
+}
+
+// Over notes that a key which was to be left is right.
+func (r *Repairs) Over(key graph.Key) {
+	if r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.deferred, key)
+	}
+}
+
+// LookAgain is when the first of what is deferred is repaired after all; zero: nothing is.
+func (r *Repairs) LookAgain() (at time.Time) {
+	if r == nil {
+		return at
+	}
+	for _, l := range r.deferred {
+		if !l.Until.IsZero() && (at.IsZero() || l.Until.Before(at)) {
+			at = l.Until
+		}
+	}
+	return at
+}

@@ -1,0 +1,95 @@
+package changes
+
+import (
+	"errors"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Steps turns what became of the tasks into a report's steps, in plan order.
+// changed is the state of a task that has a change: Planned, or Done after apply. pods puts into a
+// step what pods lack without it; nil: nobody asks.
+func Steps(rep graph.Report[tasks.Task], ch *Set, changed report.State, pods func(*report.Step, tasks.Task)) []report.Step {
+	var out []report.Step
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		key := res.Node.Owns()[0]
+		c := ch.Get(key)
+		left := ch.Repairs.Later(key)
+		if res.State == graph.Done && c == nil && left == nil {
+			continue
+		}
+		if c == nil && left != nil {
+			c = left.Change
+		}
+		s := step(res, key, c, changed)
+		s.Repair = c != nil && c.NotHere == "" && ch.IsRepair(key)
+		if left != nil && res.Because == "" {
+			left.tell(&s)
+		}
+		if fought := ch.Repairs.Contested(key); fought != nil && s.State == report.Done {
+			fought.tell(&s)
+			s.Repair = true
+		}
+		if pods != nil {
+			pods(&s, res.Node)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed report.State) report.Step {
+	s := report.Step{Key: string(key), Gate: GateName(res.Node.Gate()), Origin: res.Node.Origin()}
+	var meta tasks.Meta
+	if m, ok := res.Node.(interface{ Base() tasks.Meta }); ok {
+		meta = m.Base()
+	}
+	s.Why, s.Overrides, s.Because = meta.Why, meta.Overrides, string(res.Because)
+	if c != nil {
+		report.FromChange(&s, c, meta.Secret)
+	}
+	if res.Err != nil {
+		s.Message = messageOf(res.Err)
+	}
+	switch res.State {
+	case graph.Done:
+		s.State = changed
+		if c.NotHere != "" {
+			s.State, s.Message = report.NotHere, c.NotHere
+		}
+	case graph.Failed:
+		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), failsAlone(res.Err)
+		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
+	case graph.Waiting:
+		var fetching *FetchingError
+		s.State, s.Fetching = report.Waits, res.Because == "" && errors.As(res.Err, &fetching)
+	case graph.Skipped:
+		s.State = report.Skipped
+	case graph.Cancelled:
+		s.State = report.Stopped
+	}
+	return s
+}
+
+func GateName(g graph.Gate) string {
+	if g == graph.AfterKubelet {
+		return "after kubelet"
+	}
+	return "before kubelet"
+}
+
+// Soonest is the first of a time, if there is one, and of the times at which what waits is judged
+// anew.
+func Soonest(at time.Time, rep graph.Report[tasks.Task]) time.Time {
+	for i := range rep.Results {
+		var wait *graph.WaitError
+		if errors.As(rep.Results[i].Err, &wait) && !wait.Until.IsZero() && (at.IsZero() || wait.Until.Before(at)) {
+			at = wait.Until
+		}
+	}
+	return at
+}
