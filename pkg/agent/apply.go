@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -136,17 +137,17 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	}
 	a.settleEffect(key)
 	left, err := changes.PlanStill(ctx, t, a.view)
-	_, starts := startOf(t)
+	_, begins := starts.StartOf(t)
 	switch {
-	case starts && graph.IsWait(err): // see awaitStarts
+	case begins && graph.IsWait(err): // see awaitStarts
 		return nil
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)
 	case left != nil && left.NotHere == "":
-		if err := failedStart(ctx, a.host, t); err != nil {
+		if err := starts.FailedStart(ctx, a.host, t); err != nil {
 			return err
 		}
-		if l := a.drift.quicker(t, left); l != nil && !starts {
+		if l := a.drift.quicker(t, left); l != nil && !begins {
 			return l.End()
 		}
 		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -13,13 +14,13 @@ import (
 // to have: each waits longer.
 func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var gone *NotConvergedError
-	var down *StartError
+	var down *starts.StartError
 	e, known := c.led.Entries()[res.Node.Owns()[0]]
-	_, starts := startOf(res.Node)
+	_, begins := starts.StartOf(res.Node)
 	if known && e.Pending && c.drift.wasQuicker(e.Key) && c.drift.nameIn(&e) {
 		b.Put = append(b.Put, e)
 	}
-	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(starts && graph.IsWait(res.Err)) {
+	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(begins && graph.IsWait(res.Err)) {
 		return
 	}
 	if was := e; c.drift.nameIn(&e) || !e.Again {

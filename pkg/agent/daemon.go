@@ -350,14 +350,3 @@ func Delay(interval time.Duration, failures int) time.Duration {
 	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
 	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
 }
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -33,7 +34,7 @@ func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 		return nil
 	}
 	l = d.deferral(t, c, was, rule)
-	if err := stays(ctx, d.view, t, e.Pending); err != nil {
+	if err := starts.Stays(ctx, d.view, t, e.Pending); err != nil {
 		l.State, l.Failed = report.Failed, err
 		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks (agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -64,7 +65,7 @@ func (m *manager) Extend(time.Duration) error {
 }
 
 func (m *manager) Watchdog(ctx context.Context, alive func() bool) error {
-	for pause(ctx, time.Minute) {
+	for starts.Pause(ctx, time.Minute) {
 		now := alive()
 		m.mu.Lock()
 		m.alive = append(m.alive, now)
@@ -361,7 +362,7 @@ type slowStore struct {
 }
 
 func (s slowStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
-	if !pause(ctx, s.takes) {
+	if !starts.Pause(ctx, s.takes) {
 		return nil, fmt.Errorf("fetch: %w", context.Cause(ctx))
 	}
 	return s.Store.Fetch(ctx, last)
@@ -411,7 +412,7 @@ func TestAPassThatHangsIsNotAlive(t *testing.T) {
 	b.daemon.Pass.Hooks.OnPlan = func(*report.Plan) {
 		if !begun {
 			begun = true
-			pause(context.Background(), 50*time.Minute)
+			starts.Pause(context.Background(), 50*time.Minute)
 		}
 	}
 	b.live(t, func(t *testing.T) {
@@ -520,7 +521,7 @@ func (s deafStore) Fetch(_ context.Context, last statestore.Revision) (*statesto
 	*s.most = max(*s.most, *s.atOnce)
 	takes := time.Duration(*s.takes)
 	s.mu.Unlock()
-	pause(context.Background(), takes)
+	starts.Pause(context.Background(), takes)
 	s.mu.Lock()
 	*s.atOnce--
 	s.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -300,7 +301,7 @@ func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledg
 		late = r.sw.arrive(ctx, h, led)
 	}
 	r.halfway = late != nil
-	guard.waitFor(r.starting(ctx, p, h))
+	guard.waitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))
 	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
 		return errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
 	}
@@ -344,3 +345,12 @@ func (r *run) made(p Pass) ledger.Undone {
 		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.set.list),
 	}
 }
+
+// awaitStarts looks at the units that were started; false: there are none.
+func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
+	any, again := p.waiting().Await(ctx, h, r.rep, r.changes)
+	r.lookAgain = r.lookAgain || again
+	return any
+}
+
+func (p Pass) waiting() starts.Waiting { return starts.Waiting{Daemon: p.daemon, Ready: p.keeps} }

@@ -322,7 +322,7 @@ func TestUnfinished(t *testing.T) {
 	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
-	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{host.ErrNotExist}} {
+	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{Err: host.ErrNotExist}} {
 		refused := graph.Result[tasks.Task]{Node: file("/c", "1"), State: graph.Failed, Err: alone}
 		needs := graph.Result[tasks.Task]{Node: file("/d", "1"), State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
 		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}

@@ -16,60 +16,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// verdict is what is known of a unit after a change.
-type verdict int
-
-const (
-	comingUp verdict = iota // it is coming up
-	queued                  // it was not restarted yet, or its job waits, and maybe for us
-	isUp
-	isDown
-	noVerdict // there is nothing to judge: somebody stopped it, or it is gone
-)
-
-// steady is how long a unit without a readiness signal must run to count as up, in microseconds.
-const steady = 2_000_000
-
-// judgeUnit looks at a unit. before is its run before the change. ready says that nobody waits for
-// the agent: a job that waits then is about to run.
-func judgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64, ready bool) verdict {
-	fresh := now.Invocation != before
-	switch {
-	case now.Load == "not-found":
-		return noVerdict
-	case now.Job && now.JobState == "waiting" && !ready:
-		return queued
-	case now.Job: // also of one that failed: it is about to be started
-		return comingUp
-	case now.Load == "bad-setting" || now.Load == "error": // it cannot be started again
-		return isDown
-	case now.Active == "failed" && fresh, now.Active == "activating" && now.Sub == "auto-restart" && fresh:
-		return isDown
-	case now.Active == "activating" || now.Active == "deactivating":
-		return comingUp
-	case now.Active == "inactive" || now.Active == "failed":
-		return noVerdict
-	case !fresh:
-		return queued // it was not restarted yet
-	case kind == "simple" || kind == "exec" || kind == "idle":
-		if clockUS-now.ActiveSinceUS < steady {
-			return comingUp
-		}
-	}
-	return isUp
-}
-
 // await judges a unit when it is known whether it is up, or patience is over; a brief one looks
 // once.
-func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (verdict, systemd.UnitState, error) {
+func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (starts.Verdict, systemd.UnitState, error) {
 	self, err := h.Unit(ctx, service.Unit)
 	if err != nil {
-		return comingUp, self, err
+		return starts.ComingUp, self, err
 	}
 	ready, deadline := true, time.Now().Add(patience)
 	if self.Active == "activating" {
@@ -81,14 +39,14 @@ func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) 
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, err := h.Unit(ctx, unit)
 		if err != nil {
-			return comingUp, now, err
+			return starts.ComingUp, now, err
 		}
 		kind := ""
 		if now.Active == "active" {
 			kind = h.UnitType(ctx, unit)
 		}
-		v := judgeUnit(now, kind, before, systemd.ClockUS(), ready)
-		if v != comingUp || time.Now().After(deadline) || !pause(ctx, wait) {
+		v := starts.JudgeUnit(now, kind, before, systemd.ClockUS(), ready)
+		if v != starts.ComingUp || time.Now().After(deadline) || !starts.Pause(ctx, wait) {
 			return v, now, nil
 		}
 	}
@@ -133,10 +91,10 @@ func (ts *trials) settle(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) (over bool, err error) {
 	if t.State == ledger.TrialOpen {
 		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
-		if err != nil || v == isUp || v == noVerdict {
+		if err != nil || v == starts.IsUp || v == starts.NoVerdict {
 			return err == nil, err
 		}
-		if v != isDown {
+		if v != starts.IsDown {
 			return false, nil
 		}
 		t.State, t.Why, t.Invocation = ledger.TrialUndoing, "it ended", now.Invocation
@@ -163,10 +121,10 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		}
 	}
 	v, _, err := ts.await(ctx, h, t.Unit, t.Invocation)
-	if err != nil || v == comingUp || v == queued {
+	if err != nil || v == starts.ComingUp || v == starts.Queued {
 		return false, err
 	}
-	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == isUp, t.Tries+1, time.Now().UTC()
+	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == starts.IsUp, t.Tries+1, time.Now().UTC()
 	t.Unchanged, t.Tried = unitPrint(h, *t), nil
 	for i := range t.Files {
 		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -40,7 +41,7 @@ func (l *life) follow(ctx context.Context, what string, await func(context.Conte
 		err := await(ctx)
 		switch {
 		case err == nil:
-			if pause(ctx, rand.N(watchSplay)) {
+			if starts.Pause(ctx, rand.N(watchSplay)) {
 				changed <- what
 			}
 			return
@@ -49,7 +50,7 @@ func (l *life) follow(ctx context.Context, what string, await func(context.Conte
 		case !graph.IsTransient(err):
 			l.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
 			return
-		case !pause(ctx, l.delay(failures)):
+		case !starts.Pause(ctx, l.delay(failures)):
 			return
 		}
 	}

@@ -61,6 +61,7 @@ var inner = map[string][]string{
 	"reconcile/desired": {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
 	"reconcile/changes": {"config", "graph", "host", "ledger", "model", "report", "tasks"},
 	"reconcile/fetch":   {"graph", "host", "ledger", "reconcile/changes", "tasks"},
+	"reconcile/starts":  {"graph", "host", "reconcile/changes", "service", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

@@ -1,4 +1,4 @@
-package agent
+package starts
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -33,8 +34,8 @@ func (e *StartError) Error() string {
 	return fmt.Sprintf("%s: see `journalctl -u %s`", text, e.Unit)
 }
 
-// startOf is the task of a unit whose start is looked at.
-func startOf(t tasks.Task) (tasks.UnitState, bool) {
+// StartOf is the task of a unit whose start is looked at.
+func StartOf(t tasks.Task) (tasks.UnitState, bool) {
 	u, ok := t.(tasks.UnitState)
 	if p, pointer := t.(*tasks.UnitState); pointer {
 		u, ok = *p, true
@@ -42,14 +43,14 @@ func startOf(t tasks.Task) (tasks.UnitState, bool) {
 	return u, ok && u.Within > 0 && u.Active != nil && *u.Active
 }
 
-// failedStart is the error of a unit that did not come up, nil of one that may.
-func failedStart(ctx context.Context, v host.View, t tasks.Task) error {
-	u, ok := startOf(t)
+// FailedStart is the error of a unit that did not come up, nil of one that may.
+func FailedStart(ctx context.Context, v host.View, t tasks.Task) error {
+	u, ok := StartOf(t)
 	if !ok {
 		return nil
 	}
 	now, err := v.Unit(ctx, u.Name)
-	if err != nil || judgeStart(now, "", 0, systemd.ClockUS()) != isDown {
+	if err != nil || judgeStart(now, "", 0, systemd.ClockUS()) != IsDown {
 		return nil
 	}
 	return startError(ctx, v, now)
@@ -70,52 +71,37 @@ func startError(ctx context.Context, v host.View, now systemd.UnitState) error {
 	return graph.Permanent(e)
 }
 
-// stays is the error of a unit that was started again and again, and is left alone for now: nil
+// Stays is the error of a unit that was started again and again, and is left alone for now: nil
 // where it is not the unit's own doing. unproved says that none of the starts was seen to end well.
-func stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error {
-	if err := failedStart(ctx, v, t); err != nil {
+func Stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error {
+	if err := FailedStart(ctx, v, t); err != nil {
 		return err
 	}
-	u, ok := startOf(t)
+	u, ok := StartOf(t)
 	if !ok || !unproved {
 		return nil
 	}
 	return graph.Permanent(&StartError{Unit: u.Name, Why: "it does not come up"})
 }
 
-// judgeStart looks at a unit that is to run. kind is its Type, restarts how often systemd has
-// started it again by itself: once may be bad luck.
-func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64) verdict {
-	again := now.Active == "activating" && now.Sub == "auto-restart"
-	switch {
-	case now.Job && now.JobState == "waiting" && !again:
-		return queued
-	case now.Load == "bad-setting" || now.Load == "error":
-		return isDown
-	case again && restarts > 1:
-		return isDown
-	case now.Job || now.Active == "activating" || now.Active == "deactivating":
-		return comingUp
-	case now.Active == "failed":
-		return isDown
-	case now.Active == "active" && (kind == "simple" || kind == "exec" || kind == "idle") && clockUS-now.ActiveSinceUS < steady:
-		return comingUp
-	}
-	return isUp // or it ran, and ended well
+// Waiting is how a pass waits for the units that it starts. A person, or a boot script, who asks for
+// a pass is told how it ended. The daemon's own passes wait for what kubelet is to wait for, as long
+// as kubelet waits; afterwards repair is not kept waiting.
+type Waiting struct {
+	Daemon bool // it is a pass of the daemon's own
+	Ready  bool // and READY was said
 }
 
-// bide is how a pass waits for starts.
+// bide is that on a host.
 type bide struct {
 	all    bool // for each; else only for what kubelet waits for
 	none   bool // for none: each is looked at once
 	behind bool // for what is queued too: that does not wait for us
 }
 
-// bide: a person, or a boot script, who asks for a pass is told how it ended. The daemon's own
-// passes wait for what kubelet is to wait for, as long as kubelet waits; afterwards repair is not
-// kept waiting. What is queued is waited for unless it may wait for the agent, which is starting.
-func (p Pass) bide(ctx context.Context, h *host.Host) bide {
-	b := bide{all: !p.daemon, none: p.daemon && p.keeps, behind: true}
+// bide: what is queued is waited for unless it may wait for the agent, which is starting.
+func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
+	b := bide{all: !w.Daemon, none: w.Daemon && w.Ready, behind: true}
 	for _, name := range []string{service.Unit, h.OwnUnit(ctx)} {
 		if name == "" {
 			continue
@@ -128,12 +114,12 @@ func (p Pass) bide(ctx context.Context, h *host.Host) bide {
 }
 
 // started are the units whose start this pass asked for, or found under way.
-func (r *run) started() (list []*graph.Result[tasks.Task]) {
-	for i := range r.rep.Results {
-		res := &r.rep.Results[i]
-		c := r.changes.Get(res.Node.Owns()[0])
-		made := res.State == graph.Done && c != nil && c.NotHere == "" && r.changes.Repairs.Later(res.Node.Owns()[0]) == nil
-		if _, starts := startOf(res.Node); starts && (made || res.State == graph.Waiting) {
+func started(rep graph.Report[tasks.Task], done *changes.Set) (list []*graph.Result[tasks.Task]) {
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		c := done.Get(res.Node.Owns()[0])
+		made := res.State == graph.Done && c != nil && c.NotHere == "" && done.Repairs.Later(res.Node.Owns()[0]) == nil
+		if _, starts := StartOf(res.Node); starts && (made || res.State == graph.Waiting) {
 			list = append(list, res)
 		}
 	}
@@ -141,27 +127,27 @@ func (r *run) started() (list []*graph.Result[tasks.Task]) {
 }
 
 // acting are the units that this pass had reloaded or restarted.
-func (r *run) acting() (units []string) {
-	for i := range r.rep.Results {
-		res := &r.rep.Results[i]
+func acting(rep graph.Report[tasks.Task], done *changes.Set) (units []string) {
+	for i := range rep.Results {
+		res := &rep.Results[i]
 		e, is := res.Node.(tasks.Effect)
-		if c := r.changes.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil && c.NotHere == "" {
+		if c := done.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil && c.NotHere == "" {
 			units = append(units, e.Unit)
 		}
 	}
 	return units
 }
 
-// starting says that a unit that was started is not up yet, or that one has not done its reload or
+// Starting says that a unit that was started is not up yet, or that one has not done its reload or
 // restart, for a checkpoint: what they do on their way may cost the node, and is to be seen by the
 // probes. Before READY nothing is waited for that kubelet does not wait for, or that may wait for
 // the agent. nil: nothing starts.
-func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.Context) bool {
-	list, acting := r.started(), r.acting()
+func (w Waiting) Starting(ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set) func(context.Context) bool {
+	list, acting := started(rep, done), acting(rep, done)
 	if len(list) == 0 && len(acting) == 0 {
 		return nil
 	}
-	how := p.bide(ctx, h)
+	how := w.bide(ctx, h)
 	return func(ctx context.Context) bool {
 		acts := func(unit string) bool {
 			u, err := h.Unit(ctx, unit)
@@ -171,23 +157,23 @@ func (r *run) starting(ctx context.Context, p Pass, h *host.Host) func(context.C
 			if !how.all && !how.behind && res.Node.Gate() != graph.BeforeKubelet {
 				return false
 			}
-			u, _ := startOf(res.Node)
+			u, _ := StartOf(res.Node)
 			now, _, v, err := lookAtStart(ctx, h, u.Name)
-			return err == nil && now.Active != "active" && (v == comingUp || v == queued && how.behind)
+			return err == nil && now.Active != "active" && (v == ComingUp || v == Queued && how.behind)
 		})
 	}
 }
 
-// awaitStarts looks at the units that were started, and tells of each what became of it; false:
-// there are none.
-func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
-	list := r.started()
+// Await looks at the units that were started, and puts into the report what became of each. any
+// says that there are some, again that one is coming up.
+func (w Waiting) Await(ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set) (any, again bool) {
+	list := started(rep, done)
 	how, begun := bide{}, time.Now()
 	if len(list) > 0 {
-		how = p.bide(ctx, h)
+		how = w.bide(ctx, h)
 	}
 	for _, res := range list {
-		u, _ := startOf(res.Node)
+		u, _ := StartOf(res.Node)
 		waits := !how.none && (how.all || res.Node.Gate() == graph.BeforeKubelet)
 		err := awaitStart(ctx, h, u, begun, waits, how.behind)
 		switch {
@@ -195,12 +181,12 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 			res.State, res.Err = graph.Done, nil
 		case graph.IsWait(err):
 			res.State, res.Err = graph.Waiting, err
-			r.lookAgain = true
+			again = true
 		default:
 			res.State, res.Err = graph.Failed, err
 		}
 	}
-	return len(list) > 0
+	return len(list) > 0, again
 }
 
 // awaitStart waits for one unit: nil when it is up, a wait when that is not known, a [StartError]
@@ -219,27 +205,27 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 			took = max(took, time.Duration(systemd.ClockUS()-now.StartedUS)*time.Microsecond)
 		}
 		switch {
-		case v == isUp:
+		case v == IsUp:
 			return nil
-		case v == isDown:
+		case v == IsDown:
 			return startError(ctx, h, now)
-		case v == queued && !behind:
+		case v == Queued && !behind:
 			return graph.Wait(u.Name + ", whose start is queued behind other units")
 		case took > u.Within && kind == "":
 			return tooLate(ctx, h, u)
 		case !waits:
 			return graph.Wait(u.Name + " to start")
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return context.Cause(ctx)
 		}
 	}
 }
 
 // lookAtStart is how the start of a unit goes. kind is its Type once it is active, else "".
-func lookAtStart(ctx context.Context, h *host.Host, unit string) (now systemd.UnitState, kind string, v verdict, err error) {
+func lookAtStart(ctx context.Context, h *host.Host, unit string) (now systemd.UnitState, kind string, v Verdict, err error) {
 	if now, err = h.Unit(ctx, unit); err != nil {
-		return now, "", comingUp, err
+		return now, "", ComingUp, err
 	}
 	restarts := 0
 	if now.Active == "active" {
