@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -29,15 +30,15 @@ type applier struct {
 	asked   *host.Pending
 	view    host.View // the host as it is, with the effects that were asked for
 	log     *zap.Logger
-	drift   *drift
+	drift   *drift.Judge
 	hooks   Hooks
 }
 
 // apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs.
-func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, drift *drift, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
-	a := &applier{host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed()), drift: drift, log: log, hooks: hooks}
+func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, judge *drift.Judge, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
+	a := &applier{host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed()), drift: judge, log: log, hooks: hooks}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h)
 	a.done.Repairs = planned.Repairs
@@ -121,7 +122,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := within(key, c, planned); err != nil {
 		return err
 	}
-	a.drift.spare(ctx, t, c)
+	a.drift.Spare(ctx, t, c)
 	for _, effect := range c.Asks {
 		a.asked.Ask(string(effect), string(key))
 	}
@@ -147,10 +148,10 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		if err := starts.FailedStart(ctx, a.host, t); err != nil {
 			return err
 		}
-		if l := a.drift.quicker(t, left); l != nil && !begins {
+		if l := a.drift.Quicker(t, left); l != nil && !begins {
 			return l.End()
 		}
-		return graph.Permanent(&NotConvergedError{Key: key, Reason: left.Reason})
+		return graph.Permanent(&changes.NotConvergedError{Key: key, Reason: left.Reason})
 	}
 	return nil
 }
@@ -265,16 +266,6 @@ type ChangedError struct {
 
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("changed since planned (%s): somebody else works on %s; it is planned again in the next pass", e.Reason, e.Key)
-}
-
-// NotConvergedError is a task that was applied without error and still differs.
-type NotConvergedError struct {
-	Key    graph.Key
-	Reason string
-}
-
-func (e *NotConvergedError) Error() string {
-	return fmt.Sprintf("applied, but still not as wanted: %s; another program may set it back: look for who else writes %s", e.Reason, e.Key)
 }
 
 // Deadlines of one attempt at a task.

@@ -215,7 +215,7 @@ func TestOnlyWhatWasPlannedIsDone(t *testing.T) {
 func TestWhatDoesNotHoldIsAnError(t *testing.T) {
 	root := t.TempDir()
 	_, err := once(t, root, note{path: "/a", want: "1", sticky: true})
-	var not *NotConvergedError
+	var not *changes.NotConvergedError
 	if !errors.As(err, &not) || not.Key != "file:/a" {
 		t.Fatalf("err = %v; want a NotConvergedError", err)
 	}

@@ -194,7 +194,7 @@ func (c *custody) failedBoots(v host.View, now time.Time) map[graph.Key]error {
 		return out
 	}
 	differs := func(k ledger.BootKey) bool {
-		rec, wanted := c.set.of(k.Key)
+		rec, wanted := c.set.Of(k.Key)
 		return wanted != (k.Task != nil) || wanted && !rec.Same(*k.Task)
 	}
 	for _, b := range list {

@@ -10,6 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -19,9 +21,9 @@ import (
 // is and its baseline, is written before the change (intend); how it ended, after (settle).
 type custody struct {
 	led     *ledger.Ledger
-	set     *records
+	set     *desired.Records
 	changed changedPolicy
-	drift   *drift            // what of the changes brings back what somebody changed; nil where nothing does
+	drift   *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
 	held    int               // the revision that the node is held at; 0: it follows the store
 	later   []ledger.Revision // those after it, once somebody asked
 	around  []string          // directories that a checkpoint of the pass puts something into
@@ -35,10 +37,10 @@ type custody struct {
 func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes.Set, removing bool) error {
 	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false
-	for _, t := range c.set.order {
+	for _, t := range c.set.Order {
 		first := t.Owns()[0]
 		change := planned.Get(first)
-		rec, known := c.set.of(first)
+		rec, known := c.set.Of(first)
 		if change == nil || change.NotHere != "" || !known || !tasks.IsState(first) {
 			continue
 		}
@@ -50,7 +52,7 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes.Set
 			c.refuse(first, err)
 			continue
 		}
-		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.contents...)
+		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.Contents...)
 	}
 	if len(b.Put) == 0 && !removing {
 		return nil
@@ -78,7 +80,7 @@ func (c *custody) intents(ctx context.Context, v host.View, t tasks.Task, change
 			return nil, fmt.Errorf("look at %s before it changes: %w", key, err)
 		}
 		if key == first {
-			c.drift.mark(&e)
+			c.drift.Mark(&e)
 		}
 		list = append(list, e)
 	}
@@ -89,7 +91,7 @@ func (c *custody) intents(ctx context.Context, v host.View, t tasks.Task, change
 func (c *custody) parents(change *tasks.Change) []graph.Key {
 	var out []graph.Key
 	for _, it := range change.Items {
-		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.set.wants(it.Key) {
+		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.set.Wants(it.Key) {
 			out = append(out, it.Key)
 		}
 	}

@@ -80,7 +80,7 @@ func (c *custody) again(ctx context.Context, v host.View, t tasks.Task, e ledger
 
 // describe puts the task into an entry.
 func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
-	e.Parent = !c.set.wants(key)
+	e.Parent = !c.set.Wants(key)
 	if e.Parent {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 		e.Of = first
 		return
 	}
-	if rec, known := c.set.of(key); known {
+	if rec, known := c.set.Of(key); known {
 		task := rec.Recorded
 		e.Task = &task
 	}

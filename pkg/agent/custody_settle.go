@@ -45,7 +45,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	for i := range out.rep.Results {
 		res := &out.rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.set.of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.changed.Repairs.Later(first) != nil {
+		if _, known := c.set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.changed.Repairs.Later(first) != nil {
 			c.undid(res, &b)
 			continue
 		}
@@ -67,7 +67,7 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 		}
 	}
 	if changes.Failure(changes.Allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
-		b.Head.Print, b.Head.Boot = c.set.print, c.led.Boot()
+		b.Head.Print, b.Head.Boot = c.set.Print, c.led.Boot()
 		b.Head.Network, b.Head.Machine = out.desired.NetworkAfter(b.Head.Network), machineID(h)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
@@ -111,14 +111,14 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 		}
 		c.describe(&e, t, key)
 		e.Pending, e.Again, e.Untried, e.Released = false, false, false, false
-		c.drift.nameIn(&e)
+		c.drift.NameIn(&e)
 		if tasks.GoneAfterBoot(t, key) {
 			e.Boot = c.led.Boot()
 		}
 		if !known || !sameEntry(old, e) {
 			b.Put = append(b.Put, e)
-			if rec, known := c.set.of(t.Owns()[0]); known {
-				b.Blobs = append(b.Blobs, rec.contents...)
+			if rec, known := c.set.Of(t.Owns()[0]); known {
+				b.Blobs = append(b.Blobs, rec.Contents...)
 			}
 		}
 	}

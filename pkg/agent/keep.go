@@ -58,11 +58,11 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 
 // keep makes the run one that keeps what a revision has.
 func (r *run) keep(ctx context.Context, p Pass, v host.View, rev *ledger.Revision) (err error) {
-	drift := r.desired.Node.Drift
+	policy := r.desired.Node.Drift
 	if r.desired, err = desired.FromRevision(rev, v, p.Assets); err != nil {
 		return graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
 	}
-	r.desired.Node.Drift = drift
+	r.desired.Node.Drift = policy
 	if r.graph, r.notes, err = r.desired.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
 		return err
 	}

@@ -6,27 +6,28 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // plan asks every task what it would change on view, upstream first, each on the host as the tasks
 // before it will have left it. owed are effects that an earlier run still owes; refused are tasks
-// whose change is not made, with the reason; drift, which may be nil, judges the changes; gone is
+// whose change is not made, with the reason; judge, which may be nil, judges the changes; gone is
 // what this run removes at its end.
-func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, drift *drift, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task]) {
+func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)
 	out := changes.NewSet()
-	out.Repairs = drift.repairs()
+	out.Repairs = judge.Repairs()
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := changes.Look(ctx, t, over)
 		if err != nil || c == nil {
 			return err
 		}
 		key := t.Owns()[0]
-		if l := drift.judge(ctx, t, c); l != nil {
+		if l := judge.Decide(ctx, t, c); l != nil {
 			return l.End()
 		}
 		if why := refused[key]; why != nil && c.NotHere == "" {
@@ -35,7 +36,7 @@ func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed 
 		if err := fetch.Late(ctx, view, t); err != nil {
 			return err
 		}
-		drift.spare(ctx, t, c)
+		judge.Spare(ctx, t, c)
 		out.Put(key, c)
 		if c.NotHere != "" {
 			return nil

@@ -3,11 +3,14 @@ package agent
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -71,18 +74,18 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 			t.Fatal(err)
 		}
 		led := ledger.Load(h)
-		custody := &custody{led: led, drift: &drift{found: changes.NewRepairs()}}
+		custody := &custody{led: led, drift: drift.New(&desired.Records{}, led, h, wanting(), false, time.Now())}
 		e := led.Entries()["file:/etc/hosts"]
 		if c.repair {
-			custody.drift.found.Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
+			custody.drift.Repairs().Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
 		}
-		custody.drift.mark(&e)
+		custody.drift.Mark(&e)
 		e.Pending = true
 		if err := led.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: led.Head()}); err != nil {
 			t.Fatal(err)
 		}
 		b := ledger.Batch{Head: led.Head()}
-		custody.undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &NotConvergedError{Key: e.Key}}, &b)
+		custody.undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
 		if err := led.Commit(t.Context(), h, b); err != nil {
 			t.Fatal(err)
 		}
@@ -95,34 +98,5 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 	mustConverge(t, root, hosts)
 	if e := entryOf(t, root, "file:/etc/hosts"); e.Pending || e.Untried {
 		t.Errorf("it was right since: %+v", e)
-	}
-}
-
-// An effect is proved if all that ask for it bring back what was. What a file is harmless by says
-// nothing of it, and what is done for a hook is never what was done. The line that keeps it:
-// proof.go, follows.
-func TestWhatFollowsFromWhatWasProved(t *testing.T) {
-	restart := tasks.Restart("systemd-networkd.service")
-	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Asks: []graph.Key{restart}, Proof: p} }
-	for name, c := range map[string]struct {
-		by   map[graph.Key]*tasks.Change
-		owed []string
-		want bool
-	}{
-		"nobody asks":             {},
-		"one is proved":           {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, want: true},
-		"another is not":          {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore), "file:/etc/b": asks(tasks.Unproved)}},
-		"one is harmless":         {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedHarmless)}},
-		"it is owed for another":  {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/c"}},
-		"it is owed for the same": {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/a"}, want: true},
-	} {
-		led := ledger.Load(rootFiles{t.TempDir()})
-		for _, by := range c.owed {
-			led.Owe(string(restart), by)
-		}
-		d := &drift{led: led}
-		if got := d.follows(restart, &changes.Set{ByKey: c.by}); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
 	}
 }

@@ -56,7 +56,7 @@ func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruni
 func (c *custody) owed() []tasks.Task {
 	var out []tasks.Task
 	for _, effect := range slices.Sorted(maps.Keys(c.led.Owed())) {
-		if key := graph.Key(effect); !c.set.wants(key) && key.Kind() == tasks.KindEffect {
+		if key := graph.Key(effect); !c.set.Wants(key) && key.Kind() == tasks.KindEffect {
 			out = append(out, tasks.EffectOf(key))
 		}
 	}

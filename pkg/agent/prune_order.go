@@ -97,7 +97,7 @@ func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
 		}
 		if dir := path.Dir(list[i].Key.Name()); isConf(v, list[i].Key) {
 			coming := false
-			for key := range c.set.keys() {
+			for key := range c.set.Keys() {
 				coming = coming || isConf(v, key) && path.Dir(key.Name()) == dir
 			}
 			list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}

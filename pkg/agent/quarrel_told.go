@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -32,7 +33,7 @@ func (q quarrels) keep(p *report.Plan, now time.Time) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(q)) {
-		over := q[key].seen.Add(podsOver)
+		over := q[key].seen.Add(drift.PodsOver)
 		switch {
 		case q[key].seen.Equal(now):
 		case !now.Before(over):

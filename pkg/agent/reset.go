@@ -110,7 +110,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	if err := payDone(ctx, v, led); err != nil {
 		return nil, err
 	}
-	c := &custody{led: led, set: &records{}, changed: p.resetPolicy()}
+	c := &custody{led: led, set: &desired.Records{}, changed: p.resetPolicy()}
 	r := &resetting{}
 	last, err := ledger.ReadRevision(v, led.Head().Current)
 	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts

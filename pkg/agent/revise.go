@@ -45,13 +45,13 @@ func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b 
 // revise numbers the set: the one that it had, or the next.
 func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	was := c.led.Head()
-	if was.Print == c.set.print && was.Current != 0 {
+	if was.Print == c.set.Print && was.Current != 0 {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
-	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.set.print })
+	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.set.Print })
 	if at < 0 {
-		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.set.same(r) })
+		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.set.Same(r) })
 	}
 	if at >= 0 && kept[at].Number == was.Current {
 		return nil
@@ -69,16 +69,16 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 	}
 	d := out.desired
 	rev := &ledger.Revision{
-		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.set.print,
+		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.set.Print,
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(), Declared: d.Declared(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.proof != nil {
 		rev.Proofs, rev.Unproved = out.proof.Probes, out.proof.Unproved
 	}
-	for _, rec := range c.set.all() {
+	for _, rec := range c.set.All() {
 		rev.Tasks = append(rev.Tasks, rec.Recorded)
-		b.Blobs = append(b.Blobs, rec.contents...)
+		b.Blobs = append(b.Blobs, rec.Contents...)
 	}
 	b.Revision, b.Head.Current = rev, number
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
@@ -123,16 +124,16 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if r.sw.begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
-	r.custody.drift = newDrift(r.custody.set, r.led, v, r.desired, p.Afresh, time.Now())
+	r.custody.drift = drift.New(r.custody.set, r.led, v, r.desired, p.Afresh, time.Now())
 	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
-	r.custody.drift.findMissing(ctx, r.rep)
+	r.custody.drift.FindMissing(ctx, r.rep)
 	r.trials.remark(ctx, v, r.graph, r.changes)
-	r.custody.drift.prove(ctx, r.changes, r.graph, v, r.desired.Node)
+	r.custody.drift.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
 		r.late = r.owedLate()
 		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
-		(*drift)(nil).prove(ctx, r.removals, r.pruning.graph, v, r.desired.Node)
+		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.graph, v, r.desired.Node)
 	}
 	return nil
 }
@@ -163,10 +164,10 @@ func (r *run) owedLate() map[string][]string {
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.step()
-	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.drift.tellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
+	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.drift.TellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
-	if p.Again = r.custody.drift.repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
+	if p.Again = r.custody.drift.Repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > trialLook) {
 		p.Again = time.Now().Add(trialLook)
 	}
 	p.Again = changes.Soonest(p.Again, r.rep)
@@ -281,7 +282,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		done.Put(own, r.changes.Get(own))
 	}
 	r.changes, r.rep = done, rep
-	r.custody.drift.findMissing(ctx, rep)
+	r.custody.drift.FindMissing(ctx, rep)
 	planned := r.removals
 	r.removals, r.pruneRep.Results = changes.NewSet(), nil
 	if r.pruning.graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
@@ -327,7 +328,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	if r.awaits {
 		return changes.Failure(all)
 	}
-	r.custody.drift.nameWriters(ctx, h)
+	r.custody.drift.NameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
 		halfway: r.halfway, proof: cmp.Or(p.Hooks.guard.proof(), p.confirmed),
@@ -342,7 +343,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 // made is the change that the pass makes, for the history, should it be taken back.
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
-		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.set.list),
+		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.set.List),
 	}
 }
 

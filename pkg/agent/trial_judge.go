@@ -209,7 +209,7 @@ func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now 
 	}
 	all := askers(g)
 	for _, t := range ts.list {
-		if t.State == ledger.TrialOpen || t.Want != c.set.name(all[t.Unit]) {
+		if t.State == ledger.TrialOpen || t.Want != c.set.Name(all[t.Unit]) {
 			continue
 		}
 		if t.State == ledger.TrialHeld {

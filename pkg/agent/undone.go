@@ -36,8 +36,8 @@ type remembered struct {
 // it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.set.order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
-	for _, t := range r.custody.set.order {
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.set.Order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	for _, t := range r.custody.set.Order {
 		change := r.changes.Get(t.Owns()[0])
 		if change == nil || !undone(t, change) || !tasks.IsState(t.Owns()[0]) {
 			continue

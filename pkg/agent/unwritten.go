@@ -49,7 +49,7 @@ func (r *run) bringBackOnly(why error) {
 	r.unwritten = &UnwrittenError{why}
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
-			_, recorded := r.custody.set.of(key)
+			_, recorded := r.custody.set.Of(key)
 			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
 			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {
 				r.refuse(key, fmt.Errorf("it is not begun: %w", why))

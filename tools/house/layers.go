@@ -62,6 +62,7 @@ var inner = map[string][]string{
 	"reconcile/changes": {"config", "graph", "host", "ledger", "model", "report", "tasks"},
 	"reconcile/fetch":   {"graph", "host", "ledger", "reconcile/changes", "tasks"},
 	"reconcile/starts":  {"graph", "host", "reconcile/changes", "service", "tasks"},
+	"reconcile/drift":   {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

@@ -100,3 +100,12 @@ func BesidesTasks(err error) error {
 type FetchingError struct{ graph.WaitError }
 
 func (e *FetchingError) Unwrap() error { return &e.WaitError }
+// NotConvergedError is a task that was applied without error and still differs.
+type NotConvergedError struct {
+	Key    graph.Key
+	Reason string
+}
+
+func (e *NotConvergedError) Error() string {
+	return fmt.Sprintf("applied, but still not as wanted: %s; another program may set it back: look for who else writes %s", e.Reason, e.Key)
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
@@ -105,3 +107,6 @@ func (d *State) NetworkAfter(before ledger.Network) ledger.Network {
 
 // Multus tells that the documents have multus stand before the network.
 func (d *State) Multus() bool { return d.Node.Networking.Multus != nil }
+
+// PodRanges are those of pods that the documents state.
+func PodRanges(node *config.Node) []netip.Prefix { return slices.Concat(node.PodCIDR, node.PodCIDRs) }

@@ -1,4 +1,4 @@
-package agent
+package desired
 
 import (
 	"crypto/sha256"
@@ -15,31 +15,31 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// records are the tasks that are wanted, as they will stand in the ledger. They do not change.
-type records struct {
-	order  []tasks.Task
-	list   []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
+// Records are the tasks that are wanted, as they will stand in the ledger. They do not change.
+type Records struct {
+	Order  []tasks.Task
+	List   []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
 	places map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
-	print  string            // of all of them
+	Print  string            // of all of them
 }
 
-// recorded is a task as it will stand in the ledger.
+// RecordedTask is a task as it will stand in the ledger.
 type recorded struct {
 	tasks.Recorded
-	contents []hostfs.Content
+	Contents []hostfs.Content
 }
 
-// record records the tasks of a graph. It reads nothing of the host.
-func record(g *graph.Graph[tasks.Task]) (*records, error) {
-	r := &records{order: g.Order()}
+// Record records the tasks of a graph. It reads nothing of the host.
+func Record(g *graph.Graph[tasks.Task]) (*Records, error) {
+	r := &Records{Order: g.Order()}
 	var err error
-	if r.list, err = recordAll(r.order); err != nil {
+	if r.List, err = recordAll(r.Order); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
 	var line []byte
-	for i := range r.list {
-		rec := &r.list[i]
+	for i := range r.List {
+		rec := &r.List[i]
 		if rec.Kind == "" {
 			continue
 		}
@@ -51,15 +51,15 @@ func record(g *graph.Graph[tasks.Task]) (*records, error) {
 		}
 		sum.Write(line)
 	}
-	r.print = hex.EncodeToString(sum.Sum(nil))
+	r.Print = hex.EncodeToString(sum.Sum(nil))
 	return r, nil
 }
 
-// keys are all that are wanted, each with the place in order of the task that owns it.
-func (r *records) keys() map[graph.Key]int {
+// Keys are all that are wanted, each with the place in order of the task that owns it.
+func (r *Records) Keys() map[graph.Key]int {
 	if r.places == nil {
-		r.places = make(map[graph.Key]int, len(r.order))
-		for i, t := range r.order {
+		r.places = make(map[graph.Key]int, len(r.Order))
+		for i, t := range r.Order {
 			for _, key := range t.Owns() {
 				r.places[key] = i
 			}
@@ -68,26 +68,26 @@ func (r *records) keys() map[graph.Key]int {
 	return r.places
 }
 
-// wants says that a task owns the key.
-func (r *records) wants(key graph.Key) bool {
-	_, ok := r.keys()[key]
+// Wants says that a task owns the key.
+func (r *Records) Wants(key graph.Key) bool {
+	_, ok := r.Keys()[key]
 	return ok
 }
 
-// of is what the ledger keeps of the task whose first key this is; false where it keeps nothing.
-func (r *records) of(first graph.Key) (*recorded, bool) {
-	i, ok := r.keys()[first]
-	if !ok || r.list[i].Kind == "" {
+// Of is what the ledger keeps of the task whose first key this is; false where it keeps nothing.
+func (r *Records) Of(first graph.Key) (*recorded, bool) {
+	i, ok := r.Keys()[first]
+	if !ok || r.List[i].Kind == "" {
 		return nil, false
 	}
-	return &r.list[i], true
+	return &r.List[i], true
 }
 
-// all are those that the ledger keeps, in order.
-func (r *records) all() (list []*recorded) {
-	for i := range r.list {
-		if r.list[i].Kind != "" {
-			list = append(list, &r.list[i])
+// All are those that the ledger keeps, in order.
+func (r *Records) All() (list []*recorded) {
+	for i := range r.List {
+		if r.List[i].Kind != "" {
+			list = append(list, &r.List[i])
 		}
 	}
 	return list
@@ -102,7 +102,7 @@ func recordAll(list []tasks.Task) ([]recorded, error) {
 	for s := range shares {
 		all.Go(func() {
 			for i := s * len(list) / shares; i < (s+1)*len(list)/shares && errs[s] == nil; i++ {
-				out[i].Recorded, out[i].contents, errs[s] = tasks.Record(list[i])
+				out[i].Recorded, out[i].Contents, errs[s] = tasks.Record(list[i])
 			}
 		})
 	}
@@ -110,11 +110,11 @@ func recordAll(list []tasks.Task) ([]recorded, error) {
 	return out, errors.Join(errs...)
 }
 
-// name names what tasks want together.
-func (r *records) name(list []tasks.Task) string {
+// Name names what tasks want together.
+func (r *Records) Name(list []tasks.Task) string {
 	sum := sha256.New()
 	for _, t := range list {
-		rec, known := r.of(t.Owns()[0])
+		rec, known := r.Of(t.Owns()[0])
 		if !known {
 			continue // it only waits
 		}
@@ -129,11 +129,11 @@ func (r *records) name(list []tasks.Task) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// same says that a revision wants of the host what this set does: another release wrote it, which
+// Same says that a revision wants of the host what this set does: another release wrote it, which
 // says more of a task, or less.
-func (r *records) same(rev ledger.Revision) bool {
+func (r *Records) Same(rev ledger.Revision) bool {
 	var ours, its []string
-	for _, rec := range r.all() {
+	for _, rec := range r.All() {
 		ours = append(ours, rec.State())
 	}
 	for _, rec := range rev.Tasks {

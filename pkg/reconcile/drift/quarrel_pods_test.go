@@ -1,4 +1,4 @@
-package agent
+package drift
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -51,14 +50,14 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 			last := d.Last()
 			r := p.judgePods(d, now, false)
 			switch {
-			case !r.repair && (r.until.Sub(last) > podsPause || !r.until.After(now)):
+			case !r.repair && (r.until.Sub(last) > PodsPause || !r.until.After(now)):
 				t.Fatalf("it waits until %s, %s after the last repair", r.until, r.until.Sub(last))
 			case !r.repair && len(d.Recent) == 1 && r.until.Sub(last) > p.pause(1):
 				t.Fatalf("the second repair waits %s, that of any other key %s", r.until.Sub(last), p.pause(1))
 			case !r.repair:
 				continue
 			}
-			if now.Sub(last) >= podsOver {
+			if now.Sub(last) >= PodsOver {
 				repairs = 0
 			}
 			d, wrong, repairs = p.notedPods(d, r, now), time.Time{}, repairs+1
@@ -114,81 +113,11 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	}
 }
 
-// A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is
-// right, and no longer than a minute after its last change.
-func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
-	q := quarrels{}
-	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
-		p := &report.Plan{Steps: steps}
-		p.Finish(3)
-		q.keep(p, noon.Add(after))
-		return p
-	}
-	fought := report.Step{Key: "sysctl:a", State: report.Contested, Repair: true, Pods: true}
-	p := pass(0, fought, report.Step{Key: "file:b", State: report.Contested})
-	if len(p.Steps) != 2 || !p.Again.Equal(noon.Add(podsOver)) {
-		t.Errorf("%+v", p)
-	}
-	p = pass(30 * time.Second)
-	if len(p.Steps) != 1 || p.Steps[0].State != report.Contested || p.Steps[0].Repair || p.Summary.Contested != 1 || p.Summary.Right != 2 || !p.Again.Equal(noon.Add(podsOver)) {
-		t.Errorf("while it is right: %+v", p)
-	}
-	pass(50*time.Second, fought)
-	if p = pass(70 * time.Second); len(p.Steps) != 1 {
-		t.Errorf("twenty seconds after it was changed again: %+v", p)
-	}
-	if p = pass(110 * time.Second); len(p.Steps) != 0 || !p.Again.IsZero() {
-		t.Errorf("a minute after the last change: %+v", p)
-	}
-	pass(120*time.Second, fought)
-	fought.State = report.Done
-	pass(121*time.Second, fought) // a person had it repaired
-	if p = pass(122 * time.Second); len(p.Steps) != 0 {
-		t.Errorf("after somebody asked: %+v", p)
-	}
-}
-
-// A conf that somebody else keeps writing is written again for ever, and the pass says that it is
-// contested.
-func TestAContestedConfIsWrittenForEver(t *testing.T) {
-	name := "/etc/cni/net.d/" + network.Named("bridge").Conf.File
-	root := t.TempDir()
-	pass := func() *report.Plan {
-		t.Helper()
-		d := wanting(file(name, "1"), tasks.Task(file("/etc/other", "1")))
-		d.Held.Network = "bridge"
-		d.Node.Drift = config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}}
-		p, err := onRoot(root).Converge(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	pass()
-	want := []report.State{report.Done, report.Contested, report.Contested, report.Contested}
-	for i, state := range want {
-		put(t, root, name, "theirs")
-		p := pass()
-		if got := stateOfKey(p, "file:"+name); got != state || contentOf(t, root, name) != "1" {
-			t.Fatalf("repair %d: %s, %q\n%s", i, got, contentOf(t, root, name), said(p))
-		}
-		ago(t, root, "file:"+name, podsPause)
-	}
-	if e := entryOf(t, root, "file:"+name); e.Drift.Repairs != len(want) || len(e.Drift.Recent) != 2 {
-		t.Errorf("the ledger has %+v", e.Drift)
-	}
-	ago(t, root, "file:"+name, -podsPause) // as if it was just repaired
-	put(t, root, name, "theirs")
-	if p := pass(); stateOfKey(p, "file:"+name) != report.Contested || contentOf(t, root, name) != "theirs" || p.Again.IsZero() || !prepared(p) {
-		t.Errorf("before its time: %s, prepared %t", said(p), prepared(p))
-	}
-}
-
 // Who is quicker than the repair quarrels: nothing failed, and what needs the key goes on with what
 // is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 	p := peaceOf(config.Contested{After: 2, Within: config.Duration(time.Hour)})
-	conf := file("/etc/a", "1")
+	conf := tasks.File{Meta: tasks.Meta{From: "test"}, Path: "/etc/a", Content: []byte("1"), Mode: 0o644}
 	key := conf.Owns()[0]
 	change := &tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Update}}}
 	for _, c := range []struct {
@@ -197,25 +126,25 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		want         report.State
 		within       time.Duration
 	}{
-		{pods: true, recent: []time.Time{noon}, want: report.Waits, within: podsPause},
-		{pods: true, recent: []time.Time{noon.Add(-time.Hour), noon}, want: report.Contested, within: podsPause},
+		{pods: true, recent: []time.Time{noon}, want: report.Waits, within: PodsPause},
+		{pods: true, recent: []time.Time{noon.Add(-time.Hour), noon}, want: report.Contested, within: PodsPause},
 		{recent: []time.Time{noon}, want: report.Waits, within: time.Hour},
 		{recent: []time.Time{noon.Add(-time.Minute), noon}, want: report.Contested, within: 6 * time.Hour},
 		{afresh: true, recent: []time.Time{noon}},
 		{want: ""}, // it is no repair
 	} {
-		d := &drift{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
+		d := &Judge{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
 		if len(c.recent) > 0 {
 			d.found.Put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
 		}
-		l := d.quicker(conf, change)
+		l := d.Quicker(conf, change)
 		if c.want == "" {
 			if l != nil {
 				t.Errorf("%+v: %+v", c, l)
 			}
 			continue
 		}
-		if l == nil || l.State != c.want || l.End() != nil || l.Until.Sub(noon) > c.within || !d.repairs().LookAgain().Equal(l.Until) {
+		if l == nil || l.State != c.want || l.End() != nil || l.Until.Sub(noon) > c.within || !d.Repairs().LookAgain().Equal(l.Until) {
 			t.Errorf("%+v: %+v", c, l)
 		}
 	}

@@ -1,4 +1,6 @@
-package agent
+// Package drift tells the changes of a pass that bring back what somebody changed from those that
+// somebody wants, and how often what others keep changing is repaired.
+package drift
 
 import (
 	"context"
@@ -17,14 +19,14 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// drift tells, in one pass, the changes that bring something back from those that somebody wants.
+// Judge tells, in one pass, the changes that bring something back from those that somebody wants.
 //
 // A change is a repair if the ledger says that the key was right for this very task. A task is all
 // that is wanted of the key, with what it got from facts and from the API: another MTU, another pod
 // CIDR is another task, and its change is intended, while a newer configuration that wants the same
 // of a key does not hide what somebody did to it.
-type drift struct {
-	set    *records
+type Judge struct {
+	set    *desired.Records
 	led    *ledger.Ledger
 	view   host.View
 	boot   string
@@ -40,25 +42,27 @@ type drift struct {
 	missing map[graph.Key]bool // by a task's first key: it was skipped, and is not as wanted
 }
 
-func newDrift(set *records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *drift {
-	return &drift{
+// New is one for the tasks of a set, on a host as a view has it. afresh is what a person asks for: what
+// is given up is tried again at once.
+func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *Judge {
+	return &Judge{
 		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, peace: peaceOf(d.Node.Drift.Contested), afresh: afresh,
 		found: changes.NewRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
 	}
 }
 
-// repairs are what was judged so far; nil of a nil drift.
-func (d *drift) repairs() *changes.Repairs {
+// Repairs are what was judged so far; nil of a nil drift.
+func (d *Judge) Repairs() *changes.Repairs {
 	if d == nil {
 		return nil
 	}
 	return d.found
 }
 
-// judge looks at a change that is planned. If what it would repair is left as it is, that is
+// Decide looks at a change that is planned. If what it would repair is left as it is, that is
 // returned. Tasks are planned at the same time, and the ledger is only decoded for a pass that
 // changes something.
-func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *changes.Deferral {
+func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *changes.Deferral {
 	key := t.Owns()[0]
 	if d == nil || c.NotHere != "" || !tasks.IsState(key) {
 		return nil
@@ -86,10 +90,10 @@ func (d *drift) judge(ctx context.Context, t tasks.Task, c *tasks.Change) *chang
 	return nil
 }
 
-// quicker is what becomes of a repair that was changed again before anybody looked at it: the other
+// Quicker is what becomes of a repair that was changed again before anybody looked at it: the other
 // is quicker, and it is a quarrel and no failure. A person who asks for the repair hears that it
 // failed.
-func (d *drift) quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
+func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	if d == nil || d.afresh {
 		return nil
 	}
@@ -107,9 +111,9 @@ func (d *drift) quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	return l
 }
 
-// tellPods puts into a step what pods lack without its key, where they stand on it and it is not
+// TellPods puts into a step what pods lack without its key, where they stand on it and it is not
 // right.
-func (d *drift) tellPods(s *report.Step, t tasks.Task) {
+func (d *Judge) TellPods(s *report.Step, t tasks.Task) {
 	if d == nil {
 		return
 	}
@@ -119,7 +123,7 @@ func (d *drift) tellPods(s *report.Step, t tasks.Task) {
 }
 
 // lost says of a step that its key was right, pods stand on it, and it is not brought back.
-func (d *drift) lost(s *report.Step, t tasks.Task) bool {
+func (d *Judge) lost(s *report.Step, t tasks.Task) bool {
 	if s.Refused != "" || !d.pods(t) {
 		return false
 	}
@@ -130,9 +134,9 @@ func (d *drift) lost(s *report.Step, t tasks.Task) bool {
 	return s.State == report.Failed || s.State == report.Planned || s.State == report.Skipped && d.missing[e.Key]
 }
 
-// findMissing looks at what pods stand on and was skipped, since what it needs failed: most of it
+// FindMissing looks at what pods stand on and was skipped, since what it needs failed: most of it
 // is right.
-func (d *drift) findMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
+func (d *Judge) FindMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 	if d == nil {
 		return
 	}
@@ -145,9 +149,9 @@ func (d *drift) findMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 	}
 }
 
-// spare leaves a unit alone that runs from the very text which is written again: somebody removed
+// Spare leaves a unit alone that runs from the very text which is written again: somebody removed
 // its file, and nothing else.
-func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
+func (d *Judge) Spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 	u, ok := t.(tasks.Unit)
 	if d == nil || !ok || c.Items[len(c.Items)-1].Op != tasks.Create {
 		return
@@ -158,7 +162,7 @@ func (d *drift) spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 }
 
 // wasRight says that a key was as the task wants it, or was made so.
-func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool {
+func (d *Judge) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool {
 	switch {
 	case !d.sameTask(e):
 		return false
@@ -170,14 +174,14 @@ func (d *drift) wasRight(ctx context.Context, t tasks.Task, e ledger.Entry) bool
 }
 
 // sameTask says that the key of an entry was right for the very task that is wanted now.
-func (d *drift) sameTask(e ledger.Entry) bool {
-	rec, kept := d.set.of(e.Key)
+func (d *Judge) sameTask(e ledger.Entry) bool {
+	rec, kept := d.set.Of(e.Key)
 	return kept && !e.Released && e.Task != nil && e.Task.Same(rec.Recorded) && (!e.Pending || e.Again)
 }
 
 // altered says that somebody changed a certificate that was issued to the node. Its task is the
 // same when it is renewed.
-func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
+func (d *Judge) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
 		e, known := d.led.Entries()[key]
 		live, err := tasks.KeeperOf(set, key).Live(ctx, d.view)
@@ -185,8 +189,8 @@ func (d *drift) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	})
 }
 
-// mark puts into the entry of a key that is about to change what the change is.
-func (d *drift) mark(e *ledger.Entry) {
+// Mark puts into the entry of a key that is about to change what the change is.
+func (d *Judge) Mark(e *ledger.Entry) {
 	if d != nil {
 		e.Drift, e.Again = nil, false
 		if note := d.found.Note(e.Key); note != nil {
@@ -197,9 +201,9 @@ func (d *drift) mark(e *ledger.Entry) {
 	}
 }
 
-// nameIn notes who else writes a key that was repaired, if that is known now.
-func (d *drift) nameIn(e *ledger.Entry) bool {
-	note := d.repairs().Note(e.Key)
+// NameIn notes who else writes a key that was repaired, if that is known now.
+func (d *Judge) NameIn(e *ledger.Entry) bool {
+	note := d.Repairs().Note(e.Key)
 	if note == nil || e.Drift == nil || e.Drift.Writer == note.Writer {
 		return false
 	}
@@ -207,7 +211,7 @@ func (d *drift) nameIn(e *ledger.Entry) bool {
 	return true
 }
 
-// wasQuicker says that a key was repaired in this pass and changed again before it was looked at.
-func (d *drift) wasQuicker(key graph.Key) bool {
-	return d.repairs().Note(key) != nil && d.repairs().Later(key) != nil
+// WasQuicker says that a key was repaired in this pass and changed again before it was looked at.
+func (d *Judge) WasQuicker(key graph.Key) bool {
+	return d.Repairs().Note(key) != nil && d.Repairs().Later(key) != nil
 }

@@ -1,4 +1,4 @@
-package agent
+package drift
 
 import (
 	"slices"
@@ -80,7 +80,7 @@ func (p peace) judge(d *ledger.Drift, now time.Time, gone bool) ruling {
 	rest := p.rest(d.Trials)
 	wait := rest
 	if gone {
-		wait = min(rest, podsPause<<min(d.Trials, 10))
+		wait = min(rest, PodsPause<<min(d.Trials, 10))
 	}
 	switch {
 	case passed < wait:

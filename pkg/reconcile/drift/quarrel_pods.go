@@ -1,4 +1,4 @@
-package agent
+package drift
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 // What pods stand on is never given up: without it they have no network, and a value that is right
 // for most of the time helps them more than one that is wrong for an hour.
 const (
-	podsPause = 10 * time.Second // at most, between two repairs
-	podsOver  = time.Minute      // that it stood so long ends the quarrel
+	PodsPause = 10 * time.Second // at most, between two repairs
+	PodsOver  = time.Minute      // that it stood so long ends the quarrel
 )
 
 // judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of
@@ -22,10 +22,10 @@ const (
 func (p peace) judgePods(d *ledger.Drift, now time.Time, gone bool) ruling {
 	last := d.Last()
 	passed := now.Sub(last)
-	if last.IsZero() || passed < 0 || passed >= podsOver {
+	if last.IsZero() || passed < 0 || passed >= PodsOver {
 		return ruling{repair: true, anew: true}
 	}
-	pause := podsPause
+	pause := PodsPause
 	if made := len(d.Recent); made < p.after {
 		pause = min(pause, p.pause(made))
 	}

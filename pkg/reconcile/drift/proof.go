@@ -1,27 +1,27 @@
-package agent
+package drift
 
 import (
 	"context"
-	"net/netip"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// prove says of each planned change what is known of it before it is made. v is the host before the
+// Prove says of each planned change what is known of it before it is made. v is the host before the
 // pass, without what the plan will have done: what was there must go on as it did.
 //
 // What brings back what the ledger says was right is proved before: at a boot, in a repair. Without
 // a change it costs nothing. The ledger is asked first: it is in memory, and the host is not.
-func (d *drift) prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
+func (d *Judge) Prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.Task], v host.View, node *config.Node) {
 	if len(c.ByKey) == 0 {
 		return
 	}
-	on := tasks.Ground{View: v, Pods: podRanges(node), Read: tasks.ReadByUnits(g.Order())}
+	on := tasks.Ground{View: v, Pods: desired.PodRanges(node), Read: tasks.ReadByUnits(g.Order())}
 	for key, change := range c.ByKey {
 		t, known := g.Find(key)
 		if !known || change.NotHere != "" {
@@ -43,7 +43,7 @@ func (d *drift) prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.
 
 // follows says that an effect only follows from changes of this pass that are proved before. That a
 // change of a file is harmless says nothing of what reads it.
-func (d *drift) follows(effect graph.Key, c *changes.Set) bool {
+func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 	if d == nil {
 		return false
 	}
@@ -66,13 +66,10 @@ func (d *drift) follows(effect graph.Key, c *changes.Set) bool {
 }
 
 // provedBefore says that the ledger has the very task as right: the node had it, and went on.
-func (d *drift) provedBefore(t tasks.Task) bool {
+func (d *Judge) provedBefore(t tasks.Task) bool {
 	if d == nil || !tasks.IsState(t.Owns()[0]) || tasks.Anew(t) {
 		return false
 	}
 	e, known := d.led.Entries()[t.Owns()[0]]
 	return known && d.sameTask(e) && !e.Untried
 }
-
-// podRanges are those of pods that the documents state.
-func podRanges(node *config.Node) []netip.Prefix { return slices.Concat(node.PodCIDR, node.PodCIDRs) }

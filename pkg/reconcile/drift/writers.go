@@ -1,4 +1,4 @@
-package agent
+package drift
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 // maxSought bounds how many keys one pass looks for the writers of.
 const maxSought = 16
 
-// nameWriters looks who else writes the keys that this pass repaired not for the first time. It
+// NameWriters looks who else writes the keys that this pass repaired not for the first time. It
 // costs a look at all processes, which a quarrel has a few times, until its key is given up.
-func (d *drift) nameWriters(ctx context.Context, h *host.Host) {
+func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	if d == nil {
 		return
 	}

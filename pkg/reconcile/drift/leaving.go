@@ -1,4 +1,4 @@
-package agent
+package drift
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // leave says that a change is not made, since documents say so or somebody makes it again and
 // again; nil: it is made.
-func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *changes.Deferral {
+func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledger.Entry) *changes.Deferral {
 	was := e.Drift
 	l := &changes.Deferral{Change: c, Drift: was}
 	switch mode, key := d.mode(t); mode {
@@ -42,7 +42,7 @@ func (d *drift) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 }
 
 // deferral says how a key stands about which somebody quarrels.
-func (d *drift) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *changes.Deferral {
+func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
 	since, when := clock(was.Recent[0]), clock(rule.until)
 	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
@@ -52,7 +52,7 @@ func (d *drift) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule 
 	l.State = report.Contested
 	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
 	if l.Pods {
-		l.Text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is repaired every %s, for as long as that goes on", since, podsPause)
+		l.Text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is repaired every %s, for as long as that goes on", since, PodsPause)
 	}
 	return l
 }
@@ -60,7 +60,7 @@ func (d *drift) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 // rule is that of the quarrel about a key.
-func (d *drift) rule(t tasks.Task, was *ledger.Drift) ruling {
+func (d *Judge) rule(t tasks.Task, was *ledger.Drift) ruling {
 	switch {
 	case d.afresh:
 		return ruling{repair: true, anew: true}
@@ -71,13 +71,13 @@ func (d *drift) rule(t tasks.Task, was *ledger.Drift) ruling {
 }
 
 // gone says that it is known who else wrote a key, and that it does not run any more.
-func (d *drift) gone(was *ledger.Drift) bool {
+func (d *Judge) gone(was *ledger.Drift) bool {
 	v, can := d.view.(interface{ Runs(host.WriterID) bool })
 	return can && was != nil && was.By.PID != 0 && !v.Runs(was.By)
 }
 
 // mode is that of a task: of its first key that documents name, else of its kind.
-func (d *drift) mode(t tasks.Task) (mode, key string) {
+func (d *Judge) mode(t tasks.Task) (mode, key string) {
 	keys := t.Owns()
 	named := slices.IndexFunc(keys, func(k graph.Key) bool { return d.node.Drift.Keys[string(k)] != "" })
 	key = string(keys[max(named, 0)])

@@ -1,0 +1,51 @@
+package drift
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// An effect is proved if all that ask for it bring back what was. What a file is harmless by says
+// nothing of it, and what is done for a hook is never what was done. The line that keeps it:
+// proof.go, follows.
+func TestWhatFollowsFromWhatWasProved(t *testing.T) {
+	restart := tasks.Restart("systemd-networkd.service")
+	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Asks: []graph.Key{restart}, Proof: p} }
+	for name, c := range map[string]struct {
+		by   map[graph.Key]*tasks.Change
+		owed []string
+		want bool
+	}{
+		"nobody asks":             {},
+		"one is proved":           {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, want: true},
+		"another is not":          {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore), "file:/etc/b": asks(tasks.Unproved)}},
+		"one is harmless":         {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedHarmless)}},
+		"it is owed for another":  {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/c"}},
+		"it is owed for the same": {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/a"}, want: true},
+	} {
+		led := load(t)
+		for _, by := range c.owed {
+			led.Owe(string(restart), by)
+		}
+		d := &Judge{led: led}
+		if got := d.follows(restart, &changes.Set{ByKey: c.by}); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// load is the ledger of a root that has none.
+func load(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	files, err := host.OpenFiles(host.Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() }) // only read from
+	return ledger.Load(files)
+}
