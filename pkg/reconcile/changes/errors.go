@@ -100,6 +100,7 @@ func BesidesTasks(err error) error {
 type FetchingError struct{ graph.WaitError }
 
 func (e *FetchingError) Unwrap() error { return &e.WaitError }
+
 // NotConvergedError is a task that was applied without error and still differs.
 type NotConvergedError struct {
 	Key    graph.Key

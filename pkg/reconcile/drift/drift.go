@@ -26,16 +26,16 @@ import (
 // CIDR is another task, and its change is intended, while a newer configuration that wants the same
 // of a key does not hide what somebody did to it.
 type Judge struct {
-	set    *desired.Records
-	led    *ledger.Ledger
-	view   host.View
-	boot   string
-	now    time.Time
-	node   *config.Node // says what becomes of drift
-	peace  peace
-	pods   func(tasks.Task) bool   // pods stand on it
-	means  func(tasks.Task) string // what pods lack without it
-	afresh bool                    // a person asks: what is given up is tried again at once
+	set     *desired.Records
+	led     *ledger.Ledger
+	view    host.View
+	boot    string
+	now     time.Time
+	node    *config.Node // says what becomes of drift
+	damping damping
+	pods    func(tasks.Task) bool   // pods stand on it
+	means   func(tasks.Task) string // what pods lack without it
+	afresh  bool                    // a person asks: what is given up is tried again at once
 
 	mu      sync.Mutex // of the ledger, which is only decoded for a pass that changes something
 	found   *changes.Repairs
@@ -46,7 +46,7 @@ type Judge struct {
 // is given up is tried again at once.
 func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *Judge {
 	return &Judge{
-		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, peace: peaceOf(d.Node.Drift.Contested), afresh: afresh,
+		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, damping: dampingOf(d.Node.Drift.Contested), afresh: afresh,
 		found: changes.NewRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
 	}
 }
@@ -78,20 +78,20 @@ func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *chan
 		return l
 	}
 	rule := d.rule(t, e.Drift)
-	note := d.peace.noted
+	note := d.damping.noted
 	if d.pods(t) {
-		note = d.peace.notedPods
+		note = d.damping.notedPods
 	}
 	made, fought := note(e.Drift, rule, d.now), (*changes.Deferral)(nil)
-	if d.pods(t) && d.peace.contestedPods(made) {
-		fought = d.deferral(t, c, made, ruling{contested: true})
+	if d.pods(t) && d.damping.contestedPods(made) {
+		fought = d.deferral(t, c, made, decision{contested: true})
 	}
 	d.found.Put(key, made, fought)
 	return nil
 }
 
 // Quicker is what becomes of a repair that was changed again before anybody looked at it: the other
-// is quicker, and it is a quarrel and no failure. A person who asks for the repair hears that it
+// is quicker, and it is a conflict and no failure. A person who asks for the repair hears that it
 // failed.
 func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	if d == nil || d.afresh {

@@ -17,7 +17,7 @@ import (
 const maxSought = 16
 
 // NameWriters looks who else writes the keys that this pass repaired not for the first time. It
-// costs a look at all processes, which a quarrel has a few times, until its key is given up.
+// costs a look at all processes, which a conflict has a few times, until its key is given up.
 func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	if d == nil {
 		return

@@ -41,8 +41,8 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	return l
 }
 
-// deferral says how a key stands about which somebody quarrels.
-func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule ruling) *changes.Deferral {
+// deferral says how a key stands about which somebody fights.
+func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
 	since, when := clock(was.Recent[0]), clock(rule.until)
 	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
@@ -59,15 +59,15 @@ func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule 
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
-// rule is that of the quarrel about a key.
-func (d *Judge) rule(t tasks.Task, was *ledger.Drift) ruling {
+// rule is that of the conflict about a key.
+func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {
 	switch {
 	case d.afresh:
-		return ruling{repair: true, anew: true}
+		return decision{repair: true, anew: true}
 	case d.pods(t):
-		return d.peace.judgePods(was, d.now, d.gone(was))
+		return d.damping.judgePods(was, d.now, d.gone(was))
 	}
-	return d.peace.judge(was, d.now, d.gone(was))
+	return d.damping.judge(was, d.now, d.gone(was))
 }
 
 // gone says that it is known who else wrote a key, and that it does not run any more.

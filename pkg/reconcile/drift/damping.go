@@ -9,12 +9,12 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
-// A quarrel is a key that is changed back again and again, whatever is repaired. Two programs that
+// A conflict is a key that is changed back again and again, whatever is repaired. Two programs that
 // correct each other for ever help nobody: they load the node, and the key has no value that
 // anybody could rely on.
 
-// peace is how a quarrel is kept small. It is pure: what it knows is in the ledger.
-type peace struct {
+// damping is how a conflict is kept small. It is pure: what it knows is in the ledger.
+type damping struct {
 	after  int           // repairs within the time after which a key is given up
 	within time.Duration // and the time
 }
@@ -22,18 +22,18 @@ type peace struct {
 const (
 	// A person who tries something out does so two or three times; a package's scripts and a boot's
 	// units write a key a few times. Five times in ten minutes is a program.
-	quarrelAfter  = 5
-	quarrelWithin = 10 * time.Minute
+	dampAfter  = 5
+	dampWithin = 10 * time.Minute
 	// What is given up is tried again, at least once a day: the other writer may be gone, and
 	// nobody tells.
-	quarrelRest    = 6 // times within, which is an hour; doubled at each try
-	quarrelRestMax = 24 * time.Hour
+	restTimes = 6 // times within, which is an hour; doubled at each try
+	restMax   = 24 * time.Hour
 	// keptRecent bounds the ledger: it does for the largest number that documents may give.
 	keptRecent = 1000
 )
 
-func peaceOf(c config.Contested) peace {
-	p := peace{after: quarrelAfter, within: quarrelWithin}
+func dampingOf(c config.Contested) damping {
+	p := damping{after: dampAfter, within: dampWithin}
 	if c.After > 0 {
 		p.after = c.After
 	}
@@ -43,8 +43,8 @@ func peaceOf(c config.Contested) peace {
 	return p
 }
 
-// ruling is what is to become of a key that somebody changed.
-type ruling struct {
+// decision is what is to become of a key that somebody changed.
+type decision struct {
 	repair    bool      // now
 	until     time.Time // else: when it is
 	contested bool      // it is given up until then; else it only waits its turn
@@ -55,19 +55,19 @@ type ruling struct {
 // judge says whether a key that others changed is repaired now. gone says that who else wrote it is
 // not there any more.
 //
-// The first time it is, at once. Each next time within the same quarrel waits four times as long
+// The first time it is, at once. Each next time within the same conflict waits four times as long
 // after the repair before it, so that the last one that is allowed has waited a quarter of the
 // time, and all of them fall into it. Then the key is given up for six times that time, and tried
 // again; if it is changed once more, for twice as long, up to a day. A key that stayed right for
-// that rest after it was due has no quarrel any more.
+// that rest after it was due has no conflict any more.
 //
 // Without the other it is repaired at once. Should that have been only one process of it, each next
 // such try waits twice as long.
-func (p peace) judge(d *ledger.Drift, now time.Time, gone bool) ruling {
+func (p damping) judge(d *ledger.Drift, now time.Time, gone bool) decision {
 	last := d.Last()
 	passed := now.Sub(last)
 	if last.IsZero() || passed < 0 { // a clock that was set back is no reason to wait for it
-		return ruling{repair: true}
+		return decision{repair: true}
 	}
 	near := len(p.recent(d, last))
 	if d.Trials == 0 && near < p.after {
@@ -75,7 +75,7 @@ func (p peace) judge(d *ledger.Drift, now time.Time, gone bool) ruling {
 		if passed >= p.within || gone {
 			pause = 0
 		}
-		return ruling{repair: passed >= pause, until: last.Add(pause)}
+		return decision{repair: passed >= pause, until: last.Add(pause)}
 	}
 	rest := p.rest(d.Trials)
 	wait := rest
@@ -84,15 +84,15 @@ func (p peace) judge(d *ledger.Drift, now time.Time, gone bool) ruling {
 	}
 	switch {
 	case passed < wait:
-		return ruling{until: last.Add(wait), contested: true}
+		return decision{until: last.Add(wait), contested: true}
 	case passed >= rest+p.rest(0):
-		return ruling{repair: true}
+		return decision{repair: true}
 	}
-	return ruling{repair: true, trial: true}
+	return decision{repair: true, trial: true}
 }
 
-// noted is what the ledger says of a key that is repaired now, by a ruling.
-func (p peace) noted(was *ledger.Drift, by ruling, now time.Time) *ledger.Drift {
+// noted is what the ledger says of a key that is repaired now, by a decision.
+func (p damping) noted(was *ledger.Drift, by decision, now time.Time) *ledger.Drift {
 	d := ledger.Drift{First: now}
 	if was != nil {
 		d = *was
@@ -116,7 +116,7 @@ func (p peace) noted(was *ledger.Drift, by ruling, now time.Time) *ledger.Drift 
 }
 
 // recent are the repairs within the time that ends at a moment.
-func (p peace) recent(d *ledger.Drift, end time.Time) []time.Time {
+func (p damping) recent(d *ledger.Drift, end time.Time) []time.Time {
 	i := slices.IndexFunc(d.Recent, func(at time.Time) bool { return end.Sub(at) < p.within && !at.After(end) })
 	if i < 0 {
 		return nil
@@ -125,7 +125,7 @@ func (p peace) recent(d *ledger.Drift, end time.Time) []time.Time {
 }
 
 // pause is how long the next repair waits after so many.
-func (p peace) pause(made int) time.Duration {
+func (p damping) pause(made int) time.Duration {
 	pause := p.within / 4
 	for range p.after - 1 - made {
 		pause /= 4
@@ -134,12 +134,12 @@ func (p peace) pause(made int) time.Duration {
 }
 
 // rest is how long a key is left alone after so many trials.
-func (p peace) rest(trials int) time.Duration {
-	rest := quarrelRest * p.within
+func (p damping) rest(trials int) time.Duration {
+	rest := restTimes * p.within
 	for range trials {
-		if rest *= 2; rest > quarrelRestMax {
+		if rest *= 2; rest > restMax {
 			break
 		}
 	}
-	return min(rest, max(quarrelRestMax, quarrelRest*p.within))
+	return min(rest, max(restMax, restTimes*p.within))
 }

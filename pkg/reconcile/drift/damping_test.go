@@ -10,7 +10,7 @@ import (
 
 // fight lets somebody change a key back at once after every repair, looks every so often, and
 // returns when it was repaired, in seconds.
-func fight(p peace, d *ledger.Drift, begin time.Time, length, every time.Duration) (repairs []int, last *ledger.Drift, end ruling) {
+func fight(p damping, d *ledger.Drift, begin time.Time, length, every time.Duration) (repairs []int, last *ledger.Drift, end decision) {
 	for now := begin; now.Sub(begin) < length; now = now.Add(every) {
 		if end = p.judge(d, now, false); end.repair {
 			d = p.noted(d, end, now)
@@ -35,7 +35,7 @@ func equal(t *testing.T, what string, got, want []int) {
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestAQuarrelIsKeptSmallAndGivenUp(t *testing.T) {
-	p := peaceOf(config.Contested{})
+	p := dampingOf(config.Contested{})
 	got, d, end := fight(p, nil, noon, time.Hour, time.Second)
 	equal(t, "an hour", got, []int{0, 3, 13, 51, 201})
 	if !end.contested || !end.until.Equal(noon.Add(201*time.Second+time.Hour)) {
@@ -44,7 +44,7 @@ func TestAQuarrelIsKeptSmallAndGivenUp(t *testing.T) {
 	// It is tried again ever more seldom, and not less than once a day.
 	got, d, end = fight(p, d, noon.Add(time.Hour), 9*24*time.Hour, time.Minute)
 	if len(got) != 12 || d.Repairs != 17 || d.Trials != 12 {
-		t.Errorf("%d repairs in nine days of a quarrel, %d trials: %v", len(got), d.Trials, got)
+		t.Errorf("%d repairs in nine days of a conflict, %d trials: %v", len(got), d.Trials, got)
 	}
 	if day := got[len(got)-1] - got[len(got)-2]; day != 24*60*60 || !end.contested {
 		t.Errorf("the last two are %d s apart, %+v", day, end)
@@ -52,7 +52,7 @@ func TestAQuarrelIsKeptSmallAndGivenUp(t *testing.T) {
 }
 
 func TestWhoeverStopsHasPeace(t *testing.T) {
-	p := peaceOf(config.Contested{})
+	p := dampingOf(config.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	tried := d.Last().Add(time.Hour)
 	d = p.noted(d, p.judge(d, tried, false), tried)
@@ -71,7 +71,7 @@ func TestWhoeverStopsHasPeace(t *testing.T) {
 
 // A person who changes something now and then is repaired at once each time.
 func TestNowAndThenIsNoQuarrel(t *testing.T) {
-	p := peaceOf(config.Contested{})
+	p := dampingOf(config.Contested{})
 	var d *ledger.Drift
 	for i := range 200 {
 		now := noon.Add(time.Duration(i) * 3 * time.Minute)
@@ -86,13 +86,13 @@ func TestNowAndThenIsNoQuarrel(t *testing.T) {
 }
 
 func TestQuarrelsAsDocumentsSay(t *testing.T) {
-	p := peaceOf(config.Contested{After: 3, Within: config.Duration(20 * time.Second)})
+	p := dampingOf(config.Contested{After: 3, Within: config.Duration(20 * time.Second)})
 	got, _, end := fight(p, nil, noon, 100*time.Second, time.Second)
 	equal(t, "three in twenty seconds", got, []int{0, 2, 7})
 	if !end.contested || !end.until.Equal(noon.Add(127*time.Second)) {
 		t.Errorf("%+v", end)
 	}
-	many := peaceOf(config.Contested{After: 1000, Within: config.Duration(time.Hour)})
+	many := dampingOf(config.Contested{After: 1000, Within: config.Duration(time.Hour)})
 	if got, _, _ = fight(many, nil, noon, 30*time.Second, 50*time.Millisecond); len(got) != 600 {
 		t.Errorf("a thousand an hour: %d repairs in 600 looks", len(got))
 	}
@@ -100,9 +100,9 @@ func TestQuarrelsAsDocumentsSay(t *testing.T) {
 
 // The clock of a node may be wrong before NTP.
 func TestAClockThatIsSetBack(t *testing.T) {
-	p := peaceOf(config.Contested{})
+	p := dampingOf(config.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	if r := p.judge(d, noon.Add(-24*time.Hour), false); !r.repair {
-		t.Errorf("a day before the quarrel: %+v", r)
+		t.Errorf("a day before the conflict: %+v", r)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
-	p, d := peaceOf(config.Contested{}), (*ledger.Drift)(nil)
+	p, d := dampingOf(config.Contested{}), (*ledger.Drift)(nil)
 	var got []int
 	for now := noon; now.Sub(noon) < time.Minute; now = now.Add(time.Second) {
 		if r := p.judgePods(d, now, false); r.repair {
@@ -24,9 +24,9 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 	}
 	equal(t, "a minute", got, []int{0, 3, 13, 23, 33, 43, 53})
 	if r := p.judgePods(d, noon.Add(54*time.Second), false); r.repair || !r.contested || !d.Recent[0].Equal(noon) {
-		t.Errorf("in the quarrel: %+v, since %s", r, d.Recent[0])
+		t.Errorf("in the conflict: %+v, since %s", r, d.Recent[0])
 	}
-	// It stood for a minute: the quarrel is over.
+	// It stood for a minute: the conflict is over.
 	if r := p.judgePods(d, noon.Add(113*time.Second), false); !r.repair || r.contested {
 		t.Errorf("after a minute: %+v", r)
 	}
@@ -37,7 +37,7 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 // changed again and again, and over a minute after; and the ledger stays small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := peaceOf(config.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: config.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * config.Duration(time.Second)})
+		p := dampingOf(config.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: config.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * config.Duration(time.Second)})
 		d, now, wrong, repairs := (*ledger.Drift)(nil), noon, time.Time{}, 0
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 30_000).Draw(t, "passes")) * time.Millisecond)
@@ -71,7 +71,7 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 // When the other writer of what pods stand on is gone, it is repaired at once. Where that was one
 // process of many, it goes on as before.
 func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
-	p, d := peaceOf(config.Contested{}), (*ledger.Drift)(nil)
+	p, d := dampingOf(config.Contested{}), (*ledger.Drift)(nil)
 	var got []int
 	for now := noon; now.Sub(noon) < time.Minute; now = now.Add(time.Second) {
 		gone := now.Sub(noon) >= 25*time.Second
@@ -81,15 +81,15 @@ func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
 		}
 	}
 	equal(t, "a minute", got, []int{0, 3, 13, 23, 25, 35, 45, 55})
-	if d = p.notedPods(d, ruling{anew: true}, noon); d.Trials != 0 {
-		t.Error("the next quarrel does not begin anew")
+	if d = p.notedPods(d, decision{anew: true}, noon); d.Trials != 0 {
+		t.Error("the next conflict does not begin anew")
 	}
 }
 
 // When it is known that the other writer is gone, a key that was given up is repaired at once.
 // Where that was one process of many, these tries are ever more seldom too.
 func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
-	p := peaceOf(config.Contested{})
+	p := dampingOf(config.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	at := d.Last().Add(10 * time.Minute)
 	if r := p.judge(d, at, false); r.repair {
@@ -113,10 +113,10 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	}
 }
 
-// Who is quicker than the repair quarrels: nothing failed, and what needs the key goes on with what
+// Who is quicker than the repair contests: nothing failed, and what needs the key goes on with what
 // is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
-	p := peaceOf(config.Contested{After: 2, Within: config.Duration(time.Hour)})
+	p := dampingOf(config.Contested{After: 2, Within: config.Duration(time.Hour)})
 	conf := tasks.File{Meta: tasks.Meta{From: "test"}, Path: "/etc/a", Content: []byte("1"), Mode: 0o644}
 	key := conf.Owns()[0]
 	change := &tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Update}}}
@@ -133,7 +133,7 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		{afresh: true, recent: []time.Time{noon}},
 		{want: ""}, // it is no repair
 	} {
-		d := &Judge{peace: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
+		d := &Judge{damping: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
 		if len(c.recent) > 0 {
 			d.found.Put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
 		}
