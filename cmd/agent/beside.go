@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -25,7 +26,7 @@ type ending struct {
 
 // endingOf is that of a pass which this process made.
 func endingOf(plan *report.Plan, err error) ending {
-	return ending{plan: plan, err: err, besides: changes.BesidesTasks(err), again: agent.OnlyChangedSincePlanned(err)}
+	return ending{plan: plan, err: err, besides: changes.BesidesTasks(err), again: execute.OnlyChangedSincePlanned(err)}
 }
 
 // beside has the daemon do it, if one works on this root, in its own loop; else here does it, under

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -38,6 +39,13 @@ func newProgress(f *flags, s streams, again bool) *progress {
 
 func (p *progress) hooks() agent.Hooks {
 	return agent.Hooks{
+		Hooks: execute.Hooks{
+			OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
+			OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
+			OnRetry: func(k graph.Key, why error, pause time.Duration) {
+				p.say("  … %s: %v; trying again in %s\n", k, agent.Cause(why), pause.Round(time.Second/10))
+			},
+		},
 		OnPlan: func(plan *report.Plan) {
 			if p.f.text() && plan.Summary.Changes() > 0 {
 				_ = report.Text(p.s.out, plan, report.TextOptions{Color: isTerminal(p.s.out), Diffs: true})
@@ -45,12 +53,7 @@ func (p *progress) hooks() agent.Hooks {
 				p.begin()
 			}
 		},
-		OnRetry: func(k graph.Key, why error, pause time.Duration) {
-			p.say("  … %s: %v; trying again in %s\n", k, agent.Cause(why), pause.Round(time.Second/10))
-		},
-		OnWait:  func(who string) { p.say("  … waiting for %s\n", who) },
-		OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
-		OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
+		OnWait: func(who string) { p.say("  … waiting for %s\n", who) },
 	}
 }
 

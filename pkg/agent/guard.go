@@ -144,9 +144,9 @@ func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err er
 	return keys, nil
 }
 
-// before arms the checkpoint before the first change that needs it: not
+// Before arms the checkpoint before the first change that needs it: not
 // earlier, since a download may take longer than a checkpoint lasts.
-func (g *guard) before(ctx context.Context, t tasks.Task, c *tasks.Change) error {
+func (g *guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error {
 	if g == nil || !unproved(c) && !(g.all && undone(t, c)) {
 		return nil
 	}

@@ -37,7 +37,7 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 		}
 		g.begun = func() { begun++ }
 		for range 2 {
-			err = g.before(ctx, file("/etc/a", "1"), &tasks.Change{})
+			err = g.Before(ctx, file("/etc/a", "1"), &tasks.Change{})
 		}
 		if failed := g.settle(ctx, nil); failed != nil {
 			t.Fatal(failed)

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -54,7 +55,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch, rep := plan(ctx, g, view, nil, nil, nil)
+	ch, rep := execute.Plan(ctx, g, view, nil, nil, nil)
 	return installed(rep, ch, report.Planned, notes), changes.Failure(rep)
 }
 
@@ -83,7 +84,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 	}
 	asked, done := host.NewPending(nil), changes.NewSet()
 	view := asked.Over(h)
-	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: applyDeadline}, func(ctx context.Context, t tasks.Task) error {
+	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := t.Plan(ctx, view)
 		if err != nil || c == nil {
 			return err

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
@@ -146,7 +148,7 @@ func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	for name, wanted := range map[string]tasks.Task{
 		"in the plan": file("/etc/in-the-way", "1"),
-		"when made":   note{path: "/etc/b", want: "1", broken: errors.New("no")},
+		"when made":   unwritable{path: "/etc/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -488,3 +490,27 @@ func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 		t.Error("the former network's conf stays")
 	}
 }
+
+func read(t *testing.T, root, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// unwritable is a file that cannot be written.
+type unwritable struct {
+	tasks.Await // of no kind that is recorded
+	tasks.Meta
+	path string
+}
+
+func (u unwritable) Owns() []graph.Key { return []graph.Key{tasks.FileKey(u.path)} }
+
+func (u unwritable) Plan(context.Context, host.View) (*tasks.Change, error) {
+	return &tasks.Change{Items: []tasks.Item{{Key: u.Owns()[0], Op: tasks.Update, After: []byte("1")}}, Reason: "content differs"}, nil
+}
+
+func (u unwritable) Apply(context.Context, *host.Host, *tasks.Change) error { return errors.New("no") }

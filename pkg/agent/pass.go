@@ -10,13 +10,13 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/checkpoint"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -25,26 +25,15 @@ import (
 
 // Hooks tell a caller how a pass goes on. All may be nil; they must be quick.
 type Hooks struct {
+	execute.Hooks
 	// OnPlan hears the plan of a pass that will be applied, before its first change.
 	OnPlan func(*report.Plan)
-	// OnStart and OnDone frame the work on a key that changes.
-	OnStart func(graph.Key)
-	OnDone  func(graph.Key, graph.State)
-	// OnRetry hears why a key will be tried again, and after which pause.
-	OnRetry func(key graph.Key, why error, pause time.Duration)
 	// OnWait hears whom the pass waits for before it begins, once.
 	OnWait func(who string)
 	// OnPhase hears which part of the pass begins: "look", "plan", "apply", "remove", "record".
 	OnPhase func(name string)
 
-	guard   *guard                                                 // of the pass itself
-	built   func(d *desired.State, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
-	refused map[graph.Key]error
-	// unwritten says that the pass only brings back what was right, since nothing can be written
-	// down.
-	unwritten bool
-	// generation of the documents that the pass works towards, for the log.
-	generation int64
+	built func(d *desired.State, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
 }
 
 // waits tells whom the pass waits for.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,4 +164,12 @@ func TestAnUndoOfOthersIsCounted(t *testing.T) {
 			t.Errorf("it is not told: %+v", heard.events)
 		}
 	})
+}
+
+type rootFiles struct{ root string }
+
+func (r rootFiles) ReadDir(path string) ([]string, error) { return nil, fs.ErrNotExist }
+
+func (r rootFiles) ReadFile(path string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(r.root, path))
 }

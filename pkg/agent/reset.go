@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -107,7 +108,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	if led.Unreadable {
 		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
 	}
-	if err := payDone(ctx, v, led); err != nil {
+	if err := execute.PayDone(ctx, v, led); err != nil {
 		return nil, err
 	}
 	c := &custody{led: led, set: &desired.Records{}, changed: p.resetPolicy()}

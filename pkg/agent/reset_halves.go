@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -50,14 +51,14 @@ func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, ef
 		if h.gone, err = arrangeGone(v, of.gone, nil); err != nil {
 			return h, err
 		}
-		h.going, h.goneRep = plan(ctx, h.gone, v, nil, nil, nil)
+		h.going, h.goneRep = execute.Plan(ctx, h.gone, v, nil, nil, nil)
 		h.going.ProveAll(proof)
 	}
 	if len(of.back)+len(effects) > 0 {
 		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
 			return h, err
 		}
-		h.coming, h.backRep = plan(ctx, h.back, v, led.Owed(), nil, nil)
+		h.coming, h.backRep = execute.Plan(ctx, h.back, v, led.Owed(), nil, nil)
 		h.coming.ProveAll(proof)
 	}
 	return h, nil
@@ -80,12 +81,12 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 // do takes away and brings back.
 func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err error) {
 	if h.gone != nil {
-		if h.going, h.goneRep, err = apply(ctx, h.gone, to, r.led, h.going, nil, p.Log, p.Hooks); err != nil {
+		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going, execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks}); err != nil {
 			return err
 		}
 	}
 	if h.back != nil {
-		h.coming, h.backRep, err = apply(ctx, h.back, to, r.led, h.coming, nil, p.Log, p.Hooks)
+		h.coming, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.coming, execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks})
 	}
 	return err
 }
@@ -101,12 +102,12 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 	}
 	h.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
 	planned := r.report(report.Planned)
-	p.Hooks.guard = guard
+	r.guard = guard
 	err := r.risky.do(guarded, r, p, h)
 	if undone := guard.settle(guarded, nil); undone != nil {
 		return notApplied(planned, undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
 	}
-	p.Hooks.guard = nil
+	r.guard = nil
 	if err == nil {
 		err = r.rest.do(ctx, r, p, h)
 	}

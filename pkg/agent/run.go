@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
@@ -45,6 +46,7 @@ type run struct {
 	unbuilt   error               // why the set is the last revision's, and not that of the documents
 	unwritten error               // why the pass only brings back what was right
 
+	guard    *guard // of what cuts the node off; nil: nothing does
 	removals *changes.Set
 	pruneRep graph.Report[tasks.Task]
 	learnt   ledger.Learnt       // of the Kubernetes API
@@ -115,7 +117,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if r.pruning, err = r.custody.prune(ctx, v, r.sw); err != nil {
 		return err
 	}
-	if err = payDone(ctx, v, r.led); err != nil {
+	if err = execute.PayDone(ctx, v, r.led); err != nil {
 		return err
 	}
 	r.trials = p.trials(v)
@@ -125,14 +127,14 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
 	r.custody.drift = drift.New(r.custody.set, r.led, v, r.desired, p.Afresh, time.Now())
-	r.changes, r.rep = plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
+	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
 	r.custody.drift.FindMissing(ctx, r.rep)
 	r.trials.remark(ctx, v, r.graph, r.changes)
 	r.custody.drift.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
 	if r.pruning.graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
+		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
 		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.graph, v, r.desired.Node)
 	}
 	return nil
@@ -253,11 +255,10 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		r.bringBackOnly(err)
 		_ = r.write(ctx, p, h) // what of the rest can be written is
 	}
-	p.Hooks.guard = guard
+	r.guard = guard
 	if guard != nil { // a switch that cannot be taken back is not begun, and cordons nobody
 		guard.begun = func() { p.cordon(whole, h, r) }
 	}
-	p.Hooks.refused, p.Hooks.generation, p.Hooks.unwritten = r.refused, r.desired.Snapshot.Generation, r.unwritten != nil
 	if err := r.apply(ctx, p, h); err != nil {
 		return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
 	}
@@ -273,7 +274,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 
 // apply makes what was planned, and then takes away what nobody wants any more.
 func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
-	done, rep, err := apply(ctx, r.graph, h, r.led, r.changes, r.custody.drift, p.Log, p.Hooks, r.pruning.gone...)
+	done, rep, err := execute.Apply(ctx, r.graph, h, r.led, r.changes, r.options(p, r.custody.drift), r.pruning.gone...)
 	if err != nil {
 		return err
 	}
@@ -289,7 +290,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		return nil
 	}
 	p.Hooks.enter("remove")
-	r.removals, r.pruneRep, err = apply(ctx, r.pruning.graph, h, r.led, planned, nil, p.Log, p.Hooks)
+	r.removals, r.pruneRep, err = execute.Apply(ctx, r.pruning.graph, h, r.led, planned, r.options(p, nil))
 	return err
 }
 
@@ -331,7 +332,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	r.custody.drift.NameWriters(ctx, h)
 	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
 		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
-		halfway: r.halfway, proof: cmp.Or(p.Hooks.guard.proof(), p.confirmed),
+		halfway: r.halfway, proof: cmp.Or(r.guard.proof(), p.confirmed),
 	})
 	if failed := changes.Failure(all); failed != nil {
 		return failed
@@ -355,3 +356,10 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 }
 
 func (p Pass) waiting() starts.Waiting { return starts.Waiting{Daemon: p.daemon, Ready: p.keeps} }
+
+// options are how the run is made so.
+func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
+	return execute.Options{
+		Log: p.Log, Judge: judge, Refused: r.refused, Guard: r.guard, Unwritten: r.unwritten != nil, Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -226,12 +227,14 @@ func (l *life) heardBy(ctx context.Context, pass Pass, w wake) (Pass, *phases) {
 	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
 	pass.EndPause = job.EndPause
 	pass.Hooks = Hooks{
-		OnPlan:  func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
-		OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },
-		OnDone:  func(k graph.Key, _ graph.State) { job.Send(control.Event{Event: control.Done, Key: string(k)}) },
-		OnRetry: func(k graph.Key, why error, pause time.Duration) {
-			job.Send(control.Event{Event: control.Retry, Key: string(k), Text: Cause(why).Error(), Pause: pause})
+		Hooks: execute.Hooks{
+			OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },
+			OnDone:  func(k graph.Key, _ graph.State) { job.Send(control.Event{Event: control.Done, Key: string(k)}) },
+			OnRetry: func(k graph.Key, why error, pause time.Duration) {
+				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: Cause(why).Error(), Pause: pause})
+			},
 		},
+		OnPlan: func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
 		OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) },
 	}
 	return l.observed(ctx, pass, w)
@@ -245,7 +248,7 @@ func failureOf(out outcome) *control.Failure {
 	case out.err == nil:
 		return nil
 	}
-	f := &control.Failure{Text: out.err.Error(), Again: OnlyChangedSincePlanned(out.err)}
+	f := &control.Failure{Text: out.err.Error(), Again: execute.OnlyChangedSincePlanned(out.err)}
 	if besides := changes.BesidesTasks(out.err); besides != nil {
 		f.Besides = besides.Error()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -44,8 +45,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err := r.custody.intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
-	owe(led, r.changes)
-	if err := led.SaveOwed(ctx, h); err != nil {
+	if err := execute.Owe(ctx, h, led, r.changes); err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range list {

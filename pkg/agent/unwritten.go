@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -28,13 +29,7 @@ func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
 	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
 		return err
 	}
-	before := r.led.Owed()
-	owe(r.led, r.changes)
-	err := r.led.SaveOwed(ctx, h)
-	if err != nil {
-		forgive(r.led, r.changes, changes.NewSet(), before)
-	}
-	return err
+	return execute.Owe(ctx, h, r.led, r.changes)
 }
 
 // refuse has the change of a task not made, with the reason.

@@ -63,6 +63,7 @@ var inner = map[string][]string{
 	"reconcile/fetch":   {"graph", "host", "ledger", "reconcile/changes", "tasks"},
 	"reconcile/starts":  {"graph", "host", "reconcile/changes", "service", "tasks"},
 	"reconcile/drift":   {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
+	"reconcile/execute": {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

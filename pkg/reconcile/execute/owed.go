@@ -1,4 +1,4 @@
-package agent
+package execute
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -28,15 +29,15 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.ledger.Try(string(e.Owns()[0]), mark)
-	if err := a.ledger.SaveOwed(ctx, a.host); err != nil && !a.hooks.unwritten { // else it is done twice if the agent is killed now
+	if err := a.ledger.SaveOwed(ctx, a.host); err != nil && !a.Unwritten { // else it is done twice if the agent is killed now
 		return err
 	}
 	return nil
 }
 
-// payDone strikes out what a killed run had done of what it owed. What it had only been about to do
+// PayDone strikes out what a killed run had done of what it owed. What it had only been about to do
 // is done anew.
-func payDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
+func PayDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	for effect, mark := range led.Tried() {
 		done, err := tasks.EffectOf(graph.Key(effect)).DoneSince(ctx, v, mark)
 		switch {
@@ -48,4 +49,16 @@ func payDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 		}
 	}
 	return nil
+}
+
+// Owe writes down what planned changes will ask for, before the first of them is made. Where that
+// cannot be, nothing is owed for them.
+func Owe(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
+	before := led.Owed()
+	owe(led, planned)
+	err := led.SaveOwed(ctx, h)
+	if err != nil {
+		forgive(led, planned, changes.NewSet(), before)
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package agent
+package execute
 
 import (
 	"testing"
@@ -10,11 +10,11 @@ import (
 
 func TestArchivesHaveTimeForASlowMirror(t *testing.T) {
 	for _, n := range []graph.Node{tasks.Archive{}, &tasks.Archive{}} {
-		if got := applyDeadline(n); got != fetch.Limit {
+		if got := ApplyDeadline(n); got != fetch.Limit {
 			t.Errorf("%T: %s", n, got)
 		}
 	}
-	if got := applyDeadline(tasks.File{}); got != applyLimit {
+	if got := ApplyDeadline(tasks.File{}); got != applyLimit {
 		t.Errorf("a file: %s", got)
 	}
 }

@@ -1,4 +1,6 @@
-package agent
+// Package execute plans a graph of tasks on a view, and makes so what was planned: each task is planned
+// again just before, applied, and planned once more. A pass, a reset and an installation do so.
+package execute
 
 import (
 	"context"
@@ -11,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// plan asks every task what it would change on view, upstream first, each on the host as the tasks
+// Plan asks every task what it would change on view, upstream first, each on the host as the tasks
 // before it will have left it. owed are effects that an earlier run still owes; refused are tasks
 // whose change is not made, with the reason; judge, which may be nil, judges the changes; gone is
 // what this run removes at its end.
-func plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task]) {
+func Plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)

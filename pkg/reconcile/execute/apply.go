@@ -1,4 +1,4 @@
-package agent
+package execute
 
 import (
 	"bytes"
@@ -21,34 +21,59 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
+// Options are how a graph is made so.
+type Options struct {
+	Log     *zap.Logger
+	Judge   *drift.Judge        // of what is planned; nil: nothing of it is drift
+	Refused map[graph.Key]error // tasks whose change is not made, by first key
+	Guard   Guard               // nil: nothing needs one
+	// Unwritten says that the pass only brings back what was right, since nothing can be written
+	// down.
+	Unwritten  bool
+	Generation int64 // of the documents that the pass works towards, for the log
+	Hooks      Hooks
+}
+
+// Guard hears of each change before it is made; its error keeps it from being made.
+type Guard interface {
+	Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
+}
+
+// Hooks tell a caller how it goes on. All may be nil; they must be quick.
+type Hooks struct {
+	// OnStart and OnDone frame the work on a key that changes.
+	OnStart func(graph.Key)
+	OnDone  func(graph.Key, graph.State)
+	// OnRetry hears why a key will be tried again, and after which pause.
+	OnRetry func(key graph.Key, why error, pause time.Duration)
+}
+
 // applier makes a plan so.
 type applier struct {
+	Options
 	host    *host.Host
 	ledger  *ledger.Ledger
 	planned *changes.Set
 	done    *changes.Set
 	asked   *host.Pending
 	view    host.View // the host as it is, with the effects that were asked for
-	log     *zap.Logger
-	drift   *drift.Judge
-	hooks   Hooks
 }
 
-// apply makes what was planned so, as a dataflow. What is owed is written down
+// Apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
-// and the restart that it needs.
-func apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, judge *drift.Judge, log *zap.Logger, hooks Hooks, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
-	a := &applier{host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed()), drift: judge, log: log, hooks: hooks}
+// and the restart that it needs. gone is what this run removes at its end.
+func Apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
+	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed())}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h)
 	a.done.Repairs = planned.Repairs
 	before := led.Owed()
 	owe(led, planned)
-	if err := led.SaveOwed(ctx, h); err != nil && !hooks.unwritten {
+	if err := led.SaveOwed(ctx, h); err != nil && !o.Unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
 	rep := graph.Run(ctx, g, graph.RunOptions{
-		Deadline: applyDeadline,
+		Deadline: ApplyDeadline,
 		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},
 		OnStart:  a.started,
 		OnRetry:  a.retried,
@@ -104,7 +129,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if l := a.planned.Repairs.Later(key); l != nil {
 		return l.End()
 	}
-	if why := a.hooks.refused[key]; why != nil {
+	if why := a.Refused[key]; why != nil {
 		return why
 	}
 	planned := a.planned.Get(key)
@@ -122,12 +147,14 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := within(key, c, planned); err != nil {
 		return err
 	}
-	a.drift.Spare(ctx, t, c)
+	a.Judge.Spare(ctx, t, c)
 	for _, effect := range c.Asks {
 		a.asked.Ask(string(effect), string(key))
 	}
-	if err := a.hooks.guard.before(ctx, t, c); err != nil {
-		return graph.Permanent(err)
+	if a.Guard != nil {
+		if err := a.Guard.Before(ctx, t, c); err != nil {
+			return graph.Permanent(err)
+		}
 	}
 	a.done.Put(key, c)
 	if err := a.try(ctx, t); err != nil {
@@ -148,7 +175,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		if err := starts.FailedStart(ctx, a.host, t); err != nil {
 			return err
 		}
-		if l := a.drift.Quicker(t, left); l != nil && !begins {
+		if l := a.Judge.Quicker(t, left); l != nil && !begins {
 			return l.End()
 		}
 		return graph.Permanent(&changes.NotConvergedError{Key: key, Reason: left.Reason})
@@ -175,16 +202,16 @@ func (a *applier) settleEffect(key graph.Key) {
 }
 
 func (a *applier) started(n graph.Node) {
-	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotHere == "" && a.hooks.OnStart != nil {
-		a.hooks.OnStart(n.Owns()[0])
+	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotHere == "" && a.Hooks.OnStart != nil {
+		a.Hooks.OnStart(n.Owns()[0])
 	}
 }
 
 func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Duration) {
 	key := n.Owns()[0]
-	a.log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Int64("generation", a.hooks.generation), zap.Error(err))
-	if a.hooks.OnRetry != nil {
-		a.hooks.OnRetry(key, err, pause)
+	a.Log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Int64("generation", a.Generation), zap.Error(err))
+	if a.Hooks.OnRetry != nil {
+		a.Hooks.OnRetry(key, err, pause)
 	}
 }
 
@@ -199,10 +226,10 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 		if a.planned.Repairs.Contested(key) != nil { // that goes on for ever, and is logged once
 			level = zap.DebugLevel
 		}
-		a.log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took), zap.Int64("generation", a.hooks.generation))
+		a.Log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took), zap.Int64("generation", a.Generation))
 	}
-	if a.hooks.OnDone != nil {
-		a.hooks.OnDone(key, res.State)
+	if a.Hooks.OnDone != nil {
+		a.Hooks.OnDone(key, res.State)
 	}
 }
 
@@ -276,7 +303,7 @@ const (
 
 func planDeadline(graph.Node) time.Duration { return planLimit }
 
-func applyDeadline(n graph.Node) time.Duration {
+func ApplyDeadline(n graph.Node) time.Duration {
 	switch n.(type) {
 	case tasks.Archive, *tasks.Archive: // builders make values; a pointer is a task as well
 		return fetch.Limit

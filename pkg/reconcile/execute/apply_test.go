@@ -1,9 +1,8 @@
-package agent
+package execute
 
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,24 +100,21 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	needs.Root(t) // files belong to root
 	ctx := t.Context()
 	opt := host.Options{Root: root}
-	led, err := Pass{Host: opt}.loadLedger()
-	if err != nil {
-		t.Fatal(err)
-	}
 	h, err := host.Open(ctx, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
+	led := ledger.Load(h)
 	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, rep := plan(ctx, g, h, led.Owed(), nil, nil)
+	planned, rep := Plan(ctx, g, h, led.Owed(), nil, nil)
 	if rep.Count(graph.Failed) > 0 {
 		return changes.Steps(rep, planned, report.Planned, nil), changes.Failure(rep)
 	}
-	done, rep, err := apply(ctx, g, h, led, planned, nil, zap.NewNop(), Hooks{})
+	done, rep, err := Apply(ctx, g, h, led, planned, Options{Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +130,6 @@ func states(list []report.Step) map[string]report.State {
 		out[s.Key] = s.State
 	}
 	return out
-}
-
-func read(t *testing.T, root, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 func asking(why string) tasks.Meta { return tasks.Meta{From: why, Then: []graph.Key{bellKey}} }
@@ -185,17 +172,14 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	if diff := cmp.Diff(want, states(got)); diff != "" {
 		t.Error(diff)
 	}
-	if led := ledger.Load(rootFiles{root}); len(led.Owed()) != 0 {
+	files, err := host.OpenFiles(host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close() // only read from
+	if led := ledger.Load(files); len(led.Owed()) != 0 {
 		t.Errorf("owed for a change that was not made: %v", led.Owed())
 	}
-}
-
-type rootFiles struct{ root string }
-
-func (r rootFiles) ReadDir(path string) ([]string, error) { return nil, fs.ErrNotExist }
-
-func (r rootFiles) ReadFile(path string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(r.root, path))
 }
 
 func TestOnlyWhatWasPlannedIsDone(t *testing.T) {
@@ -236,7 +220,16 @@ func TestWaitsAreNoErrorAndSilenceTheirDependents(t *testing.T) {
 	if diff := cmp.Diff(want, states(got)); diff != "" {
 		t.Error(diff)
 	}
-	if got := read(t, root, "b"); got != "1" {
+	if got := readIn(t, root, "b"); got != "1" {
 		t.Errorf("the branch that waits for nothing was not done: %q", got)
 	}
+}
+
+func readIn(t *testing.T, root, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
