@@ -8,9 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // Which configuration is applied is said by a pass alone that ended right, and it is on the disk:
@@ -73,40 +71,4 @@ func (p Pass) applied() *report.Generation {
 	defer files.Close() // only read from
 	a, _ := ledger.ReadApplied(files)
 	return appliedOf(a)
-}
-
-func generationOf(r statestore.Revision, at time.Time) *report.Generation {
-	return &report.Generation{Number: r.Generation, Digest: r.Digest, At: at}
-}
-
-// generations brings up to date which configuration is published, wanted and applied.
-func (l *life) generations(now *report.Configuration, out outcome) {
-	was := now.Applied
-	var documents *desired.DocumentError
-	if errors.As(out.load, &documents) {
-		now.Published = generationOf(documents.Revision, documents.Published)
-		now.Published.By = documents.By
-	}
-	if d := l.desired; d != nil {
-		s := d.Snapshot
-		now.Wanted = generationOf(s.Revision, time.Time{})
-		if documents == nil {
-			now.Published = generationOf(s.Revision, s.Published)
-			now.Published.By = s.Note().String()
-		}
-	}
-	if p := out.plan; p != nil {
-		if p.Held != "" || p.Waiting != nil {
-			now.Wanted = &report.Generation{Number: p.Generation, Digest: p.Digest}
-		}
-		if p.Applied != nil {
-			now.Applied = p.Applied
-		}
-	}
-	if a := now.Applied; a != nil {
-		now.Generation, now.Digest = a.Number, a.Digest
-		if !a.Is(was) {
-			now.Since = time.Now()
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -21,8 +20,11 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := checker{store: store, facts: PlainFacts()}
-	n := c.node(t.Context(), config.Select{})
+	c, err := Check(t.Context(), store, PlainFacts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Nodes[0]
 	said := strings.Join(n.Notes, "\n")
 	if n.Error != "" || len(n.Notes) != 1 {
 		t.Fatalf("%s: %q", n.Error, n.Notes)

@@ -54,7 +54,6 @@ type Daemon struct {
 const (
 	retryFirst = time.Second      // after a failed pass, doubled each time …
 	retryMax   = time.Minute      // … up to this, and never above the interval
-	trialLook  = 5 * time.Second  // at most, while a unit is not known to run from its new settings, or kubelet makes its Node
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
 )
 

@@ -24,6 +24,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
+// trialLook is when to look again, at most, while a unit is not known to run from its new settings, or
+// kubelet makes its Node.
+const trialLook = 5 * time.Second
+
 // run is one pass under way: what is wanted, then what nobody wants any more.
 type run struct {
 	desired *desired.State

@@ -1,42 +1,10 @@
 package agent
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/netwright/netwright/test/needs"
 )
-
-// immutable holds a path off root, or ends that.
-func immutable(t testing.TB, path string, on bool) {
-	t.Helper()
-	needs.Root(t)
-	f, err := os.Open(path)
-	if !on && errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS)
-	if err != nil {
-		needs.Missing(t, "a file system below "+os.TempDir()+" that has immutable files: "+err.Error())
-	}
-	flags &^= unix.STATX_ATTR_IMMUTABLE // the same bit as the flag's
-	if on {
-		flags |= unix.STATX_ATTR_IMMUTABLE
-	}
-	if err := unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags); err != nil {
-		needs.Missing(t, "a file system below "+os.TempDir()+" that has immutable files: "+err.Error())
-	}
-}
 
 // What cannot be removed waits for a person and is told with what to do. All else goes, and so do
 // what is changed and READY; it stays ours with the directory that it is in, and goes as soon as it

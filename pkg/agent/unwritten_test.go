@@ -12,19 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// sealed makes the ledger of a root one that cannot be written, as a full disk does.
-func sealed(t *testing.T, root string, on bool) {
-	t.Helper()
-	dir := filepath.Join(root, "var/lib/netwright")
-	if on {
-		immutable(t, filepath.Join(dir, "journal"), on)
-	}
-	immutable(t, dir, on)
-	if !on {
-		immutable(t, filepath.Join(dir, "journal"), on)
-	}
-}
-
 // Where nothing can be written down, nothing new is begun and nothing goes, and what was right
 // comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
 // is made. The lines that keep it: unwritten.go, bringBackOnly; run.go, carryOut; outcome.go,
