@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
@@ -31,7 +31,7 @@ func endingOf(plan *report.Plan, err error) ending {
 
 // beside has the daemon do it, if one works on this root, in its own loop; else here does it, under
 // the lock of a pass.
-func (f *flags) beside(ctx context.Context, s streams, p *progress, req control.Request, here func(context.Context, agent.Hooks) ending) ending {
+func (f *flags) beside(ctx context.Context, s streams, p *progress, req control.Request, here func(context.Context, reconcile.Hooks) ending) ending {
 	outlivePipe()
 	c, err := control.Dial(ctx, host.Options{Root: f.root}, version)
 	switch {
@@ -83,9 +83,9 @@ func (p *progress) hears() func(control.Event) {
 
 // show has a change of the host made, by the daemon or here, with its plan before and its end
 // after.
-func (f *flags) show(ctx context.Context, s streams, req control.Request, here func(context.Context, agent.Hooks) (*report.Plan, error)) error {
+func (f *flags) show(ctx context.Context, s streams, req control.Request, here func(context.Context, reconcile.Hooks) (*report.Plan, error)) error {
 	p := newProgress(f, s, false)
-	end := f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending { return endingOf(here(ctx, h)) })
+	end := f.beside(ctx, s, p, req, func(ctx context.Context, h reconcile.Hooks) ending { return endingOf(here(ctx, h)) })
 	return p.shows(end)
 }
 

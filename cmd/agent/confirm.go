@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 func confirmCommand(f *flags, s streams) *cobra.Command {
@@ -27,7 +27,7 @@ Open a new ssh session, or log in at the console, and run it there.`,
 				return err
 			}
 			p := newProgress(f, s, false)
-			here := func(ctx context.Context, h agent.Hooks) ending {
+			here := func(ctx context.Context, h reconcile.Hooks) ending {
 				pass := f.localThatChanges()
 				pass.Hooks = h
 				kept, err := pass.Confirm(ctx)
@@ -52,9 +52,9 @@ func (f *flags) checkConfirm() error {
 			"until the change is confirmed; then run --once --wait")
 	case f.root != "/" || f.sandbox:
 		return errors.New("--confirm is for a host that runs: an image or a sandbox cuts nobody off")
-	case f.confirm < agent.MinConfirm || f.confirm > agent.MaxConfirm:
+	case f.confirm < reconcile.MinConfirm || f.confirm > reconcile.MaxConfirm:
 		return fmt.Errorf("--confirm %s: expected from %s to %s, such as 2m",
-			f.confirm, agent.MinConfirm, agent.MaxConfirm)
+			f.confirm, reconcile.MinConfirm, reconcile.MaxConfirm)
 	}
 	return nil
 }

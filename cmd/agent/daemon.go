@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/publish"
@@ -41,7 +41,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 		return fmt.Errorf("be the only daemon here: %w", err)
 	}
 	defer unlock() // last: until then nobody else may replace the socket
-	d := agent.Daemon{
+	d := daemon.Daemon{
 		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
 	}
 	if os.Getenv(watchVariable) != "off" {

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/kube/access"
@@ -20,7 +20,7 @@ import (
 
 // observe gives the daemon those whom it tells how it is. What they do besides goes on until end is
 // called.
-func (f *flags) observe(ctx context.Context, d *agent.Daemon, w *wired) (end func()) {
+func (f *flags) observe(ctx context.Context, d *daemon.Daemon, w *wired) (end func()) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // the last thing that a daemon tells is that it ends
 	var running sync.WaitGroup
 	if address := cmp.Or(f.metrics, metrics.DefaultAddress); address != config.Off {

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -78,9 +78,9 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 	if f.confirm > 0 {
 		req.Command, req.For = control.OnceConfirmed, f.confirm
 	}
-	var here func(context.Context, agent.Hooks) ending
+	var here func(context.Context, reconcile.Hooks) ending
 	return f.converge(ctx, p, func(ctx context.Context) ending {
-		return f.beside(ctx, s, p, req, func(ctx context.Context, h agent.Hooks) ending {
+		return f.beside(ctx, s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
 			if here == nil { // not before it is known that no daemon runs: it may be held, and without a store
 				w, err := f.wire(zap.NewNop())
 				if err != nil {
@@ -94,10 +94,10 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 }
 
 // passes makes passes in this process, with the documents as they are at the first.
-func (w *wired) passes(s streams) func(context.Context, agent.Hooks) ending {
+func (w *wired) passes(s streams) func(context.Context, reconcile.Hooks) ending {
 	var d *desired.State
 	loaded := false
-	return func(ctx context.Context, h agent.Hooks) ending {
+	return func(ctx context.Context, h reconcile.Hooks) ending {
 		if !loaded {
 			if _, err := w.pass.Recover(ctx); err != nil { // also where the store cannot be read
 				fmt.Fprintln(s.err, "agent: warning:", err)

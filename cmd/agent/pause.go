@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 func pauseCommand(f *flags, s streams) *cobra.Command {
@@ -30,10 +30,10 @@ pause takes the place of the first.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := time.ParseDuration(args[0])
 			if err != nil {
-				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], agent.MaxPause)
+				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], reconcile.MaxPause)
 			}
 			p, req := newProgress(f, s, false), control.Request{Command: control.Pause, For: d, Reason: reason}
-			end := f.beside(cmd.Context(), s, p, req, func(ctx context.Context, h agent.Hooks) ending {
+			end := f.beside(cmd.Context(), s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
 				pass := f.localThatChanges()
 				pass.Hooks = h
 				z, err := pass.Pause(ctx, d, reason)

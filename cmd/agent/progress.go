@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -37,13 +37,13 @@ func newProgress(f *flags, s streams, again bool) *progress {
 	return &progress{f: f, s: s, shown: again, live: f.text() && isTerminal(s.err), since: map[graph.Key]time.Time{}}
 }
 
-func (p *progress) hooks() agent.Hooks {
-	return agent.Hooks{
+func (p *progress) hooks() reconcile.Hooks {
+	return reconcile.Hooks{
 		Hooks: execute.Hooks{
 			OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
 			OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
 			OnRetry: func(k graph.Key, why error, pause time.Duration) {
-				p.say("  … %s: %v; trying again in %s\n", k, agent.Cause(why), pause.Round(time.Second/10))
+				p.say("  … %s: %v; trying again in %s\n", k, reconcile.Cause(why), pause.Round(time.Second/10))
 			},
 		},
 		OnPlan: func(plan *report.Plan) {

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 // recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and
@@ -22,7 +22,7 @@ the same when it starts; this is for the boot, before anybody reads the files.`,
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := agent.Pass{Host: host.Options{Root: f.root}, Log: f.logger(s, zapcore.DebugLevel)}
+			p := reconcile.Pass{Host: host.Options{Root: f.root}, Log: f.logger(s, zapcore.DebugLevel)}
 			n, err := p.Recover(cmd.Context())
 			if err == nil && n > 0 {
 				fmt.Fprintf(s.out, "completed: %d\n", n)

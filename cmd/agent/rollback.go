@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -37,7 +37,7 @@ pause: resume would take what the store has first.`,
 				}
 			}
 			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive, EndPause: endPause}
-			return f.show(cmd.Context(), s, req, func(ctx context.Context, h agent.Hooks) (*report.Plan, error) {
+			return f.show(cmd.Context(), s, req, func(ctx context.Context, h reconcile.Hooks) (*report.Plan, error) {
 				pass := f.localThatChanges()
 				pass.Hooks, pass.EndPause = h, endPause
 				return pass.Rollback(ctx, number)
@@ -62,7 +62,7 @@ spec.update.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
-			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume}, func(ctx context.Context, h agent.Hooks) ending {
+			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume}, func(ctx context.Context, h reconcile.Hooks) ending {
 				next = "from the next run on it follows the store again (now: agent --once)"
 				pass := f.local()
 				pass.Hooks = h

@@ -15,8 +15,8 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -147,7 +147,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		p.check.print(s.err, checked)
 		return problem.StorePublish.Errorf("%s has errors: nothing was published", dir)
 	}
-	of := map[string]*agent.Checked{}
+	of := map[string]*reconcile.Checked{}
 	for _, c := range checked {
 		of[c.Cluster] = c
 		said(s.err, c)

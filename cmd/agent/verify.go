@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
@@ -103,7 +103,7 @@ type verified struct {
 
 // looked is this host beside what its documents want of it.
 type looked struct {
-	pass    agent.Pass
+	pass    reconcile.Pass
 	desired *desired.State
 	host    *host.Host
 	tasks   []tasks.Task
@@ -168,7 +168,7 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 
 // certificates checks those that the agent installed. One that ends is well as long as it works:
 // `agent certs` is the place for that.
-func certificates(pass agent.Pass, node string) (out []verify.Result) {
+func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 	all, err := issue.List(pass.Host, node, time.Now())
 	if err != nil {
 		return []verify.Result{{Check: "certificates", State: verify.NotHere, Seen: err.Error()}}

@@ -17,7 +17,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
@@ -28,6 +27,7 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -46,7 +46,7 @@ const (
 type wired struct {
 	store    statestore.Store
 	sel      config.Select
-	pass     agent.Pass
+	pass     reconcile.Pass
 	target   control.Target
 	interval time.Duration
 	asked    *objectstore.Meter // requests to the store
@@ -86,7 +86,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	if w.interval == 0 {
 		w.interval = config.DefaultInterval
 	}
-	w.pass = agent.Pass{
+	w.pass = reconcile.Pass{
 		Host:   host.Options{Root: f.root, Verify: f.verify},
 		Assets: assets.New(store),
 		Log:    log,
@@ -134,13 +134,13 @@ func (w *wired) documents(ctx context.Context) (d *desired.State, why, err error
 }
 
 // local is a pass that needs no store: for what the ledger alone knows.
-func (f *flags) local() agent.Pass {
-	return agent.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
+func (f *flags) local() reconcile.Pass {
+	return reconcile.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
 }
 
 // localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive:
 // what is known of the store it gets all the same.
-func (f *flags) localThatChanges() agent.Pass {
+func (f *flags) localThatChanges() reconcile.Pass {
 	pass := f.local()
 	if w, err := f.wire(zap.NewNop()); err == nil {
 		pass.Assets, pass.Checkpoint = w.pass.Assets, w.pass.Checkpoint

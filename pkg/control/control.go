@@ -13,7 +13,7 @@
 // daemon does one thing at a time, in its own loop: what is asked for is a pass like its own, and
 // two at once cannot be.
 //
-// The package knows the words and carries them; what they mean is pkg/agent's.
+// The package knows the words and carries them; what they mean is pkg/daemon's.
 package control
 
 import (

@@ -17,9 +17,9 @@ const Unit = "netwright-agent.service"
 
 // StopDaemon ends the daemon, whoever started it, and returns with its lock: until done is called
 // none can start. It comes before the lock of a pass is taken, which the daemon may hold. by is who
-// asks, and waits hears whom it waits for. Here, and not in the daemon, for nobody can bury himself:
-// killed at any time, what is left is a daemon that runs as before, or one that is stopped and a
-// reset to be called again.
+// asks, and waits hears whom it waits for. Here, and not in the daemon, for nobody can bury
+// himself: killed at any time, what is left is a daemon that runs as before, or one that is stopped
+// and a reset to be called again.
 func StopDaemon(ctx context.Context, opt host.Options, by string, waits func(who string)) (done func(), err error) {
 	if err := stopUnit(ctx, opt); err != nil {
 		return nil, fmt.Errorf("stop the daemon: %w", err)

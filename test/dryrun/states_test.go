@@ -19,10 +19,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/sandbox"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -168,7 +168,7 @@ func TestInsideState(t *testing.T) {
 
 // try holds a dry run of the tasks against a real one, and a second dry run against nothing.
 func try(t *testing.T, w *world, want []tasks.Task, result *tried) {
-	p := agent.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
+	p := reconcile.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
 	d := desired.FromTasks("state", want)
 	before := take(t)
 	fetched := w.fetch.opened
@@ -295,7 +295,7 @@ func (w *world) converge(want tasks.Task, spoil func()) {
 
 func (w *world) settle() {
 	if len(w.settled) > 0 {
-		p := agent.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
+		p := reconcile.Pass{Host: host.Options{Root: "/", Sandbox: true}, Assets: w.fetch, Log: zap.NewNop()}
 		_, err := p.Converge(w.Context(), desired.FromTasks("before", w.settled))
 		w.must(err)
 	}

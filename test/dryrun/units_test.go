@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -121,7 +121,7 @@ func sh(t *testing.T, script string) string {
 func tryUnits(t *testing.T, c unitCase) {
 	name := c.name + ".service"
 	sh(t, fmt.Sprintf("rm -rf /var/lib/netwright; mkdir -p /srv; u=%s; write() { printf '%%s\\n' \"$@\" | sed '/^$/d' >/tmp/head; printf '%s' | cat /tmp/head - >/etc/systemd/system/$u; }; %s", name, strings.ReplaceAll(sleeper, "\n", `\n`), c.set))
-	p := agent.Pass{Host: host.Options{Root: "/"}, Log: zap.NewNop()}
+	p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: zap.NewNop()}
 	d := desired.FromTasks("n", c.want(name))
 	files, was := take(t), truth(t, name)
 	listed, _ := p.DryRun(t.Context(), d)

@@ -98,7 +98,7 @@ func ended(t *testing.T, n *node.Node, name, code string) string {
 
 // Commands beside the daemon are turns of its own loop: one pass at a time, what is begun goes on
 // without its client, and a daemon that dies is said so and is no obstacle. The lines that keep it:
-// cmd/agent/beside.go, beside; pkg/agent/daemon.go, wait; pkg/agent/serve.go, serve;
+// cmd/agent/beside.go, beside; pkg/daemon/daemon.go, wait; pkg/daemon/serve.go, serve;
 // pkg/control/client.go, lost.
 func TestCommandsBesideTheDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting
@@ -229,7 +229,7 @@ func TestCommandsBesideTheDaemon(t *testing.T) {
 
 // One daemon, and none during a reset: a second one names the first; one that systemd does not know
 // is ended by a reset all the same. The lines that keep it: cmd/agent/daemon.go, Lock;
-// pkg/agent/alone.go, askToStop and Lock.
+// pkg/service/stop.go, askToStop and Lock.
 func TestOneDaemon(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	ctx := t.Context()

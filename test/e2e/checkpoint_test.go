@@ -97,7 +97,7 @@ var cuts = []cut{
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore_units.go:restoreUnits, restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
 		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
-	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/agent/guard.go:netdevs, pkg/tasks/cutoff.go:Netdev (bytes)
+	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard.go:netdevs, pkg/tasks/cutoff.go:Netdev (bytes)
 		edit: [2]string{"  networking:", networkFile("05-bad.netdev", "[NetDev]\nName=br9\nKind=bridge\n") +
 			assetFile("/etc/systemd/network/05-bad.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n") + "  networking:"},
 		made: "ip link show host0 | grep -q br9"},
@@ -229,7 +229,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	if c.run != "" {
 		return
 	}
-	// pkg/agent/undone.go:restore
+	// pkg/reconcile/undone.go:restore
 	if diff := gocmp.Diff(claimed, claims(t, n)); diff != "" {
 		t.Errorf("the ledger does not say what it said before (-before +after):\n%s", diff)
 	}
@@ -326,7 +326,7 @@ func refused(t *testing.T, f *node.Fabric) int {
 // A store that cannot be reached after the change says nothing of the change: the daemon takes it
 // back, says so once, and makes it again when the store is back. The lines that keep it:
 // pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs);
-// pkg/agent/health.go, pass and plan (said once).
+// pkg/daemon/health.go, pass and plan (said once).
 func TestStoreOutageBansNothing(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()

@@ -106,7 +106,7 @@ func back(t *testing.T, f *node.Fabric, n *node.Node, over time.Time) {
 
 // A change that nobody confirms is undone when its time is over, whatever became of the agent, and
 // at a boot before; one that somebody confirms stays, and only who came in after it can. The lines
-// that keep it: pkg/checkpoint/awaits.go; pkg/agent/confirm.go; pkg/host/login.go.
+// that keep it: pkg/checkpoint/awaits.go; pkg/reconcile/confirm.go; pkg/host/login.go.
 func TestConfirm(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")
@@ -169,7 +169,8 @@ func TestConfirm(t *testing.T) {
 
 // A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything
 // else, nor makes it again once it was undone; it may be killed meanwhile. The lines that keep it:
-// pkg/agent/guard.go, finishUndo; pkg/agent/confirm.go, lookMeanwhile; pkg/agent/update.go, taking.
+// pkg/reconcile/guard.go, finishUndo; pkg/reconcile/confirm.go, lookMeanwhile;
+// pkg/reconcile/update.go, taking.
 func TestConfirmBesideTheDaemon(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")

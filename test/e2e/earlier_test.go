@@ -21,7 +21,7 @@ const (
 	published = "/srv/published"
 )
 
-var kept = flag.String("keep", "", "a directory: TestUpgradeAndDowngrade only copies there what the earlier release has on a disk, for pkg/agent/testdata")
+var kept = flag.String("keep", "", "a directory: TestUpgradeAndDowngrade only copies there what the earlier release has on a disk, for pkg/reconcile/testdata")
 
 // aged is a node that runs the earlier release, follows a store that is published, and has both.
 type aged struct {

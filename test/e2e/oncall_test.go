@@ -37,8 +37,8 @@ type incident struct {
 // in TestWhatAHookDidIsTakenBack, TestBootstrapFromHTTPS and TestWhatAChangeBringsMustAnswer; a
 // full disk in TestFaultsOfTheHostHoldNothingUp.
 //
-// The lines that keep it: pkg/agent/services.go; pkg/agent/standing.go, ended; pkg/reconcile/drift/drift.go,
-// lost.
+// The lines that keep it: pkg/daemon/services.go; pkg/daemon/standing.go, ended;
+// pkg/reconcile/drift/drift.go, lost.
 func TestOnCall(t *testing.T) {
 	t.Parallel() // most of it is waiting: what happens to the store and what happens to the node go on side by side
 	right := incident{exit: 0, metrics: []string{state("converged"), "netwright_configuration_error 0", `netwright_service_up{service="containerd"} 1`, `netwright_service_up{service="kubelet"} 1`}}

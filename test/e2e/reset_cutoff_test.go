@@ -19,9 +19,9 @@ const far = "10.88.0.20"
 // middle, by the timer: the node is as it was, the ledger too, and it says so. The same reset goes
 // through, without a trace, where the node stays reachable.
 //
-// The lines that keep it: pkg/tasks/cutoff.go, TakingBack; pkg/agent/reset_halves.go, guardReset
-// and do (guard.settle); for the trace of the checkpoint itself pkg/agent/custody.go, intend
-// (around).
+// The lines that keep it: pkg/tasks/cutoff.go, TakingBack; pkg/reconcile/reset_halves.go,
+// guardReset and do (guard.settle); for the trace of the checkpoint itself
+// pkg/reconcile/custody.go, intend (around).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")

@@ -10,8 +10,8 @@ import (
 
 // A rollback brings back what a later generation took: a file that was there before, and a sysctl.
 // One for which there is no room ends with an error, and has no later effect when there is room
-// again, beside a daemon either. The lines that keep it: pkg/agent/rollback_back.go;
-// pkg/agent/rollback.go, Rollback (aborted).
+// again, beside a daemon either. The lines that keep it: pkg/reconcile/rollback_back.go;
+// pkg/reconcile/rollback.go, Rollback (aborted).
 func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	t.Parallel() // it waits for passes
 	ctx := t.Context()
@@ -36,7 +36,7 @@ func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 		t.Errorf("a rollback without room: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	// A newer generation that cannot be noted is said and left; kubelet may start:
-	// pkg/agent/update.go, unnoted.
+	// pkg/reconcile/update.go, unnoted.
 	second := n.Read(document)
 	n.Write(document, strings.Replace(second, "ttl=77", "ttl=78", 1), 0o644)
 	until(t, n, "the daemon says what it cannot note", "netwright status | grep -q 'waits.*it cannot be noted on this node: .*no space'")

@@ -8,7 +8,8 @@ import (
 // A network that is handed over to its owner stands after a boot on what the node was prepared with
 // for it. When the documents say that it is gone, that goes too.
 //
-// The lines that keep it: pkg/reconcile/desired/handover.go; pkg/model/network/preparation.go, Beside.
+// The lines that keep it: pkg/reconcile/desired/handover.go; pkg/model/network/preparation.go,
+// Beside.
 func TestSwitchHandsOver(t *testing.T) {
 	t.Parallel()
 	n := newSwitchNode(t, "    calico: {wireguardEnabled: true}\n", "")

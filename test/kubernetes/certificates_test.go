@@ -14,11 +14,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
@@ -37,7 +37,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 	s := kubeapi.Start(t, kubeapi.Options{})
 	kubelet := open(t, s, s.Kubeconfig(s.Here, s.Kubelet("node-1")))
 	root, dir := t.TempDir(), t.TempDir()
-	pass := agent.Pass{Host: host.Options{Root: root}, Log: zap.NewNop(), Certificates: func() (issue.CertificateAPI, error) { return kubelet, nil }}
+	pass := reconcile.Pass{Host: host.Options{Root: root}, Log: zap.NewNop(), Certificates: func() (issue.CertificateAPI, error) { return kubelet, nil }}
 	documents := func(name, signer string) {
 		write(t, dir+"/demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking: {calico: {}}\n  assets: []\n"+
 			"  certificates:\n  - {name: "+name+", source: kubernetes, signer: "+signer+", dir: /etc/own, lifetime: 1h}\n")

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/agent"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	ctx := context.Background()
-	p := agent.Pass{Host: host.Options{Root: "/"}, Log: zap.NewNop(), Assets: fetcher{}}
+	p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: zap.NewNop(), Assets: fetcher{}}
 	var plan *report.Plan
 	var err error
 	switch verb {

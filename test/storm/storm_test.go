@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/agent"
+	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
@@ -103,7 +103,7 @@ func (n *node) live(ctx context.Context, interval time.Duration) {
 		}
 		n.bad.Store(int64(failures))
 		n.calls.Add(1)
-		t := time.NewTimer(agent.Delay(interval, failures))
+		t := time.NewTimer(daemon.Delay(interval, failures))
 		select {
 		case <-ctx.Done():
 		case <-t.C:

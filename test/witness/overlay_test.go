@@ -68,5 +68,5 @@ func compile(t *testing.T, list string, args ...string) {
 // Every overlay still applies to the files of today, and they compile. No two change one line.
 func TestOverlaysApply(t *testing.T) {
 	compile(t, edited(t, append([]Overlay{Off}, Overlays...)...), "./pkg/tasks",
-		"./pkg/checkpoint", "./pkg/agent")
+		"./pkg/checkpoint", "./pkg/reconcile")
 }

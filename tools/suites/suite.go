@@ -93,7 +93,7 @@ var named = []suite{
 	{name: "lint", set: "ci", lane: computes, command: []string{"make", "lint"}},
 	{name: "rules", set: "test", lane: computes, dir: "tools", args: []string{"-count=1", "./..."}},
 	{name: "race", set: "test", lane: computes, env: []string{"CGO_ENABLED=1"}, rare: "races",
-		args: []string{"-race", "./pkg/agent", "./pkg/graph/...", "./pkg/publish/...", "./pkg/statestore/..."}},
+		args: []string{"-race", "./pkg/daemon", "./pkg/reconcile/...", "./pkg/graph/...", "./pkg/publish/...", "./pkg/statestore/..."}},
 	{name: "packaging", set: "test", lane: computes, dir: "packaging", args: []string{"./..."}},
 	{name: "release", set: "ci", lane: computes, env: []string{"NETWRIGHT_RELEASE=1"}, args: []string{"-count=1", "-run=ARM64", "./test/packages"}},
 }

@@ -1,5 +1,5 @@
-// Package issue has certificates issued to this node: by a CA of the store or by Kubernetes; it keeps
-// them, renews them, and says how those on the node stand. A pass calls it under its lock.
+// Package issue has certificates issued to this node: by a CA of the store or by Kubernetes; it
+// keeps them, renews them, and says how those on the node stand. A pass calls it under its lock.
 package issue
 
 import (

@@ -49,7 +49,8 @@ func (c *Set) Any() bool {
 	return false
 }
 
-// IsRepair says that the change of a task is one; of an effect, that all who ask for it are repaired.
+// IsRepair says that the change of a task is one; of an effect, that all who ask for it are
+// repaired.
 func (c *Set) IsRepair(key graph.Key) bool {
 	if tasks.IsState(key) {
 		return c.Repairs.Note(key) != nil

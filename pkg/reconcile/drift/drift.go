@@ -42,8 +42,8 @@ type Judge struct {
 	missing map[graph.Key]bool // by a task's first key: it was skipped, and is not as wanted
 }
 
-// New is one for the tasks of a set, on a host as a view has it. afresh is what a person asks for: what
-// is given up is tried again at once.
+// New is one for the tasks of a set, on a host as a view has it. afresh is what a person asks for:
+// what is given up is tried again at once.
 func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *Judge {
 	return &Judge{
 		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, damping: dampingOf(d.Node.Drift.Contested), afresh: afresh,

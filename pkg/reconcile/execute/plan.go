@@ -1,5 +1,6 @@
-// Package execute plans a graph of tasks on a view, and makes so what was planned: each task is planned
-// again just before, applied, and planned once more. A pass, a reset and an installation do so.
+// Package execute plans a graph of tasks on a view, and makes so what was planned: each task is
+// planned again just before, applied, and planned once more. A pass, a reset and an installation do
+// so.
 package execute
 
 import (

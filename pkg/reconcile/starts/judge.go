@@ -1,5 +1,5 @@
-// Package starts looks at units that a pass started, reloaded or restarted: whether they came up, and
-// what systemd and the journal say where they did not.
+// Package starts looks at units that a pass started, reloaded or restarted: whether they came up,
+// and what systemd and the journal say where they did not.
 package starts
 
 import (

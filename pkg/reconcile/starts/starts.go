@@ -84,9 +84,9 @@ func Stays(ctx context.Context, v host.View, t tasks.Task, unproved bool) error 
 	return graph.Permanent(&StartError{Unit: u.Name, Why: "it does not come up"})
 }
 
-// Waiting is how a pass waits for the units that it starts. A person, or a boot script, who asks for
-// a pass is told how it ended. The daemon's own passes wait for what kubelet is to wait for, as long
-// as kubelet waits; afterwards repair is not kept waiting.
+// Waiting is how a pass waits for the units that it starts. A person, or a boot script, who asks
+// for a pass is told how it ended. The daemon's own passes wait for what kubelet is to wait for, as
+// long as kubelet waits; afterwards repair is not kept waiting.
 type Waiting struct {
 	Daemon bool // it is a pass of the daemon's own
 	Ready  bool // and READY was said

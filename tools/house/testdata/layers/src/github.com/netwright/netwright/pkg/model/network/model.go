@@ -6,7 +6,7 @@ import (
 	_ "os"      // want `model imports os`
 	_ "os/exec" // want `model imports os/exec`
 
-	_ "github.com/netwright/netwright/pkg/agent" // want `model imports agent, which is not below it`
+	_ "github.com/netwright/netwright/pkg/daemon" // want `model imports daemon, which is not below it`
 	_ "github.com/netwright/netwright/pkg/config"
 	_ "github.com/netwright/netwright/pkg/graph"
 	_ "github.com/netwright/netwright/pkg/host"

@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// trueGenerations says in what a status' generations are not what they are to be, by the content of
+// a file in the documents.
+func (b *box) trueGenerations(t *testing.T, s *report.Status, digest map[string]string, published, wanted, applied string) {
+	t.Helper()
+	c := s.Configuration
+	for name, of := range map[string]struct {
+		is   *report.Generation
+		want string
+	}{"published": {c.Published, published}, "wanted": {c.Wanted, wanted}, "applied": {c.Applied, applied}} {
+		if of.is == nil || of.is.Digest != digest[of.want] {
+			t.Errorf("%s is %+v, want that of %q (%.8s)", name, of.is, of.want, digest[of.want])
+		}
+	}
+	if c.Digest != digest[applied] {
+		t.Errorf("the configuration's digest is %.8s, want that of what is applied: %q", c.Digest, applied)
+	}
+}
+
+// digestNow is that of what the store has.
+func (b *box) digestNow(t *testing.T) string {
+	t.Helper()
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Snapshot.Digest
+}
+
+// What is published, wanted and applied are three values: while a configuration waits, fails, is
+// paused or the node is held at a revision. A restart of the daemon knows what is applied before
+// its first pass has ended. The lines that keep it: applied.go.
+func TestWhichGenerationIsApplied(t *testing.T) {
+	b, publish := fleetNode(t)
+	told, digest := &listener{}, map[string]string{}
+	b.daemon.Observers = []Observer{told}
+	put := func(t *testing.T, update, content string) {
+		t.Helper()
+		publish(t, update, content)
+		digest[content] = b.digestNow(t)
+		later(11 * time.Minute)
+	}
+	const free, auto = "{auto: restart, splay: 0s}", "{auto: live, splay: 0s}"
+	b.live(t, func(t *testing.T) {
+		put(t, free, "one")
+		b.trueGenerations(t, told.last(), digest, "one", "one", "one")
+		put(t, auto, "two") // waits
+		b.trueGenerations(t, told.last(), digest, "two", "one", "one")
+		put(t, free, "three")
+		b.trueGenerations(t, told.last(), digest, "three", "three", "three")
+
+		motd := filepath.Join(b.root, "etc/motd")
+		if err := errors.Join(os.Remove(motd), os.MkdirAll(filepath.Join(motd, "in the way"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		put(t, free, "four")
+		if s := told.last(); s.State != report.NodeFailing {
+			t.Errorf("with something in the way it is %s", s.State)
+		}
+		b.trueGenerations(t, told.last(), digest, "four", "four", "three")
+		if err := os.RemoveAll(motd); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		b.trueGenerations(t, told.last(), digest, "four", "four", "four")
+	})
+	pass := b.daemon.Pass
+	pass.By = "alice"
+	if _, err := pass.Rollback(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	again := &listener{}
+	b.daemon.Observers, b.manager = []Observer{again}, &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) {
+		if first := again.all()[0]; first.Configuration.Applied == nil || first.Configuration.Applied.Digest != digest["one"] {
+			t.Errorf("a daemon that begins says that applied is %+v", first.Configuration.Applied)
+		}
+		b.trueGenerations(t, again.last(), digest, "four", "one", "one") // held
+		if _, err := pass.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pass.Pause(t.Context(), time.Hour, "a new switch"); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		b.trueGenerations(t, again.last(), digest, "four", "four", "one")
+		if _, err := pass.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		b.trueGenerations(t, again.last(), digest, "four", "four", "four")
+	})
+	h, err := pass.History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var acts []ledger.Act
+	for _, d := range h.Deeds {
+		acts = append(acts, d.Act)
+		if d.Time.IsZero() || d.By != "alice" && d.Act != ledger.Forward {
+			t.Errorf("%+v", d)
+		}
+	}
+	if !slices.Equal(acts, []ledger.Act{ledger.RolledBack, ledger.Resumed, ledger.WasPaused, ledger.Resumed, ledger.Forward}) || h.Applied == nil || h.Applied.Digest != digest["four"] {
+		t.Errorf("the history has %v, and that %+v is applied", acts, h.Applied)
+	}
+}
+
+// A generation that wants what an earlier one wanted makes no revision, and the history has when
+// and by which it came.
+func TestARollForwardIsInTheHistory(t *testing.T) {
+	b, publish := fleetNode(t)
+	b.live(t, func(t *testing.T) {
+		for _, content := range []string{"one", "two", "one"} {
+			publish(t, "{auto: restart, splay: 0s}", content)
+			later(11 * time.Minute)
+		}
+	})
+	h, err := b.daemon.Pass.History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Deeds) != 1 || h.Deeds[0].Act != ledger.Forward || h.Deeds[0].Revision != h.Current {
+		t.Errorf("at revision %d, the history has %+v", h.Current, h.Deeds)
+	}
+}

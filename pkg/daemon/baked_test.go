@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// What an image was baked with holds nothing back: its first boot takes what is published by then,
+// whatever spec.update says. At the next the machine is one like all, and a change waits.
+func TestWhatWasBakedWaitsForNobody(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live, splay: 0s}", "one")
+	bootID := filepath.Join(b.root, "proc/sys/kernel/random/boot_id")
+	if err := os.Remove(bootID); err != nil { // nothing is booted below an image's root
+		t.Fatal(err)
+	}
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	publish(t, "{auto: live, splay: 0s}", "two")
+	b.live(t, func(t *testing.T) {
+		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
+			t.Errorf("the first boot has %q, and waits: %+v", got, b.waits(t))
+		}
+		publish(t, "{auto: live, splay: 0s}", "three")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) == nil {
+			t.Errorf("a machine that is up with it has %q, and waits: %+v", got, b.waits(t))
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// What nobody confirmed waits beside what is in force, which is kept right; the person's word that
+// let it go does not count any more. The line that keeps it: update.go, taking (Unconfirmed).
+func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 0s}", "two")
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := checkpoint.Verdict{Digest: d.Snapshot.Digest, Bad: true, Unconfirmed: true, Why: "nobody confirmed it within 2m0s", Tries: 1, At: time.Now()}
+		verdict, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, b.root, checkpoint.VerdictFile, string(verdict))
+		put(t, b.root, "/etc/motd", "somebody's")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" || b.logged("right again") != 0 {
+			t.Errorf("what is in force is not kept right: %q", got)
+		}
+		if text := b.manager.last(t).text; !strings.HasSuffix(text, "generation 0 waits") {
+			t.Errorf("the status is %q", text)
+		}
+		pass := b.daemon.Pass
+		pass.TakeNow = "alice"
+		if _, err := pass.Converge(t.Context(), d); err != nil || read(t, b.root, "/etc/motd") != "two" {
+			t.Errorf("who asks for it does not have it: %v, %q", err, read(t, b.root, "/etc/motd"))
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"errors"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+	"go.uber.org/zap"
+)
+
+func generationOf(r statestore.Revision, at time.Time) *report.Generation {
+	return &report.Generation{Number: r.Generation, Digest: r.Digest, At: at}
+}
+
+// generations brings up to date which configuration is published, wanted and applied.
+func (l *life) generations(now *report.Configuration, out outcome) {
+	was := now.Applied
+	var documents *desired.DocumentError
+	if errors.As(out.load, &documents) {
+		now.Published = generationOf(documents.Revision, documents.Published)
+		now.Published.By = documents.By
+	}
+	if d := l.desired; d != nil {
+		s := d.Snapshot
+		now.Wanted = generationOf(s.Revision, time.Time{})
+		if documents == nil {
+			now.Published = generationOf(s.Revision, s.Published)
+			now.Published.By = s.Note().String()
+		}
+	}
+	if p := out.plan; p != nil {
+		if p.Held != "" || p.Waiting != nil {
+			now.Wanted = &report.Generation{Number: p.Generation, Digest: p.Digest}
+		}
+		if p.Applied != nil {
+			now.Applied = p.Applied
+		}
+	}
+	if a := now.Applied; a != nil {
+		now.Generation, now.Digest = a.Number, a.Digest
+		if !a.Is(was) {
+			now.Since = time.Now()
+		}
+	}
+}
+
+// pausing logs how a pause begins, changes and ends, whoever ended it.
+func (l *life) pausing(was, now *report.Paused) {
+	switch {
+	case now != nil && (was == nil || *was != *now):
+		l.Pass.Log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until), zap.String("by", now.By), zap.String("reason", now.Reason))
+	case now == nil && was != nil:
+		l.Pass.Log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By), zap.String("reason", was.Reason))
+	}
+}

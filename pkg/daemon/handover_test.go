@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// A network that is handed over keeps what the node was prepared with for it, at each pass and
+// after the documents have changed otherwise, until switch.from names it. Another network takes it
+// away at once.
+func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
+	b := newBox(t)
+	put(t, b.root, "/usr/lib/systemd/systemd-networkd", "")
+	text := strings.Replace(read(t, b.store, "/demo/cluster.yaml"), "name: cni-plugins", "name: cni-plugins\n    members: [portmap, loopback, bridge, host-local]", 1)
+	const modules, sysctls = "/etc/modules-load.d/netwright.conf", "/etc/sysctl.d/99-netwright.conf"
+	prepared := func() bool {
+		t.Helper()
+		return strings.Contains(read(t, b.root, modules), "\nxt_set\n")
+	}
+	converge := func(networking string) {
+		t.Helper()
+		b.write(t, "cluster.yaml", strings.Replace(text, "{bridge: {}}", networking, 1))
+		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n"}, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
+			t.Fatalf("%s: %v", networking, err)
+		}
+	}
+	for _, step := range []struct {
+		networking string
+		want       bool
+	}{
+		{"{calico: {}}", true},
+		{"{cni: {}}", true},
+		{"{cni: {}}", true}, // the documents of calico are two passes ago
+		{"{cni: {}, switch: {from: calico}}", false},
+		{"{cni: {}}", false},
+		{"{calico: {}}", true},
+		{"{flannel: {backend: vxlan}}", false},
+	} {
+		if converge(step.networking); prepared() != step.want {
+			t.Errorf("%s: prepared for calico: %t, want %t\n%s%s", step.networking, !step.want, step.want, read(t, b.root, modules), read(t, b.root, sysctls))
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// health logs what is wrong when it begins, when it changes and when it is
+// over, and not at every pass in between.
+type health struct {
+	log  *zap.Logger
+	said map[string]string // by key, what was logged last
+}
+
+// store notes why there are no newer documents, and with what the node goes on; nil: there is no
+// reason to complain.
+func (h *health) store(err error, d *desired.State) {
+	const key = "the configuration"
+	if err == nil {
+		delete(h.said, theLastGood)
+		h.over(key)
+		return
+	}
+	goingOn := "nothing"
+	if d != nil {
+		goingOn, h.said[theLastGood] = d.InForce(), d.Instead
+	}
+	if !h.news(key, err.Error()) {
+		return
+	}
+	var documents *desired.DocumentError
+	if !errors.As(err, &documents) {
+		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.String("going on with", goingOn))
+		return
+	}
+	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store), zap.String("going on with", goingOn))
+	for _, d := range documents.Diagnostics {
+		if d.Severity == document.SeverityError {
+			h.log.Error(d.Origin.String()+": "+d.Summary, zap.String("expected", d.Expected), zap.String("hint", d.Hint))
+		}
+	}
+}
+
+// Keys of what a pass itself met, and of the note that the store cannot be used, which is an error
+// of the log already.
+const (
+	thePass     = "the pass"
+	theLastGood = "the last good configuration"
+)
+
+// pass notes what a pass itself met before or beside its tasks.
+func (h *health) pass(err error) {
+	switch {
+	case err == nil || changes.IsRunError(err):
+		h.over(thePass)
+	case h.news(thePass, err.Error()):
+		h.log.Error("the pass failed", zap.Error(err))
+	}
+}
+
+// service notes that the runtime or kubelet does not work, or works again.
+func (h *health) service(s report.Service) {
+	switch key := "the service " + s.Name; {
+	case s.Works:
+		h.over(key)
+	case h.news(key, s.Text):
+		h.log.Error("does not work", zap.String("key", s.Unit), zap.String("error", s.Text))
+	}
+}
+
+// levels are the log's for those of a note.
+var levels = map[string]zapcore.Level{"info": zap.InfoLevel, "warning": zap.WarnLevel, "error": zap.ErrorLevel}
+
+// plan notes the tasks that fail and wait, and what a person should know. What
+// these hold up is not told: it ends with them.
+func (h *health) plan(plan *report.Plan) {
+	if plan == nil {
+		return
+	}
+	now := map[string]bool{}
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		if s.Because != "" || s.State != report.Failed && s.State != report.Waits && s.State != report.Contested && s.State != report.Drifted {
+			continue
+		}
+		now[s.Key] = true
+		if !h.news(s.Key, string(s.State)+s.Message) {
+			continue
+		}
+		switch s.State {
+		case report.Failed:
+			h.log.Error("failed", zap.String("key", s.Key), zap.String("error", s.Message), zap.String("origin", s.Origin))
+		case report.Contested, report.Drifted:
+			h.log.Warn(string(s.State), zap.String("key", s.Key), zap.String("reason", s.Message), zap.String("writer", s.Writer), zap.Int("repairs", s.Count))
+		default:
+			h.log.Info("waiting", zap.String("key", s.Key), zap.String("for", strings.TrimPrefix(s.Message, "waiting for ")))
+		}
+	}
+	for _, n := range plan.Notes {
+		if n.Text == h.said[thePass] || n.Text == h.said[theLastGood] {
+			continue // it is told already
+		}
+		key := "note: " + n.Origin + " " + n.Text
+		if now[key] = true; h.news(key, n.Text) {
+			h.log.Log(levels[n.Level], n.Text, zap.String("origin", n.Origin))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.said)) {
+		if !now[key] && !strings.HasPrefix(key, "the ") {
+			h.over(key)
+		}
+	}
+}
+
+// news says whether a complaint is another one than before.
+func (h *health) news(key, text string) bool {
+	was, ok := h.said[key]
+	h.said[key] = text
+	return !ok || was != text && report.Lasting(was) != report.Lasting(text)
+}
+
+func (h *health) over(key string) {
+	if _, was := h.said[key]; !was {
+		return
+	}
+	delete(h.said, key)
+	if !strings.HasPrefix(key, "note: ") {
+		h.log.Info("right again", zap.String("key", key))
+	}
+}

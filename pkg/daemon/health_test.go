@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// What goes on is told once, although each message of it has another port, address or time; what is
+// another complaint is told.
+func TestOneComplaintOfWhatGoesOn(t *testing.T) {
+	core, log := observer.New(zap.InfoLevel)
+	h := health{log: zap.New(core), said: map[string]string{}}
+	for _, c := range []struct {
+		text string
+		told int
+	}{
+		{"get manifest: read tcp 10.0.0.1:34822->52.1.2.3:443: read: connection reset by peer", 1},
+		{"get manifest: read tcp 10.0.0.1:34831->52.9.9.9:443: read: connection reset by peer", 1},
+		{"get manifest: read tcp [2001:db8::1]:34831->[2001:db8::2]:443: read: connection reset by peer", 1},
+		{"get manifest: dial tcp 52.1.2.3:443: i/o timeout", 2},
+		{"certificate has expired or is not yet valid: current time 2026-11-22T05:18:23Z is after 2026-11-22T04:48:17Z", 3},
+		{"certificate has expired or is not yet valid: current time 2026-11-22T05:19:23Z is after 2026-11-22T04:48:17Z", 3},
+		{"manifest is of generation 5", 4},
+		{"manifest is of generation 6", 5},
+	} {
+		h.store(errors.New(c.text), nil)
+		if n := log.FilterMessage("the configuration could not be loaded").Len(); n != c.told {
+			t.Errorf("%d messages after %q, want %d", n, c.text, c.told)
+		}
+	}
+}

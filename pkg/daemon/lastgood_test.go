@@ -1,0 +1,335 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aead.dev/minisign"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/assets"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// signer publishes what a box has as plain documents, in a store beside them.
+type signer struct {
+	*box
+	key        minisign.PrivateKey
+	policy     *trust.Policy
+	generation int64
+	expires    time.Time
+
+	turn   sync.Mutex // the policy is the test's or a pass's
+	phases int
+}
+
+// decide changes the policy while the daemon lives, between two of its phases.
+func (s *signer) decide(change func(*trust.Policy)) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	change(s.policy)
+}
+
+// turnStore is read while nobody changes the policy: a look is beside the loop.
+type turnStore struct {
+	statestore.Store
+	turn *sync.Mutex
+}
+
+func (s turnStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	return s.Store.Fetch(ctx, last)
+}
+
+func newSigner(t *testing.T) *signer {
+	t.Helper()
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &signer{box: newBox(t), key: private, policy: &trust.Policy{Keys: []trust.Key{{Public: public, Origin: "agent.yaml:2:1"}}}}
+}
+
+func (s *signer) cluster(name string) string { return filepath.Join(s.store, "demo", name) }
+
+// publish makes the next generation, with more lines in the cluster's document.
+func (s *signer) publish(t *testing.T, more string) {
+	t.Helper()
+	s.generation++
+	objects := map[string][]byte{}
+	for _, name := range []string{"cluster.yaml", "nodes/n.yaml"} {
+		data, err := os.ReadFile(s.cluster(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects[name] = data
+	}
+	objects["cluster.yaml"] = append(objects["cluster.yaml"], more...)
+	m := statestore.NewManifest("demo", s.generation, objects)
+	m.Expires = s.expires
+	for name, data := range objects {
+		s.write(t, "objects/sha256/"+m.Objects[name].SHA256, string(data))
+	}
+	s.write(t, "manifest", string(trust.Join(m.Encode(), trust.Sign(s.key, m.Encode(), ""))))
+}
+
+// restart is the daemon of the next boot.
+func (s *signer) restart(t *testing.T) {
+	t.Helper()
+	store, err := statestore.Open(s.store, "demo", statestore.Options{Trust: s.policy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.manager = &manager{}
+	s.daemon.Manager, s.daemon.Store = s.manager, turnStore{store, &s.turn}
+	s.daemon.Pass = reconcile.Pass{Host: host.Options{Root: s.root}, Assets: assets.New(store), Log: s.daemon.Pass.Log, Trust: s.policy}
+	s.daemon.Pass.Hooks.OnPhase = func(string) {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		s.phases++
+	}
+	s.policy.Seen = s.daemon.Pass.Seen
+}
+
+// drifts takes a file of ours away, for the daemon to bring back.
+func (s *signer) drifts(t *testing.T) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(s.root, conflist)); err != nil {
+		t.Error(err)
+	}
+}
+
+// errors are what was logged as such.
+func (s *signer) errors() string {
+	var said []string
+	for _, entry := range s.log.FilterLevelExact(zap.ErrorLevel).All() {
+		said = append(said, fmt.Sprint(entry.Message, entry.ContextMap()))
+	}
+	return strings.Join(said, "\n")
+}
+
+func (s *signer) manifest(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(s.cluster("manifest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Whoever can write to the store cannot rule the node, and not stop it either: each is refused with
+// what to do, by the daemon that runs and by the one of the next boot, and both go on repairing
+// with what was taken last.
+func TestRefusedStoreAndTheNodeGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		attack func(t *testing.T, s *signer)
+		want   string
+	}{
+		"a tampered manifest": {func(t *testing.T, s *signer) {
+			s.write(t, "manifest", strings.Replace(s.manifest(t), `"generation": 2`, `"generation": 3`, 1))
+		}, "somebody changed it since"},
+		"a swapped object": {func(t *testing.T, s *signer) {
+			s.publish(t, "  sysctlParameters: [net.core.somaxconn=4096]\n")
+			_ = filepath.WalkDir(s.cluster("objects"), func(path string, d os.DirEntry, err error) error {
+				if data, _ := os.ReadFile(path); strings.Contains(string(data), "somaxconn") {
+					s.write(t, "objects/sha256/"+d.Name(), strings.Replace(string(data), "4096", "1111", 1))
+				}
+				return err
+			})
+		}, `object "cluster.yaml" is not what the manifest says`},
+		"an old generation": {func(t *testing.T, s *signer) {
+			s.generation = 0
+			s.publish(t, "")
+		}, "generation 1 with sha256"},
+		"another one of that number": {func(t *testing.T, s *signer) {
+			s.generation = 1
+			s.publish(t, "  sysctlParameters: [net.core.somaxconn=4096]\n")
+		}, "another one of that number"},
+		"a stolen key that is not listed": {func(t *testing.T, s *signer) {
+			_, s.key, _ = minisign.GenerateKey(rand.Reader)
+			s.publish(t, "")
+		}, "only these keys are trusted"},
+		"another pin": {func(t *testing.T, s *signer) {
+			s.decide(func(p *trust.Policy) { p.Pin = trust.Pin{Digest: strings.Repeat("0", 64), Origin: "agent.yaml:3:1"} })
+			s.publish(t, "")
+		}, "agent.yaml:3:1 pins 000000"},
+		"an end that is over": {func(t *testing.T, s *signer) {
+			s.expires = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
+			s.publish(t, "")
+		}, "expired at 1999-01-01T00:00:00Z"},
+		"no signature": {func(t *testing.T, s *signer) {
+			statement, _, _ := trust.Split([]byte(s.manifest(t)))
+			s.write(t, "manifest", string(statement))
+		}, "is not signed"},
+		"plain documents in its place": {func(t *testing.T, s *signer) {
+			if err := os.Remove(s.cluster("manifest")); err != nil {
+				t.Fatal(err)
+			}
+		}, "takes only what is signed"},
+		"documents that do not decode": {func(t *testing.T, s *signer) { s.publish(t, "  nonsense: 1\n") }, "nonsense"},
+		"nothing at all": {func(t *testing.T, s *signer) {
+			if err := os.RemoveAll(s.store); err != nil {
+				t.Fatal(err)
+			}
+		}, "there is no directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigner(t)
+			s.generation = 1
+			s.publish(t, "")
+			s.restart(t)
+			s.live(t, func(t *testing.T) {
+				if first := s.manager.last(t); first.what != "ready" {
+					t.Fatalf("%+v", first)
+				}
+				c.attack(t, s)
+				s.drifts(t)
+				later(11 * time.Minute)
+				if last := s.manager.last(t); !strings.Contains(last.text, "going on with generation 2") || !s.has(conflist) {
+					t.Errorf("%+v, repaired: %v", last, s.has(conflist))
+				}
+			})
+			s.drifts(t)
+			s.restart(t)
+			s.live(t, func(t *testing.T) {
+				later(time.Second / 10) // a directory that is gone is looked for twice
+				first := s.manager.last(t)
+				if first.what != "ready" || !strings.Contains(first.text, "the last good configuration, generation 2, taken at 2000-01-01T00:00:00Z") || !s.has(conflist) {
+					t.Errorf("after a boot: %+v, repaired: %v", first, s.has(conflist))
+				}
+			})
+			if !strings.Contains(s.errors(), c.want) {
+				t.Errorf("no %q in\n%s", c.want, s.errors())
+			}
+		})
+	}
+}
+
+// A store that comes back is followed again, a key is changed by listing both, and an older
+// generation is taken when a person says so, once.
+func TestStoreComesBack(t *testing.T) {
+	s := newSigner(t)
+	s.publish(t, "")
+	s.restart(t)
+	s.live(t, func(*testing.T) {})
+	away := s.store + ".away"
+	if err := os.Rename(s.store, away); err != nil {
+		t.Fatal(err)
+	}
+	s.restart(t)
+	s.live(t, func(t *testing.T) {
+		later(time.Second / 10)
+		if first := s.manager.last(t); first.what != "ready" || !strings.Contains(first.text, "last good") {
+			t.Fatalf("%+v", first)
+		}
+		if err := os.Rename(away, s.store); err != nil {
+			t.Fatal(err)
+		}
+		later(2 * time.Minute)
+		if last := s.manager.last(t); strings.Contains(last.text, "last good") || last.text == "" {
+			t.Errorf("the store is back: %+v", last)
+		}
+		public, private, _ := minisign.GenerateKey(rand.Reader)
+		s.decide(func(p *trust.Policy) { p.Keys = append(p.Keys, trust.Key{Public: public, Origin: "agent.yaml:2:1"}) })
+		s.key, s.generation = private, 6
+		s.publish(t, "")
+		later(11 * time.Minute)
+		if seen := s.daemon.Pass.Seen(s.daemon.Store.String()); seen.Generation != 7 {
+			t.Errorf("the new key: %+v, %+v", seen, s.manager.last(t))
+		}
+		s.generation = 4
+		s.publish(t, "")
+		later(11 * time.Minute)
+		if last := s.manager.last(t); !strings.Contains(last.text, "generation 7") {
+			t.Errorf("an older one: %+v", last)
+		}
+		s.decide(func(p *trust.Policy) { p.Older = true })
+		later(11 * time.Minute)
+		s.decide(func(p *trust.Policy) { p.Older = false })
+		later(11 * time.Minute)
+		if seen := s.daemon.Pass.Seen(s.daemon.Store.String()); seen.Generation != 5 || strings.Contains(s.manager.last(t).text, "going on") {
+			t.Errorf("a person said so: %+v, %+v", seen, s.manager.last(t))
+		}
+	})
+}
+
+// What is kept is verified before it is used, and says so where it is damaged. Nobody but root may
+// read it.
+func TestLastGoodIsVerified(t *testing.T) {
+	s := newSigner(t)
+	s.publish(t, "")
+	s.restart(t)
+	s.live(t, func(*testing.T) {})
+	file := filepath.Join(s.root, "var/lib/netwright/last-good.json")
+	text, err := os.ReadFile(file)
+	var good ledger.LastGood
+	if err = errors.Join(err, json.Unmarshal(text, &good)); err != nil {
+		t.Fatal(err)
+	}
+	blob := func(sum hostfs.Digest) string { return filepath.Join(s.root, "var/lib/netwright/blobs", sum.String()) }
+	for _, path := range []string{file, blob(good.Manifest), blob(good.Objects)} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	if err := os.Rename(s.store, s.store+".away"); err != nil {
+		t.Fatal(err)
+	}
+	boot := func(want string) {
+		t.Helper()
+		s.log.TakeAll()
+		s.restart(t)
+		s.live(t, func(t *testing.T) {
+			later(time.Second / 10)
+			if first := s.manager.last(t); first.what == "ready" || !strings.Contains(s.errors(), want) || !strings.Contains(first.text, "there is no directory") {
+				t.Errorf("%+v; want %q in\n%s", first, want, s.errors())
+			}
+		})
+	}
+	keep := s.policy.Keys
+	s.policy.Keys = nil
+	for range 2 {
+		public, _, _ := minisign.GenerateKey(rand.Reader)
+		s.policy.Keys = append(s.policy.Keys, trust.Key{Public: public, Origin: "agent.yaml:2:1"})
+	}
+	boot("nor can the last good configuration be used")
+	s.policy.Keys = keep
+	for _, path := range []string{blob(good.Manifest), blob(good.Objects), file} {
+		whole, _ := os.ReadFile(path)
+		if err := os.WriteFile(path, whole[:len(whole)-9], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		boot("nor can the last good configuration be")
+		if path == file {
+			continue
+		}
+		// With the store there again it is put right by who believes nothing.
+		if err := os.Rename(s.store+".away", s.store); err != nil {
+			t.Fatal(err)
+		}
+		s.restart(t)
+		s.daemon.Pass.Host.Verify = true
+		s.live(t, func(*testing.T) {})
+		if now, err := os.ReadFile(path); err != nil || string(now) != string(whole) {
+			t.Errorf("%s is still damaged: %v", path, err)
+		}
+		if err := os.Rename(s.store, s.store+".away"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

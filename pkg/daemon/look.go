@@ -1,0 +1,262 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// A look asks others: the store for newer documents, and then those who know what the documents
+// leave to them, the Kubernetes API, EC2 and the instance's metadata. It runs beside the loop, one
+// at a time. The loop receives its result over a channel and makes a pass that goes by it. Until
+// then the loop repairs by what is known. docs/adr/0023-looks.md has the reasons.
+
+// Times of a look.
+const (
+	loadLimit = 100 * time.Second // for the documents, which have 4 MB at most, whatever comes meanwhile
+	hearLimit = 20 * time.Second  // for all the others
+	// lookLost is how much longer a look may take to notice that its time is over. Of a file system
+	// of the network that hangs it never does: then it is given up.
+	lookLost = loadLimit + hearLimit + time.Second
+	// lookGrace is how long a pass that is due waits for the look that was begun for it. After that
+	// it goes by what is known, and another one follows the look.
+	lookGrace = time.Second
+)
+
+var (
+	errLoadLate = fmt.Errorf("it took longer than %s, which is all that it may take", loadLimit)
+	errHearLate = fmt.Errorf("no answer within %s", hearLimit)
+	errLookOld  = errors.New("a command asks for a newer look")
+	errNotYet   = errors.New("the store has not answered yet")
+)
+
+// want is what a look is for.
+type want struct {
+	cause string
+	job   *control.Job // nil: it is the daemon's own
+}
+
+// looked is what came of a look.
+type looked struct {
+	desired *desired.State     // nil: there are no newer documents
+	err     error              // why not
+	answers *reconcile.Answers // nil: nobody was asked
+	took    time.Duration
+	pass    reconcile.Pass // as it was made ready for the look
+	lost    bool           // the look has not ended
+}
+
+// looking is a look under way.
+type looking struct {
+	want
+	began  time.Time
+	pass   reconcile.Pass
+	result chan looked // has room for one
+	late   *time.Timer // when it is given up
+	stop   context.CancelCauseFunc
+	old    bool // its result is of no use any more
+	lost   bool // it was given up, and has not ended
+}
+
+// looks are what the loop knows of its looks.
+type looks struct {
+	now     *looking           // nil: there is none
+	wanted  []want             // one after the other
+	answers *reconcile.Answers // by the last one that asked others
+	node    *config.Node
+}
+
+// idle says that no look is under way, or about to be.
+func (s *looks) idle() bool { return len(s.wanted) == 0 && (s.now == nil || s.now.lost) }
+
+// result is where that of the look under way comes; nil: there is none.
+func (s *looks) result() <-chan looked {
+	if s.now == nil {
+		return nil
+	}
+	return s.now.result
+}
+
+// late is when the look under way is given up.
+func (s *looks) late() <-chan time.Time {
+	if s.now == nil {
+		return nil
+	}
+	return s.now.late.C
+}
+
+// seek has a look made. Several of the daemon's own are one. One that a command asks for begins
+// after the command did: one of the daemon's own that is under way makes room for it.
+func (l *life) seek(w want) {
+	s := &l.looks
+	if w.job != nil && s.now != nil && s.now.job == nil && !s.now.lost {
+		s.now.old = true
+		s.now.stop(errLookOld)
+	}
+	for _, other := range s.wanted {
+		if w.job == nil && other.job == nil {
+			return
+		}
+	}
+	s.wanted = append(s.wanted, w)
+}
+
+// beginLook begins the look that is wanted next, unless one is under way. While one that was given
+// up has not ended, the answer is at once that there is none: nothing asks a store twice at a time.
+func (l *life) beginLook(ctx context.Context) (answer wake, at bool) {
+	s := &l.looks
+	if len(s.wanted) == 0 || s.now != nil && !s.now.lost {
+		return wake{}, false
+	}
+	w := s.wanted[0]
+	s.wanted = s.wanted[1:]
+	if s.now != nil {
+		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs", s.now.began.UTC().Format(time.RFC3339), l.Store))
+		return wake{cause: w.cause, job: w.job, got: &looked{err: err, pass: l.passOf(w.job), lost: true}}, true
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	s.now = &looking{want: w, began: time.Now(), pass: l.readied(w.job), result: make(chan looked, 1), late: time.NewTimer(lookLost), stop: stop}
+	q := question{store: l.Store, sel: l.Select, pass: s.now.pass}
+	if q.pass.Hooks = (reconcile.Hooks{}); s.node != nil {
+		q.nodes = append(q.nodes, s.node)
+	}
+	if d := l.desired; d != nil {
+		if q.nodes = append(q.nodes, d.Node); d.Taken.IsZero() {
+			q.last = d.Snapshot.Revision
+		}
+	}
+	go func(result chan<- looked) { result <- q.ask(ctx) }(s.now.result)
+	return wake{}, false
+}
+
+// question is a look, with all that it reads: nothing of it is the loop's.
+type question struct {
+	store statestore.Store
+	sel   config.Select
+	last  statestore.Revision
+	pass  reconcile.Pass
+	nodes []*config.Node // as the documents that are known have this one
+}
+
+func (q *question) ask(ctx context.Context) looked {
+	began := time.Now()
+	out := looked{pass: q.pass}
+	loading, end := context.WithTimeoutCause(ctx, loadLimit, errLoadLate)
+	defer end()
+	if out.desired, out.err = desired.Load(loading, q.store, q.sel, q.last); out.err == nil {
+		q.nodes = append([]*config.Node{out.desired.Node}, q.nodes...)
+	}
+	if loading.Err() != nil && ctx.Err() == nil { // also where what was read until then was not all
+		out.err = unread(errLoadLate)
+	}
+	hearing, end := context.WithTimeoutCause(ctx, hearLimit, errHearLate)
+	defer end()
+	out.answers = q.pass.Hear(hearing, q.nodes)
+	out.took = time.Since(began)
+	return out
+}
+
+// lookEnded says what to do with the result of a look: a pass, unless nobody wants it any more.
+func (l *life) lookEnded(out looked) (wake, bool) {
+	now := l.looks.now
+	l.looks.now = nil
+	now.late.Stop()
+	now.stop(nil)
+	l.restore(now)
+	switch {
+	case now.lost: // another one sees how it is now
+		l.next = time.Now()
+		return wake{}, false
+	case now.old:
+		return wake{}, false
+	}
+	out.pass = now.pass
+	l.looks.answers = out.answers
+	return wake{cause: now.cause, job: now.job, got: &out}, true
+}
+
+// lookLate gives the look up that is under way.
+func (l *life) lookLate() wake {
+	now := l.looks.now
+	now.lost = true
+	now.stop(errLoadLate)
+	return wake{cause: now.cause, job: now.job, got: &looked{err: unread(errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
+}
+
+// unread is the error of a store that does not answer.
+func unread(why error) error {
+	return graph.Transient(fmt.Errorf("fetch the configuration: %w", why))
+}
+
+// due is what to do when a pass is due: have a look made for it, and, when that takes too long,
+// make the pass by what is known.
+func (l *life) due(ctx context.Context) (wake, bool) {
+	cause := "interval"
+	switch {
+	case l.standing.now.Totals.Passes == 0:
+		cause = "start"
+	case l.failures > 0:
+		cause = "again after a failure"
+	}
+	if l.looks.idle() {
+		l.seek(want{cause: cause})
+		l.next = time.Now().Add(lookGrace)
+		return wake{}, false
+	}
+	l.next = time.Now().Add(l.delay(l.failures))
+	if !l.knows(ctx) {
+		return wake{}, false
+	}
+	l.drift.forget()
+	return wake{cause: cause, known: true}, true
+}
+
+// knows says that there is something to work towards without the store.
+func (l *life) knows(ctx context.Context) bool {
+	if l.desired == nil {
+		l.desired, _ = l.Pass.LastGood(ctx, l.Store, l.Select, errNotYet) // that there is none is said with the store's answer
+		if l.desired != nil {
+			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
+		}
+	}
+	return l.desired != nil || l.Pass.Held()
+}
+
+// endLook ends with the daemon: who waits hears of it, and a look that can end is waited for.
+func (l *life) endLook() {
+	why := errors.New("the daemon stops, and nothing of this was begun: run it again")
+	for _, w := range l.looks.wanted {
+		w.refuse(why)
+	}
+	for _, w := range l.held {
+		want{job: w.job}.refuse(errors.New("the daemon stops, and this waited for what is being fetched: run it again"))
+	}
+	now := l.looks.now
+	if now == nil {
+		return
+	}
+	now.refuse(why)
+	now.stop(why)
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-now.result:
+		now.late.Stop()
+	case <-t.C:
+	}
+}
+
+// refuse tells who asked that nothing of it is done.
+func (w want) refuse(why error) {
+	if w.job != nil {
+		w.job.End(control.Event{Error: &control.Failure{Text: why.Error(), Besides: why.Error()}})
+	}
+}

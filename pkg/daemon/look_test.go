@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// A store that does not answer is an outage of the store, and after several intervals a state of
+// its own; no failure of the network.
+func TestASilentStore(t *testing.T) {
+	b, heard := newBox(t), &listener{}
+	s := &heldStore{Store: b.daemon.Store}
+	b.daemon.Store, b.daemon.Observers = s, []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		read := heard.last().Configuration.Checked
+		s.hold(true)
+		later(20 * time.Minute)
+		if now := heard.last(); now.State != report.NodeConverged || now.Configuration.Error == "" || !now.Configuration.Silent.IsZero() {
+			t.Errorf("for less than three intervals: %s, %+v", now.State, now.Configuration)
+		}
+		later(20 * time.Minute)
+		if now := heard.last(); now.State != report.NodeSilent || now.Configuration.Silent.Before(read) || !strings.Contains(now.Reason, "it took longer than") || !now.Prepared {
+			t.Errorf("for more than three intervals: %s (%s), %+v", now.State, now.Reason, now.Configuration)
+		}
+		s.hold(false)
+		later(5 * time.Minute)
+		if now := heard.last(); now.State != report.NodeConverged || !now.Configuration.Silent.IsZero() || now.Configuration.Error != "" {
+			t.Errorf("it answers again: %s, %+v", now.State, now.Configuration)
+		}
+	})
+}

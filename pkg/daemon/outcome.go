@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// outcome is what became of a pass.
+type outcome struct {
+	plan *report.Plan // nil when there was none
+	load error        // why there are no newer documents
+	err  error        // of the pass
+}
+
+// moments are when a plan asks for another pass: something that waits comes, or is tried again.
+func moments(p *report.Plan) (list []time.Time) {
+	if p == nil {
+		return nil
+	}
+	if p.Waiting != nil && !p.Waiting.Until.IsZero() {
+		list = append(list, p.Waiting.Until)
+	}
+	if p.Paused != nil {
+		list = append(list, p.Paused.Until)
+	}
+	if p.Awaits != nil {
+		list = append(list, p.Awaits.Until)
+	}
+	if w := p.Watched; w != nil && time.Now().Before(w.Until) {
+		list = append(list, w.Until)
+	}
+	if !p.Again.IsZero() {
+		list = append(list, p.Again)
+	}
+	return list
+}
+
+// status is the outcome in one line, for `systemctl status`: what is wrong comes first.
+func (o outcome) status(desired *desired.State) string {
+	var parts []string
+	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
+		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.InForce(), time.Since(desired.Taken).Round(time.Minute), short(o.load)))
+	} else if o.load != nil && desired != nil {
+		parts = append(parts, fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.InForce(), short(o.load)))
+	} else if o.load != nil {
+		parts = append(parts, "not converged: "+short(o.load))
+	}
+	if o.plan == nil {
+		if o.err != nil {
+			parts = append(parts, "not converged: "+short(o.err))
+		}
+		return strings.Join(parts, "; ")
+	}
+	s := o.plan.Summary
+	if o.err != nil && !changes.IsRunError(o.err) {
+		parts = append(parts, "not converged: "+short(o.err))
+	}
+	if s.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
+	}
+	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
+	if s.Waiting > 0 {
+		line += fmt.Sprintf(", %d waiting", s.Waiting)
+	}
+	if a := o.plan.Awaits; a != nil {
+		parts = append(parts, a.String())
+	}
+	if z := o.plan.Paused; z != nil {
+		parts = append(parts, z.String())
+	}
+	if w := o.plan.Waiting; w != nil {
+		line += fmt.Sprintf(", generation %d waits", w.Generation)
+	}
+	if o.plan.Held != "" {
+		line += ", " + o.plan.Held
+	}
+	return strings.Join(append(parts, line), "; ")
+}
+
+// short is an error on one line of bounded length.
+func short(err error) string {
+	const most = 240
+	text := []rune(desired.OneLine(err))
+	if len(text) > most {
+		return string(text[:most]) + " …"
+	}
+	return string(text)
+}

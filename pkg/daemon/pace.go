@@ -1,0 +1,37 @@
+package daemon
+
+import "time"
+
+// pace bounds what the daemon may use of a processor for what events ask for: some at once, and
+// then a share. Time alone would be the wrong measure: a pass on a node with ten thousand files
+// costs a hundred times one on a small node, and one that waits for a probe costs nothing
+// meanwhile. Its user is one goroutine.
+type pace struct {
+	burst time.Duration // of processor time
+	share int           // one in so many, of one processor
+	now   func() time.Time
+	used  func() time.Duration // processor time, since whenever
+
+	begun time.Duration // what was used when what is paced began
+	full  time.Time     // when all of the burst is there again
+}
+
+// longestPause is what one pass that used very much costs those after it at most.
+const longestPause = 5 * time.Second
+
+// pause is how long to wait before the next one may begin.
+func (p *pace) pause() time.Duration {
+	free := p.full.Add(-p.burst * time.Duration(p.share))
+	return min(max(free.Sub(p.now()), 0), longestPause)
+}
+
+// begin notes that one begins.
+func (p *pace) begin() { p.begun = p.used() }
+
+// spend notes what it has used.
+func (p *pace) spend() {
+	if now := p.now(); p.full.Before(now) {
+		p.full = now
+	}
+	p.full = p.full.Add((p.used() - p.begun) * time.Duration(p.share))
+}

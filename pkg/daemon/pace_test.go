@@ -1,0 +1,36 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+)
+
+// Whoever has not used anything for long begins at once, as often as the burst allows; then the
+// pauses come, as long as the work deserves. A storm is bounded by them, and who rests gets the
+// burst back.
+func TestPace(t *testing.T) {
+	now, used := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 40*time.Minute
+	p := pace{burst: 3 * time.Second, share: 5, now: func() time.Time { return now }, used: func() time.Duration { return used }}
+	work := func(cost, took, want time.Duration) {
+		t.Helper()
+		if got := p.pause(); got != want {
+			t.Errorf("pause of %s, want %s", got, want)
+		}
+		now = now.Add(p.pause())
+		p.begin()
+		used, now = used+cost, now.Add(took)
+		p.spend()
+	}
+	for _, want := range []time.Duration{0, 0, 0, 0, 5 * time.Second, 5 * time.Second} {
+		work(time.Second, 0, want)
+	}
+	used += time.Minute // what others of the process use is not its
+	work(100*time.Millisecond, time.Second, 5*time.Second)
+	work(100*time.Millisecond, 0, 0) // it has waited longer than it worked
+	now = now.Add(time.Hour)
+	for _, want := range []time.Duration{0, 0, 0, 0, 5 * time.Second} {
+		work(time.Second, 0, want)
+	}
+	work(time.Minute, 0, 5*time.Second)
+	work(0, 0, longestPause) // however much it was
+}

@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
+// configuration taken, also not by another daemon. It ends by itself. The lines that keep it:
+// pass.go, Converge; pause.go, lookOnly.
+func TestAPauseChangesNothingAndEnds(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: restart, splay: 0s}", "one")
+	heard := &listener{}
+	b.daemon.Observers = []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		alice := b.daemon.Pass
+		alice.By = "alice"
+		z, err := alice.Pause(t.Context(), time.Hour, "swapping the uplink")
+		if err != nil || !strings.HasSuffix(z.String(), "by alice: swapping the uplink") {
+			t.Fatalf("%v %v", z, err)
+		}
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, "{auto: restart, splay: 0s}", "two")
+		before := tree(t, b.root)
+		later(11 * time.Minute)
+		if after := tree(t, b.root); len(after) != len(before) || b.has("/etc/motd") {
+			t.Errorf("a paused node was changed: %v, was %v", after, before)
+		}
+		s := heard.last()
+		if s.State != report.NodeDrifted || s.Paused == nil || s.Paused.By != "alice" || s.Waiting == nil || !s.Waiting.Until.Equal(s.Paused.Until) || !heard.heard(report.EventPaused, "") {
+			t.Errorf("the status: %s, %+v, %+v", s.State, s.Paused, s.Waiting)
+		}
+		if last := b.manager.last(t).text; !strings.Contains(last, "paused until 2000-01-01T01:00:00Z by alice: swapping the uplink") {
+			t.Errorf("systemd is told %q", last)
+		}
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alice.TakeNow = "alice"
+		var refused *reconcile.PausedError
+		if _, err := alice.Converge(t.Context(), d); !errors.As(err, &refused) || !strings.Contains(err.Error(), "`agent resume` ends that") {
+			t.Errorf("--once says %v", err)
+		}
+		if _, err := alice.Rollback(t.Context(), 0); !errors.As(err, &refused) || !strings.Contains(err.Error(), "`agent rollback --end-pause` ends that") {
+			t.Errorf("rollback says %v", err)
+		}
+		if plan, err := alice.DryRun(t.Context(), d); err != nil || plan.Paused == nil || plan.Summary.Changes() == 0 || !strings.Contains(said(plan), "nothing of this is done now") {
+			t.Errorf("a dry run: %v %v", plan, err)
+		}
+	})
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) { // time begins anew for it: the pause has its whole hour
+		if b.manager.count("ready") != 1 || b.has("/etc/motd") {
+			t.Error("a daemon that starts holds kubelet back, or changes a paused node")
+		}
+		later(time.Hour - time.Minute)
+		if b.has("/etc/motd") {
+			t.Error("it ended early")
+		}
+		later(time.Minute + time.Second)
+		if !b.has("/etc/motd") || read(t, b.root, "/etc/motd") != "two" || heard.last().Paused != nil || b.has("/var/lib/netwright/pause.json") {
+			t.Error("it did not end by itself, at once")
+		}
+	})
+	if begun, over := b.logged("paused: nothing is changed on this node"), b.logged("the pause is over"); begun != 2 || over != 1 {
+		t.Errorf("two daemons logged %d times that the node is paused, and %d times that it is over", begun, over)
+	}
+}
+
+// Who resumes ends it at once, and is told what it was. One that is too long, or has no reason, is
+// none.
+func TestResumeEndsAPause(t *testing.T) {
+	b := newBox(t)
+	b.live(t, func(t *testing.T) {
+		pass := b.daemon.Pass
+		for _, c := range []struct {
+			d      time.Duration
+			reason string
+			want   string
+		}{{reconcile.MaxPause + 1, "x", "expected up to 24h0m0s"}, {0, "x", "expected up to"}, {-time.Hour, "x", "expected up to"}, {time.Hour, "", "--reason"}} {
+			if _, err := pass.Pause(t.Context(), c.d, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s %q: %v", c.d, c.reason, err)
+			}
+		}
+		if was, err := pass.Resume(t.Context()); err != nil || was != "" {
+			t.Errorf("of nothing: %q %v", was, err)
+		}
+		for range 2 { // the second takes the place of the first
+			if _, err := pass.Pause(t.Context(), reconcile.MaxPause, "a reason"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Remove(filepath.Join(b.root, conflist)); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if was, err := pass.Resume(t.Context()); err != nil || was != "paused until 2000-01-02T00:00:00Z by agent: a reason" || b.has(conflist) {
+			t.Errorf("%q %v", was, err)
+		}
+		later(11 * time.Minute)
+		if !b.has(conflist) || pass.Paused() != nil {
+			t.Error("drift is not repaired after the pause")
+		}
+	})
+}
+
+// On a paused node a rollback is made where it is said that it ends the pause, and the daemon then
+// holds the node there: it does not take first what the store has. The lines that keep it:
+// rollback.go, Rollback.
+func TestARollbackMayEndAPause(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: restart, splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{auto: restart, splay: 0s}", "two")
+		later(11 * time.Minute)
+		alice := b.daemon.Pass
+		alice.By = "alice"
+		if _, err := alice.Pause(t.Context(), time.Hour, "two is bad"); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, "{auto: restart, splay: 0s}", "three")
+		alice.EndPause = true
+		if _, err := alice.Rollback(t.Context(), 99); err == nil || alice.Paused() == nil {
+			t.Errorf("a rollback that is refused ended the pause: %v", err)
+		}
+		if _, err := alice.Rollback(t.Context(), 0); err != nil || alice.Paused() != nil {
+			t.Errorf("%v, %v", err, alice.Paused())
+		}
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("/etc/motd is %q", got)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// phases are the parts of a pass, and how long they took.
+type phases struct {
+	began time.Time
+	look  *report.Phase // of the look before it, which is no part of its time; nil: there was none
+	marks []mark
+}
+
+type mark struct {
+	name string
+	at   time.Time
+}
+
+func newPhases(got *looked) *phases {
+	p := &phases{began: time.Now()}
+	if got != nil {
+		p.look = &report.Phase{Name: "load", Took: report.SecondsOf(got.took)}
+	}
+	return p
+}
+
+// enter ends the phase that was, and begins one.
+func (p *phases) enter(name string) { p.marks = append(p.marks, mark{name, time.Now()}) }
+
+// list is each phase once, in the order in which they were first entered. The last ends now.
+func (p *phases) list() []report.Phase {
+	out := make([]report.Phase, 0, len(p.marks)+1)
+	if p.look != nil {
+		out = append(out, *p.look)
+	}
+	for i, m := range p.marks {
+		end := time.Now()
+		if i+1 < len(p.marks) {
+			end = p.marks[i+1].at
+		}
+		took := report.SecondsOf(end.Sub(m.at))
+		if j := slices.IndexFunc(out, func(p report.Phase) bool { return p.Name == m.name }); j >= 0 {
+			out[j].Took += took
+			continue
+		}
+		out = append(out, report.Phase{Name: m.name, Took: took})
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"math"
+	"testing"
+	"time"
+
+	"aead.dev/minisign"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// A pin keeps a node where it is: the next publication makes it neither failing nor untrusted, also
+// for the daemon of the next boot. The lines that keep it: pinned.go.
+func TestAPinKeepsANodeWhereItIs(t *testing.T) {
+	s, told := newSigner(t), &listener{}
+	s.daemon.Observers = []Observer{told}
+	s.publish(t, "")
+	s.restart(t)
+	s.live(t, func(t *testing.T) {
+		digest := told.last().Configuration.Digest
+		s.decide(func(p *trust.Policy) { p.Pin = trust.Pin{Digest: digest, Origin: "agent.yaml:3:1"} })
+		s.publish(t, "  sysctlParameters: [net.core.somaxconn=4096]\n")
+		later(11 * time.Minute)
+		if now := told.last(); now.State != report.NodeConverged || !now.Configuration.Pinned || now.Configuration.Error != "" || now.Configuration.Digest != digest {
+			t.Errorf("it is %s (%s), %+v", now.State, now.Reason, now.Configuration)
+		}
+	})
+	s.restart(t)
+	s.live(t, func(*testing.T) {
+		if now := told.last(); now.State != report.NodeConverged || !now.Configuration.Pinned || len(now.Notes) > 0 {
+			t.Errorf("after a boot: %s (%s), %+v", now.State, now.Reason, now.Notes)
+		}
+	})
+}
+
+// A manifest that nobody vouches for is told apart from a store that is away.
+func TestAStoreThatIsNotTrustedIsTold(t *testing.T) {
+	s, told := newSigner(t), &listener{}
+	s.daemon.Observers = []Observer{told}
+	s.publish(t, "")
+	s.restart(t)
+	s.live(t, func(t *testing.T) {
+		_, s.key, _ = minisign.GenerateKey(rand.Reader)
+		s.publish(t, "")
+		later(11 * time.Minute)
+		if now := told.last(); !now.Configuration.Untrusted || !told.heard(report.EventUntrusted, "") || now.Configuration.Generation != 1 {
+			t.Errorf("%+v", now.Configuration)
+		}
+	})
+}
+
+// How far a key has brought the store counts as long as the key is listed: one that was stolen, and
+// taken out, locks nobody out.
+func TestARemovedKeysFastForwardLocksNobodyOut(t *testing.T) {
+	s, told := newSigner(t), &listener{}
+	s.daemon.Observers = []Observer{told}
+	s.publish(t, "")
+	s.restart(t)
+	s.live(t, func(t *testing.T) {
+		s.generation = math.MaxInt64 - 1
+		s.publish(t, "")
+		later(11 * time.Minute)
+		if seen := s.daemon.Pass.Seen(s.daemon.Store.String()); seen.Generation != math.MaxInt64 {
+			t.Fatalf("it has taken %+v", seen)
+		}
+		public, private, _ := minisign.GenerateKey(rand.Reader)
+		s.decide(func(p *trust.Policy) { p.Keys = []trust.Key{{Public: public, Origin: "agent.yaml:2:1"}} })
+		s.key, s.generation = private, 1
+		s.publish(t, "")
+		later(11 * time.Minute)
+		if now := told.last(); now.State != report.NodeConverged || now.Configuration.Generation != 2 {
+			t.Errorf("after the key was taken out: %s (%s), generation %d", now.State, now.Reason, now.Configuration.Generation)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// quarrels are the keys that pods stand on and that somebody else keeps writing, as the daemon
+// tells them: between a repair and the next change of the other the key is right, and contested all
+// the same.
+type quarrels map[string]quarrel
+
+type quarrel struct {
+	step report.Step
+	seen time.Time // when it was changed, or repaired, last
+}
+
+// keep takes the quarrels of a pass down, and puts those into its plan that are not over.
+func (q quarrels) keep(p *report.Plan, now time.Time) {
+	if p == nil {
+		return
+	}
+	for i := range p.Steps {
+		s := p.Steps[i]
+		delete(q, s.Key)
+		if s.Pods && s.State == report.Contested {
+			s.Repair, s.Items = false, nil
+			q[s.Key] = quarrel{s, now}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(q)) {
+		over := q[key].seen.Add(drift.PodsOver)
+		switch {
+		case q[key].seen.Equal(now):
+		case !now.Before(over):
+			delete(q, key)
+			continue
+		default:
+			p.Steps = append(p.Steps, q[key].step)
+			p.Summary.Contested++
+			p.Summary.Right = max(p.Summary.Right-1, 0)
+		}
+		if p.Again.IsZero() || over.Before(p.Again) {
+			p.Again = over
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is
+// right, and no longer than a minute after its last change.
+func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
+	q := quarrels{}
+	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
+		p := &report.Plan{Steps: steps}
+		p.Finish(3)
+		q.keep(p, noon.Add(after))
+		return p
+	}
+	fought := report.Step{Key: "sysctl:a", State: report.Contested, Repair: true, Pods: true}
+	p := pass(0, fought, report.Step{Key: "file:b", State: report.Contested})
+	if len(p.Steps) != 2 || !p.Again.Equal(noon.Add(drift.PodsOver)) {
+		t.Errorf("%+v", p)
+	}
+	p = pass(30 * time.Second)
+	if len(p.Steps) != 1 || p.Steps[0].State != report.Contested || p.Steps[0].Repair || p.Summary.Contested != 1 || p.Summary.Right != 2 || !p.Again.Equal(noon.Add(drift.PodsOver)) {
+		t.Errorf("while it is right: %+v", p)
+	}
+	pass(50*time.Second, fought)
+	if p = pass(70 * time.Second); len(p.Steps) != 1 {
+		t.Errorf("twenty seconds after it was changed again: %+v", p)
+	}
+	if p = pass(110 * time.Second); len(p.Steps) != 0 || !p.Again.IsZero() {
+		t.Errorf("a minute after the last change: %+v", p)
+	}
+	pass(120*time.Second, fought)
+	fought.State = report.Done
+	pass(121*time.Second, fought) // a person had it repaired
+	if p = pass(122 * time.Second); len(p.Steps) != 0 {
+		t.Errorf("after somebody asked: %+v", p)
+	}
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

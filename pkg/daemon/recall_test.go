@@ -1,0 +1,36 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// An undo that another process made is counted and told once, and one from before the daemon is
+// not. The lines that keep it: standing.go, ended (undone); report/event.go, node.
+func TestAnUndoOfOthersIsCounted(t *testing.T) {
+	b, heard := newBox(t), &listener{}
+	b.daemon.Observers = []Observer{heard}
+	b.live(t, func(t *testing.T) {
+		u := []ledger.Undone{{Time: time.Now().Add(-time.Hour), Digest: "a", Why: "before the daemon"}}
+		keep(t, b.root, "undone.json", u)
+		later(2 * b.daemon.Interval)
+		if now := heard.last(); now.Totals.Rollbacks != 0 || len(now.Undone) != 1 || heard.heard(report.EventRolledBack, "") {
+			t.Errorf("of one before the daemon: %+v, %+v", now.Totals, now.Undone)
+		}
+		u = append(u, ledger.Undone{Time: time.Now(), Digest: "b", Generation: 9, Why: "the hook cut the node off"})
+		keep(t, b.root, "undone.json", u)
+		later(4 * b.daemon.Interval)
+		if now := heard.last(); now.Totals.Rollbacks != 1 || now.State != report.NodeConverged {
+			t.Errorf("%s, %+v", now.State, now.Totals)
+		}
+		if !slices.ContainsFunc(heard.events, func(e report.Event) bool {
+			return e.Kind == report.EventRolledBack && e.Text == "generation 9: the hook cut the node off"
+		}) {
+			t.Errorf("it is not told: %+v", heard.events)
+		}
+	})
+}

@@ -1,0 +1,31 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// What no document may write is refused, and kubelet does not wait for it: the node was up without
+// it. The lines that keep it: peers.go, look; plan.go, refusal; outcome.go, prepared.
+func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
+	root := t.TempDir()
+	passwd := file("/etc/passwd", "root")
+	passwd.Refused = "the host's accounts and logins"
+	plan, err := converge(t, root, passwd, file("/etc/a", "1"))
+	if err == nil || !there(root, "/etc/a") || there(root, "/etc/passwd") {
+		t.Errorf("%v\n%s", err, said(plan))
+	}
+	at := slices.IndexFunc(plan.Steps, func(s report.Step) bool { return s.Key == "file:/etc/passwd" })
+	if at < 0 || plan.Steps[at].Refused != report.RefusedByRule || !reconcile.Prepared(plan) {
+		t.Errorf("prepared: %v, %+v", reconcile.Prepared(plan), plan.Steps)
+	}
+	if keys := keysOf(plan, nil, time.Now()); !slices.ContainsFunc(keys, func(k report.KeyStatus) bool {
+		return k.State == report.KeyFailing && k.Refused == report.RefusedByRule
+	}) {
+		t.Errorf("%+v", keys)
+	}
+}

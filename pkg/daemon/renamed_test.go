@@ -1,0 +1,68 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// A machine that is called otherwise keeps what it has, at each pass, and says why: nothing of the
+// other name's is made. Somebody may let it go; and the ledger of an image is no name of those who
+// boot from it.
+func TestAnotherNameTakesNothingAway(t *testing.T) {
+	b := newBox(t)
+	pass := b.daemon.Pass
+	pass.UpdatesAnywhere = true
+	machine := filepath.Join(b.root, "etc/machine-id")
+	put(t, b.root, "/etc/machine-id", "one\n")
+	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n")
+	b.write(t, "nodegroups/g.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: g}\nspec:\n  fileAssets: [{path: /etc/ours, content: ours}]\n")
+	b.write(t, "nodegroups/other.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: other}\nspec: {}\n")
+	run := func(sel config.Select) (*report.Plan, error) {
+		t.Helper()
+		d, err := desired.Load(t.Context(), b.daemon.Store, sel, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pass.Converge(t.Context(), d)
+	}
+	ours := func() bool { return b.has("/etc/ours") }
+	own := config.Select{Node: "n", Group: "g"}
+	if _, err := run(own); err != nil || !ours() {
+		t.Fatalf("the first pass: %v", err)
+	}
+	if err := os.Remove(filepath.Join(b.root, "etc/ours")); err != nil { // it is repaired by another name all the same
+		t.Fatal(err)
+	}
+	for name, sel := range map[string]config.Select{"another name": {Node: "m", Group: "other"}, "a group alone": {Node: "n-1", Group: "g"}, "another group": {Node: "n", Group: "other"}} {
+		for range 2 {
+			_, err := run(sel)
+			var renamed *reconcile.RenamedError
+			if !errors.As(err, &renamed) || !ours() {
+				t.Errorf("%s: %v; /etc/ours is there: %t", name, err, ours())
+			}
+		}
+	}
+	if err := os.WriteFile(machine, []byte("two\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(config.Select{Node: "m", Group: "other"}); err != nil || ours() {
+		t.Errorf("another machine, from an image of this: %v; /etc/ours is there: %t", err, ours())
+	}
+	pass.AllowDisruptive = true
+	if _, err := run(own); err != nil || !ours() {
+		t.Errorf("allowed: %v; /etc/ours is there: %t", err, ours())
+	}
+	if text := (&reconcile.RenamedError{What: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
+		t.Error(text)
+	}
+}

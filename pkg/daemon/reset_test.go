@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/reconcile"
+)
+
+// Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
+// what is removed under it, beside whoever takes the lock next. The line that keeps it: reset.go,
+// Reset (the lock until forget has returned).
+func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
+	b := newBox(t)
+	b.pass(t, false)
+	waiting, looked := make(chan struct{}), make(chan error, 1)
+	var lock *os.File
+	b.daemon.Pass.Hooks.OnPhase = func(phase string) {
+		if phase != "record" {
+			return
+		}
+		var err error
+		if lock, err = os.OpenFile(filepath.Join(b.root, reconcile.LockFile), os.O_RDWR, 0); err != nil {
+			t.Error(err)
+			return
+		}
+		go func() {
+			close(waiting)
+			whole := unix.Flock_t{Type: unix.F_WRLCK} // of the open file, which keeps out this process, too: fcntl(2), open file description locks
+			looked <- unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLKW, &whole)
+			if b.has("/var/lib/netwright") {
+				t.Error("the lock was free while the ledger was there")
+			}
+			close(looked)
+		}()
+		<-waiting
+	}
+	if _, err := b.daemon.Pass.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-looked; err != nil {
+		t.Fatal(err)
+	}
+	<-looked
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,257 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought
+// to its end, whether or not somebody still listens. A command that wants the newest documents has
+// a look made first, and its turn comes again when that has ended.
+func (l *life) serve(ctx context.Context, w wake) {
+	job := w.job
+	once := job.Command == control.Once || job.Command == control.OnceConfirmed
+	if w.got == nil {
+		l.Pass.Log.Info("asked", zap.Stringer("for", job))
+		job.Send(control.Event{Event: control.Begin})
+		if once && l.follows(job) {
+			l.seek(want{cause: w.cause, job: job})
+		}
+		if once {
+			return
+		}
+	}
+	held := false
+	defer func() {
+		if !held {
+			job.End(control.Event{Error: &control.Failure{Text: "the daemon did not say how it ended: see `journalctl -u netwright-agent`"}})
+		}
+	}()
+	l.at(job.String(), func() {
+		switch job.Command {
+		case control.Once, control.OnceConfirmed:
+			held = l.serveOnce(ctx, w)
+		case control.Confirm:
+			pass, _ := l.passFor(ctx, job)
+			kept, err := pass.Confirm(ctx)
+			if err == nil {
+				l.next = time.Now() // the next pass tells everybody
+			}
+			job.End(control.Event{Text: kept, Error: failureOf(outcome{err: err})})
+		case control.Rollback:
+			pass, clock := l.passFor(ctx, job)
+			if l.fetch != nil {
+				pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
+			}
+			var out outcome
+			out.plan, out.err = pass.Rollback(ctx, job.Revision)
+			l.finish(ctx, w, out, clock)
+		case control.Resume:
+			pass, _ := l.passFor(ctx, job)
+			was, err := pass.Resume(ctx)
+			if err == nil && was != "" {
+				l.next = time.Now() // it follows the store from now on
+			}
+			job.End(control.Event{Text: was, Error: failureOf(outcome{err: err})})
+		case control.Pause:
+			pass, _ := l.passFor(ctx, job)
+			z, err := pass.Pause(ctx, job.For, job.Reason)
+			end := control.Event{Error: failureOf(outcome{err: err})}
+			if err == nil {
+				end.Text = z.String()
+				l.next = time.Now() // the next pass tells everybody
+			}
+			job.End(end)
+		case control.Stop:
+			l.over = true
+			job.End(control.Event{})
+		default:
+			why := fmt.Sprintf("the daemon knows no command %q: restart it, so that it is of the same version (systemctl restart netwright-agent)", job.Command)
+			job.End(control.Event{Error: &control.Failure{Text: why, Besides: why}})
+		}
+	})
+}
+
+// follows says that the client means the documents that the daemon follows, and else tells it.
+func (l *life) follows(job *control.Job) bool {
+	what, own, others := l.Target.Differs(job.Target)
+	if what == "" {
+		return true
+	}
+	want{job: job}.refuse(fmt.Errorf("the daemon was started for the %s %q, and this command names %q: restart the daemon if its file changed (systemctl restart "+
+		"netwright-agent), or stop it first (systemctl stop netwright-agent)", what, own, others))
+	return false
+}
+
+// passOf is the pass that a command asks for; nil: the daemon's own.
+func (l *life) passOf(job *control.Job) reconcile.Pass {
+	pass := l.Pass
+	if job == nil {
+		return pass
+	}
+	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody") // the documents decide what is done, and the person only when
+	pass.Afresh = true
+	if job.Command == control.OnceConfirmed {
+		pass.ConfirmWithin = job.For
+	}
+	pass.Host.Verify = pass.Host.Verify || job.Verify
+	return pass
+}
+
+// readied is that pass, and has the store read as the command wants it, until [life.restore]: while
+// no look is under way, and only then, may this change.
+func (l *life) readied(job *control.Job) reconcile.Pass {
+	pass := l.passOf(job)
+	if job == nil {
+		return pass
+	}
+	if pass.Host.Verify && !l.Pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
+		l.remember(&pass)
+	}
+	if job.AcceptOlder && pass.Trust != nil { // the store asks this same policy
+		pass.Trust.Older = true
+	}
+	return pass
+}
+
+// restore has the store read as before a look, which has ended. What a pass believes again that was
+// verified for once, it does when that has ended, too: its stamps are those of the disk.
+func (l *life) restore(now *looking) {
+	if now.job != nil && now.job.AcceptOlder && now.pass.Trust != nil {
+		now.pass.Trust.Older = false
+	}
+	if now.lost || now.old {
+		l.believe(now.pass)
+	}
+}
+
+// believe takes back that everything was verified.
+func (l *life) believe(after reconcile.Pass) {
+	if after.Host.Verify && !l.Pass.Host.Verify {
+		l.remember(&l.Pass)
+	}
+}
+
+// serveOnce makes a pass with the newest documents. What it needs and is still being fetched is
+// waited for: then its turn comes again.
+func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
+	job := w.job
+	if !w.got.lost {
+		defer l.believe(w.got.pass)
+	}
+	defer func() {
+		if !held && len(l.held) > 0 { // they waited for the same
+			l.fetch.Tell()
+		}
+	}()
+	if job.Gone() {
+		l.next = time.Now() // what waited for it is the daemon's own now
+		return false
+	}
+	pass, clock := l.heardBy(ctx, w.got.pass, w)
+	out := l.once(ctx, pass, w.got)
+	if out.load != nil && out.plan != nil && out.plan.Held != "" {
+		job.Send(control.Event{Event: control.Note, Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
+		failed := failureOf(outcome{err: out.err})
+		l.tell(ctx, w, out, clock)
+		job.End(control.Event{Plan: out.plan, Error: failed})
+		return false
+	}
+	if job.Command == control.Once && out.err == nil && out.load == nil && fetching(out.plan) {
+		l.tell(ctx, w, out, clock)
+		job.Send(control.Event{Event: control.Note, Text: "what it needs is being fetched: it goes on when that is there"})
+		w.got = &looked{err: statestore.ErrNotModified, pass: w.got.pass}
+		l.held = append(l.held, w)
+		return true
+	}
+	l.finish(ctx, w, out, clock)
+	return false
+}
+
+// fetching says that a plan waits for something that is being fetched.
+func fetching(p *report.Plan) bool {
+	return p != nil && slices.ContainsFunc(p.Steps, func(s report.Step) bool { return s.Fetching })
+}
+
+// fetched is what to do when something is there that a pass did not wait for.
+func (l *life) fetched(ctx context.Context) (wake, bool) {
+	if len(l.held) > 0 {
+		w := l.held[0]
+		l.held = l.held[1:]
+		return w, true
+	}
+	return wake{cause: "something was fetched", known: true}, l.knows(ctx)
+}
+
+// remember gives the store the memory of a pass. Without it the store is read as a whole: slower,
+// and as right.
+func (l *life) remember(pass *reconcile.Pass) {
+	if err := pass.Remember(l.Store); err != nil {
+		l.Pass.Log.Warn("the store is read without memory", zap.Error(err))
+	}
+}
+
+// finish tells service manager and client how a pass ended that a command asked for.
+func (l *life) finish(ctx context.Context, w wake, out outcome, clock *phases) {
+	if out.plan != nil { // else nothing was done, and what was told before still holds
+		l.tell(ctx, w, out, clock)
+	}
+	w.job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
+}
+
+// asked is the wake of a job.
+func asked(job *control.Job) wake { return wake{cause: "asked: " + job.String(), job: job} }
+
+// passFor is the daemon's pass with somebody who hears of it.
+func (l *life) passFor(ctx context.Context, job *control.Job) (reconcile.Pass, *phases) {
+	pass := l.Pass
+	pass.By = job.By
+	return l.heardBy(ctx, pass, asked(job))
+}
+
+// heardBy is a pass that tells the client how it goes on.
+func (l *life) heardBy(ctx context.Context, pass reconcile.Pass, w wake) (reconcile.Pass, *phases) {
+	job := w.job
+	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
+	pass.EndPause = job.EndPause
+	pass.Hooks = reconcile.Hooks{
+		Hooks: execute.Hooks{
+			OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },
+			OnDone:  func(k graph.Key, _ graph.State) { job.Send(control.Event{Event: control.Done, Key: string(k)}) },
+			OnRetry: func(k graph.Key, why error, pause time.Duration) {
+				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: reconcile.Cause(why).Error(), Pause: pause})
+			},
+		},
+		OnPlan: func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
+		OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) },
+	}
+	return l.observed(ctx, pass, w)
+}
+
+// failureOf is a pass's error as a client needs it: nil where all went well.
+func failureOf(out outcome) *control.Failure {
+	switch {
+	case out.load != nil:
+		return &control.Failure{Text: out.load.Error(), Besides: out.load.Error()}
+	case out.err == nil:
+		return nil
+	}
+	f := &control.Failure{Text: out.err.Error(), Again: execute.OnlyChangedSincePlanned(out.err)}
+	if besides := changes.BesidesTasks(out.err); besides != nil {
+		f.Besides = besides.Error()
+	}
+	return f
+}

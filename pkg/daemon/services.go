@@ -1,0 +1,260 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/facts"
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Whether the container runtime and kubelet work is looked at beside the loop: a runtime that hangs
+// answers late or never, and no repair waits for it. Nothing of them is changed here. Status,
+// condition, metrics and Events say it where they do not work.
+
+// Times of these looks.
+const (
+	servicesEvery = 15 * time.Second
+	servicesSoon  = 5 * time.Second  // after one that found something wrong for the first time
+	servicesLimit = 10 * time.Second // for a look
+	restartsIn    = 5 * time.Minute  // restarts that are remembered …
+	restartsMost  = 3                // … and of which so many are a loop
+	restartsOver  = time.Minute      // that long without a restart, and the loop is over
+)
+
+// aimed are the services that are looked at.
+type aimed struct {
+	runtime, runtimeUnit, socket string // "": there is none
+	kubeletUnit                  string
+}
+
+// services are the container runtime and kubelet, as the daemon knows them.
+type services struct {
+	aim   aimed
+	known map[string]*serviceState // by name
+	now   chan []sighting          // nil: no look is under way
+	next  time.Time                // when to look again
+}
+
+// serviceState is one of them.
+type serviceState struct {
+	told     report.Service
+	judged   bool // told says something
+	bad      int  // looks in a row
+	restarts int  // as systemd counts them; -1: not seen yet
+	at       []time.Time
+}
+
+// sighting is what a look found of one.
+type sighting struct {
+	name, unit, means string
+	state             systemd.UnitState
+	restarts          int
+	end               systemd.UnitEnd
+	silent            error // the runtime does not answer, though its unit runs
+	err               error // why nothing is known
+}
+
+// of takes the services from what is true of the host.
+func (s *services) of(f *host.Facts) {
+	aim := aimed{kubeletUnit: f.Kubelet.Unit}
+	if rt := f.Runtime; rt.Name != "" {
+		aim.runtime, aim.runtimeUnit = rt.Name, facts.RuntimeUnit(rt.Name)
+		if !rt.CRIDisabled {
+			aim.socket = rt.Socket
+		}
+	}
+	s.aim = aim
+}
+
+// ahead is how long it is until the next look: very long where there is nothing to look at, or one
+// is under way.
+func (s *services) ahead() time.Duration {
+	if s.now != nil || s.aim == (aimed{}) {
+		return time.Hour
+	}
+	return max(time.Until(s.next), 0)
+}
+
+// begin begins a look.
+func (s *services) begin(ctx context.Context, opt host.Options, kubelet bool) {
+	aim := s.aim
+	if !kubelet { // it waits for us
+		aim.kubeletUnit = ""
+	}
+	s.now = make(chan []sighting, 1)
+	s.next = time.Now().Add(servicesEvery)
+	go func(to chan<- []sighting) {
+		ctx, stop := context.WithTimeoutCause(ctx, servicesLimit, fmt.Errorf("systemd did not answer within %s", servicesLimit))
+		defer stop()
+		to <- aim.look(ctx, opt)
+	}(s.now)
+}
+
+// look looks at each.
+func (a aimed) look(ctx context.Context, opt host.Options) (list []sighting) {
+	opt.Facts = &host.Facts{} // nothing of them is asked for
+	view, err := host.OpenView(ctx, opt)
+	if err != nil {
+		return nil // the next pass says why
+	}
+	defer view.Close() // only read from
+	if a.runtimeUnit != "" {
+		s := sight(ctx, view, a.runtimeUnit)
+		s.name, s.means = a.runtime, "no pod can be started or stopped; those that run go on"
+		if s.err == nil && s.state.Active == "active" && a.socket != "" {
+			s.silent = cri.CheckAnswer(ctx, a.socket)
+		}
+		list = append(list, s)
+	}
+	if a.kubeletUnit != "" {
+		s := sight(ctx, view, a.kubeletUnit)
+		s.name, s.means = "kubelet", "pods are neither started nor stopped, and the node becomes NotReady"
+		list = append(list, s)
+	}
+	return list
+}
+
+func sight(ctx context.Context, view *host.Live, unit string) sighting {
+	s := sighting{unit: unit}
+	if s.state, s.err = view.Unit(ctx, unit); s.err != nil {
+		return s
+	}
+	s.restarts = view.UnitRestarts(ctx, unit)
+	if s.state.Active == "failed" || s.state.Sub == "auto-restart" {
+		s.end = view.UnitEnd(ctx, unit)
+	}
+	return s
+}
+
+// result is where the look under way puts what it found.
+func (s *services) result() <-chan []sighting { return s.now }
+
+// take judges what a look found, and says how the services stand.
+func (s *services) take(list []sighting, now time.Time) []report.Service {
+	s.now = nil
+	if s.known == nil {
+		s.known = map[string]*serviceState{}
+	}
+	var out []report.Service
+	seen := map[string]bool{}
+	for i := range list {
+		g := &list[i]
+		one := s.known[g.name]
+		if one == nil || one.told.Unit != g.unit {
+			one = &serviceState{told: report.Service{Name: g.name, Unit: g.unit, Works: true, Since: now}, restarts: -1}
+			s.known[g.name] = one
+		}
+		seen[g.name] = true
+		if one.take(g, now) {
+			s.next = now.Add(servicesSoon)
+		}
+		if one.judged {
+			out = append(out, one.told)
+		}
+	}
+	for name := range s.known {
+		if !seen[name] {
+			delete(s.known, name)
+		}
+	}
+	slices.SortFunc(out, func(a, b report.Service) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// take judges what a look found of a service, and says whether another look is to come soon. One
+// bad look may be a restart that somebody asked for: two say that it does not work.
+func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
+	switch {
+	case g.err != nil, g.state.Job: // nobody knows, or somebody starts or stops it now
+		return false
+	case !g.expected():
+		s.judged, s.bad = false, 0
+		return false
+	}
+	if s.restarts >= 0 && g.restarts > s.restarts {
+		s.at = append(s.at, now)
+	}
+	s.restarts = g.restarts
+	s.at = slices.DeleteFunc(s.at, func(at time.Time) bool { return now.Sub(at) > restartsIn })
+	why := g.wrong()
+	if why == "" && len(s.at) >= restartsMost && now.Sub(s.at[len(s.at)-1]) < restartsOver {
+		why = fmt.Sprintf("%s is started again and again, %d times by now", g.unit, g.restarts)
+	}
+	if why == "" {
+		s.bad = 0
+		if !s.judged || !s.told.Works {
+			s.told.Works, s.told.Since, s.told.Text = true, now, ""
+		}
+		s.judged = true
+		return false
+	}
+	if s.bad++; s.bad < 2 {
+		return true
+	}
+	if !s.judged || s.told.Works {
+		s.told.Works, s.told.Since = false, now
+		s.told.Text = why + ": " + g.means
+	}
+	s.judged = true
+	return false
+}
+
+// expected says that somebody has the unit run, or had it run since the boot.
+func (g *sighting) expected() bool {
+	u := &g.state
+	return u.Load == "loaded" && (u.Active != "inactive" || u.ActiveSinceUS != 0 || u.StartedUS != 0) && !u.Ran
+}
+
+// wrong is why a service does not work; "": it does.
+func (g *sighting) wrong() string {
+	u := &g.state
+	switch {
+	case u.Active == "failed" || u.Sub == "auto-restart":
+		why := fmt.Sprintf("%s does not stay up (%s)", g.unit, cmp.Or(g.end.String(), u.Result))
+		if g.restarts > 0 {
+			why += fmt.Sprintf(", started again %d times by now", g.restarts)
+		}
+		if log := strings.Join(strings.Fields(g.end.Journal), " "); log != "" {
+			why += ", its last words: " + log
+		}
+		return why
+	case u.Active == "inactive", u.Active == "deactivating":
+		return g.unit + " is stopped"
+	case g.silent != nil:
+		return fmt.Sprintf("%s runs and does not answer (%s)", g.unit, desired.OneLine(g.silent))
+	}
+	return ""
+}
+
+// withServices is the state of a node whose keys make it so, with what its services say.
+func withServices(state report.NodeState, reason string, list []report.Service) (report.NodeState, string) {
+	s := report.Status{Services: list}
+	if down := s.Down(); down != nil && state != report.NodeCritical && state != report.NodeStarting {
+		return report.NodeCritical, fmt.Sprintf("%s does not work: %s", down.Name, down.Text)
+	}
+	return state, reason
+}
+
+// seen tells how the services stand, if that is another thing than before.
+func (l *life) seen(list []sighting) {
+	s := &l.standing
+	next := s.now
+	next.Services = l.services.take(list, time.Now())
+	if slices.Equal(next.Services, s.now.Services) {
+		return
+	}
+	for _, one := range next.Services {
+		l.health.service(one)
+	}
+	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
+	s.tell(next, nil)
+}

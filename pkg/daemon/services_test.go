@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Two looks that find something wrong say that a service does not work, one does not; a unit that
+// nobody starts, that ran to its end or that is being started is none to judge; a loop of restarts
+// is one also where every look meets it running. The lines that keep it: services.go, take and
+// wrong.
+func TestWhetherServicesWork(t *testing.T) {
+	running := systemd.UnitState{Load: "loaded", Active: "active", Sub: "running", ActiveSinceUS: 1, StartedUS: 1}
+	looping := systemd.UnitState{Load: "loaded", Active: "activating", Sub: "auto-restart", StartedUS: 1}
+	stopped := systemd.UnitState{Load: "loaded", Active: "inactive", Sub: "dead", ActiveSinceUS: 1, StartedUS: 1}
+	never := systemd.UnitState{Load: "loaded", Active: "inactive", Sub: "dead"}
+	asked := stopped
+	asked.Job = true
+	ended := stopped
+	ended.Ran = true
+	at := func(u systemd.UnitState, restarts int) sighting {
+		return sighting{name: "kubelet", unit: "kubelet.service", means: "pods stay as they are", state: u, restarts: restarts, end: systemd.UnitEnd{Result: "exit-code", Code: "exit code 1"}}
+	}
+	hangs := at(running, 0)
+	hangs.silent = errors.New("no answer")
+	unknown := sighting{name: "kubelet", unit: "kubelet.service", err: errors.New("systemd is silent")}
+	for name, c := range map[string]struct {
+		looks []sighting
+		want  string // of the last: "" none is judged, "works", or in its text
+	}{
+		"it runs":                         {[]sighting{at(running, 0)}, "works"},
+		"one bad look":                    {[]sighting{at(running, 0), at(stopped, 0)}, "works"},
+		"a first bad look":                {[]sighting{at(looping, 3)}, ""},
+		"two bad looks":                   {[]sighting{at(looping, 3), at(looping, 4)}, "kubelet.service does not stay up (exit-code, exit code 1), started again 4 times by now: pods stay as they are"},
+		"stopped":                         {[]sighting{at(running, 0), at(stopped, 0), at(stopped, 0)}, "kubelet.service is stopped"},
+		"it hangs":                        {[]sighting{hangs, hangs}, "kubelet.service runs and does not answer (no answer)"},
+		"it works again":                  {[]sighting{hangs, hangs, at(running, 0)}, "works"},
+		"nobody ever started it":          {[]sighting{at(never, 0), at(never, 0)}, ""},
+		"it is being started":             {[]sighting{at(asked, 0), at(asked, 0)}, ""},
+		"it ran to its end":               {[]sighting{at(ended, 0), at(ended, 0)}, ""},
+		"nobody can look":                 {[]sighting{unknown, unknown}, ""},
+		"nobody can look for a moment":    {[]sighting{hangs, hangs, unknown}, "does not answer"},
+		"one restart":                     {[]sighting{at(running, 0), at(running, 1), at(running, 1)}, "works"},
+		"a loop that looks always miss":   {[]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3), at(running, 4)}, "started again and again, 4 times by now"},
+		"a loop that is over":             {append([]sighting{at(running, 0), at(running, 1), at(running, 2), at(running, 3)}, slices.Repeat([]sighting{at(running, 3)}, 4)...), "works"},
+		"restarts before the agent began": {[]sighting{at(running, 90), at(running, 90)}, "works"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s services
+			var got []report.Service
+			now := time.Unix(0, 0)
+			for _, look := range c.looks {
+				now = now.Add(servicesEvery)
+				got = s.take([]sighting{look}, now)
+			}
+			switch {
+			case c.want == "" && len(got) > 0, c.want != "" && len(got) != 1:
+				t.Fatalf("got %+v, want %q", got, c.want)
+			case c.want == "":
+			case got[0].Works != (c.want == "works"), c.want != "works" && !strings.Contains(got[0].Text, c.want):
+				t.Errorf("got %+v, want %q", got[0], c.want)
+			}
+		})
+	}
+}
+
+// What runs pods and does not work makes a node critical, whatever its keys say, but that something
+// worse is known; and a node that has not looked yet is none.
+func TestServicesMakeANodeCritical(t *testing.T) {
+	down := []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet", Text: "kubelet.service is stopped"}}
+	for state, want := range map[report.NodeState]string{
+		report.NodeConverged: "critical: kubelet does not work: kubelet.service is stopped", report.NodeFailing: "critical: kubelet does not work: kubelet.service is stopped",
+		report.NodeCritical: "critical: why", report.NodeStarting: "starting: why",
+	} {
+		if got, reason := withServices(state, "why", down); string(got)+": "+reason != want {
+			t.Errorf("%s becomes %s: %s, want %s", state, got, reason, want)
+		}
+	}
+	if got, _ := withServices(report.NodeConverged, "", down[:1]); got != report.NodeConverged {
+		t.Errorf("a node on which all works becomes %s", got)
+	}
+}

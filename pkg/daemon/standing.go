@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// ended tells what became of a pass.
+func (l *life) ended(w wake, out outcome, clock *phases) {
+	s := &l.standing
+	next := s.now
+	next.Working, next.Prepared, next.Next = nil, l.ready, l.next
+	next.Configuration = l.configuration(next.Configuration, w, out)
+	next.Totals.Passes++
+	if out.load != nil || out.err != nil {
+		next.Totals.Failed++
+	}
+	var undone *checkpoint.UndoneError
+	at := out.plan.UndoneAfter(s.undone) // also by who watches, or by a unit's trial
+	if errors.As(out.err, &undone) || !at.IsZero() {
+		next.Totals.Rollbacks++
+	}
+	if s.undone.Before(at) {
+		s.undone = at
+	}
+	changed, repaired := s.count(out.plan)
+	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
+	next.Wakes = l.drift.heard()
+	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)), Phases: clock.list(), Changed: changed, Repairs: repaired}
+	if out.err != nil {
+		next.Last.Error = desired.OneLine(out.err)
+	}
+	if p := out.plan; p != nil {
+		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node), cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
+		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
+		next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
+		next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
+		next.Keys = keysOf(p, next.Keys, time.Now())
+		next.Kinds = s.kinds(p)
+		next.State, next.Reason = stateOf(next.Keys, p.Summary)
+		l.pausing(s.now.Paused, p.Paused)
+		if next.Paused = p.Paused; p.Paused != nil && (next.State == report.NodeConverged || next.State == report.NodeWaiting) {
+			next.State, next.Reason = report.NodePaused, p.Paused.String()
+		}
+		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
+			next.State, next.Reason = report.NodeWaiting, fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
+		}
+		if next.Awaits = p.Awaits; p.Awaits != nil && (next.State == report.NodeConverged || next.State == report.NodeWaiting) {
+			next.State, next.Reason = report.NodeWaiting, p.Awaits.String()
+		}
+	}
+	// Where no task failed it is the pass that did, such as by a full disk for the ledger: what
+	// each key would have become is not why.
+	blameless := out.plan == nil || out.plan.Summary.Failed == 0
+	why := cmp.Or(next.Last.Error, next.Configuration.Error)
+	if next.Last.Error == "" && l.away && out.plan != nil {
+		why = "" // an outage of the store is none of the network
+	}
+	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
+		next.State, next.Reason = report.NodeSilent, fmt.Sprintf("the store was not read since %s: %s", silent.UTC().Format(time.RFC3339), next.Configuration.Error)
+	}
+	if why != "" && next.State != report.NodeCritical && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
+		next.State, next.Reason = report.NodeFailing, why
+	}
+	s.state, s.reason = next.State, next.Reason
+	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
+	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
+		next.Certificates, s.certs = l.certificates(), time.Now()
+	}
+	s.tell(next, out.plan)
+}
+
+// configuration is what the daemon works towards.
+func (l *life) configuration(was report.Configuration, w wake, out outcome) report.Configuration {
+	now := was
+	if !w.known {
+		now.Error = ""
+		if out.load == nil {
+			now.Checked, now.Silent = time.Now(), time.Time{}
+		} else {
+			now.Error = desired.OneLine(out.load)
+			now.Silent = l.silentSince(was)
+		}
+		now.Untrusted, now.Pinned = errors.Is(out.load, trust.ErrUntrusted), l.pinned
+	}
+	if d := l.desired; d != nil {
+		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires
+	}
+	l.generations(&now, out)
+	return now
+}
+
+// silentAfter is how many intervals make a store that was not read a silent one.
+const silentAfter = 3
+
+// silentSince is since when the store was not read; zero while that is not long, or where what it
+// has is the reason.
+func (l *life) silentSince(was report.Configuration) time.Time {
+	since := was.Checked
+	if since.IsZero() {
+		since = l.begun
+	}
+	if !l.away || time.Since(since) < silentAfter*l.Interval {
+		return time.Time{}
+	}
+	return since
+}
+
+// certificates are those of the node as they are now. What cannot be read is said by `agent certs`,
+// and by the pass that needs it.
+func (l *life) certificates() []report.Certificate {
+	list, err := issue.List(l.Pass.Host, l.Select.Node, time.Now())
+	if err != nil {
+		l.Pass.Log.Warn("the certificates cannot be listed", zap.Error(err))
+		return nil
+	}
+	out := make([]report.Certificate, len(list))
+	for i := range list {
+		c := &list[i]
+		out[i] = report.Certificate{Name: c.Name, CA: c.CA, State: string(c.State), NotAfter: c.NotAfter, RenewAt: c.RenewAt, Problem: c.Problem}
+	}
+	return out
+}
+
+// count adds up what a pass did.
+func (s *standing) count(p *report.Plan) (changed, repaired int) {
+	if p == nil {
+		return 0, 0
+	}
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.State != report.Done && !(step.State == report.Contested && step.Repair) {
+			continue
+		}
+		kind := s.kind(graph.Key(step.Key).Kind())
+		if step.Repair {
+			repaired++
+			kind.Repaired++
+		} else {
+			changed++
+			kind.Changed++
+		}
+	}
+	return changed, repaired
+}
+
+func (s *standing) kind(name string) *report.KindStatus {
+	if s.counts[name] == nil {
+		s.counts[name] = &report.KindStatus{Kind: name}
+	}
+	return s.counts[name]
+}

@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// kinds are how the tasks of each kind stand after a pass.
+func (s *standing) kinds(p *report.Plan) []report.KindStatus {
+	all := map[string]*report.KindStatus{}
+	for name, k := range s.counts {
+		all[name] = &report.KindStatus{Kind: name, Repaired: k.Repaired, Changed: k.Changed}
+	}
+	for name, n := range p.Kinds {
+		if all[name] == nil {
+			all[name] = &report.KindStatus{Kind: name}
+		}
+		all[name].Tasks, all[name].Right = n, n
+	}
+	for i := range p.Steps {
+		k := all[graph.Key(p.Steps[i].Key).Kind()]
+		if k == nil || p.Steps[i].State == report.Done {
+			continue
+		}
+		k.Right = max(k.Right-1, 0)
+		switch p.Steps[i].State {
+		case report.Waits:
+			k.Waiting++
+		case report.Failed, report.Planned:
+			k.Failing++
+		case report.Skipped, report.Stopped:
+			k.Skipped++
+		case report.NotHere:
+			k.NotHere++
+		case report.Contested:
+			k.Contested++
+		case report.Drifted:
+			k.Drifted++
+		case report.Ignored:
+			k.Right++ // nobody is to hear of it
+		}
+	}
+	out := make([]report.KindStatus, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, *all[name])
+	}
+	return out
+}
+
+// keyStates are those of steps that have something to say.
+var keyStates = map[report.State]report.KeyState{
+	report.Failed: report.KeyFailing, report.Planned: report.KeyFailing, report.Waits: report.KeyWaiting, report.Skipped: report.KeySkipped, report.Stopped: report.KeySkipped,
+	report.NotHere: report.KeyNotHere, report.Contested: report.KeyContested, report.Drifted: report.KeyDrifted,
+}
+
+// keysOf are the keys of a pass that are not plainly right. One that stands as it did before has
+// done so since then.
+func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.KeyStatus {
+	since := map[string]report.KeyStatus{}
+	for _, k := range before {
+		since[k.Key] = k
+	}
+	out := []report.KeyStatus{}
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		state, tell := keyStates[step.State]
+		if step.State == report.Done && step.Repair {
+			state, tell = report.KeyRepaired, true
+		}
+		if !tell {
+			continue
+		}
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
+		if k.Pods = step.Pods && slices.Contains(lostStates, state); k.Pods {
+			k.Means = step.Means
+		}
+		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
+			k.Since = was.Since
+		}
+		out = append(out, k)
+	}
+	slices.SortStableFunc(out, func(a, b report.KeyStatus) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
+// lostStates are those of a key that pods stand on and do not have, or not for long.
+var lostStates = []report.KeyState{report.KeyContested, report.KeyFailing, report.KeyDrifted, report.KeySkipped}
+
+// stateOf is the node's state by that of its keys.
+func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, string) {
+	for i := range keys {
+		if keys[i].Pods {
+			return report.NodeCritical, strings.TrimSuffix(keys[i].Key+": "+keys[i].Means, ": ") + ": " + keys[i].Text
+		}
+	}
+	for _, s := range []struct {
+		key  report.KeyState
+		node report.NodeState
+	}{
+		{report.KeyFailing, report.NodeFailing}, {report.KeyContested, report.NodeContested}, {report.KeyDrifted, report.NodeDrifted}, {report.KeyWaiting, report.NodeWaiting},
+	} {
+		for i := range keys {
+			if keys[i].State == s.key && keys[i].Because == "" {
+				return s.node, keys[i].Key + ": " + keys[i].Text
+			}
+		}
+	}
+	if sum.Skipped > 0 {
+		return report.NodeWaiting, "" // what is held back says so in a note
+	}
+	return report.NodeConverged, ""
+}

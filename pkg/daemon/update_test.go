@@ -1,0 +1,433 @@
+package daemon
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// fleetNode is a box whose documents say of updates what update says, and what a file of the boot
+// loader and one of the network hold.
+func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content string)) {
+	b = newBox(t)
+	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	b.daemon.Pass.UpdatesAnywhere = true
+	b.daemon.Select.Node = "n"
+	base := read(t, b.store, "/demo/cluster.yaml")
+	publish = func(t *testing.T, update, content string) {
+		t.Helper()
+		b.write(t, "cluster.yaml", base+"  update: "+update+"\n  fileAssets:\n  - {name: live, path: /etc/motd, content: "+content+
+			"}\n  - {name: reload, path: /etc/systemd/network/50-x.network, content: \"# "+content+"\"}\n")
+	}
+	return b, publish
+}
+
+// waits is the state on the disk.
+func (b *box) waits(t *testing.T) *ledger.Update {
+	t.Helper()
+	files, err := host.OpenFiles(host.Options{Root: b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close() // only read from
+	u, err := ledger.ReadUpdate(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// What is above spec.update.auto waits, and says so once; meanwhile the configuration that was
+// taken is kept right, whole. A restart of the agent is no way to take it. A person's word is. The
+// lines that keep it: update.go, taking and inForce.
+func TestAConfigurationAboveAutoWaits(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live, splay: 0s}", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) { // a node without a configuration takes what there is
+		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# one" {
+			t.Fatalf("the first configuration was not taken: %q", got)
+		}
+		publish(t, "{auto: live, splay: 0s}", "two")
+		later(11 * time.Minute)
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("what is in force was not repaired, or not to what is in force: %q", got)
+		}
+		s := told.last()
+		if w := s.Waiting; w == nil || w.Class != "reload" || !w.Until.IsZero() || !strings.Contains(w.Reason, "spec.update.auto (cluster.yaml:11:12) takes no more than live by itself") {
+			t.Errorf("the status says that %+v waits", w)
+		}
+		if s.State != report.NodeWaiting || s.Totals.Repairs != 1 || b.logged("right again") != 0 || !strings.HasSuffix(b.manager.last(t).text, "generation 0 waits") {
+			t.Errorf("the status is %s (%s), %d repairs; systemd's is %q", s.State, s.Reason, s.Totals.Repairs, b.manager.last(t).text)
+		}
+	})
+	if got := b.log.FilterMessageSnippet("waits, and this one stays in force").Len(); got != 1 {
+		t.Errorf("it was logged %d times that a configuration waits, want once", got)
+	}
+	since := b.waits(t).Since
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	b.live(t, func(t *testing.T) {
+		later(11 * time.Minute)
+		if u := b.waits(t); read(t, b.root, "/etc/motd") != "one" || !u.Since.Equal(since) {
+			t.Errorf("a restart of the agent took what waits, or began the time anew: %+v", u)
+		}
+		pass := b.daemon.Pass
+		pass.TakeNow = "alice"
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pass.Converge(t.Context(), d)
+		if err != nil || plan.Waiting != nil || read(t, b.root, "/etc/systemd/network/50-x.network") != "# two" || b.waits(t) != nil {
+			t.Errorf("a person's word did not take it: %v", err)
+		}
+		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if read(t, b.root, "/etc/motd") != "two" {
+			t.Error("the daemon does not keep what a person has let go")
+		}
+	})
+}
+
+// A configuration of which cannot be written down that it is taken holds nothing up: what is in
+// force is kept right, READY is said, and a person's word for it is an error without a later
+// effect. The lines that keep it: update.go, taking and unnoted.
+func TestWhatCannotBeNotedWaits(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {})
+	publish(t, "{splay: 0s}", "two")
+	put(t, b.root, ledger.Dir+"/update.json/in/the-way", "")
+	b.manager = &manager{}
+	b.daemon.Manager = b.manager
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		if n := b.manager.count("ready"); n != 1 {
+			t.Errorf("READY was said %d times, want once", n)
+		}
+		put(t, b.root, "/etc/motd", "somebody's")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("what is in force is not kept right: %q", got)
+		}
+		if w := told.last().Waiting; w == nil || !strings.HasPrefix(w.Reason, "it cannot be noted on this node: ") {
+			t.Errorf("the status says that %+v waits", w)
+		}
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass := b.daemon.Pass
+		pass.TakeNow = "alice"
+		if _, err := pass.Converge(t.Context(), d); err == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Errorf("a person's word: %v", err)
+		}
+		if err := os.RemoveAll(filepath.Join(b.root, ledger.Dir, "update.json")); err != nil {
+			t.Fatal(err)
+		}
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "two" {
+			t.Errorf("when it can be noted it is not taken: %q", got)
+		}
+	})
+}
+
+// A dry run shows what waits, and how the daemon sees it. It writes nothing.
+func TestADryRunForetellsTheWait(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live}", "one")
+	b.live(t, func(t *testing.T) {})
+	publish(t, "{auto: live}", "two")
+	d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := b.daemon.Pass.DryRun(t.Context(), d)
+	if err != nil || plan.Waiting == nil || plan.Class != "reload" || !strings.Contains(said(plan), "the daemon waits with it: its class is reload") || b.waits(t) != nil {
+		t.Errorf("%v, class %s, waiting %+v:\n%s", err, plan.Class, plan.Waiting, said(plan))
+	}
+}
+
+// A fleet takes a change node by node, each at its own moment within the splay.
+func TestSplay(t *testing.T) {
+	moments := map[time.Duration]string{}
+	for _, name := range []string{"n", "another"} {
+		t.Run(name, func(t *testing.T) {
+			b, publish := fleetNode(t)
+			b.daemon.Select.Node = name
+			own := strings.Replace(read(t, b.store, "/demo/nodes/n.yaml"), "name: n}", "name: "+name+"}", 1)
+			if err := os.Remove(filepath.Join(b.store, "demo/nodes/n.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			b.write(t, "nodes/"+name+".yaml", own)
+			publish(t, "{splay: 1h}", "one")
+			b.live(t, func(t *testing.T) {
+				publish(t, "{splay: 1h}", "two")
+				later(time.Minute)
+				u := b.waits(t)
+				if u == nil || u.Class != "reload" {
+					t.Fatalf("it did not wait: %+v", u)
+				}
+				until := u.Free.Add(time.Duration(float64(time.Hour) * reconcile.Fraction(name))).Truncate(time.Second)
+				moments[until.Sub(u.Free)] = name
+				later(time.Until(until) - time.Second)
+				if got := read(t, b.root, "/etc/motd"); got != "one" {
+					t.Errorf("it was taken before its moment: %q", got)
+				}
+				later(2 * time.Second)
+				if got := read(t, b.root, "/etc/motd"); got != "two" || b.waits(t) != nil {
+					t.Errorf("it was not taken at its moment, %s: %q", until, got)
+				}
+				publish(t, "{splay: 0s}", "three")
+				later(11 * time.Minute)
+				if got := read(t, b.root, "/etc/motd"); got != "three" {
+					t.Errorf("without a splay it was not taken at once: %q", got)
+				}
+			})
+		})
+	}
+	if len(moments) != 2 {
+		t.Errorf("the nodes go together: %v", moments)
+	}
+}
+
+// What was let go is brought to its end, whatever would hold it back by now: a run that was killed
+// in the middle leaves nothing half, and does not go back. Of another generation that says nothing.
+func TestWhatWasLetGoGoesOn(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{auto: live}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{auto: live}", "two")
+		later(11 * time.Minute)
+		u := b.waits(t)
+		if u == nil {
+			t.Fatal("it did not wait")
+		}
+		put(t, b.root, ledger.Dir+"/update.json", strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Digest+"\",", u.Digest+"\", \"letGo\": \"alice\",", 1))
+		put(t, b.root, "/etc/motd", "two") // as far as it came
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
+			t.Errorf("it was not brought to its end: %q", got)
+		}
+		publish(t, "{auto: live}", "three")
+		later(11 * time.Minute)
+		if u := b.waits(t); u == nil || u.LetGo != "" || read(t, b.root, "/etc/motd") != "two" {
+			t.Errorf("the next one was let go with it: %+v", u)
+		}
+	})
+}
+
+// What waits for a window is taken in it; a live change waits for none.
+func TestAWindow(t *testing.T) {
+	b, publish := fleetNode(t)
+	const window = `{splay: 30m, window: [{days: [Wed], from: "02:00", until: "02:20"}]}`
+	publish(t, window, "one")
+	b.live(t, func(t *testing.T) { // it begins on 2000-01-01, a Saturday
+		publish(t, window, "two")
+		later(11 * time.Minute)
+		if s := b.log.FilterMessageSnippet("it is outside of spec.update.window: the next one begins at 2000-01-05T02:00:00Z").Len(); s != 1 {
+			t.Errorf("it was said %d times when the window is", s)
+		}
+		later(time.Until(time.Date(2000, 1, 5, 2, 0, 0, 0, time.UTC)) - time.Second)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("it was taken outside of the window: %q", got)
+		}
+		later(20 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "two" {
+			t.Errorf("it was not taken in the window: %q", got)
+		}
+		b.write(t, "cluster.yaml", strings.Replace(read(t, b.store, "/demo/cluster.yaml"), "content: two", "content: live", 1))
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "live" {
+			t.Errorf("a live change waited for a window: %q", got)
+		}
+	})
+}
+
+func TestPercent(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{percent: 0, splay: 0s}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{percent: 0, splay: 0s}", "three")
+		later(11 * time.Minute)
+		u := b.waits(t)
+		if u == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Fatalf("no node takes it, and this one did: %+v", u)
+		}
+		at := reconcile.Place("n", u.Print)
+		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: the store looks at times too, and these stand still
+		later(11 * time.Minute)
+		if again := b.waits(t); again == nil || again.Print != u.Print || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
+			t.Errorf("a generation that wants the same is another change: %+v, was %+v", again, u)
+		}
+		publish(t, fmt.Sprintf("{percent: %d,      splay: 0s}", at+1), "three")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "three" {
+			t.Errorf("it was not taken as its place came: %q", got)
+		}
+	})
+}
+
+// A freeze holds live changes back too, and no repair. The line that keeps it: update.go, barred.
+func TestFreeze(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s, freeze: true}", "one") // a first configuration is no change
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 0s, freeze: true}", "three")
+		later(11 * time.Minute)
+		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Fatalf("it was taken: %+v", u)
+		}
+		put(t, b.root, "/etc/motd", "by hand")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("a repair waited: %q", got)
+		}
+		publish(t, "{splay: 0s}", "three")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "three" {
+			t.Errorf("it was not taken when the freeze was over: %q", got)
+		}
+	})
+}
+
+// What only the API brings is not held back with the documents that wait: it goes by those in
+// force. The lines that keep it: update.go, taking and inForce.
+func TestAFreezeHoldsNoFactBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")
+	h, err := host.Open(t.Context(), host.Options{Root: b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	converge := func(learnt string) {
+		t.Helper()
+		node := ledger.Learnt{Node: "n1", PodCIDRs: []netip.Prefix{netip.MustParsePrefix(learnt)}}
+		if err := ledger.SaveLearnt(t.Context(), h, node); err != nil {
+			t.Fatal(err)
+		}
+		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const pods = "\n  podCIDR: 100.96.0.0/12"
+	publish(t, "{splay: 0s}"+pods, "one")
+	converge("100.96.1.0/24")
+	publish(t, "{splay: 0s, freeze: true}"+pods, "three")
+	for _, own := range []string{"100.96.1.0/24", "100.96.3.0/24"} {
+		converge(own)
+		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
+			t.Errorf("it was taken: %+v", u)
+		}
+		if conf := read(t, b.root, conflist); !strings.Contains(conf, own) {
+			t.Errorf("the Node has %s, and the conf is %s", own, conf)
+		}
+	}
+}
+
+// A generation that was undone holds itself back, and not the one in force: what drifts is
+// repaired, and what a boot took away comes back. Each pass is an error all the same. The lines
+// that keep it: update.go, taking; pass.go, convergeLocked.
+func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 0s}", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 0s}", "two")
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
+		put(t, b.root, "/etc/motd", "by hand")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("a repair was held back: %q", got)
+		}
+		if s := told.last(); s.State != report.NodeFailing || !strings.Contains(s.Reason, "generation 7 is bad: probe tcp:x") || s.Waiting == nil {
+			t.Errorf("the status is %s (%s), %+v waits", s.State, s.Reason, s.Waiting)
+		}
+		publish(t, "{splay: 0s}", "four")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "four" {
+			t.Errorf("the next generation was not taken: %q", got)
+		}
+	})
+}
+
+// So it is where the generation in force was undone later, with a hook that ran anew: what is not
+// proved is refused, and nothing else. The line that keeps it: guard.go, refuseUnproved.
+func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	const hook = "/etc/systemd/system/x.service"
+	publish(t, "{splay: 0s}\n  hooks: [{name: x.service, manifest: \"ExecStart=/bin/true\"}]", "one")
+	told := &listener{}
+	b.daemon.Observers = []Observer{told}
+	b.live(t, func(t *testing.T) {
+		d, err := desired.Load(t.Context(), b.daemon.Store, b.daemon.Select, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
+		put(t, b.root, "/etc/motd", "by hand")
+		put(t, b.root, hook, "by hand")
+		later(11 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "one" {
+			t.Errorf("a repair was held back: %q", got)
+		}
+		if got := read(t, b.root, hook); got != "by hand" {
+			t.Errorf("the hook was written again: %q", got)
+		}
+		if s := told.last(); s.State != report.NodeFailing || !strings.Contains(s.Reason, "generation 7 is bad: probe tcp:x") {
+			t.Errorf("the status is %s (%s)", s.State, s.Reason)
+		}
+	})
+}
+
+// A clock that was set back holds nothing for longer than the splay.
+func TestAClockThatWasSetBack(t *testing.T) {
+	b, publish := fleetNode(t)
+	publish(t, "{splay: 10m}", "one")
+	b.live(t, func(t *testing.T) {
+		publish(t, "{splay: 10m}", "two")
+		later(11 * time.Minute)
+		u := b.waits(t)
+		if u == nil {
+			t.Skip("its turn was already")
+		}
+		text := strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Free.Format(time.RFC3339), u.Free.AddDate(1, 0, 0).Format(time.RFC3339), 1)
+		put(t, b.root, ledger.Dir+"/update.json", text)
+		later(22 * time.Minute)
+		if got := read(t, b.root, "/etc/motd"); got != "two" {
+			t.Errorf("it waits for a year: %q", got)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// watchSplay spreads over a fleet what a change wakes: all watch the same object.
+const watchSplay = 2 * time.Second
+
+// watch tells on the channel what has something new, the store or the Nodes of the API, until ctx
+// ends. It is only for as long as the daemon waits.
+func (l *life) watch(ctx context.Context) <-chan string {
+	changed := make(chan string, 2)
+	if !time.Now().Before(l.next) || l.looks.now != nil && !l.looks.now.lost {
+		return changed // it does not wait, or a look tells
+	}
+	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil { // after a pass that could not read it, the pauses between passes decide
+		go l.follow(ctx, "the store", w.Changed, changed)
+	}
+	if l.Pass.API != nil {
+		go l.follow(ctx, "the Kubernetes API", l.Pass.API.Changed, changed)
+	}
+	return changed
+}
+
+// follow waits for one change.
+func (l *life) follow(ctx context.Context, what string, await func(context.Context) error, changed chan<- string) {
+	for failures := 1; ; failures++ {
+		err := await(ctx)
+		switch {
+		case err == nil:
+			if starts.Pause(ctx, rand.N(watchSplay)) {
+				changed <- what
+			}
+			return
+		case ctx.Err() != nil, errors.Is(err, errors.ErrUnsupported):
+			return
+		case !graph.IsTransient(err):
+			l.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
+			return
+		case !starts.Pause(ctx, l.delay(failures)):
+			return
+		}
+	}
+}
+
+// awaitsNode says that a plan waits for what a Node is about to say, which kubelet and the
+// controller manager bring within seconds.
+func awaitsNode(p *report.Plan) bool {
+	if p == nil {
+		return false
+	}
+	for _, s := range p.Steps {
+		if s.State == report.Waits && s.Key == string(tasks.Await{What: network.PodCIDRs}.Owns()[0]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,234 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Times of what is seen as it happens.
+const (
+	wakeTogether = 3 * time.Millisecond // events of one change come together
+	wakeBurst    = time.Second          // of a processor's time that passes may use without a pause …
+	wakeShare    = 5                    // … before they get one in so many
+	pollEvery    = 4 * time.Second      // what nothing tells of is looked at this often
+)
+
+// hostWatch is what the daemon hears of its host between passes, and looks at because it cannot
+// hear it. A nil one is deaf and looks at nothing.
+type hostWatch struct {
+	watcher *watch.Watcher
+	log     *zap.Logger
+	pace    pace
+	said    map[watch.Source]string // why a source is deaf, as it was logged
+
+	list   []tasks.Task       // what the last pass worked towards
+	facts  *host.Facts        // as they were when all was looked at last
+	poll   time.Time          // when to look next
+	drifts map[graph.Key]bool // what the last looks found not to be right, and no pass has made right since
+	wakes  map[string]int64   // since the daemon began, by source
+	opened host.Options
+	others []host.WriterID // that write what the last pass left to them
+}
+
+func newHostWatch(d Daemon) *hostWatch {
+	if d.Watcher == nil {
+		return nil
+	}
+	return &hostWatch{
+		watcher: d.Watcher, log: d.Pass.Log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[watch.Source]string{}, wakes: map[string]int64{},
+		opened: d.Pass.Host, drifts: map[graph.Key]bool{},
+	}
+}
+
+// hear makes a pass tell what it works towards, and lets one that goes by what is known take the
+// facts for known, too. From then on, before the pass looks, what changes is heard: nothing lies
+// between.
+func (w *hostWatch) hear(pass *reconcile.Pass) {
+	if w == nil {
+		return
+	}
+	if pass.Known {
+		pass.Host.Facts = w.facts
+	}
+	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
+		w.list, w.facts = list, v.Facts()
+		w.watcher.Set(w.interest())
+		w.tellDeaf()
+	}
+}
+
+// interest is what the tasks own, and the services that have a say in the host's network: that one
+// of them begins to run asks for other tasks.
+func (w *hostWatch) interest() watch.Interest {
+	i := tasks.InterestOf(w.list)
+	if w.facts != nil {
+		i.Units = append(i.Units, slices.Sorted(maps.Keys(w.facts.Services))...)
+	}
+	return i
+}
+
+// tellDeaf logs what cannot be heard, once.
+func (w *hostWatch) tellDeaf() {
+	deaf := w.watcher.Unwatched()
+	for source, err := range deaf {
+		if w.said[source] != err.Error() {
+			w.said[source] = err.Error()
+			w.log.Warn("cannot hear what changes: it is looked at every few seconds", zap.String("what", string(source)), zap.Error(err))
+		}
+	}
+	for source := range w.said {
+		if deaf[source] == nil {
+			delete(w.said, source)
+			w.log.Info("what changes is heard again", zap.String("what", string(source)))
+		}
+	}
+}
+
+// woken has something to receive after an event.
+func (w *hostWatch) woken() <-chan struct{} {
+	if w == nil {
+		return nil
+	}
+	return w.watcher.Events()
+}
+
+// due is when to make a pass after an event: soon, and not too often.
+func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether, w.pace.pause())) }
+
+// take takes all events that have come, for a pass that is about to look.
+func (w *hostWatch) take() wake {
+	w.pace.begin()
+	var sources []string
+	for _, e := range w.watcher.Take() {
+		w.wakes[string(e.Source)] += int64(e.Events)
+		sources = append(sources, string(e.Source))
+		if e.Source == watch.Units {
+			w.facts = nil // who runs is one of them
+		}
+		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)), zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
+	}
+	return drifted(sources)
+}
+
+// drifted is the wake of what only the host can have changed.
+func drifted(sources []string) wake {
+	if len(sources) == 0 {
+		sources = []string{"host"}
+	}
+	slices.Sort(sources)
+	return wake{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true}
+}
+
+// forget has the next pass gather the facts anew.
+func (w *hostWatch) forget() {
+	if w != nil {
+		w.facts = nil
+	}
+}
+
+// ahead is how long it is until what nothing tells of is to be looked at: very long where there is
+// nothing.
+func (w *hostWatch) ahead() time.Duration {
+	if w == nil || len(w.list) == 0 {
+		return time.Hour
+	}
+	return max(time.Until(w.poll), 0)
+}
+
+// look plans what nothing tells of, and says whether any of it is not as it should be, and was at
+// the last look or has been made right since: what a pass leaves as it is, is no news. What cannot
+// be planned is left to the next pass, which says why.
+func (w *hostWatch) look(ctx context.Context) (news bool) {
+	if w == nil {
+		return false
+	}
+	w.poll = time.Now().Add(pollEvery)
+	deaf := w.watcher.Unwatched()
+	if len(deaf) > 0 { // another try
+		w.watcher.Set(w.interest())
+		w.tellDeaf()
+		deaf = w.watcher.Unwatched()
+	}
+	opt := w.opened
+	opt.Facts = w.facts
+	view, err := host.OpenView(ctx, opt)
+	if err != nil {
+		return false // the next pass says it
+	}
+	defer view.Close() // only read from
+	running := slices.DeleteFunc(slices.Clone(w.others), func(by host.WriterID) bool { return !view.Runs(by) })
+	if len(running) < len(w.others) { // what is left to one that is gone is repaired now
+		w.wakes["poll"]++
+		news = true
+	}
+	w.others = running
+	for _, t := range w.list {
+		if !tasks.Unheard(t, deaf) {
+			continue
+		}
+		key := t.Owns()[0]
+		c, err := t.Plan(ctx, view)
+		drifts := err == nil && c != nil && c.NotHere == ""
+		if drifts && !w.drifts[key] {
+			w.wakes["poll"]++
+			news = true
+		}
+		if w.drifts[key] = drifts; !drifts {
+			delete(w.drifts, key)
+		}
+	}
+	return news
+}
+
+// ended notes what a pass has made right, and, of one that an event asked for, what it cost.
+func (w *hostWatch) ended(p *report.Plan, known bool) {
+	if w == nil {
+		return
+	}
+	if known {
+		w.pace.spend()
+	}
+	if p == nil {
+		return
+	}
+	w.others = nil
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State == report.Done || s.Repair {
+			delete(w.drifts, graph.Key(s.Key))
+		}
+		if s.By.PID != 0 {
+			w.others = append(w.others, s.By)
+		}
+	}
+}
+
+// heard is how often each source has woken.
+func (w *hostWatch) heard() map[string]int64 {
+	if w == nil {
+		return nil
+	}
+	return maps.Clone(w.wakes)
+}
+
+func (w *hostWatch) close() {
+	if w == nil {
+		return
+	}
+	if err := w.watcher.Close(); err != nil {
+		w.log.Warn("the watches of the host did not end well", zap.Error(err))
+	}
+}

@@ -1,0 +1,132 @@
+package reconcile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// The ways in which the ledger lets go of a file and still remembers it, for reset. Nobody wants it
+// at the end of each, and a person has removed it.
+func letGo(t *testing.T, how string) (root string) {
+	t.Helper()
+	needs.Root(t) // files belong to root
+	root = t.TempDir()
+	remove := func() {
+		t.Helper()
+		if err := os.Remove(filepath.Join(root, "etc/a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch how {
+	case "somebody's, repaired by us":
+		put(t, root, "/etc/a", "somebody's")
+		mustConverge(t, root, file("/etc/a", "1"))
+		mustConverge(t, root, file("/etc/b", "1"))
+		remove()
+	case "somebody's, repaired by us, removed while wanted":
+		put(t, root, "/etc/a", "somebody's")
+		mustConverge(t, root, file("/etc/a", "1"))
+		remove()
+		mustConverge(t, root, file("/etc/b", "1"))
+	case "somebody's, and we were killed before the repair":
+		put(t, root, "/etc/a", "somebody's")
+		die(t, root, []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1")}, true)
+		remove()
+		mustConverge(t, root, file("/etc/b", "1"))
+	case "ours, changed by somebody":
+		mustConverge(t, root, file("/etc/a", "1"))
+		put(t, root, "/etc/a", "somebody's")
+		mustConverge(t, root, file("/etc/b", "1"))
+		remove()
+	default:
+		t.Fatalf("no such way: %s", how)
+	}
+	return root
+}
+
+var waysToLetGo = []string{
+	"somebody's, repaired by us", "somebody's, repaired by us, removed while wanted",
+	"somebody's, and we were killed before the repair", "ours, changed by somebody",
+}
+
+// The line that keeps it: custody.go, intent (again).
+func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
+	for _, how := range waysToLetGo {
+		t.Run(how, func(t *testing.T) {
+			t.Run("pruned", func(t *testing.T) {
+				root := letGo(t, how)
+				mustConverge(t, root, file("/etc/a", "2"))
+				if p := mustConverge(t, root, file("/etc/b", "1")); there(root, "/etc/a") {
+					t.Errorf("we made it, nobody wants it, and it stays:\n%s", said(p))
+				}
+			})
+			t.Run("pruned after a kill", func(t *testing.T) {
+				root := letGo(t, how)
+				die(t, root, []tasks.Task{file("/etc/a", "2")}, false)
+				if p := mustConverge(t, root, file("/etc/b", "1")); there(root, "/etc/a") {
+					t.Errorf("we made it, nobody wants it, and it stays:\n%s", said(p))
+				}
+			})
+			t.Run("reset", func(t *testing.T) {
+				root := letGo(t, how)
+				mustConverge(t, root, file("/etc/a", "2"))
+				if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
+					t.Errorf("err = %v; a reset left what we made, or brought back what a person had removed:\n%s", err, said(p))
+				}
+			})
+		})
+	}
+}
+
+// The lines that keep it: custody.go, again (what is there stays as it was entered) and overtaken.
+func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
+	for _, how := range waysToLetGo {
+		t.Run(how, func(t *testing.T) {
+			t.Run("repaired by us", func(t *testing.T) {
+				root := letGo(t, how)
+				put(t, root, "/etc/a", "made again")
+				mustConverge(t, root, file("/etc/a", "2"))
+				if p := mustConverge(t, root, file("/etc/b", "1")); !there(root, "/etc/a") {
+					t.Errorf("a person's file was removed:\n%s", said(p))
+				}
+			})
+			t.Run("after we were killed before it", func(t *testing.T) {
+				root := letGo(t, how)
+				die(t, root, []tasks.Task{file("/etc/a", "2")}, true)
+				put(t, root, "/etc/a", "made again")
+				mustConverge(t, root, file("/etc/a", "2"))
+				if p := mustConverge(t, root, file("/etc/b", "1")); !there(root, "/etc/a") {
+					t.Errorf("a person's file was removed:\n%s", said(p))
+				}
+			})
+		})
+	}
+}
+
+// The line that keeps it: custody.go, altered.
+func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
+	for _, how := range waysToLetGo {
+		t.Run(how, func(t *testing.T) {
+			root := letGo(t, how)
+			if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
+				t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+			}
+		})
+	}
+	t.Run("killed before the repair, and then nothing", func(t *testing.T) {
+		needs.Root(t) // files belong to root
+		root := t.TempDir()
+		put(t, root, "/etc/a", "somebody's")
+		die(t, root, []tasks.Task{file("/etc/a", "1")}, true)
+		if err := os.Remove(filepath.Join(root, "etc/a")); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
+			t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+		}
+	})
+}

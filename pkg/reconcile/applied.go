@@ -1,0 +1,74 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Which configuration is applied is said by a pass alone that ended right, and it is on the disk:
+// neither what the store has nor what the daemon works towards says it, and a restart of the daemon
+// does not forget it.
+
+// noting makes of a pass one that notes which configuration it has applied.
+func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) func(*host.Host, *ledger.Ledger) (*report.Plan, error) {
+	return func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		plan, err := do(h, led)
+		if plan == nil {
+			return nil, err
+		}
+		return plan, errors.Join(err, noteApplied(ctx, plan, err, h))
+	}
+}
+
+// noteApplied puts into a plan which configuration is applied once its pass has ended so, and on
+// the disk where that is another one than before.
+func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
+	was, _ := ledger.ReadApplied(h) // a damaged one is as good as none
+	plan.Applied = appliedOf(was)
+	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest, Time: time.Now().UTC().Truncate(time.Second)}
+	if ended != nil || plan.Digest == "" || !appliedWhole(plan) || plan.Applied.Is(appliedOf(now)) {
+		return nil
+	}
+	if err := ledger.SaveApplied(context.WithoutCancel(ctx), h, now); err != nil {
+		return err
+	}
+	plan.Applied = appliedOf(now)
+	return nil
+}
+
+// appliedWhole says of a plan without errors that nothing of it was put off.
+func appliedWhole(plan *report.Plan) bool {
+	if plan.Paused != nil || plan.Awaits != nil {
+		return false
+	}
+	for i := range plan.Steps {
+		if s := &plan.Steps[i]; s.State == report.Planned || s.State == report.Stopped || strings.HasPrefix(s.Key, "switch:") {
+			return false
+		}
+	}
+	return true
+}
+
+func appliedOf(a *ledger.Applied) *report.Generation {
+	if a == nil {
+		return nil
+	}
+	return &report.Generation{Number: a.Generation, Digest: a.Digest, At: a.Time}
+}
+
+// Applied is what the disk says of the configuration that is applied; nil: none is known.
+func (p Pass) Applied() *report.Generation {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil
+	}
+	defer files.Close() // only read from
+	a, _ := ledger.ReadApplied(files)
+	return appliedOf(a)
+}

@@ -1,0 +1,146 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+)
+
+// Answers are what others said in a look of the daemon: the Kubernetes API, EC2 and the instance's
+// metadata. A pass that has one asks none of them: it waits for nobody. It is not changed once the
+// look has ended.
+type Answers struct {
+	nodes    map[string]nodesAnswer // by the name of this node
+	instance *host.Instance         // nil: it was not asked for, or did not come
+	problems []string               // why not
+	routes   *network.RouteTable    // nil: not asked for
+	ec2      EC2                    // answers with what was said; nil: EC2 was not asked
+}
+
+// nodesAnswer is what the Kubernetes API said of its Nodes.
+type nodesAnswer struct {
+	learnt ledger.Learnt // as it was before, with what the API said
+	err    error         // what could not be learnt
+}
+
+// Hear asks what the networks of these nodes leave to others. It is for a look beside the loop: it
+// changes nothing, and shares nothing with a pass that runs meanwhile.
+func (p Pass) Hear(ctx context.Context, nodes []*config.Node) *Answers {
+	out := &Answers{nodes: map[string]nodesAnswer{}}
+	if !p.live() || p.Host.Sandbox || !p.asksOthers(nodes) {
+		return out
+	}
+	opt := p.Host
+	opt.Stamps = nil
+	v, err := host.OpenBrief(opt)
+	if err != nil {
+		return out // the pass says it
+	}
+	defer v.Close() // only read from
+	for _, n := range nodes {
+		if want := desired.WantsOfNodes(n); want.Own && p.API != nil {
+			out.nodes[n.Name] = p.hearNodes(ctx, n.Name, v, want)
+		}
+		learnInstance(ctx, n, v)
+		out.instance, out.problems = v.Facts().Instance, v.Facts().Problems
+		if p.EC2 == nil || !wantsEC2(n) {
+			continue
+		}
+		out.ec2 = hearEC2(ctx, p.EC2, n, out.instance)
+		if countsRoutes(n) && v.Facts().Cloud == "aws" {
+			table := routes(ctx, p.EC2, out.instance)
+			out.routes = &table
+		}
+	}
+	return out
+}
+
+// asksOthers says that there is something to ask.
+func (p Pass) asksOthers(nodes []*config.Node) bool {
+	for _, n := range nodes {
+		if desired.WantsOfNodes(n).Own && p.API != nil || wantsEC2(n) || network.ENIPods(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// hearNodes asks the API, as [Pass.ask] does.
+func (p Pass) hearNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
+	learnt, err := ledger.LoadLearnt(v)
+	if err != nil || learnt.Node != name { // the pass says what is damaged
+		learnt = ledger.Learnt{Node: name}
+	}
+	err = p.ask(ctx, name, v.Facts(), want, &learnt)
+	return nodesAnswer{learnt: learnt, err: err}
+}
+
+// asked brings what was learnt up to date: with what a look was told, else by asking.
+func (p Pass) asked(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+	if p.Answers == nil {
+		return p.ask(ctx, name, facts, want, learnt)
+	}
+	heard, ok := p.Answers.nodes[name]
+	if !ok {
+		return errors.New("it was not asked yet")
+	}
+	if heard.learnt.PodCIDRs != nil {
+		learnt.PodCIDRs = heard.learnt.PodCIDRs
+	}
+	if heard.err == nil && want.Peers {
+		learnt.Peers = heard.learnt.Peers
+	}
+	return heard.err
+}
+
+// ec2Answer answers as EC2's API did in a look. What it changes goes there, and is asked there from
+// then on.
+type ec2Answer struct {
+	EC2
+	region, eni string // that was asked for
+	on          bool
+	err         error
+
+	mu      sync.Mutex
+	changed bool
+}
+
+// hearEC2 asks whether the check of the primary interface is on.
+func hearEC2(ctx context.Context, ec2 EC2, n *config.Node, i *host.Instance) EC2 {
+	out := &ec2Answer{EC2: ec2}
+	if n.AWS.SourceDestCheck != config.DisableCheck || i == nil || len(i.Interfaces) == 0 {
+		return out
+	}
+	out.region, out.eni = i.Region, i.Interfaces[0].ID
+	out.on, out.err = ec2.SourceDestCheck(ctx, out.region, out.eni)
+	return out
+}
+
+// SourceDestCheck implements [tasks.EC2].
+func (s *ec2Answer) SourceDestCheck(ctx context.Context, region, eni string) (on bool, err error) {
+	s.mu.Lock()
+	changed := s.changed
+	s.mu.Unlock()
+	switch {
+	case changed:
+		return s.EC2.SourceDestCheck(ctx, region, eni)
+	case region != s.region || eni != s.eni:
+		return false, fmt.Errorf("EC2 was not asked of %s yet", eni)
+	}
+	return s.on, s.err
+}
+
+// StopSourceDestCheck implements [tasks.EC2].
+func (s *ec2Answer) StopSourceDestCheck(ctx context.Context, region, eni string) error {
+	s.mu.Lock()
+	s.changed = true
+	s.mu.Unlock()
+	return s.EC2.StopSourceDestCheck(ctx, region, eni)
+}

@@ -1,0 +1,35 @@
+package reconcile
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+)
+
+// An image that was baked for one network becomes a node of another at its first boot: no pod of
+// this machine ever had the first. A machine that was up with it once is asked about (TestLeave).
+func TestBakedNetworkGivesWay(t *testing.T) {
+	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	led := ledger.Load(h)
+	if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Current: 1, Network: ledger.Network{Name: "bridge", PodCIDRs: "10.244.0.0/16"}}}); err != nil {
+		t.Fatal(err)
+	}
+	d := wants(t, "flannel: {backend: vxlan}")
+	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Pass{}.leave(t.Context(), d, g, nodeOver(t, nil), led)
+	if err != nil || s == nil {
+		t.Fatalf("no switch: %v", err)
+	}
+	if s.held != nil || s.report().Kind != "safe" {
+		t.Errorf("the switch is %s, held by: %v", s.report().Kind, s.held)
+	}
+}

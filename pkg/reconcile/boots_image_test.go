@@ -1,0 +1,67 @@
+package reconcile
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// The first boot of what was baked into an image asks the gateways once, and reports. It takes
+// nothing back. The lines that keep it: boots.go, firstOfImage; pkg/checkpoint/reach.go, Gateways.
+func TestTheFirstBootOfAnImageOnlyReports(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/motd", "baked"))
+	sh := func(script string) {
+		t.Helper()
+		if out, err := exec.Command("/bin/sh", "-ec", script).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s\n%s", err, out, script)
+		}
+	}
+	sh(`ip netns add out; ip link add up0 type veth peer name up1 netns out
+ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up
+ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`)
+	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	boot := func(id string) []ledger.Boot {
+		t.Helper()
+		put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
+		led, err := onRoot(root).loadLedger()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := firstOfImage(t.Context(), h, led, zap.NewNop()); err != nil {
+			t.Fatal(err)
+		}
+		list, err := ledger.ReadBoots(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for range 2 {
+		if list := boot("one"); len(list) != 1 || list[0].ID != "one" || list[0].Outcome != string(checkpoint.Confirmed) || list[0].Why != "" {
+			t.Errorf("with a gateway that answers: %+v", list)
+		}
+	}
+	sh("ip -n out addr flush dev up1; ip neigh flush dev up0")
+	list := boot("another")
+	if last := list[len(list)-1]; len(list) != 2 || last.ID != "another" || last.Outcome != string(checkpoint.Unsure) || last.Why == "" {
+		t.Errorf("with one that does not: %+v", list)
+	}
+	if _, err := os.Stat(checkpoint.AwaitingDir); err == nil || read(t, root, "/etc/motd") != "baked" {
+		t.Errorf("it did more than report: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// failsABoot makes a pass on a root whose change a boot then fails with: back is what the host is
+// left with.
+func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func(), list ...tasks.Task) []checkpoint.Await {
+	t.Helper()
+	ctx := t.Context()
+	led, err := onRoot(root).loadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctx, host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r, err := onRoot(root).begin(ctx, wanting(list...), h, led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaits, err := r.atBoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustConverge(t, root, list...)
+	back()
+	if led, err = onRoot(root).loadLedger(); err != nil {
+		t.Fatal(err)
+	}
+	found := checkpoint.Boot{ID: "b", Generation: 7, Outcome: checkpoint.Restored, Why: "no way out"}
+	for _, a := range awaits {
+		found.Names = append(found.Names, a.Files...)
+	}
+	for range 2 { // it may be killed and done again
+		if err := (bootBooks{led}).Forget(ctx, h, awaits, found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found.Outcome = outcome
+	if err := (bootBooks{led}).Note(ctx, h, found); err != nil {
+		t.Fatal(err)
+	}
+	return awaits
+}
+
+// What was brought back after a boot is not made again as long as the documents want all of it; the
+// rest of them is, and it is made when they want something else of it. The lines that keep it:
+// boots.go, awaits, Forget and failedBoots; run.go, plan (refused).
+func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
+	root := t.TempDir()
+	const boots, gone, motd = "/etc/boots", "/etc/gone", "/etc/motd"
+	mustConverge(t, root, file(boots, "1"), file(gone, "1"), file(motd, "1"))
+	before, _, _ := entriesOf(t, root)
+	bad := []tasks.Task{file(boots, "2"), file("/etc/new", "2"), file(motd, "2")}
+	awaits := failsABoot(t, root, checkpoint.Bad, func() {
+		put(t, root, boots, "1")
+		put(t, root, gone, "1")
+		if err := os.Remove(root + "/etc/new"); err != nil {
+			t.Fatal(err)
+		}
+	}, bad...)
+	var names []string
+	for _, a := range awaits {
+		names = append(names, a.Files...)
+	}
+	if slices.Sort(names); !slices.Equal(names, []string{boots, gone, "/etc/new"}) {
+		t.Errorf("it awaits a boot: %q", names) // what only people at a terminal read does not
+	}
+	entries, head, _ := entriesOf(t, root)
+	for _, name := range []string{boots, gone} {
+		key := string(tasks.FileKey(name))
+		if !sameEntry(before[key], entries[key]) {
+			t.Errorf("the ledger says %+v of %s, want %+v", entries[key], key, before[key])
+		}
+	}
+	if _, ours := entries[string(tasks.FileKey("/etc/new"))]; ours || head.Settled {
+		t.Errorf("what is gone is ours: %v; settled: %v", ours, head.Settled)
+	}
+
+	put(t, root, motd, "somebody's")
+	for range 2 {
+		plan, err := converge(t, root, append(slices.Clone(bad), file("/etc/more", "1"))...)
+		var failed *BootFailedError
+		if !errors.As(err, &failed) || !strings.Contains(said(plan), "the first boot with it failed (no way out)") {
+			t.Fatalf("%v\n%s", err, said(plan))
+		}
+		if !Prepared(plan) {
+			t.Errorf("kubelet is held back by what it never had:\n%s", said(plan))
+		}
+		if read(t, root, boots) != "1" || there(root, "/etc/new") || read(t, root, motd) != "2" || !there(root, "/etc/more") {
+			t.Errorf("%s is %q, %s is %q\n%s", boots, read(t, root, boots), motd, read(t, root, motd), said(plan))
+		}
+	}
+	if plan, err := onRoot(root).DryRun(t.Context(), wanting(bad...)); plan == nil || !strings.Contains(said(plan), "no way out") {
+		t.Errorf("a dry run says nothing of it: %v", err)
+	}
+
+	// One file of it is wanted no more: nobody knows which was bad, and the others are made.
+	mustConverge(t, root, file(boots, "2"), file(motd, "2"))
+	if read(t, root, boots) != "2" || there(root, gone) || there(root, "/etc/new") {
+		t.Errorf("%s is %q; there are %v, %v", boots, read(t, root, boots), there(root, gone), there(root, "/etc/new"))
+	}
+	mustConverge(t, root, file(boots, "3"), file(gone, "1"), file(motd, "2"))
+}
+
+// Where nothing is known it is made again after a while, each time a longer one.
+// The lines that keep it: boots.go, retry and failedBoots; ledger/boots.go, NoteBoot (Tries).
+func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/boots", "1"))
+	failsABoot(t, root, checkpoint.Unsure, func() { put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
+	if _, err := converge(t, root, file("/etc/boots", "2")); err == nil || !strings.Contains(err.Error(), "may not have been the change") {
+		t.Errorf("at once: %v", err)
+	}
+	files, err := host.OpenFiles(host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	list, err := ledger.ReadBoots(files)
+	if err != nil || len(list) != 1 || list[0].Tries != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for tries, want := range map[int]time.Duration{1: 30 * time.Second, 2: time.Minute, 100: time.Hour} {
+		list[0].Tries = tries
+		if got := (&BootFailedError{list[0]}).retry().Sub(list[0].Time); got != want {
+			t.Errorf("after %d tries: %s, want %s", tries, got, want)
+		}
+	}
+
+	// The boot had a clock that was wrong.
+	list[0].Time = time.Now().Add(24 * time.Hour)
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "/var/lib/netwright/boots.json", string(data))
+	mustConverge(t, root, file("/etc/boots", "2"))
+}
+
+// The line that keeps it: boots.go, mayReboot.
+func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
+	for undo, want := range map[string]bool{"": false, config.BootUndoFiles: false, config.BootUndoReboot: true} {
+		if got := mayReboot(&config.Node{Update: config.Update{BootUndo: undo}}); got != want {
+			t.Errorf("%q: %v", undo, got)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// A reset keeps what a person changed, or with its flag takes it along and brings back what was
+// there before. The lines that keep it: changed.go, resetPolicy; reset.go, sort.
+func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
+	for name, remove := range map[string]bool{"keep": false, "remove": true} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			put(t, root, "/etc/found", "theirs")
+			mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"))
+			put(t, root, "/etc/ours", "changed")
+			put(t, root, "/etc/found", "changed")
+			pass := onRoot(root)
+			pass.RemoveChanged = remove
+			dry, err := pass.DryReset(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := pass.Reset(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, p := range map[string]*report.Plan{"planned": dry, "done": p} {
+				if reason, goes := reasons(p)["file:/etc/ours"]; goes != remove || remove && !strings.Contains(reason, "by --changed=remove") {
+					t.Errorf("%s: goes %v: %q", what, goes, reason)
+				}
+				if kept := strings.Count(said(p), "--changed=remove"); remove != (kept == 0) {
+					t.Errorf("%s: what stays, and how it would go:\n%s", what, said(p))
+				}
+			}
+			want := map[bool]string{false: "changed", true: "theirs"}[remove]
+			if got := read(t, root, "/etc/found"); got != want || there(root, "/etc/ours") == remove {
+				t.Errorf("/etc/found is %q, want %q; /etc/ours there: %v", got, want, there(root, "/etc/ours"))
+			}
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package reconcile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// labGround is that of a node 10.77.0.11 behind the gateway 10.77.0.1, of the first of 4,096
+// ranges.
+func labGround() ground {
+	p, a := netip.MustParsePrefix, netip.MustParseAddr
+	return ground{
+		stated: []netip.Prefix{p("100.96.0.0/12"), p("fd00:10::/48")}, own: []netip.Prefix{p("100.96.0.0/24"), p("fd00:10::/64")},
+		taken: []taken{
+			{"the services' range", p("100.96.64.0/20")}, {"this node's own range", p("100.96.0.0/24")}, {"this node's own range", p("fd00:10::/64")},
+			{"the subnet of the link host0", p("10.77.0.0/16")}, {"the subnet of the link mgmt0", p("100.97.3.0/26")},
+		},
+		gateways: []netip.Addr{a("10.77.0.1"), a("fd00:77::1")}, ours: []netip.Addr{a("10.77.0.11"), a("fd00:77::11")},
+	}
+}
+
+// peer is a Node that was made n hours after the first.
+func peer(name string, n int, address string, ranges ...string) ledger.LearntPeer {
+	p := ledger.LearntPeer{Name: name, Made: time.Date(2026, 1, 1, n, 0, 0, 0, time.UTC)}
+	for a := range strings.SplitSeq(address, ",") {
+		p.Addresses = append(p.Addresses, netip.MustParseAddr(a))
+	}
+	for _, r := range ranges {
+		p.PodCIDRs = append(p.PodCIDRs, netip.MustParsePrefix(r))
+	}
+	return p
+}
+
+// What is no claim of a peer's is refused, for a reason that is said.
+func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
+	unstated, single := labGround(), labGround()
+	unstated.stated, single.own = nil, single.own[:1]
+	for _, c := range []struct {
+		name  string
+		g     ground
+		claim ledger.LearntPeer
+		want  string // of the note; "": it is believed
+	}{
+		{"a peer", labGround(), peer("n2", 1, "10.77.0.12", "100.96.2.0/24"), ""},
+		{"a peer of both families", labGround(), peer("n2", 1, "10.77.0.12,fd00:77::12", "100.96.2.0/24", "fd00:10:0:2::/64"), ""},
+		{"half of the internet", labGround(), peer("evil", 1, "10.77.0.66", "128.0.0.0/1"), "it is no /24, as this node's own"},
+		{"a longer prefix of another's pods", labGround(), peer("evil", 1, "10.77.0.66", "100.96.2.0/25"), "it is no /24"},
+		{"the metadata of the instance", labGround(), peer("evil", 1, "10.77.0.66", "169.254.169.254/32"), "it is no /24"},
+		{"another network", labGround(), peer("evil", 1, "10.77.0.66", "198.51.100.0/24"), "it does not lie in spec.podCIDR, 100.96.0.0/12"},
+		{"the services", labGround(), peer("evil", 1, "10.77.0.66", "100.96.65.0/24"), "it overlaps the services' range"},
+		{"this node's pods", labGround(), peer("evil", 1, "10.77.0.66", "100.96.0.0/24"), "it overlaps this node's own range"},
+		{"a subnet of this node's", labGround(), peer("evil", 1, "10.77.0.66", "100.97.3.0/24"), "the subnet of the link mgmt0"},
+		{"by the gateway", labGround(), peer("evil", 1, "10.77.0.1", "100.96.2.0/24"), "10.77.0.1 is a gateway of this node"},
+		{"by this node itself", labGround(), peer("evil", 1, "10.77.0.11", "100.96.2.0/24"), "10.77.0.11 is this node's own"},
+		{"by no address of the family", labGround(), peer("evil", 1, "fd00:77::66", "100.96.2.0/24"), "no InternalIP of that family"},
+		{"of a default of ours", unstated, peer("n2", 1, "10.77.0.12", "100.96.2.0/24"), "no document states a range"},
+		{"of another family", single, peer("n2", 1, "10.77.0.12,fd00:77::12", "fd00:10:0:2::/64"), "have no addresses of that family"},
+	} {
+		believed, notes := c.g.believe([]ledger.LearntPeer{c.claim}, ledger.Learnt{Judged: true})
+		if said := fmt.Sprint(notes); !strings.Contains(said, c.want) || (c.want == "") != (len(notes) == 0) || (c.want == "") != (len(believed) == 1) {
+			t.Errorf("%s: believed %v, %s", c.name, believed, said)
+		}
+	}
+}
+
+// Of two claims to one thing that in force stays, else that of the older Node; when it goes, the
+// other is believed.
+func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
+	g := labGround()
+	names := func(believed []ledger.LearntPeer) (out []string) {
+		for _, p := range believed {
+			out = append(out, p.Name)
+		}
+		return out
+	}
+	younger, older := peer("n2", 5, "10.77.0.12", "100.96.2.0/24"), peer("n3", 1, "10.77.0.13", "100.96.2.0/24")
+	neighbour := peer("n4", 0, "10.77.0.12", "100.96.4.0/24") // by the address of n2
+	for _, c := range []struct {
+		name    string
+		claimed []ledger.LearntPeer
+		before  []ledger.LearntPeer
+		want    string
+	}{
+		{"the older Node", []ledger.LearntPeer{younger, older}, nil, "[n3]"},
+		{"that in force", []ledger.LearntPeer{younger, older, neighbour}, []ledger.LearntPeer{younger}, "[n2]"},
+		{"it goes", []ledger.LearntPeer{older, neighbour}, []ledger.LearntPeer{younger}, "[n3 n4]"},
+		{"it claims another range", []ledger.LearntPeer{peer("n2", 5, "10.77.0.12", "100.96.5.0/24"), older}, []ledger.LearntPeer{younger}, "[n2 n3]"},
+		{"one address", []ledger.LearntPeer{younger, neighbour}, nil, "[n4]"},
+	} {
+		believed, notes := g.believe(c.claimed, ledger.Learnt{Judged: true, Peers: c.before})
+		if got := fmt.Sprint(names(believed)); got != c.want || len(notes) != len(c.claimed)-len(believed) {
+			t.Errorf("%s: %s, want %s; %v", c.name, got, c.want, notes)
+		}
+	}
+}
+
+// What an agent believed that judged nothing goes on, and is said at each pass, until the documents
+// cover it, or its Node claims another or is gone.
+func TestRoutesThatStandAreNotRemoved(t *testing.T) {
+	covered := labGround()
+	g := covered
+	g.stated = nil
+	old := peer("n2", 1, "10.77.0.12", "100.96.2.0/24")
+	learnt := ledger.Learnt{Peers: []ledger.LearntPeer{old}}
+	for range 2 { // the second is a pass of this agent's
+		believed, notes := g.believe([]ledger.LearntPeer{old}, learnt)
+		if len(believed) != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "peer not covered by podCIDR: ") {
+			t.Fatalf("%v, %v", believed, notes)
+		}
+		learnt = ledger.Learnt{Judged: true, Peers: believed}
+	}
+	if believed, notes := covered.believe([]ledger.LearntPeer{old}, learnt); len(believed) != 1 || len(believed[0].Stands) > 0 || len(notes) > 0 {
+		t.Errorf("covered: %v, %v", believed, notes)
+	}
+	if believed, notes := g.believe([]ledger.LearntPeer{peer("n2", 1, "10.77.0.12", "100.96.9.0/24")}, learnt); len(believed) > 0 || len(notes) != 1 {
+		t.Errorf("another range: %v, %v", believed, notes)
+	}
+	twice := []ledger.LearntPeer{old, peer("n3", 1, "10.77.0.13", "100.96.2.0/24")} // one destination has one route
+	if believed, _ := g.believe(twice, ledger.Learnt{Peers: twice}); len(believed) != 1 {
+		t.Errorf("one range twice: %v", believed)
+	}
+}
+
+// Thousands of lists, half of whose Nodes are hostile: nothing is believed outside of the stated
+// range or over another's, no peer is lost that was there before or came first, and no pass is told
+// more than a few lines.
+func TestHostileListsOfNodes(t *testing.T) {
+	g := labGround()
+	for seed := range uint64(10_000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var honest, all []ledger.LearntPeer
+		for i := range 1 + r.IntN(20) {
+			honest = append(honest, peer(fmt.Sprintf("n%d", i), 0, fmt.Sprintf("10.77.1.%d,fd00:77::1:%x", i+1, i+1),
+				fmt.Sprintf("100.98.%d.0/24", i), fmt.Sprintf("fd00:10:0:%x::/64", i+1)))
+		}
+		before := ledger.Learnt{Judged: true, Peers: honest[:r.IntN(len(honest)+1)]}
+		for i := range len(honest) {
+			all = append(all, honest[i], hostile(r, i))
+		}
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		believed, notes := g.believe(all, before)
+		if len(notes) > 11 {
+			t.Fatalf("seed %d: %d notes", seed, len(notes))
+		}
+		of := map[string]ledger.LearntPeer{}
+		var ranges []netip.Prefix
+		for _, p := range believed {
+			of[p.Name] = p
+			for _, c := range p.PodCIDRs {
+				if !slices.ContainsFunc(g.stated, func(s netip.Prefix) bool { return s.Contains(c.Addr()) && s.Bits() <= c.Bits() }) {
+					t.Fatalf("seed %d: %s of %s lies outside of the stated range", seed, c, p.Name)
+				}
+				if slices.ContainsFunc(ranges, c.Overlaps) || slices.ContainsFunc(g.taken, func(t taken) bool { return t.prefix.Overlaps(c) }) {
+					t.Fatalf("seed %d: %s of %s is another's", seed, c, p.Name)
+				}
+				ranges = append(ranges, c)
+			}
+		}
+		for _, p := range honest {
+			if !slices.Equal(of[p.Name].PodCIDRs, p.PodCIDRs) {
+				t.Fatalf("seed %d: of %v is believed %v", seed, p, of[p.Name])
+			}
+		}
+	}
+}
+
+// hostile is a Node that claims anything: it was made after those of the cluster.
+func hostile(r *rand.Rand, i int) ledger.LearntPeer {
+	p := ledger.LearntPeer{Name: fmt.Sprintf("evil%d", i), Made: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
+	for range 1 + r.IntN(2) {
+		p.Addresses = append(p.Addresses, netip.MustParseAddr([]string{
+			"10.77.0.1", "10.77.0.11", "fd00:77::1", "8.8.8.8", fmt.Sprintf("10.77.1.%d", r.IntN(256)), fmt.Sprintf("fd00:77::1:%x", r.IntN(64)),
+		}[r.IntN(6)]))
+	}
+	for range 1 + r.IntN(3) {
+		var base netip.Addr
+		bits := 32
+		switch r.IntN(4) {
+		case 0:
+			base = netip.AddrFrom4([4]byte{byte(r.IntN(256)), byte(r.IntN(256)), byte(r.IntN(256)), byte(r.IntN(256))})
+		case 1:
+			base = netip.AddrFrom4([4]byte{100, 98, byte(r.IntN(24)), byte(r.IntN(256))}) // about the honest ones
+		case 2:
+			base = netip.MustParseAddr([]string{"100.96.65.1", "100.96.0.1", "100.97.3.1", "169.254.169.254", "10.77.0.1"}[r.IntN(5)])
+		case 3:
+			base, bits = netip.MustParseAddr(fmt.Sprintf("fd00:10:0:%x::", r.IntN(64))), 128
+		}
+		length := []int{r.IntN(bits + 1), 24, bits / 2, bits}[r.IntN(4)]
+		p.PodCIDRs = append(p.PodCIDRs, netip.PrefixFrom(base, length).Masked())
+	}
+	return p
+}

@@ -1,0 +1,222 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// A change that awaits its confirmation is a pass that stands still before its end: the probes
+// passed, the journal is there, and what the ledger said before is in it. So an undo is the same as
+// of a pass that was killed. What the end of the pass would have written down is written when it is
+// confirmed, by a pass towards the revision that was prepared.
+
+// How long a change may be confirmed.
+const (
+	MinConfirm = 10 * time.Second // who comes in anew needs some
+	MaxConfirm = MaxPause
+)
+
+// AwaitsError is something that was asked for and not done, since a change awaits its confirmation.
+type AwaitsError struct{ report.Awaits }
+
+func (e *AwaitsError) Error() string {
+	return "nothing was changed: " + e.String() + "; " +
+		"`agent confirm` in a new login keeps it, and `agent undo` takes it back now"
+}
+
+// awaits says which change awaits its confirmation; nil: none does.
+func awaits(r checkpoint.Reader) *report.Awaits {
+	j, err := checkpoint.Unconfirmed(r)
+	if err != nil || j == nil {
+		return nil // what is damaged is said by the pass that would undo it
+	}
+	return awaitsOf(j)
+}
+
+func awaitsOf(j *checkpoint.Journal) *report.Awaits {
+	a := j.Awaits
+	return &report.Awaits{
+		Generation: j.Generation, Digest: j.Digest, Until: a.Until().UTC(), By: a.By, Revision: a.Set,
+	}
+}
+
+// Awaits says which change of the node awaits its confirmation; nil: none does, or it is not for
+// this user to know.
+func (p Pass) Awaits() *report.Awaits {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil
+	}
+	defer files.Close() // only read from
+	return awaits(files)
+}
+
+// mayAwait refuses a confirmation where nobody would undo what is not confirmed.
+func (p Pass) mayAwait(h *host.Host) error {
+	if p.ConfirmWithin > 0 && h.Facts().Init != "systemd" {
+		return errors.New("nothing was changed: --confirm needs systemd, " +
+			"for nobody else would undo what is not confirmed in time")
+	}
+	return nil
+}
+
+// await has the change of the run kept only if somebody confirms it. It comes before the guard
+// settles, and returns why that must undo: late, or that it cannot await.
+func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late error) error {
+	if p.ConfirmWithin == 0 || g == nil || !g.armed || late != nil {
+		return late
+	}
+	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
+	if changes.Failure(changes.Allowed(r.rep)) == nil {
+		var err error
+		a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: a.By, desired: r.desired, proof: g.proof()})
+		if err != nil {
+			return fmt.Errorf("have the change await its confirmation: %w", err)
+		}
+	}
+	r.awaits = true
+	g.point.Await(a)
+	return nil
+}
+
+// madeBy is who asked for the pass.
+func (p Pass) madeBy() string {
+	if p.TakeNow != "" {
+		return p.TakeNow
+	}
+	return p.by()
+}
+
+// prepare numbers the set as [custody.revise] does, and says whether it had to write that revision
+// down. The node is not at it yet.
+func (c *custody) prepare(ctx context.Context, h *host.Host, to ending) (n int, wrote bool, err error) {
+	b := ledger.Batch{Head: c.led.Head()}
+	if err := c.revise(h, to, &b); err != nil {
+		return 0, false, err
+	}
+	n, wrote = b.Head.Current, b.Revision != nil
+	if b.Head = c.led.Head(); wrote {
+		err = c.led.Commit(ctx, h, b)
+	}
+	return n, wrote, err
+}
+
+// tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.
+func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
+	if p.ConfirmWithin == 0 {
+		return plan
+	}
+	switch plan.Awaits = awaits(r); plan.Awaits {
+	case nil:
+		plan.Notes = append(plan.Notes, report.Note{Level: "info",
+			Text: "nothing was changed that an undo takes back: there is nothing to confirm"})
+	default:
+		plan.Notes = append(plan.Notes, report.Note{Level: "warning",
+			Text: plan.Awaits.String() + ", and is undone then: " + logInAnew})
+	}
+	return plan
+}
+
+// logInAnew is what to do with a change that awaits its confirmation.
+const logInAnew = "log in anew, by ssh or at the console, and run `agent confirm` there"
+
+// lookMeanwhile is the daemon's pass while a change awaits its confirmation: it tells what is not
+// as wanted, and changes nothing. What waits for its turn besides is only named.
+func (p Pass) lookMeanwhile(ctx context.Context, d *desired.State, a *report.Awaits) (*report.Plan, error) {
+	plan, err := p.DryRun(ctx, d)
+	if plan == nil {
+		return nil, err
+	}
+	if plan.Awaits = a; plan.Digest != a.Digest {
+		plan.Steps = nil
+		plan.Waiting = &report.Waiting{
+			Generation: plan.Generation, Digest: plan.Digest, Class: plan.Class,
+			Reason: a.String(), Until: a.Until,
+		}
+		plan.Generation, plan.Digest = a.Generation, a.Digest
+	}
+	for i := range plan.Steps {
+		if s := &plan.Steps[i]; s.State == report.Planned {
+			s.State, s.Message = report.Drifted, "not changed while a change awaits its confirmation"
+		}
+	}
+	plan.Finish(plan.Summary.Tasks)
+	return plan, err
+}
+
+// MayConfirm says whether this process may confirm the change that awaits it: it must have been
+// started from a login that began after the change, for only that proves that one can still log in.
+func (p Pass) MayConfirm(ctx context.Context) error {
+	view, err := host.OpenView(ctx, p.Host)
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer view.Close() // only read from
+	j, err := checkpoint.Unconfirmed(view)
+	if err != nil {
+		return err
+	}
+	if j == nil {
+		return checkpoint.ErrNothingAwaits
+	}
+	login, err := host.LoginOf(ctx, view, os.Getpid())
+	if errors.Is(err, host.ErrNoLogin) {
+		return fmt.Errorf("confirm only from a login: %w; %s", err, logInAnew)
+	}
+	if err != nil {
+		return err
+	}
+	if login.Began > j.Awaits.Up {
+		return nil
+	}
+	before := (j.Awaits.Up - login.Began).Round(time.Second)
+	return fmt.Errorf("this login (%s) began %s before the change was made, so it does not prove "+
+		"that one can still log in: open a new ssh session, or one at the console, and run "+
+		"`agent confirm` there before %s", login.Name, before, stamp(j.Awaits.Until()))
+}
+
+// Confirm keeps the change that awaits it, for whom [Pass.MayConfirm] lets. It says what is kept.
+// That not all of the pass can be brought to its end then is no error: the next one goes on with
+// it.
+func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
+	p.confirms = true
+	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		j, err := checkpoint.Confirm(ctx, h)
+		if j == nil {
+			return nil, err
+		}
+		kept, p.confirmed = fmt.Sprintf("generation %d is confirmed, and stays", j.Generation), j.Proof()
+		if err := errors.Join(err, p.complete(ctx, j.Awaits.Set, h, led)); err != nil {
+			kept += "; the next pass goes on: " + desired.OneLine(err)
+		}
+		return nil, nil
+	})
+	return kept, err
+}
+
+// complete brings the pass to its end whose change was confirmed.
+func (p Pass) complete(ctx context.Context, number int, h *host.Host, led *ledger.Ledger) error {
+	if number == 0 {
+		return errors.New("not all of it was made")
+	}
+	rev, err := ledger.ReadRevision(h, number)
+	if err != nil {
+		return err
+	}
+	d, err := desired.FromRevision(rev, h, p.Assets)
+	if err != nil {
+		return err
+	}
+	_, err = p.converge(ctx, d, h, led)
+	return err
+}

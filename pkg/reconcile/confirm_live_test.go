@@ -1,0 +1,110 @@
+package reconcile
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// A pass that is to be confirmed takes a checkpoint whatever it changes, and stands still before
+// its end: undone, the node and its ledger are as before; confirmed, they are as after any pass.
+// The lines that keep it: run.go, converge (await) and end; guard.go, before (all); confirm.go.
+func TestAPassAwaitsItsConfirmation(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	plain := Pass{
+		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(),
+		Checkpoint: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second},
+	}
+	asked := plain
+	asked.ConfirmWithin, asked.TakeNow = time.Hour, "ada"
+	want := func(content string, more ...tasks.Task) *desired.State {
+		d := wanting(append([]tasks.Task{file("/etc/a", content)}, more...)...)
+		d.Snapshot.Digest = "d" + content
+		return d
+	}
+	made := func(p Pass, d *desired.State) *report.Plan {
+		t.Helper()
+		plan, err := p.Converge(t.Context(), d)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said(plan))
+		}
+		return plan
+	}
+	if p := made(plain, want("1")); p.Awaits != nil {
+		t.Errorf("a pass that nobody is to confirm awaits that: %+v", p.Awaits)
+	}
+	was, head, _ := entriesOf(t, "/")
+
+	// There is something that no checkpoint was needed for before, besides.
+	second := want("2", file("/etc/kubernetes/new", "2"))
+	p := made(asked, second)
+	if a := p.Awaits; a == nil || a.By != "ada" || a.Revision != 2 || read(t, "/", "/etc/a") != "2" || !strings.Contains(said(p), "log in anew") {
+		t.Fatalf("%+v\n%s", a, said(p))
+	}
+	if p := made(plain, second); p.Awaits == nil || p.Summary.Changes()+p.Summary.Drifted > 0 {
+		t.Errorf("the daemon meanwhile:\n%s", said(p))
+	}
+	var awaits *AwaitsError
+	if _, err := asked.Converge(t.Context(), second); !errors.As(err, &awaits) {
+		t.Errorf("another run: %v", err)
+	}
+	if err := plain.Undo(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	now, headNow, _ := entriesOf(t, "/")
+	if len(now) != len(was) || headNow != head || read(t, "/", "/etc/a") != "1" || there("/", "/etc/kubernetes/new") {
+		t.Errorf("after the undo: %+v, before %+v; %d entries, before %d", headNow, head, len(now), len(was))
+	}
+	h, err := plain.History()
+	if err != nil || len(h.Revisions) != 1 || len(h.Undone) != 1 || !h.Undone[0].Unconfirmed || h.Awaits != nil {
+		t.Errorf("history after the undo: %v, %+v", err, h)
+	}
+
+	if p := made(asked, second); p.Awaits == nil {
+		t.Fatalf("who asks again does not get it:\n%s", said(p))
+	}
+	if kept, err := plain.Confirm(t.Context()); err != nil || kept != "generation 1 is confirmed, and stays" {
+		t.Errorf("%q, %v", kept, err)
+	}
+	if h, err = plain.History(); err != nil || h.Current != 2 || len(h.Revisions) != 2 {
+		t.Errorf("history after the confirmation: %v, %+v", err, h)
+	}
+	if p := made(plain, second); p.Summary.Changes() > 0 || read(t, "/", "/etc/a") != "2" {
+		t.Errorf("the next pass:\n%s", said(p))
+	}
+	if p := made(asked, second); p.Awaits != nil || !strings.Contains(said(p), "there is nothing to confirm") {
+		t.Errorf("where nothing changes:\n%s", said(p))
+	}
+	if _, err := os.Stat(checkpoint.JournalFile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a journal is left: %v", err)
+	}
+
+	third := want("2", file("/etc/kubernetes/new", "3")) // harmless
+	if p := made(asked, third); p.Awaits == nil {
+		t.Errorf("a change that is proved harmless does not await its confirmation:\n%s", said(p))
+	}
+	if err := plain.Undo(t.Context(), false); err != nil || read(t, "/", "/etc/kubernetes/new") != "2" {
+		t.Errorf("its undo: %v", err)
+	}
+
+	// What no undo takes back, members of an archive, is nothing to confirm: guard.go, before.
+	tools := archiveOf(&oneShelf{body: tarOf(t, "tool", "one")})
+	tools.Dir = "/var/lib/kubelet/tools"
+	if p := made(asked, want("2", file("/etc/kubernetes/new", "2"), tools)); p.Awaits != nil ||
+		!strings.Contains(said(p), "there is nothing to confirm") || read(t, "/", tools.Dir+"/tool") != "one" {
+		t.Errorf("members of an archive:\n%s", said(p))
+	}
+}

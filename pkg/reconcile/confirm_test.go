@@ -1,0 +1,229 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// awaiting leaves below a root what a pass does whose change awaits its confirmation: the set is
+// made, its revision is prepared, and the journal is there.
+func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...tasks.Task) {
+	t.Helper()
+	ctx := t.Context()
+	led, err := onRoot(root).loadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctx, host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	p := onRoot(root)
+	d := wanting(list...)
+	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
+	r, err := p.begin(ctx, d, h, led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := r.remember("ada")
+	if err == nil {
+		err = r.custody.intend(ctx, h, r.changes, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range list {
+		if c := r.changes.Get(task.Owns()[0]); c != nil {
+			if err := task.Apply(ctx, h, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a := checkpoint.Awaits{By: "ada", For: time.Hour, Up: host.Uptime() - since, At: time.Now()}
+	if a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: "ada", desired: r.desired}); err != nil {
+		t.Fatal(err)
+	}
+	j := checkpoint.Journal{Version: 1, Generation: 7, Digest: "d7", Memory: memory, Awaits: &a}
+	journal, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, checkpoint.JournalFile, string(journal))
+}
+
+// While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes
+// tell so, and who asks for something hears why not. The lines that keep it: guard.go, finishUndo;
+// confirm.go, lookMeanwhile; pass.go, Converge.
+func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
+	put(t, root, "/etc/a", "somebody's")
+	was := tree(t, root)
+
+	d := wanting(file("/etc/a", "2"))
+	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
+	p, err := onRoot(root).Converge(t.Context(), d)
+	if err != nil || p.Awaits == nil || p.Awaits.By != "ada" || p.Awaits.Generation != 7 ||
+		p.Summary.Drifted != 1 || p.Waiting != nil {
+		t.Errorf("a pass of the daemon: %v\n%s", err, said(p))
+	}
+	newer := wanting(file("/etc/a", "3"))
+	newer.Snapshot.Generation, newer.Snapshot.Digest = 8, "d8"
+	p, err = onRoot(root).Converge(t.Context(), newer)
+	if err != nil || p.Awaits == nil || p.Waiting == nil || p.Waiting.Generation != 8 ||
+		p.Generation != 7 || len(p.Steps) > 0 {
+		t.Errorf("a pass with a newer generation: %v\n%s", err, said(p))
+	}
+	person := onRoot(root)
+	person.By, person.TakeNow = "bob", "bob"
+	for what, do := range map[string]func() error{
+		"--once":   func() error { _, err := person.Converge(t.Context(), newer); return err },
+		"rollback": func() error { _, err := person.Rollback(t.Context(), 1); return err },
+		"pause":    func() error { _, err := person.Pause(t.Context(), time.Minute, "x"); return err },
+		"resume":   func() error { _, err := person.Resume(t.Context()); return err },
+		"reset":    func() error { _, err := person.Reset(t.Context()); return err },
+	} {
+		var awaits *AwaitsError
+		if err := do(); !errors.As(err, &awaits) || awaits.By != "ada" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	now := tree(t, root)
+	for path, content := range was {
+		if now[path] != content && !strings.Contains(path, "/lock") {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	h, err := onRoot(root).History()
+	if err != nil || h.Awaits == nil || h.Awaits.Revision != 2 || h.Current != 1 || len(h.Revisions) != 2 {
+		t.Errorf("history: %v, %+v", err, h)
+	}
+}
+
+// What was confirmed is what the node is at, and so is the ledger: nothing is left to do.
+// The lines that keep it: confirm.go, Confirm and complete; run.go, end (awaits).
+func TestWhatIsConfirmedStays(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"), file("/etc/gone", "1"))
+	list := []tasks.Task{file("/etc/a", "2"), file("/etc/new", "2")}
+	unconfirmedChange(t, root, time.Minute, list...)
+	kept, err := onRoot(root).Confirm(t.Context())
+	if err != nil || kept != "generation 7 is confirmed, and stays" {
+		t.Fatalf("%q, %v", kept, err)
+	}
+	entries, head, _ := entriesOf(t, root)
+	if !head.Settled || head.Current != 2 || head.Former != 1 || entries["file:/etc/new"].Mode != ledger.Owned ||
+		there(root, "/etc/gone") || there(root, checkpoint.JournalFile) {
+		t.Errorf("after the confirmation: %+v, %+v", head, entries)
+	}
+	if p := mustConverge(t, root, list...); p.Summary.Changes() != 0 || read(t, root, "/etc/a") != "2" {
+		t.Errorf("the next pass:\n%s", said(p))
+	}
+	if _, err := onRoot(root).Confirm(t.Context()); !errors.Is(err, checkpoint.ErrNothingAwaits) {
+		t.Errorf("it was confirmed twice: %v", err)
+	}
+}
+
+// What cannot be taken away around a change that was confirmed takes nothing back: it is kept, and
+// that is what its person hears. The lines that keep it: awaits.go, Confirm; confirm.go, Confirm.
+func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
+	inTheWay := checkpoint.Dir + "/agent/x" // where the copy of the program was
+	put(t, root, inTheWay, "")
+	kept, err := onRoot(root).Confirm(t.Context())
+	if err != nil || !strings.HasPrefix(kept, "generation 7 is confirmed, and stays; the next pass goes on: ") {
+		t.Errorf("%q, %v", kept, err)
+	}
+	if h, err := onRoot(root).History(); err != nil || h.Awaits != nil || h.Current != 2 || read(t, root, "/etc/a") != "2" {
+		t.Errorf("history: %v, %+v", err, h)
+	}
+}
+
+// Only who came in after the change may confirm it. The line that keeps it: confirm.go, MayConfirm.
+func TestOnlyANewLoginConfirms(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	if err := onRoot(root).MayConfirm(t.Context()); !errors.Is(err, checkpoint.ErrNothingAwaits) {
+		t.Errorf("without a change: %v", err)
+	}
+	unconfirmedChange(t, root, 0, file("/etc/a", "2"))
+	if err := onRoot(root).MayConfirm(t.Context()); err == nil || !strings.Contains(err.Error(), "login") {
+		t.Errorf("a login from before the change: %v", err)
+	}
+}
+
+// What nobody confirmed is in no revision, and the node goes on with what it had until somebody
+// asks for it again. The lines that keep it: undone.go, recorder (DropRevision); update.go, taking;
+// guard.go, verdict.
+func TestWhatNobodyConfirmedWaits(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
+	data, err := os.ReadFile(filepath.Join(root, checkpoint.JournalFile))
+	var j checkpoint.Journal
+	if err == nil {
+		err = json.Unmarshal(data, &j)
+	}
+	if err == nil { // as its undo
+		put(t, root, "/etc/a", "1")
+		err = os.Remove(filepath.Join(root, checkpoint.JournalFile))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	v := checkpoint.Verdict{
+		Generation: 7, Digest: "d7", Bad: true, Unconfirmed: true, Why: "nobody confirmed it within 1h0m0s",
+		Tries: 1, At: time.Now(), Awaits: j.Awaits,
+	}
+	for range 2 { // it may be killed and done again
+		if err := recorder(nil)(t.Context(), h, j.Memory, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verdict, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, checkpoint.VerdictFile, string(verdict))
+	history, err := onRoot(root).History()
+	if err != nil || len(history.Revisions) != 1 || history.Current != 1 ||
+		len(history.Undone) != 1 || !history.Undone[0].Unconfirmed {
+		t.Errorf("history: %v, %+v", err, history)
+	}
+	d := wanting(file("/etc/a", "2"))
+	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
+	p, err := onRoot(root).Converge(t.Context(), d)
+	if err == nil || read(t, root, "/etc/a") != "1" || !strings.Contains(err.Error(), "nobody confirmed it") {
+		t.Errorf("nobody asked for it: %v\n%s", err, said(p))
+	}
+	person := onRoot(root)
+	person.TakeNow = "ada"
+	if _, err := person.Converge(t.Context(), d); err != nil || read(t, root, "/etc/a") != "2" {
+		t.Errorf("somebody asked for it: %v, /etc/a is %q", err, read(t, root, "/etc/a"))
+	}
+}

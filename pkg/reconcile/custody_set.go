@@ -1,0 +1,42 @@
+package reconcile
+
+import (
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// takeCustody is what a pass that wants these tasks does to the ledger. It reads nothing of the
+// host.
+func takeCustody(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*custody, error) {
+	set, err := desired.Record(g)
+	return &custody{led: led, set: set}, err
+}
+
+// inStep says that the ledger was left with this very set, and nothing open.
+func (c *custody) inStep() bool {
+	head := c.led.Head()
+	return head.Settled && head.Print == c.set.Print
+}
+
+// wants says that the desired set has the key, or something below a directory that was made for it.
+func (c *custody) wants(e ledger.Entry) bool {
+	if c.set.Wants(e.Key) {
+		return true
+	}
+	if !e.Parent {
+		return false
+	}
+	for key := range c.set.Keys() {
+		if key.Kind() == tasks.KindMount {
+			key = tasks.FileKey(key.Name() + "/mounted") // it needs its own directory
+		}
+		for up, ok := graph.PathParent(key); ok; up, ok = graph.PathParent(up) {
+			if up == e.Key {
+				return true
+			}
+		}
+	}
+	return false
+}

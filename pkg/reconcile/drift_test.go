@@ -1,0 +1,299 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// repairsIn are the first keys of the steps that changed something, with whether that was a repair.
+func repairsIn(p *report.Plan) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range p.Steps {
+		if s.State == report.Done || s.State == report.Planned {
+			out[s.Key] = s.Repair
+		}
+	}
+	return out
+}
+
+func entryOf(t *testing.T, root, key string) ledger.Entry {
+	t.Helper()
+	files, err := host.OpenFiles(host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	for k, e := range ledger.Load(files).Entries() {
+		if string(k) == key {
+			return e
+		}
+	}
+	t.Fatalf("the ledger does not know %s", key)
+	return ledger.Entry{}
+}
+
+// Each pass is a process of its own: what it knows, it has from the ledger.
+func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
+	root := t.TempDir()
+	a, b := file("/etc/a", "1"), file("/etc/b", "1")
+	step := func(what string, want map[string]bool, list ...tasks.Task) {
+		t.Helper()
+		p := asDocumentsSay{root: root, list: list}.pass(t, true)
+		got := repairsIn(p)
+		delete(got, "file:/var/lib/netwright")
+		if len(got) != len(want) {
+			t.Fatalf("%s: changed %v, want %v", what, got, want)
+		}
+		sum := 0
+		for key, repair := range want {
+			if is, changed := got[key]; !changed || is != repair {
+				t.Errorf("%s: %s changed %t, repair %t; want repair %t", what, key, changed, is, repair)
+			}
+			if repair {
+				sum++
+			}
+		}
+		if p.Summary.Repairs != sum {
+			t.Errorf("%s: the summary counts %d repairs, want %d", what, p.Summary.Repairs, sum)
+		}
+	}
+	step("the first pass", map[string]bool{"file:/etc/a": false, "file:/etc/b": false}, a, b)
+	step("nothing", nil, a, b)
+
+	put(t, root, "/etc/a", "by hand")
+	step("a file was changed", map[string]bool{"file:/etc/a": true}, a, b)
+	if err := os.Remove(filepath.Join(root, "/etc/a")); err != nil {
+		t.Fatal(err)
+	}
+	step("a file was removed", map[string]bool{"file:/etc/a": true}, a, b)
+	if e := entryOf(t, root, "file:/etc/a"); e.Drift == nil || e.Drift.Repairs != 2 || e.Pending || e.Again {
+		t.Errorf("after two repairs the ledger has %+v, drift %+v", e, e.Drift)
+	}
+
+	// What is wanted of b is another thing; what is wanted of a is not, and a is drift all the
+	// same.
+	b.Content = []byte("2")
+	put(t, root, "/etc/a", "by hand")
+	step("a new configuration and drift", map[string]bool{"file:/etc/a": true, "file:/etc/b": false}, a, b)
+
+	// Somebody changed b, and then something else is wanted of it: whoever asks for that did not
+	// mean to repair.
+	b.Content = []byte("3")
+	put(t, root, "/etc/b", "by hand")
+	step("drift of a key that is to change", map[string]bool{"file:/etc/b": false}, a, b)
+
+	step("no longer wanted", map[string]bool{"file:/etc/b": false}, a)
+	step("wanted again", map[string]bool{"file:/etc/b": false}, a, b)
+}
+
+// What goes with a boot is not what somebody took away, and does not count as a quarrel when a
+// machine boots again and again.
+func TestABootIsNoDrift(t *testing.T) {
+	root := t.TempDir()
+	run, etc := file("/run/x", "1"), file("/etc/x", "1")
+	boot := func(id string) {
+		put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
+		for _, name := range []string{"/run/x", "/etc/x"} {
+			if err := os.Remove(filepath.Join(root, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, id := range []string{"one", "two"} {
+		boot(id)
+		if got := repairsIn(mustConverge(t, root, run, etc)); got["file:/run/x"] || got["file:/etc/x"] != (i > 0) {
+			t.Errorf("boot %s: repairs are %v", id, got)
+		}
+	}
+	put(t, root, "/run/x", "by hand")
+	if got := repairsIn(mustConverge(t, root, run, etc)); !got["file:/run/x"] {
+		t.Errorf("in the same boot: %v", got)
+	}
+	// A boot after which all is right, and then somebody changes it.
+	put(t, root, "/proc/sys/kernel/random/boot_id", "three\n")
+	mustConverge(t, root, run, etc)
+	put(t, root, "/run/x", "by hand")
+	if got := repairsIn(asDocumentsSay{root: root, list: []tasks.Task{run, etc}}.pass(t, true)); !got["file:/run/x"] {
+		t.Errorf("after a boot that needed nothing: %v", got)
+	}
+}
+
+// A change that is interrupted says nothing of who changed the key; one that was made and did not
+// last does.
+func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/a", "1"))
+	pending := func(again bool) {
+		h, err := host.Open(t.Context(), host.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		l := ledger.Load(h)
+		e := l.Entries()["file:/etc/a"]
+		e.Pending, e.Again = true, again
+		if err := l.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, root, "/etc/a", "by hand")
+	}
+	for _, again := range []bool{false, true} {
+		pending(again)
+		if got := repairsIn(mustConverge(t, root, file("/etc/a", "1"))); got["file:/etc/a"] != again {
+			t.Errorf("pending, again %t: repair %t", again, got["file:/etc/a"])
+		}
+	}
+}
+
+// asDocumentsSay makes passes on a root with modes and times of the documents.
+type asDocumentsSay struct {
+	root  string
+	drift config.Drift
+	list  []tasks.Task
+}
+
+func (a asDocumentsSay) pass(t *testing.T, afresh bool) *report.Plan {
+	t.Helper()
+	needs.Root(t)
+	d, p := wanting(a.list...), onRoot(a.root)
+	d.Node.Drift, p.Afresh = a.drift, afresh
+	plan, err := p.Converge(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func stateOfKey(p *report.Plan, key string) report.State {
+	for _, s := range p.Steps {
+		if s.Key == key {
+			return s.State
+		}
+	}
+	return "right"
+}
+
+func contentOf(t *testing.T, root, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
+	a := asDocumentsSay{root: t.TempDir(), drift: config.Drift{Default: config.Report, Keys: map[string]string{"file:/etc/b": config.Ignore, "file:/etc/c": config.Repair}},
+		list: []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/c", "1")}}
+	a.pass(t, false) // the first pass makes all of it so, whatever the mode
+	for _, name := range []string{"/etc/a", "/etc/b", "/etc/c"} {
+		if contentOf(t, a.root, name) != "1" {
+			t.Fatalf("after the first pass %s is %q", name, contentOf(t, a.root, name))
+		}
+		put(t, a.root, name, "by hand")
+	}
+	for i := range 2 {
+		p := a.pass(t, i == 1) // also for who asks: documents decide
+		if x, y := stateOfKey(p, "file:/etc/a"), stateOfKey(p, "file:/etc/b"); x != report.Drifted || y != report.Ignored {
+			t.Errorf("pass %d: a is %s, b is %s", i, x, y)
+		}
+		if contentOf(t, a.root, "/etc/a") != "by hand" || contentOf(t, a.root, "/etc/b") != "by hand" || contentOf(t, a.root, "/etc/c") != "1" {
+			t.Error("what is only reported, or ignored, was changed; or what is repaired was not")
+		}
+		if s := p.Summary; s.Drifted != 1 || s.Ignored != 1 || s.Right != s.Tasks-2 {
+			t.Errorf("pass %d: %+v", i, s)
+		}
+	}
+	if e := entryOf(t, a.root, "file:/etc/a"); e.Drift != nil || e.Pending {
+		t.Errorf("the ledger has %+v of a key that was only reported", e)
+	}
+	// Another thing that is wanted is applied.
+	a.list[0], a.list[1] = file("/etc/a", "2"), file("/etc/b", "2")
+	a.pass(t, false)
+	if contentOf(t, a.root, "/etc/a") != "2" || contentOf(t, a.root, "/etc/b") != "2" {
+		t.Error("a new configuration was not applied")
+	}
+}
+
+func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
+	below := file("/etc/below", "1")
+	below.After = []graph.Key{"file:/etc/a"}
+	a := asDocumentsSay{root: t.TempDir(), drift: config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}},
+		list: []tasks.Task{file("/etc/a", "1"), below, file("/etc/other", "1")}}
+	a.pass(t, false)
+	var p *report.Plan
+	for range 4 {
+		put(t, a.root, "/etc/a", "theirs")
+		put(t, a.root, "/etc/other", fmt.Sprint(time.Now()))
+		p = a.pass(t, false)
+	}
+	// The second repair waits its turn, and the third look comes too early for it.
+	if e := entryOf(t, a.root, "file:/etc/a"); stateOfKey(p, "file:/etc/a") != report.Waits || e.Drift.Repairs != 1 || p.Again.IsZero() {
+		t.Errorf("a is %s after %d repairs, next %s", stateOfKey(p, "file:/etc/a"), e.Drift.Repairs, p.Again)
+	}
+	// As if its time had come.
+	ago(t, a.root, "file:/etc/a", 30*time.Minute)
+	p = a.pass(t, false)
+	if stateOfKey(p, "file:/etc/a") != report.Done || contentOf(t, a.root, "/etc/a") != "1" {
+		t.Errorf("a is %s", stateOfKey(p, "file:/etc/a"))
+	}
+	put(t, a.root, "/etc/a", "theirs")
+	put(t, a.root, "/etc/below", "by hand")
+	p = a.pass(t, false)
+	if stateOfKey(p, "file:/etc/a") != report.Contested || p.Summary.Contested != 1 || contentOf(t, a.root, "/etc/a") != "theirs" {
+		t.Errorf("a is %s, %+v", stateOfKey(p, "file:/etc/a"), p.Summary)
+	}
+	if contentOf(t, a.root, "/etc/below") != "1" || stateOfKey(p, "file:/etc/below") != report.Done {
+		t.Error("what needs a contested file that is there was not kept right")
+	}
+	before := contentOf(t, a.root, "/var/lib/netwright/journal")
+	if a.pass(t, false); contentOf(t, a.root, "/var/lib/netwright/journal") != before {
+		t.Error("a pass that leaves a contested key writes to the ledger")
+	}
+	// What is not there at all is waited for by what needs it.
+	if err := os.Remove(filepath.Join(a.root, "/etc/a")); err != nil {
+		t.Fatal(err)
+	}
+	if p = a.pass(t, false); stateOfKey(p, "file:/etc/a") != report.Contested || stateOfKey(p, "file:/etc/below") != report.Waits {
+		t.Errorf("a is %s, below is %s", stateOfKey(p, "file:/etc/a"), stateOfKey(p, "file:/etc/below"))
+	}
+	// Whoever asks ends it, and so does a document that wants something else.
+	if p = a.pass(t, true); stateOfKey(p, "file:/etc/a") != report.Done {
+		t.Errorf("asked by hand, a is %s", stateOfKey(p, "file:/etc/a"))
+	}
+	put(t, a.root, "/etc/a", "theirs")
+	a.list[0] = file("/etc/a", "2")
+	if p = a.pass(t, false); stateOfKey(p, "file:/etc/a") != report.Done || entryOf(t, a.root, "file:/etc/a").Drift != nil {
+		t.Errorf("with another content, a is %s", stateOfKey(p, "file:/etc/a"))
+	}
+}
+
+// ago makes the ledger say that a key was repaired so much earlier.
+func ago(t *testing.T, root, key string, by time.Duration) {
+	t.Helper()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	l := ledger.Load(h)
+	e := l.Entries()[graph.Key(key)]
+	for i := range e.Drift.Recent {
+		e.Drift.Recent[i] = e.Drift.Recent[i].Add(-by)
+	}
+	if err := l.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,61 @@
+package reconcile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// A change begins, once, when its undo is armed. One that could not be taken back does not begin:
+// no node is cordoned for it. The line that keeps it: guard.go, before (begun); run.go, converge.
+func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	h, err := host.Open(t.Context(), host.Options{Root: "/", Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	p := Pass{
+		Host:       host.Options{Root: "/"},
+		Checkpoint: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second},
+	}
+	try := func() (begun int, err error) {
+		r := &run{led: ledger.Load(h), custody: &custody{}}
+		g, ctx, err := p.take(t.Context(), h, r, checkpoint.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.begun = func() { begun++ }
+		for range 2 {
+			err = g.Before(ctx, file("/etc/a", "1"), &tasks.Change{})
+		}
+		if failed := g.settle(ctx, nil); failed != nil {
+			t.Fatal(failed)
+		}
+		return begun, err
+	}
+	dir := filepath.Dir(checkpoint.Dir)
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var refused *checkpoint.RefusedError
+	if begun, err := try(); begun != 0 || !errors.As(err, &refused) {
+		t.Errorf("without a place for its undo it began %d times: %v", begun, err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if begun, err := try(); begun != 1 || err != nil {
+		t.Errorf("it began %d times, want once: %v", begun, err)
+	}
+}

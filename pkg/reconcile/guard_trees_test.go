@@ -1,0 +1,35 @@
+package reconcile
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// mounted is a host where something is mounted at a path.
+type mounted struct {
+	host.View
+	at string
+}
+
+func (v mounted) Mounted(path string) (string, error) {
+	if path == v.at {
+		return "cgroup2", nil
+	}
+	return "", host.ErrNotExist
+}
+
+// Of a tree that a switch takes away, what is mounted in it is not looked into: files of a cgroup
+// cannot all be read.
+func TestWalkStopsAtMounts(t *testing.T) {
+	files := map[string]string{"/run/calico/bird/bird.ctl": "x", "/run/calico/cgroup/cgroup.kill": "x"}
+	v := mounted{nodeOver(t, files), "/run/calico/cgroup"}
+	keys, err := walk(v, v.Plain(), "/run/calico", nil)
+	want := []graph.Key{tasks.FileKey("/run/calico/bird"), tasks.FileKey("/run/calico/bird/bird.ctl"), tasks.FileKey("/run/calico/cgroup")}
+	if err != nil || !slices.Equal(keys, want) {
+		t.Errorf("walk: %v, %v; want %v", keys, err, want)
+	}
+}

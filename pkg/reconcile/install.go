@@ -1,0 +1,197 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/systemd"
+)
+
+// Where the agent is installed. The units name the first.
+const (
+	Program     = "/usr/bin/netwright"
+	programLink = "/usr/bin/agent"
+	unitsDir    = "/etc/systemd/system/"
+)
+
+// packaged are where packages put units. What has the same text there is left to the package.
+var packaged = []string{"/usr/lib/systemd/system/", "/lib/systemd/system/"}
+
+// otherAgents are where a program of the link's name would be found before it, or be taken for it.
+var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/usr/sbin/agent", programLink, "/sbin/agent", "/bin/agent"}
+
+// Installation is the agent itself on a host: its program, its link, its units.
+type Installation struct {
+	Host    host.Options
+	Program hostfs.Content // the binary
+	Arch    string         // that it is for, in GOARCH's words
+	Enable  bool           // the units start at boot
+	Start   bool           // the daemon runs now; one that runs is restarted when it changed
+}
+
+// DryRun says what Install would change. It opens the host for reading only.
+func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
+	view, err := host.OpenView(ctx, i.Host)
+	if err != nil {
+		return nil, fmt.Errorf("look at the host: %w", err)
+	}
+	defer view.Close() // only read from
+	list, notes, err := i.tasks(ctx, view)
+	if err != nil {
+		return nil, err
+	}
+	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	if err != nil {
+		return nil, err
+	}
+	ch, rep := execute.Plan(ctx, g, view, nil, nil, nil)
+	return installed(rep, ch, report.Planned, notes), changes.Failure(rep)
+}
+
+// Install makes it so, and changes nothing where it is so. Each file is replaced in one step, so
+// that a daemon that runs goes on with its own until it is restarted. It may be called again after
+// an error. The start of the daemon is asked for and not waited for: `systemctl status` tells of
+// it. None of this is in the ledger: a reset takes away what the agent did, not the agent.
+func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
+	unlock, err := ipc.Lock(ctx, i.Host.Files(), LockFile, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	h, err := host.Open(ctx, i.Host)
+	if err != nil {
+		return nil, fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // every write was synced and checked where it was made
+	list, notes, err := i.tasks(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	if err != nil {
+		return nil, err
+	}
+	asked, done := host.NewPending(nil), changes.NewSet()
+	view := asked.Over(h)
+	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline}, func(ctx context.Context, t tasks.Task) error {
+		c, err := t.Plan(ctx, view)
+		if err != nil || c == nil {
+			return err
+		}
+		key := t.Owns()[0]
+		done.Put(key, c)
+		if c.NotHere != "" {
+			return nil
+		}
+		for _, effect := range c.Asks {
+			asked.Ask(string(effect), string(key))
+		}
+		if err := t.Apply(ctx, h, c); err != nil {
+			return err
+		}
+		asked.Paid(string(key))
+		return nil
+	})
+	return installed(rep, done, report.Done, notes), changes.Failure(rep)
+}
+
+// installed is the report of an installation: there are no documents to name in it.
+func installed(rep graph.Report[tasks.Task], ch *changes.Set, state report.State, notes []report.Note) *report.Plan {
+	out := &report.Plan{Steps: changes.Steps(rep, ch, state, nil), Notes: notes}
+	out.Finish(len(rep.Results))
+	return out
+}
+
+// tasks are what an installation is made of on this host.
+func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
+	facts := v.Facts()
+	for _, text := range changes.LinksMet(facts, nil) {
+		notes = append(notes, report.Note{Level: "warning", Text: text})
+	}
+	switch {
+	case facts.Init != "systemd":
+		return nil, nil, errors.New("install: no systemd here: the agent is a service of systemd; use `agent --once` from whatever starts services on this host, or name an image with --root")
+	case facts.Arch != i.Arch:
+		return nil, nil, fmt.Errorf("install: the program is for %s and the host is %s: name that of the host's architecture with --binary", i.Arch, facts.Arch)
+	}
+	meta := func(why string, then ...graph.Key) tasks.Meta {
+		return tasks.Meta{From: "install", Why: why, Then: then}
+	}
+	again := []graph.Key{tasks.DaemonReload}
+	if s, err := v.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
+		again = append(again, tasks.Restart(service.Unit))
+		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart, Unit: service.Unit})
+	}
+	list = append(list, tasks.Effect{Meta: meta("systemd reads its units again"), Action: tasks.ActionDaemonReload},
+		tasks.File{Meta: meta("the agent", again[1:]...), Path: Program, Stored: &i.Program, Mode: 0o755})
+	if other, err := otherAgent(v); err != nil {
+		return nil, nil, err
+	} else if other != "" {
+		notes = append(notes, report.Note{Level: "info", Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
+	} else {
+		list = append(list, tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: programLink, Target: "netwright"})
+	}
+	yes := true
+	for _, unit := range []struct{ name, text, why string }{
+		{service.Unit, systemd.Agent, "the daemon"},
+		{"netwright-recover.service", systemd.Recover, "completes at boot what was killed"},
+		{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
+	} {
+		if !fromPackage(v, unit.name, unit.text) {
+			list = append(list, tasks.File{Meta: meta(unit.why, again...), Path: unitsDir + unit.name, Content: []byte(unit.text), Mode: 0o644})
+		}
+		state := tasks.UnitState{Meta: meta(unit.why), Name: unit.name, NoBlock: true}
+		state.After = []graph.Key{tasks.FileKey(Program)}
+		if i.Enable {
+			state.Enabled = &yes
+		}
+		if i.Start && unit.name == service.Unit && !slices.Contains(again, tasks.Restart(service.Unit)) {
+			state.Active = &yes
+		}
+		if state.Enabled != nil || state.Active != nil {
+			list = append(list, state)
+		}
+	}
+	return list, notes, nil
+}
+
+// otherAgent is a program of the link's name that is not this one, or "".
+func otherAgent(v host.View) (string, error) {
+	for _, name := range otherAgents {
+		info, err := v.Lstat(name)
+		switch {
+		case errors.Is(err, host.ErrNotExist):
+			continue
+		case err != nil:
+			return "", err
+		case info.Type == hostfs.Symlink:
+			if target, err := v.Readlink(name); err == nil && (target == "netwright" || target == Program) {
+				continue
+			}
+		}
+		return name, nil
+	}
+	return "", nil
+}
+
+// fromPackage says that a package brought this very unit, and nothing in /etc stands before it.
+func fromPackage(v host.View, name, text string) bool {
+	if _, err := v.Lstat(unitsDir + name); err == nil {
+		return false
+	}
+	return slices.ContainsFunc(packaged, func(dir string) bool {
+		raw, err := v.ReadFile(dir + name)
+		return err == nil && string(raw) == text
+	})
+}

@@ -1,0 +1,183 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// approver is an API whose requests a test decides. The real one is asked in test/kubernetes.
+type approver struct {
+	t       *testing.T
+	ca      *pki.Authority
+	asked   map[string]kube.SigningRequest
+	created int
+	down    error
+}
+
+func (a *approver) CreateSigningRequest(_ context.Context, r kube.SigningRequest) error {
+	if a.down != nil {
+		return a.down
+	}
+	if _, there := a.asked[r.Name]; there {
+		return fs.ErrExist
+	}
+	a.asked[r.Name] = r
+	a.created++
+	return nil
+}
+
+func (a *approver) SigningRequest(_ context.Context, name string) (*kube.SigningRequest, error) {
+	if a.down != nil {
+		return nil, a.down
+	}
+	r, there := a.asked[name]
+	if !there {
+		return nil, fs.ErrNotExist
+	}
+	return &r, nil
+}
+
+func (a *approver) Authorities() []byte { return []byte(a.ca.PEM) }
+func (a *approver) Server() string      { return "api.example.com" }
+
+// decide does something to every request.
+func (a *approver) decide(do func(*kube.SigningRequest)) {
+	for name, r := range a.asked {
+		do(&r)
+		a.asked[name] = r
+	}
+}
+
+// approve signs a request as the controller manager does.
+func (a *approver) approve(r *kube.SigningRequest) {
+	a.t.Helper()
+	block, _ := pem.Decode(r.Request)
+	csr, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	authority, err := certs.ParseAuthority([]byte(a.ca.PEM), secret.New(a.ca.Key()))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c, err := authority.Sign(certs.Request{CommonName: csr.Subject.CommonName, Usages: []string{certs.Client}, Lifetime: time.Duration(r.Seconds) * time.Second}, csr.PublicKey, time.Now())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	r.Certificate = certs.Encode(c)
+}
+
+const askEntry = "{name: own, source: kubernetes, signer: example.com/etcd, dir: /etc/own, lifetime: 1h}"
+
+func newAskBench(t *testing.T) (*issueBench, *approver) {
+	t.Helper()
+	ca := pki.New(t, "kubernetes")
+	b := newIssueBench(t, ca, askEntry)
+	api := &approver{t: t, ca: ca, asked: map[string]kube.SigningRequest{}}
+	b.pass.Certificates = func() (issue.CertificateAPI, error) { return api, nil }
+	return b, api
+}
+
+// A request is made once, waited for by name, and taken; the key never leaves the node.
+func TestAskKubernetes(t *testing.T) {
+	b, api := newAskBench(t)
+	shown, err := b.pass.DryRun(t.Context(), b.load())
+	if err != nil || api.created != 0 || !strings.Contains(whys(shown), "would be issued by Kubernetes, signer example.com/etcd: there is none yet") {
+		t.Fatalf("%v, %d requests\n%s", err, api.created, whys(shown))
+	}
+	for range 3 {
+		if p := b.converge(); !strings.Contains(said(p), "to be approved, and signed by example.com/etcd: `kubectl certificate approve netwright-m-1-own-") {
+			t.Fatalf("it does not wait:\n%s", said(p))
+		}
+	}
+	if api.created != 1 {
+		t.Errorf("%d requests", api.created)
+	}
+	shown, err = b.pass.DryRun(t.Context(), b.load())
+	if err != nil || !strings.Contains(whys(shown), "where the request netwright-m-1-own-") {
+		t.Errorf("%v: the plan does not say where the request is:\n%s", err, whys(shown))
+	}
+	api.decide(func(r *kube.SigningRequest) {
+		if strings.Contains(string(r.Request), "PRIVATE") || r.Seconds != 3600 || strings.Join(r.Usages, ",") != "digital signature,client auth" {
+			t.Errorf("asked for %+v", r)
+		}
+		api.approve(r)
+	})
+	b.converge()
+	first := b.leaf()
+	if read(t, b.root, "/etc/own/ca.crt") != api.ca.PEM || strings.Contains(read(t, b.root, issue.Dir+"/own.json"), "pending") {
+		t.Error("the CA is another, or the request is still open")
+	}
+	b.converge()
+	if !b.leaf().Equal(first) || api.created != 1 {
+		t.Error("it was asked for again")
+	}
+}
+
+// Killed after it was asked and before it heard: the same request is found.
+func TestAskKubernetesAgain(t *testing.T) {
+	b, api := newAskBench(t)
+	b.converge()
+	name := ""
+	for name = range api.asked {
+	}
+	delete(api.asked, name) // taken away unanswered, as the controller manager does after a day
+	b.converge()
+	if _, same := api.asked[name]; !same || len(api.asked) != 1 {
+		t.Errorf("asked for %v, at first for %s", api.asked, name)
+	}
+	api.down = graph.Transient(errors.New("connection refused"))
+	if p := b.converge(); !strings.Contains(said(p), "connection refused") || state(p, report.Failed) {
+		t.Errorf("the API is away:\n%s", said(p))
+	}
+}
+
+// A refusal is an error with its reason, and asks nobody again until the request is deleted.
+func TestKubernetesRefuses(t *testing.T) {
+	b, api := newAskBench(t)
+	b.converge()
+	api.decide(func(r *kube.SigningRequest) { r.Refused = "Denied: Policy: not here" })
+	for range 2 {
+		_, err := b.pass.Converge(t.Context(), b.load())
+		if err == nil || !strings.Contains(err.Error(), "was refused (Denied: Policy: not here)") || !strings.Contains(err.Error(), "kubectl delete csr") {
+			t.Fatal(err)
+		}
+	}
+	if api.created != 1 {
+		t.Errorf("%d requests", api.created)
+	}
+}
+
+// Somebody else's certificate is not taken.
+func TestKubernetesSignsAnother(t *testing.T) {
+	b, api := newAskBench(t)
+	b.converge()
+	other := api.ca.Client("own")
+	api.decide(func(r *kube.SigningRequest) { r.Certificate = []byte(other.Cert) })
+	if _, err := b.pass.Converge(t.Context(), b.load()); err == nil || !strings.Contains(err.Error(), "a certificate of another key") {
+		t.Fatal(err)
+	}
+}
+
+func state(p *report.Plan, s report.State) bool {
+	for i := range p.Steps {
+		if p.Steps[i].State == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// LastGood is what the node took last from a store that cannot be had now, or has what cannot be
+// used: verified again by hash and by what the node trusts, but that it may have expired. why is
+// the store's error; it is the answer where there is no such thing, with the reason if there was
+// one.
+func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.Select, why error) (*desired.State, error) {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil, why
+	}
+	defer files.Close() // only read from
+	good, err := ledger.ReadLastGood(files)
+	if good == nil || good.Store != store.String() {
+		if err != nil {
+			return nil, fmt.Errorf("%w; nor can the last good configuration be read: %w", why, err)
+		}
+		return nil, why
+	}
+	d, err := p.kept(ctx, files, good, sel)
+	if err != nil {
+		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
+	}
+	d.Taken = good.Taken
+	d.Because(why)
+	return d, nil
+}
+
+// kept loads what was kept.
+func (p Pass) kept(ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select) (*desired.State, error) {
+	manifest, err := ledger.Blob(files, good.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := ledger.Blob(files, good.Objects)
+	if err != nil {
+		return nil, err
+	}
+	policy := &trust.Policy{}
+	if p.Trust != nil {
+		policy = p.Trust
+	}
+	store := statestore.NewKept(good.Store, good.Cluster, manifest, objects, policy)
+	if err := p.Remember(store); err != nil {
+		return nil, err
+	}
+	return desired.Load(ctx, store, sel, statestore.Revision{})
+}
+
+// keep writes down what a pass worked towards, so that the node can do without the store. It comes
+// at the end of the pass: until then the earlier one is there.
+func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+	if d.Held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
+		return nil
+	}
+	s, objects := d.Snapshot, d.ToKeep()
+	now := ledger.LastGood{
+		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: hostfs.ContentOf(s.Manifest).Sum,
+	}
+	was, err := ledger.ReadLastGood(h)
+	if err == nil && was != nil {
+		same := *was
+		same.Taken, same.Objects = now.Taken, now.Objects
+		if same == now && (!p.Host.Verify || was.Intact(h)) {
+			return nil
+		}
+	}
+	now.Taken = time.Now().UTC().Truncate(time.Second)
+	return led.KeepLastGood(context.WithoutCancel(ctx), h, now, s.Manifest, statestore.Pack(objects))
+}
+
+// Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.
+func (p Pass) Seen(store string) trust.Seen {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return trust.Seen{}
+	}
+	defer files.Close() // only read from
+	good, err := ledger.ReadLastGood(files)
+	if err != nil || good == nil || good.Store != store {
+		return trust.Seen{} // that it is damaged is said where it would have been used
+	}
+	if p.Trust != nil && len(p.Trust.Keys) > 0 {
+		if raw, err := ledger.Blob(files, good.Manifest); err == nil {
+			if _, err := p.Trust.CheckKept(raw); err != nil {
+				return trust.Seen{} // a key signed it that is listed no more: whoever has that key says nothing of how far the store has come
+			}
+		}
+	}
+	return trust.Seen{Generation: good.Generation, Digest: good.Digest}
+}
+
+// KeptCluster names the cluster that the node took last from the store in a directory, for who
+// names none and cannot list it; "" where there is none.
+func (p Pass) KeptCluster(location string) string {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return ""
+	}
+	defer files.Close() // only read from
+	good, err := ledger.ReadLastGood(files)
+	if err != nil || good == nil {
+		return ""
+	}
+	if dir, err := filepath.Abs(strings.TrimPrefix(location, "file://")); err == nil && filepath.Join(dir, good.Cluster) == good.Store {
+		return good.Cluster
+	}
+	return ""
+}

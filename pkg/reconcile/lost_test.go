@@ -1,0 +1,293 @@
+package reconcile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/pki"
+)
+
+const journal = "var/lib/netwright/journal"
+
+// whole is a root with a ledger: something of ours, something found, something that a person
+// changed since.
+func whole(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	put(t, root, "/etc/found", "theirs")
+	mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"), file("/etc/edited", "1"))
+	mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"), file("/etc/edited", "1"), file("/etc/late", "1"))
+	put(t, root, "/etc/edited", "a person's")
+	return root
+}
+
+// keeps holds that nothing of others is gone, whatever became of ours.
+func keeps(t *testing.T, root, when string) {
+	t.Helper()
+	if !there(root, "/etc/found") || read(t, root, "/etc/edited") != "a person's" {
+		t.Errorf("%s: something of others was removed or changed", when)
+	}
+}
+
+// A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a
+// reset take away what is not ours. The lines that keep it: ledger/journal.go, readLines;
+// ledger/entries.go, lose; refuse.go, refuseReset.
+func TestADamagedJournalHarmsNobody(t *testing.T) {
+	root := whole(t)
+	good := []byte(read(t, root, "/"+journal))
+	type harm struct {
+		what string
+		text []byte
+	}
+	var harms []harm
+	for i := range 12 {
+		at := i * len(good) / 12
+		flipped := bytes.Clone(good)
+		flipped[at] ^= 4
+		harms = append(harms, harm{"cut", good[:at]}, harm{"flipped", flipped})
+	}
+	harms = append(harms, harm{"torn", good[:len(good)-1]}, harm{"zeros", make([]byte, len(good))})
+	for _, h := range harms {
+		for _, verb := range []string{"prune", "reset"} {
+			root := whole(t)
+			if err := os.WriteFile(filepath.Join(root, journal), h.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if verb == "prune" {
+				mustConverge(t, root)
+			} else {
+				_, _ = onRoot(root).Reset(t.Context()) // it may refuse
+			}
+			keeps(t, root, verb+" after the journal was "+h.what)
+		}
+	}
+}
+
+// Where the ledger is lost, reset refuses before it does anything, and names what it would have
+// been about; after the next pass it names what stays. The lines that keep it: refuse.go,
+// refuseReset; reset.go, sort (Head.Lost); ledger/entries.go, lose.
+func TestResetRefusesWithoutALedger(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"gone":  os.Remove,
+		"empty": func(path string) error { return os.Truncate(path, 0) },
+		"of the future": func(path string) error {
+			return appendLines(path, "q {}", "h {}")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := whole(t)
+			if err := harm(filepath.Join(root, journal)); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, root)
+			_, err := onRoot(root).Reset(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "file:/etc/ours") || !strings.Contains(err.Error(), "counts as found") {
+				t.Errorf("reset: %v", err)
+			}
+			same(t, before, tree(t, root))
+			want := []tasks.Task{file("/etc/ours", "1"), file("/etc/found", "2")}
+			mustConverge(t, root, want...)
+			p, err := onRoot(root).Reset(t.Context())
+			if err != nil || !there(root, "/etc/ours") || !strings.Contains(said(p), "file:/etc/ours stays") || read(t, root, "/etc/found") != "2" {
+				t.Errorf("reset after another pass: %v\n%s", err, said(p))
+			}
+		})
+	}
+}
+
+// same compares two trees but for the lock and its directory.
+func same(t *testing.T, before, after map[string]string) {
+	t.Helper()
+	for path, was := range before {
+		if after[path] != was && path != "" && !strings.HasPrefix(path, "/run") {
+			t.Errorf("%s changed: %s → %s", path, was, after[path])
+		}
+	}
+	for path := range after {
+		if before[path] == "" && !strings.HasPrefix(path, "/run") {
+			t.Errorf("%s was made", path)
+		}
+	}
+}
+
+// What this agent cannot read of an entry stays, by name: a content that is missing, a task that a
+// newer agent wrote. The lines that keep it: prune.go and reset.go, sort (rebuildEntry).
+func TestWhatCannotBeReadStays(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, root string){
+		"content gone": func(t *testing.T, root string) {
+			if err := os.RemoveAll(filepath.Join(root, "var/lib/netwright/blobs")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"newer": func(t *testing.T, root string) {
+			led, err := onRoot(root).loadLedger()
+			if err != nil {
+				t.Fatal(err)
+			}
+			newer(t, root, led)
+		},
+	} {
+		for _, verb := range []string{"prune", "reset"} {
+			t.Run(name+", "+verb, func(t *testing.T) {
+				root := whole(t)
+				harm(t, root)
+				plan, err := (*report.Plan)(nil), error(nil)
+				if verb == "prune" {
+					plan, err = onRoot(root).Converge(t.Context(), wanting())
+				} else {
+					plan, err = onRoot(root).Reset(t.Context())
+				}
+				if err != nil || !there(root, "/etc/ours") || !strings.Contains(said(plan), "file:/etc/ours stays") {
+					t.Errorf("%v, /etc/ours there: %v\n%s", err, there(root, "/etc/ours"), said(plan))
+				}
+				keeps(t, root, verb)
+			})
+		}
+	}
+}
+
+// Certificates come and go with a rollback, and nothing of a key is ever for others to read.
+// The lines that keep it: ledger/revisions.go, saveBeside (0600, 0700); held.go, again.
+func TestRollbackBringsCertificatesBack(t *testing.T) {
+	root := t.TempDir()
+	ca := pki.New(t, "ca")
+	pair := ca.Client("someone")
+	set := tasks.CertificateSet{Meta: tasks.Meta{From: "test", Secret: true}, Dir: "/etc/pki", CA: tasks.CertFile{Name: "ca.pem", PEM: []byte(ca.PEM), Mode: 0o644},
+		Cert: tasks.CertFile{Name: "cert.pem", PEM: []byte(pair.Cert), Mode: 0o644}, Key: tasks.CertFile{Name: "key.pem", PEM: []byte(pair.Key), Mode: 0o600}}
+	mustConverge(t, root, set, file("/etc/a", "1"))
+	mustConverge(t, root, file("/etc/a", "1"))
+	if there(root, "/etc/pki") {
+		t.Fatal("the certificates stay")
+	}
+	if _, err := onRoot(root).Rollback(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, root, "/etc/pki/key.pem") != pair.Key {
+		t.Error("the key is not back")
+	}
+	for path, is := range tree(t, root) {
+		if strings.Contains(is, "PRIVATE KEY") && !strings.HasPrefix(is, "-rw------- 0:0") {
+			t.Errorf("%s: %.40s", path, is)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(root, "var/lib/netwright/blobs")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the contents are in a directory %v, %v", info.Mode(), err)
+	}
+	if _, err := onRoot(root).Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustConverge(t, root, file("/etc/a", "1"))
+	if there(root, "/etc/pki") {
+		t.Error("after resume the certificates are still there")
+	}
+}
+
+// readOnly makes a directory read-only until the test ends.
+func readOnly(t *testing.T, dir string) {
+	t.Helper()
+	if err := errors.Join(unix.Mount(dir, dir, "", unix.MS_BIND, ""), unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Where the ledger cannot be written nothing is changed, not even taken away.
+// The lines that keep it: custody.go, intend (removing); reset.go, Reset (intend before do).
+func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
+	for _, verb := range []string{"change", "prune", "reset"} {
+		t.Run(verb, func(t *testing.T) {
+			root := whole(t)
+			dir := filepath.Join(root, "var/lib/netwright")
+			readOnly(t, dir)
+			before := tree(t, root)
+			var err error
+			switch verb {
+			case "change":
+				_, err = onRoot(root).Converge(t.Context(), wanting(file("/etc/ours", "2")))
+			case "prune":
+				_, err = onRoot(root).Converge(t.Context(), wanting())
+			case "reset":
+				_, err = onRoot(root).Reset(t.Context())
+			}
+			if !errors.Is(err, unix.EROFS) {
+				t.Errorf("%v", err)
+			}
+			same(t, before, tree(t, root))
+		})
+	}
+}
+
+// oneShelf is a place for one archive, that may be away.
+type oneShelf struct {
+	body []byte
+	away bool
+}
+
+func (s *oneShelf) Open(context.Context, string) (io.ReadCloser, int64, error) {
+	if s.away {
+		return nil, 0, errors.New("no route to the shelf")
+	}
+	return io.NopCloser(bytes.NewReader(s.body)), int64(len(s.body)), nil
+}
+
+// A rollback to a revision with an archive that is not installed any more fetches it from where it
+// was; where it cannot be had, or is not what it was, that is said before anything changes. The
+// lines that keep it: rollback.go, Rollback (available before the pin); tasks/archive.go,
+// Available.
+func TestRollbackAsksForArchivesFirst(t *testing.T) {
+	root := t.TempDir()
+	shelf := &oneShelf{body: tarOf(t, "tool", "one")}
+	old := archiveOf(shelf)
+	pass := onRoot(root)
+	pass.Assets = shelf
+	for _, set := range [][]tasks.Task{{old, file("/etc/a", "1")}, {file("/etc/a", "2")}} {
+		if _, err := pass.Converge(t.Context(), wanting(set...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if there(root, "/opt/bin/tool") {
+		t.Fatal("the archive's member is still there")
+	}
+	for name, harm := range map[string]oneShelf{
+		"away":    {away: true},
+		"another": {body: tarOf(t, "tool", "forged")},
+	} {
+		good := *shelf
+		*shelf = harm
+		before := tree(t, root)
+		_, err := pass.Rollback(t.Context(), 1)
+		if err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "tools") {
+			t.Errorf("%s: %v", name, err)
+		}
+		after := tree(t, root)
+		for _, dir := range []string{"/var/lib/netwright", "/var/lib/netwright/assets"} { // a file was there for a moment
+			delete(before, dir)
+			delete(after, dir)
+		}
+		same(t, before, after)
+		*shelf = good
+	}
+	if h, err := pass.History(); err != nil || h.Held != nil {
+		t.Errorf("the node is held: %+v, %v", h.Held, err)
+	}
+	if _, err := pass.Rollback(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, root, "/opt/bin/tool") != "one" || read(t, root, "/etc/a") != "1" {
+		t.Error("the rollback did not bring the archive back")
+	}
+}

@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// classOf is the class of the one step that a dry run plans.
+func classOf(t *testing.T, root string, want tasks.Task) string {
+	t.Helper()
+	p, err := onRoot(root).DryRun(t.Context(), wanting(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(want.Owns()[0])
+	for _, s := range p.Steps {
+		if s.Key == key && s.State == report.Planned {
+			return s.Class
+		}
+	}
+	t.Fatalf("%s is not planned: %+v", key, p.Steps)
+	return ""
+}
+
+// What a node had and went on with is brought back without a checkpoint; what is new to it is not.
+// The line that keeps it: proof.go, provedBefore.
+func TestWhatWasProvedBefore(t *testing.T) {
+	root := t.TempDir()
+	if got := classOf(t, root, file("/etc/hosts", "1")); got != "reload" {
+		t.Errorf("a file that somebody may read: %s", got)
+	}
+	if got := classOf(t, root, file("/etc/motd", "1")); got != "live" {
+		t.Errorf("a file that nobody reads: %s", got)
+	}
+	mustConverge(t, root, file("/etc/hosts", "1"))
+	if err := os.WriteFile(root+"/etc/hosts", []byte("by hand"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := classOf(t, root, file("/etc/hosts", "1")); got != "live" {
+		t.Errorf("what was right before: %s", got)
+	}
+	if got := classOf(t, root, file("/etc/hosts", "2")); got != "reload" {
+		t.Errorf("what is new: %s", got)
+	}
+	if err := os.Remove(root + "/etc/hosts"); err != nil {
+		t.Fatal(err)
+	}
+	if got := classOf(t, root, file("/etc/hosts", "1")); got != "live" {
+		t.Errorf("what was right before, and went: %s", got)
+	}
+}
+
+// A change that was made and was gone when it was looked at was never right: to make it again is a
+// repair, and needs its checkpoint. The lines that keep it: drift.go, undid and mark.
+func TestWhatWasNeverRightIsNotProved(t *testing.T) {
+	root, hosts := t.TempDir(), file("/etc/hosts", "1")
+	mustConverge(t, root, hosts)
+	for _, c := range []struct {
+		repair bool
+		class  string
+	}{{true, "live"}, {false, "reload"}, {true, "reload"}} { // the last repairs what was never right
+		h, err := host.Open(t.Context(), host.Options{Root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		led := ledger.Load(h)
+		custody := &custody{led: led, drift: drift.New(&desired.Records{}, led, h, wanting(), false, time.Now())}
+		e := led.Entries()["file:/etc/hosts"]
+		if c.repair {
+			custody.drift.Repairs().Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
+		}
+		custody.drift.Mark(&e)
+		e.Pending = true
+		if err := led.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: led.Head()}); err != nil {
+			t.Fatal(err)
+		}
+		b := ledger.Batch{Head: led.Head()}
+		custody.undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
+		if err := led.Commit(t.Context(), h, b); err != nil {
+			t.Fatal(err)
+		}
+		h.Close() // all was committed
+		put(t, root, "/etc/hosts", "theirs")
+		if got := classOf(t, root, hosts); got != c.class {
+			t.Errorf("repair %v: %s, want %s", c.repair, got, c.class)
+		}
+	}
+	mustConverge(t, root, hosts)
+	if e := entryOf(t, root, "file:/etc/hosts"); e.Pending || e.Untried {
+		t.Errorf("it was right since: %+v", e)
+	}
+}

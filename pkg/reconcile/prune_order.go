@@ -1,0 +1,145 @@
+package reconcile
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// arrange makes a graph of the removals. Effects are what is owed besides.
+func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects []tasks.Task) error {
+	p.order(c, v, list)
+	var err error
+	back := p.tasksBack(c)
+	p.graph, err = arrangeGone(v, list, append(withEffects(effects, back), back...), p.sw.tail()...)
+	return err
+}
+
+// arrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes
+// last.
+func arrangeGone(v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
+	all := make([]tasks.Task, 0, len(list))
+	for i := range list {
+		all = append(all, list[i])
+	}
+	g, err := lay(v, append(all, withEffects(effects, all)...), last)
+	if err != nil {
+		return nil, fmt.Errorf("order what nobody wants any more: %w", err)
+	}
+	return g, nil
+}
+
+// order orders the removals: what needed others goes before them, a path before its directory.
+func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
+	at := map[graph.Key]int{}
+	for i := range list {
+		at[list[i].Key] = i
+	}
+	p.guard(c, v, list)
+	for i := range list {
+		key := list[i].Key
+		above, rest := tasks.GoAfter(key)
+		needs := slices.Concat(c.led.Entries()[key].Needs, above)
+		for other := range at {
+			if rest && c.led.Entries()[other].Of == key {
+				needs = append(needs, other)
+			}
+		}
+		for _, need := range needs {
+			if j, ok := at[need]; ok && j != i {
+				list[j].After = append(list[j].After, key)
+			}
+		}
+	}
+}
+
+// lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot
+// do without.
+func lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
+	var keys []graph.Key
+	for _, t := range list {
+		if needed(v, t) {
+			keys = append(keys, t.Owns()...)
+		}
+	}
+	after := map[graph.Key][]graph.Key{}
+	for _, t := range last {
+		after[t.Owns()[0]] = keys
+	}
+	return graph.New(append(list, last...), graph.Options{After: func(k graph.Key) []graph.Key { return after[k] }})
+}
+
+// guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a
+// conf.
+func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
+	var links []string
+	confs := map[string][]string{}
+	for _, r := range list {
+		if r.Key.Kind() == tasks.KindLink {
+			links = append(links, r.Key.Name())
+		}
+		if isConf(v, r.Key) {
+			dir := path.Dir(r.Key.Name())
+			confs[dir] = append(confs[dir], path.Base(r.Key.Name()))
+			p.gone = append(p.gone, host.Fact{Key: string(r.Key), Gone: true})
+		}
+	}
+	if p.sw.begins() {
+		return // no pod lives by the time
+	}
+	for i := range list {
+		if tasks.UsedByPods(list[i].Key) {
+			list[i].Links = links
+		}
+		if dir := path.Dir(list[i].Key.Name()); isConf(v, list[i].Key) {
+			coming := false
+			for key := range c.set.Keys() {
+				coming = coming || isConf(v, key) && path.Dir(key.Name()) == dir
+			}
+			list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}
+		}
+	}
+}
+
+// isConf says that a key is a file that a runtime takes for a CNI conf.
+func isConf(v host.View, key graph.Key) bool {
+	if key.Kind() != tasks.KindFile {
+		return false
+	}
+	switch path.Ext(key.Name()) {
+	case ".conf", ".conflist", ".json":
+	default:
+		return false
+	}
+	dir := path.Dir(key.Name())
+	return dir == "/etc/cni/net.d" || dir == v.Facts().Runtime.ConfDir
+}
+
+// withEffects adds to effects those that tasks ask for.
+func withEffects(effects, list []tasks.Task) []tasks.Task {
+	for _, t := range effectsOf(list) {
+		if !slices.ContainsFunc(effects, func(e tasks.Task) bool { return e.Owns()[0] == t.Owns()[0] }) {
+			effects = append(effects, t)
+		}
+	}
+	return effects
+}
+
+// effectsOf are the effects that tasks ask for.
+func effectsOf(list []tasks.Task) []tasks.Task {
+	seen := map[graph.Key]bool{}
+	var out []tasks.Task
+	for _, t := range list {
+		for _, key := range t.Asks() {
+			if !seen[key] {
+				seen[key] = true
+				out = append(out, tasks.EffectOf(key))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+package reconcile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/needs"
+)
+
+const confDir = "/etc/app/conf.d"
+
+// quiet is a root and a store with so many small files, and what each process that converges one
+// with the other is given.
+type quiet struct{ root, store string }
+
+func newQuiet(t testing.TB, files int) quiet {
+	t.Helper()
+	needs.Root(t) // files belong to root
+	q := quiet{root: t.TempDir(), store: t.TempDir()}
+	put(t, q.root, "/proc/sys/kernel/random/boot_id", "boot\n") // stamps are of a boot
+	put(t, q.store, "c/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.33.0\n"+
+		"  networking: {cni: {}}\n  assets: []\n  fileAssets:\n  - path: "+confDir+"\n    source: files/conf.d/\n    mode: \"0644\"\n")
+	for i := range files {
+		put(t, q.store, fmt.Sprintf("c/files/conf.d/%05d.conf", i), content(i))
+	}
+	return q
+}
+
+func content(i int) string {
+	return fmt.Sprintf("# %05d\n", i) + strings.Repeat("option = value\n", 20+i%200)
+}
+
+// begin is how the run of a process begins: it has the documents, and what they want in the way of
+// files. What else they want needs more than a tree.
+func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
+	t.Helper()
+	store, err := statestore.Open(q.store, "c", statestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Pass{Host: host.Options{Root: q.root}, Log: zap.NewNop(), Afresh: true}
+	if err := p.Remember(store); err != nil {
+		t.Fatal(err)
+	}
+	d, err := desired.Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Held = &desired.Held{Network: "cni"}
+	for _, task := range g.Order() {
+		if strings.HasPrefix(task.Owns()[0].Name(), confDir+"/") {
+			d.Held.Recorded = append(d.Held.Recorded, task)
+		}
+	}
+	return p, d
+}
+
+// pass is one run of a process.
+func (q quiet) pass(t testing.TB) *report.Plan {
+	t.Helper()
+	p, d := q.begin(t)
+	plan, err := p.Converge(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// look is all that stat says of all that is on the root, but when it was read.
+func (q quiet) look(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(q.root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || strings.HasPrefix(path, q.root+"/run") { // the lock
+			return err
+		}
+		var st syscall.Stat_t
+		err = syscall.Lstat(path, &st)
+		all[path] = fmt.Sprint(st.Ino, st.Mode, st.Uid, st.Gid, st.Size, st.Mtim, st.Ctim)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A pass on a host and a store in which nothing happened writes nothing, believes what it
+// remembers, and still sees every change there is to see of a small file: by its ctime, where size
+// and mtime are put back.
+func TestQuietPassSeesEveryChange(t *testing.T) {
+	q := newQuiet(t, 40)
+	if p := q.pass(t); p.Summary.Changes() == 0 {
+		t.Fatalf("nothing was installed: %s", said(p))
+	}
+	before := q.look(t)
+	for range 2 {
+		if p := q.pass(t); p.Summary.Changes() != 0 {
+			t.Fatalf("a second pass changes: %s", said(p))
+		}
+	}
+	for path, was := range before {
+		if now := q.look(t)[path]; now != was {
+			t.Errorf("%s changed in a pass with nothing to do: %s, then %s", path, was, now)
+		}
+	}
+	at := q.root + confDir + "/00007.conf"
+	for name, change := range map[string]func() error{
+		"one letter, mtime put back": func() error {
+			info, err := os.Stat(at)
+			if err != nil {
+				return err
+			}
+			text := []byte(content(7))
+			text[0] = '!'
+			if err := os.WriteFile(at, text, 0o644); err != nil {
+				return err
+			}
+			return os.Chtimes(at, time.Now(), info.ModTime())
+		},
+		"a line more": func() error {
+			f, err := os.OpenFile(at, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteString("drift\n")
+			return err
+		},
+		"mode":  func() error { return os.Chmod(at, 0o600) },
+		"owner": func() error { return os.Chown(at, 1, 0) },
+		"gone":  func() error { return os.Remove(at) },
+		"replaced": func() error {
+			if err := os.WriteFile(at+".new", []byte("# 00008"+content(7)[7:]), 0o644); err != nil {
+				return err
+			}
+			return os.Rename(at+".new", at)
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p := q.pass(t)
+		info, err := os.Stat(at)
+		text, readErr := os.ReadFile(at)
+		if p.Summary.Changes() != 1 || err != nil || readErr != nil || string(text) != content(7) || info.Mode() != 0o644 || info.Sys().(*syscall.Stat_t).Uid != 0 {
+			t.Errorf("%s: not repaired: %s%v %v %v", name, said(p), info, err, readErr)
+		}
+		if p := q.pass(t); p.Summary.Changes() != 0 {
+			t.Errorf("%s: repaired twice: %s", name, said(p))
+		}
+	}
+	source := q.store + "/c/files/conf.d/00007.conf"
+	info, err := os.Stat(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, q.store, "c/files/conf.d/00007.conf", "!"+content(7)[1:])
+	if err := os.Chtimes(source, time.Now(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if p := q.pass(t); p.Summary.Changes() != 1 {
+		t.Errorf("the store's change was not seen: %s", said(p))
+	}
+	if text, err := os.ReadFile(at); err != nil || string(text) != "!"+content(7)[1:] {
+		t.Errorf("%.20q, %v", text, err)
+	}
+}
+
+// A drifted file is repaired from what the node keeps itself when the store is gone since it was
+// listed.
+func TestRepairWithoutTheStore(t *testing.T) {
+	q := newQuiet(t, 3)
+	q.pass(t)
+	p, d := q.begin(t)
+	if err := os.RemoveAll(q.store); err != nil {
+		t.Fatal(err)
+	}
+	put(t, q.root, confDir+"/00001.conf", "drift\n")
+	plan, err := p.Converge(t.Context(), d)
+	text, readErr := os.ReadFile(q.root + confDir + "/00001.conf")
+	if err != nil || plan.Summary.Changes() != 1 || readErr != nil || string(text) != content(1) {
+		t.Errorf("not repaired: %v, %v, %.20q", err, readErr, text)
+	}
+}
+
+// BenchmarkQuietPass10000 is a pass over ten thousand small files that are right, as a process
+// makes it that has just begun. One operation is one pass.
+func BenchmarkQuietPass10000(b *testing.B) {
+	q := newQuiet(b, 10_000)
+	q.pass(b)
+	q.pass(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if p := q.pass(b); p.Summary.Changes() != 0 {
+			b.Fatal(said(p))
+		}
+	}
+}
+
+// A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not
+// decoded, no content is read. The lines that keep it: pass.go, unfinished; pkg/statestore/own.go,
+// foreign.
+func TestQuietPassAllocates(t *testing.T) {
+	const files, most = 1000, 50
+	q := newQuiet(t, files)
+	q.pass(t)
+	q.pass(t)
+	if each := testing.AllocsPerRun(3, func() { q.pass(t) }) / files; each > most {
+		t.Errorf("%.1f allocations for each file, want at most %d", each, most)
+	}
+}

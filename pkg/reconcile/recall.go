@@ -1,0 +1,63 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// recall puts into a plan what became of earlier changes, for who tells how the node stands. What
+// of it cannot be read is said by who needs it. A plan that there is none of is left alone.
+func recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
+	if out == nil {
+		return
+	}
+	if a, _ := checkpoint.ReadAwaiting(r); a != nil {
+		out.AwaitingBoot, out.AwaitingBootSince = a.Names(), a.Since
+	}
+	out.Proof = &report.Proof{Unproved: checkpoint.Unmade()}
+	if p := led.Head().Proof; !p.At.IsZero() {
+		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Unproved: split(p.Unproved)}
+	}
+	if generation, until := checkpoint.Watched(r); !until.IsZero() {
+		out.Watched = &report.Watched{Generation: generation, Until: until}
+	}
+	out.Undone = lastUndone(r)
+}
+
+// split is the list that is written with a comma between.
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' })
+}
+
+// lastUndone is the last change of each cause that was taken back, newest first: by a checkpoint,
+// since a unit did not come up, since nobody confirmed it, or since a boot failed with it.
+func lastUndone(r ledger.Reader) (list []report.Undone) {
+	last := map[report.UndoneCause]report.Undone{}
+	note := func(cause report.UndoneCause, at time.Time, generation int64, why string) {
+		last[cause] = report.Undone{At: at, Cause: cause, Generation: generation, Why: why}
+	}
+	undone, _ := ledger.ReadUndone(r)
+	for _, u := range undone {
+		cause := report.UndoneFailed
+		if u.Unconfirmed {
+			cause = report.UndoneUnconfirmed
+		}
+		note(cause, u.Time, u.Generation, u.Why)
+	}
+	boots, _ := ledger.ReadBoots(r)
+	for _, b := range boots {
+		if len(b.Names) > 0 && b.Outcome != string(checkpoint.Confirmed) { // of an image there is nothing to undo
+			note(report.UndoneBoot, b.Time, b.Generation, b.Why)
+		}
+	}
+	for _, u := range last {
+		list = append(list, u)
+	}
+	slices.SortFunc(list, func(a, b report.Undone) int { return b.At.Compare(a.At) })
+	return list
+}

@@ -1,0 +1,51 @@
+package reconcile
+
+import (
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// Of a store behind a network a node reads the private key that its network shows, and no other:
+// not again either, when it has it.
+func TestPrivateKeysFromAfar(t *testing.T) {
+	needs.Root(t) // files belong to root
+	authority := pki.New(t, "ca")
+	client := authority.Client("calico-client")
+	objects := map[string][]byte{
+		"cluster.yaml": []byte("apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: " + storetest.Cluster + "}\nspec:\n  kubernetesVersion: 1.36.0\n" +
+			"  networking:\n    calico: {datastore: etcd, etcd: {endpoints: [\"https://10.0.0.1:2379\"]}}\n  assets: []\n"),
+		"pki/issued/ca/1.crt": []byte(authority.PEM), "pki/issued/calico-client/1.crt": []byte(client.Cert),
+		"pki/private/calico-client/1.key": []byte(client.Key), "pki/private/other/1.key": []byte("nobody's"),
+	}
+	source, root := new(storetest.Memory), t.TempDir()
+	for name, data := range storetest.Publication(1, objects, true) {
+		source.Set(name, data)
+	}
+	put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
+	for i, want := range []int{3, 2} { // manifest, bundle, key; a node that begins again knows the key
+		pass := onRoot(root)
+		store := statestore.NewRemote(source, storetest.Cluster, nil)
+		if err := pass.Remember(store); err != nil {
+			t.Fatal(err)
+		}
+		d, err := desired.Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked := source.Gets(); len(asked) != want {
+			t.Errorf("begin %d: asked for %q, want %d", i+1, asked, want)
+		}
+		if p, err := pass.Converge(t.Context(), d); err != nil {
+			t.Fatal(err, said(p))
+		}
+		if read(t, root, "/srv/kubernetes/calico/calico-client-key.pem") != client.Key {
+			t.Error("the key is not there")
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// RenamedError is a machine that is called otherwise than it was when its network was made.
+type RenamedError struct {
+	What    string // "node" or "node group"
+	Was, Is string
+}
+
+func (e *RenamedError) Error() string {
+	return fmt.Sprintf("this machine was %s %s, and is called %q now, so it keeps the configuration of %[2]s: correct the name "+
+		"(`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if another one is meant, let it go with "+
+		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.What, e.Was, e.Is)
+}
+
+// renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
+// where somebody allows it, or where another machine made the ledger, as that of an image. All that
+// a node has is made for its name: another one takes it away, a typing error too.
+func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *RenamedError {
+	head := led.Head()
+	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || baked(led) || !p.live() && !p.UpdatesAnywhere || p.allowedBy(d, led) != "" {
+		return nil
+	}
+	if head.Machine != "" && head.Machine != machineID(r) {
+		return nil
+	}
+	rev, err := ledger.ReadRevision(r, head.Current)
+	switch {
+	case err != nil: // the pass itself says what is damaged
+		return nil
+	case rev.Node != "" && rev.Node != d.Node.Name:
+		return &RenamedError{"node", rev.Node, d.Node.Name}
+	case rev.NodeGroup != "" && rev.NodeGroup != d.Node.NodeGroup:
+		return &RenamedError{"node group", rev.NodeGroup, d.Node.NodeGroup}
+	}
+	return nil
+}
+
+// underFormerName is what the machine has, by its former name.
+func (p Pass) underFormerName(ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
+	w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: why.Error()}
+	rev, err := ledger.ReadRevision(h, led.Head().Current)
+	if err != nil {
+		return nil, err
+	}
+	good, err := ledger.ReadLastGood(h)
+	if err != nil {
+		return nil, err
+	}
+	former := *d
+	former.Sel = config.Select{Node: rev.Node, Group: rev.NodeGroup}
+	out, err := p.inForce(ctx, &former, good, w, h, led)
+	if err == nil {
+		out.Undone = why
+	}
+	return out, err
+}
+
+// machineID tells this machine from others; "" where it has none yet.
+// https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
+func machineID(r ledger.Reader) string {
+	text, err := r.ReadFile("/etc/machine-id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

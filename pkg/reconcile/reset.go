@@ -1,0 +1,266 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+// Reset takes everything of ours off the host and brings back what was there before: files with
+// owner, mode and times, sysctls, units. The daemon is stopped and disabled first, or it would
+// converge again, and none can start until the end. What cannot be brought back is said by name,
+// and then the ledger stays, so that reset can be called again.
+func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
+	if a := p.Awaits(); a != nil {
+		return nil, &AwaitsError{*a}
+	}
+	if err := p.resettable(); err != nil { // while the daemon still runs
+		return nil, err
+	}
+	alone, err := service.StopDaemon(ctx, p.Host, p.By, p.Hooks.waits)
+	if err != nil {
+		return nil, err
+	}
+	defer alone()
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, p.Hooks.onWait())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock() // when nothing is left that another pass could go by
+	out, err := p.holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Facts())
+		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
+		r, err := p.planReset(ctx, h, led)
+		if err != nil {
+			return nil, err
+		}
+		if left != nil {
+			r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: left.Error()})
+		}
+		if p.Hooks.OnPlan != nil {
+			p.Hooks.OnPlan(r.report(report.Planned))
+		}
+		if err := checkpoint.EndWatch(ctx, h); err != nil { // it would bring things back
+			return nil, err
+		}
+		guard, guarded, err := p.guardReset(ctx, h, r)
+		if err != nil {
+			return nil, err
+		}
+		// Where there is no ledger none is made: a second reset changes nothing.
+		if err := r.custody.intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
+			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.settle(guarded, nil)))
+		}
+		return r.do(ctx, guarded, guard, p, h)
+	})
+	if err != nil || out.Summary.Waiting > 0 {
+		return out, err
+	}
+	out.AwaitingBoot = nil // the record goes with the rest
+	return out, p.forget(ctx)
+}
+
+// DryReset says what Reset would do.
+func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
+	led, view, err := p.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close() // only read from
+	if _, err := p.undoDue(view); err != nil {
+		return nil, err
+	}
+	r, err := p.planReset(ctx, view, led)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(report.Planned), nil
+}
+
+// resetting is a reset under way.
+type resetting struct {
+	run
+	risky, rest half
+}
+
+// planReset sorts all entries out. It changes nothing.
+func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*resetting, error) {
+	if led.Unreadable {
+		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
+	}
+	if err := execute.PayDone(ctx, v, led); err != nil {
+		return nil, err
+	}
+	c := &custody{led: led, set: &desired.Records{}, changed: p.resetPolicy()}
+	r := &resetting{}
+	last, err := ledger.ReadRevision(v, led.Head().Current)
+	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
+		last = &ledger.Revision{Node: v.Facts().Hostname}
+	}
+	r.run = run{
+		desired: &desired.State{
+			Node:     &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
+			Snapshot: &statestore.Snapshot{Origin: last.Store, Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
+			Held:     &desired.Held{Network: last.Network},
+		},
+		led: led, custody: c, pruning: &pruning{},
+	}
+	var gone []tasks.Removal
+	var back []tasks.Restoration
+	for _, key := range slices.Sorted(maps.Keys(led.Entries())) {
+		if name := key.Name(); key.Kind() == tasks.KindFile && (name == ledger.Dir || strings.HasPrefix(name, ledger.Dir+"/")) {
+			continue // it goes last, as a whole
+		}
+		if err := r.sort(ctx, v, led.Entries()[key], &gone, &back); err != nil {
+			return nil, err
+		}
+	}
+	r.pruning.order(c, v, gone)
+	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.Unproved); err != nil {
+		return nil, err
+	}
+	// What is owed is so by a reset that was killed, and is done over what comes back.
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.owed(), tasks.ProvedBefore)
+	return r, err
+}
+
+// sort decides what becomes of one entry.
+func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration) error {
+	stays := func(why string) {
+		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
+	}
+	t, err := e.Rebuild(v)
+	if err != nil {
+		stays(err.Error())
+		return nil
+	}
+	k := tasks.KeeperOf(t, e.Key)
+	if k == nil {
+		return nil
+	}
+	live, err := k.Live(ctx, v)
+	if errors.Is(err, host.ErrNotHere) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", e.Key, err)
+	}
+	remover, removable := k.(tasks.Remover)
+	if m, ok := t.(tasks.Mount); ok && e.Key.Kind() == tasks.KindMount {
+		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
+	}
+	restorer, restorable := k.(tasks.Restorer)
+	changed := r.custody.altered(ctx, v, e, live)
+	ours := !changed || r.custody.changed != ""
+	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
+	holds, err := r.custody.holds(ctx, v, k)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", e.Key, err)
+	}
+	restored := e.Baseline == nil || !restorable
+	if !restored {
+		if restored, err = restorer.Restored(ctx, v, *e.Baseline); err != nil {
+			return fmt.Errorf("look whether %s is as it was: %w", e.Key, err)
+		}
+	}
+	switch {
+	case e.Mode != ledger.Found && removable && (e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
+		switch {
+		case live == "":
+		case foreign(e, k, live) && r.custody.changed != "":
+			stays(notOurs)
+		case !ours:
+			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with --changed=remove")
+		case holds != "":
+			stays(holds)
+		default:
+			*gone = append(*gone, tasks.Removal{
+				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it", Changed: r.custody.changed.reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+			})
+		}
+	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
+	case e.Key.Kind() == tasks.KindModule:
+		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
+	case e.Baseline == nil && removable && live != "":
+		stays("it was there before netwright, as far as the ledger knows")
+	case e.Baseline == nil && live != "" && r.led.Head().Lost:
+		stays("the ledger was lost once, and with it what was there before netwright")
+	case restored, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
+	case isConf(v, e.Key):
+		stays("what was in its place may no longer fit the pods; its former content is not brought back")
+	case !ours:
+		stays("somebody changed it since netwright did; reset with --changed=remove brings back what was there before")
+	case e.Baseline.Lost != "":
+		stays(e.Baseline.Lost)
+	default:
+		task, err := restoration(v, e, restorer)
+		if err != nil {
+			stays(err.Error())
+			return nil
+		}
+		*back = append(*back, task)
+	}
+	return nil
+}
+
+// times gives directories that we put something into the time of change that they had, but for
+// those that hold the ledger: they change once more. Into a file system that is read-only nothing
+// was put, and a reset that failed there would never come to its end.
+func (r *resetting) times(h *host.Host) error {
+	for dir, mtime := range r.led.Dirs() {
+		if _, err := h.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
+			if err := h.SetMtime(dir, mtime); err != nil && !errors.Is(err, syscall.EROFS) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forget removes the ledger and the lock, last of all, while the lock is held: who waits for it
+// then makes another. First the ledger owns nothing any more, but still knows the times of
+// directories, and its journal goes last: killed anywhere, the next reset does the rest.
+func (p Pass) forget(ctx context.Context) error {
+	h, err := host.Open(ctx, p.Host)
+	if err != nil {
+		return fmt.Errorf("remove the ledger: %w", err)
+	}
+	defer h.Close() // every write was checked where it was made
+	led := ledger.Load(h)
+	times := led.Dirs()
+	if len(led.Entries()) > 0 {
+		if err := led.Commit(ctx, h, ledger.Batch{Drop: slices.Sorted(maps.Keys(led.Entries()))}); err != nil {
+			return fmt.Errorf("empty the ledger: %w", err)
+		}
+	}
+	for _, dir := range []string{ledger.Dir, path.Dir(LockFile)} {
+		if err := h.RemoveTree(ctx, dir, ledger.JournalFile); err != nil {
+			return fmt.Errorf("remove the ledger: %w", err)
+		}
+	}
+	above := path.Dir(ledger.Dir)
+	if mtime, known := times[above]; known {
+		return h.SetMtime(above, mtime)
+	}
+	return nil
+}

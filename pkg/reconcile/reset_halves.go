@@ -1,0 +1,194 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// A reset has two halves: what the node may be reached by, under a checkpoint, then the rest, which
+// cannot cut it off. Should the first cut it off, it is undone, and the node is as it was; the
+// second is never undone, so that what it restarts is restarted once.
+
+// half is a half of a reset: first what is ours goes, then what was comes back.
+type half struct {
+	gone, back       *graph.Graph[tasks.Task] // nil: nothing
+	going, coming    *changes.Set
+	goneRep, backRep graph.Report[tasks.Task]
+}
+
+// pick takes those that may cut the node off, or the others.
+func pick(gone []tasks.Removal, back []tasks.Restoration, risky bool) parts {
+	return parts{
+		slices.DeleteFunc(slices.Clone(gone), func(t tasks.Removal) bool { return (t.Disruption == tasks.MayCutOff) != risky }),
+		slices.DeleteFunc(slices.Clone(back), func(t tasks.Restoration) bool { return (t.Disruption == tasks.MayCutOff) != risky }),
+	}
+}
+
+// parts are what a half is made of.
+type parts struct {
+	gone []tasks.Removal
+	back []tasks.Restoration
+}
+
+// planHalf plans one half. effects are what is owed besides; proof is what is known of its changes.
+func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof) (h half, err error) {
+	h.going, h.coming = changes.NewSet(), changes.NewSet()
+	if len(of.gone) > 0 {
+		if h.gone, err = arrangeGone(v, of.gone, nil); err != nil {
+			return h, err
+		}
+		h.going, h.goneRep = execute.Plan(ctx, h.gone, v, nil, nil, nil)
+		h.going.ProveAll(proof)
+	}
+	if len(of.back)+len(effects) > 0 {
+		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
+			return h, err
+		}
+		h.coming, h.backRep = execute.Plan(ctx, h.back, v, led.Owed(), nil, nil)
+		h.coming.ProveAll(proof)
+	}
+	return h, nil
+}
+
+// arrangeBack orders what comes back as it was set: a sysctl that changes others before those.
+func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
+	all := make([]tasks.Task, 0, len(list))
+	for _, t := range list {
+		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !tasks.IsState(k) })
+		all = append(all, t)
+	}
+	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("order what comes back: %w", err)
+	}
+	return g, nil
+}
+
+// do takes away and brings back.
+func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err error) {
+	if h.gone != nil {
+		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going, execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks}); err != nil {
+			return err
+		}
+	}
+	if h.back != nil {
+		h.coming, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.coming, execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks})
+	}
+	return err
+}
+
+// do resets, and gives directories the times that they had. guarded is the context of what the
+// guard looks after.
+func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *host.Host) (*report.Plan, error) {
+	var dirs []string
+	for key := range r.led.Entries() {
+		if file := tasks.FileOf(key); file != "" {
+			dirs = append(dirs, path.Dir(file))
+		}
+	}
+	h.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
+	planned := r.report(report.Planned)
+	r.guard = guard
+	err := r.risky.do(guarded, r, p, h)
+	if undone := guard.settle(guarded, nil); undone != nil {
+		return notApplied(planned, undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
+	}
+	r.guard = nil
+	if err == nil {
+		err = r.rest.do(ctx, r, p, h)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	for _, of := range []half{r.risky, r.rest} {
+		failed = append(failed, changes.Failure(of.goneRep), changes.Failure(of.backRep), unremovable(of.goneRep))
+	}
+	if err = errors.Join(failed...); err == nil {
+		err = r.times(h)
+	}
+	return r.report(report.Done), err
+}
+
+// unremovable is the error of a reset that leaves what only a person can have removed: whoever
+// asked for it asked for all.
+func unremovable(rep graph.Report[tasks.Task]) error {
+	var stuck []error
+	for i := range rep.Results {
+		var why *tasks.UnremovableError
+		if res := &rep.Results[i]; res.Because == "" && errors.As(res.Err, &why) {
+			stuck = append(stuck, fmt.Errorf("%s stays: %w", why.Key, why.Err))
+		}
+	}
+	if len(stuck) == 0 {
+		return nil
+	}
+	return &changes.RunError{Err: errors.Join(stuck...), Failed: len(stuck)}
+}
+
+// afterUndo says where a reset that was undone leaves the node.
+const afterUndo = "The node is as it was, but for the daemon, which is stopped and disabled (`systemctl enable --now netwright-agent` takes it up again). " +
+	"To reset all the same, give the node another way to be reached, or name in `probes` of /etc/netwright/agent.yaml what must still answer"
+
+// report says what the reset has planned or done.
+func (r *resetting) report(changed report.State) *report.Plan {
+	var list []report.Step
+	total := 0
+	for _, of := range []half{r.risky, r.rest} {
+		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil), changes.Steps(of.backRep, of.coming, changed, nil))
+		total += len(of.goneRep.Results) + len(of.backRep.Results)
+	}
+	p := r.desired.Report(nil, r.led, list, total)
+	p.Notes = append(p.Notes, r.pruning.notes...)
+	return p
+}
+
+// guardReset is the checkpoint of a reset's first half. It is of no generation: what is undone bans
+// none.
+func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guard, context.Context, error) {
+	of := &r.risky
+	if !of.going.Any() && !of.coming.Any() {
+		return nil, ctx, nil
+	}
+	memory, err := r.remember(p.by() + ", by reset")
+	if err != nil {
+		return nil, ctx, err
+	}
+	change := checkpoint.Change{Memory: memory, Tasks: map[graph.Key]tasks.Task{}}
+	undoable(&change, of.gone, of.going)
+	undoable(&change, of.back, of.coming)
+	return p.take(ctx, h, &r.run, change)
+}
+
+// remember takes down what the ledger says before a reset, of the network too, and of what its
+// first half takes away and brings back.
+func (r *resetting) remember(by string) (json.RawMessage, error) {
+	head := r.led.Head()
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
+		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
+			if e, known := r.led.Entries()[key]; known {
+				m.Keys = append(m.Keys, remembered{Key: key, Was: &e})
+			}
+		}
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the ledger says: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,40 @@
+package reconcile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A reset that waits for pods has not come to its end: the ledger stays, so that the next one knows
+// what is left. The line that keeps it: reset.go, Reset (Waiting).
+func TestAResetThatWaitsForgetsNothing(t *testing.T) {
+	root := t.TempDir()
+	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
+	mustConverge(t, root, conf)
+	put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
+	p, err := onRoot(root).Reset(t.Context())
+	if err != nil || p.Summary.Waiting == 0 || !there(root, conf.Path) || !there(root, "/var/lib/netwright/journal") {
+		t.Fatalf("%v; the conf is there: %v\n%s", err, there(root, conf.Path), said(p))
+	}
+	if err := os.Remove(filepath.Join(root, "var/lib/cni/results/x-pod-eth0")); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, conf.Path) || there(root, "/var/lib/netwright") {
+		t.Errorf("%v\n%s", err, said(p))
+	}
+}
+
+// The conf that was there before may be of a network that the pods do not have any more: a reset
+// does not bring it back, and says so. The line that keeps it: reset.go, sort (isConf).
+func TestAResetBringsNoConfBack(t *testing.T) {
+	root := t.TempDir()
+	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
+	put(t, root, conf.Path, `{"name":"theirs","plugins":[{"type":"ptp"}]}`)
+	mustConverge(t, root, conf)
+	p, err := onRoot(root).Reset(t.Context())
+	if err != nil || read(t, root, conf.Path) != string(conf.Content) || !strings.Contains(said(p), "may no longer fit the pods") {
+		t.Errorf("%v; the conf is %q\n%s", err, read(t, root, conf.Path), said(p))
+	}
+}

@@ -1,0 +1,214 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// History is what the ledger knows of the past.
+type History struct {
+	Current   int               `json:"current"` // revision that the node is at
+	Held      *ledger.Pin       `json:"held,omitempty"`
+	Revisions []ledger.Revision `json:"revisions"`          // oldest first
+	Changes   map[int]Changes   `json:"-"`                  // what they changed, by their numbers, where that is known
+	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
+	Repaired  []Repaired        `json:"repaired,omitempty"` // what others changed, by key
+	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
+	// Watched is the generation that is undone until then if its hook costs the node its network;
+	// no time: none is.
+	Watched      int64     `json:"watched,omitempty"`
+	WatchedUntil time.Time `json:"watchedUntil,omitzero"`
+	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has
+	// proved yet.
+	Boots        []ledger.Boot `json:"boots,omitempty"`
+	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
+	// Deeds are what was done to which configuration the node follows, oldest first: it made no
+	// revision.
+	Deeds []ledger.Deed `json:"deeds,omitempty"`
+	// Applied is the configuration that is applied; nil: none is known.
+	Applied *report.Generation `json:"applied,omitempty"`
+	Damage  []string           `json:"damage,omitempty"`
+}
+
+// History reads the revisions that are kept. It writes nothing.
+func (p Pass) History() (*History, error) {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", p.Host.Root, err)
+	}
+	defer files.Close() // only read from
+	led := ledger.Load(files)
+	if led.Newer != nil {
+		return nil, led.Newer
+	}
+	revisions, err := ledger.Revisions(files)
+	if len(revisions) == 0 && err != nil {
+		return nil, err
+	}
+	h := &History{Current: led.Head().Current, Held: led.Head().Held, Revisions: revisions, Damage: led.Damage()}
+	if err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	h.Changes = revised(files, revisions)
+	h.Repaired, h.Awaits = repaired(led), awaits(files)
+	h.Watched, h.WatchedUntil = checkpoint.Watched(files)
+	if h.Undone, err = ledger.ReadUndone(files); err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	if h.Boots, err = ledger.ReadBoots(files); err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	if h.Deeds, err = ledger.ReadDeeds(files); err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	done, err := ledger.ReadApplied(files)
+	if err != nil {
+		h.Damage = append(h.Damage, err.Error())
+	}
+	h.Applied = appliedOf(done)
+	a, _ := checkpoint.ReadAwaiting(files) // a damaged one is said at the boot
+	h.AwaitingBoot = a.Names()
+	return h, nil
+}
+
+// Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one
+// before the current. The pin comes last: a pass that is aborted, or killed, leaves the node as
+// free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a
+// paused node it is a [PausedError] without [Pass.EndPause].
+func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
+	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		paused := p.paused(h)
+		if paused != nil && !p.EndPause {
+			return nil, &PausedError{*paused, "`agent rollback --end-pause`"}
+		}
+		rev, err := rollbackTo(led, h, number)
+		if err != nil {
+			return nil, err
+		}
+		target, err := desired.FromRevision(rev, h, p.Assets)
+		if err == nil {
+			err = available(ctx, h, target.Held.Recorded)
+		}
+		if err == nil {
+			err = p.mayLeave(ctx, target, h, led)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
+		}
+		if was := led.Head().Held; was == nil || was.Revision != rev.Number { // else it is held since then, by whom it was
+			led.Hold(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second), Disruptive: p.AllowDisruptive})
+		}
+		plan, err := p.converge(ctx, nil, h, led)
+		if aborted(err) {
+			return plan, err
+		}
+		if err = errors.Join(err, led.SaveHold(ctx, h)); !aborted(err) {
+			deed := ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
+			if paused != nil { // last: until the node is held it must not take what the store has
+				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h))
+			}
+			p.note(ctx, h, deed)
+		}
+		return plan, err
+	}))
+}
+
+// aborted says that a pass was not made, or not to its end: more went wrong than single tasks.
+// Whoever asked for it has asked for nothing.
+func aborted(err error) bool {
+	var refused *checkpoint.RefusedError
+	return changes.BesidesTasks(err) != nil || errors.As(err, &refused) || errors.Is(err, context.Canceled)
+}
+
+// mayLeave refuses a revision with another network than the node has, where that is disruptive and
+// nobody allowed it: the pin would hold the node at what it does not become.
+func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host, led *ledger.Ledger) error {
+	g, _, err := target.Graph(h.Facts(), model.Discovered{}, p.Assets)
+	if err != nil {
+		return err
+	}
+	s, err := p.leave(ctx, target, g, h, led)
+	if s != nil && err == nil && !s.waits {
+		err = s.held
+	}
+	return err
+}
+
+// available proves that all archives that are not installed any more can be had.
+func available(ctx context.Context, h *host.Host, list []tasks.Task) error {
+	var errs []error
+	for _, t := range list {
+		if a, ok := t.(tasks.Archive); ok {
+			errs = append(errs, a.Available(ctx, h))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// rollbackTo finds the revision that is meant.
+func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revision, error) {
+	if number != 0 {
+		return ledger.ReadRevision(r, number)
+	}
+	head := led.Head()
+	switch {
+	case head.Held != nil: // it goes on backwards; what it has may be numbered anew, with what was rotated since
+		head.Current = min(head.Current, head.Held.Revision)
+	case head.Former != 0 && head.Former != head.Current:
+		if rev, err := ledger.ReadRevision(r, head.Former); err == nil {
+			return rev, nil
+		}
+	}
+	kept, err := ledger.Revisions(r)
+	for _, rev := range slices.Backward(kept) {
+		if rev.Number < head.Current {
+			return &rev, nil
+		}
+	}
+	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that are kept"), err)
+}
+
+// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how
+// it was: "held at revision 3 by root", "paused until …"; "" if neither.
+func (p Pass) Resume(ctx context.Context) (was string, err error) {
+	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		var how []string
+		if z := p.paused(h); z != nil {
+			how = append(how, z.String())
+		}
+		pin := led.Head().Held
+		if pin != nil {
+			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
+			led.Hold(nil)
+			if err := led.SaveHold(ctx, h); err != nil { // it needs room, and to end a pause needs none
+				return nil, err
+			}
+		}
+		if err := ledger.DropPause(h); err != nil {
+			led.Hold(pin)
+			return nil, errors.Join(err, led.SaveHold(ctx, h))
+		}
+		if was = strings.Join(how, ", and "); was != "" {
+			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}
+			if pin != nil {
+				deed.Revision = pin.Revision
+			}
+			p.note(ctx, h, deed)
+		}
+		return nil, nil
+	})
+	return was, err
+}

@@ -1,0 +1,144 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// switching is a node that has one network and is wanted to have another. Nil: it has the one that
+// is wanted. See docs/adr/0010.
+type switching struct {
+	network.Switch
+	had     ledger.Network
+	wanted  *desired.State
+	known   string // what says that the node has From
+	allowed string // by whom a disruptive one is; "": by nobody
+	unit    string // kubelet's, where it runs: it is stopped and started
+	scope   cleanup.Scope
+	pods    []cri.Pod     // with an address of From
+	found   []tasks.Found // what From left
+
+	held  error // why it is not made now
+	waits bool  // only time brings what is missing
+	stuck bool  // it is not made, and no revision says how to keep what is there
+}
+
+// NotAllowedError is a disruptive switch that nobody allowed.
+type NotAllowedError struct {
+	From, To string
+	Ask      string // what to write
+}
+
+func (e *NotAllowedError) Error() string {
+	return fmt.Sprintf("the switch of networks from %s to %s is disruptive and not allowed, so the node keeps %s: %s; `agent --dry-run` says what it does", e.From, e.To, e.From, e.Ask)
+}
+
+// leave says how the node leaves its network for the one that is wanted; g is what d wants. It
+// reads the host and changes nothing.
+func (p Pass) leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*switching, error) {
+	if p.Host.Sandbox { // everything there is thrown away
+		return nil, nil
+	}
+	spec := d.SwitchSpec()
+	had, known, err := hadNetwork(led, v)
+	if err != nil {
+		return nil, err
+	}
+	foreign, arrived := had.Name == "", desired.SameNetwork(had, d.NetworkAfter(had))
+	switch {
+	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.Network():
+		had.Name, known = spec.From, d.Node.Origin("spec.networking.switch.from").String()
+	case foreign:
+		if had.Name, known, err = foreignNetwork(ctx, v, d.Network()); err != nil {
+			return nil, err
+		}
+	}
+	if had.Name == "" || desired.SameNetwork(had, d.NetworkAfter(had)) {
+		return nil, nil
+	}
+	from, err := desired.Row(had)
+	if err != nil {
+		return nil, fmt.Errorf("leave %s: read from the ledger what it is: %w", had.Name, err)
+	}
+	to, err := desired.Row(d.NetworkAfter(had))
+	if err != nil {
+		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.Network(), err)
+	}
+	if had.Multus && d.Held == nil && !d.Multus() { // a revision does not say whether it has it
+		from = from.WithMultus()
+	}
+	s := &switching{Switch: network.Between(from, to), had: had, wanted: d, known: known}
+	if s.Stays && spec.From == had.Name {
+		s.Stays, s.Safe = false, false
+		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none", had.Name, d.Node.Origin("spec.networking.switch.from"))
+	}
+	if s.scope = s.reach(d, g, had, led); !s.Stays {
+		if err := s.look(ctx, v, p.live()); err != nil {
+			return nil, err
+		}
+	}
+	if had.Name == "cni" && len(s.pods) == 0 && confless(v) {
+		s.Safe, s.Reason = true, "no CNI conf is in force: nothing gave pods a network here"
+	}
+	if (foreign || arrived) && spec.From != "" && len(s.found) == 0 {
+		return nil, nil // it was only expected, or is gone
+	}
+	switch {
+	case !p.live():
+		s.Safe, s.Reason = true, "nothing lives in an image"
+	case !foreign && baked(led):
+		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
+	}
+	s.allowed = p.allowedBy(d, led)
+	s.hold(ctx, v, had, spec, foreign, p.verdict(v, s.wanted))
+	return s, nil
+}
+
+// hold decides whether the switch is made now.
+func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
+	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
+	switch {
+	case spec.From != "" && spec.From != had.Name:
+		s.held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",
+			had.Name, s.known, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
+	case foreign && spec.From == "":
+		s.held = &NotAllowedError{s.From.Name, s.To.Name, fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: %s}", had.Name)}
+	case !s.Safe && s.allowed == "":
+		s.held = &NotAllowedError{s.From.Name, s.To.Name, "allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
+	case verdict != nil:
+		s.held = verdict
+	case s.Stays:
+	case s.evict().Running(ctx, v) != nil:
+		s.held = s.evict().Running(ctx, v)
+	case alive && s.allowed == "":
+		s.held, s.waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
+	case alive && spec.Pods == config.Wait:
+		s.held, s.waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node", len(s.pods), s.From.Name), true
+	}
+}
+
+// allowedBy says who allowed a disruptive switch.
+func (p Pass) allowedBy(d *desired.State, led *ledger.Ledger) string {
+	pin := led.Head().Held
+	switch {
+	case p.AllowDisruptive:
+		return "--allow-disruptive"
+	case d.Held != nil && pin != nil && pin.Disruptive:
+		return "the rollback of " + pin.By
+	case d.SwitchSpec().Allow:
+		return d.Node.Origin("spec.networking.switch.allow").String()
+	}
+	return ""
+}

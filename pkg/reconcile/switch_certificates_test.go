@@ -1,0 +1,68 @@
+package reconcile
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// Who leaves calico with its etcd for a network that is brought keeps the certificates that
+// calico's pods may still run on, and is told why: at the switch, and never again. So does who
+// leaves it for another one, although what calico left is taken away. The lines that keep it:
+// custody.go, enter (RetainOnRelease); prune.go, sort (Retained); switch.go, reach (Keep).
+func TestCertificatesOutliveCalico(t *testing.T) {
+	needs.Root(t) // files belong to root
+	for name, next := range map[string]string{"cni": "cni: {}", "cilium": "cilium: {}\n    switch: {allow: true}"} {
+		t.Run(name, func(t *testing.T) {
+			authority := pki.New(t, "ca")
+			client := authority.Client("calico-client")
+			root, dir := t.TempDir(), t.TempDir()
+			document := func(networking string) {
+				put(t, dir, "demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking:\n    "+networking+"\n  assets: []\n")
+			}
+			put(t, dir, "demo/pki/issued/ca/1.crt", authority.PEM)
+			put(t, dir, "demo/pki/issued/calico-client/1.crt", client.Cert)
+			put(t, dir, "demo/pki/private/calico-client/1.key", client.Key)
+			put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
+			document("calico: {datastore: etcd, etcd: {endpoints: [\"https://10.0.0.1:2379\"]}}")
+			pass := func() (string, error) {
+				store, err := statestore.Open(dir, "demo", statestore.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := desired.Load(t.Context(), store, config.Select{Node: "n"}, statestore.Revision{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := onRoot(root).Converge(t.Context(), d)
+				if p == nil {
+					t.Fatal(err)
+				}
+				return said(p), err
+			}
+			if out, err := pass(); err != nil {
+				t.Fatal(err, out)
+			}
+			const key = "/srv/kubernetes/calico/calico-client-key.pem"
+			before := read(t, root, key)
+
+			document(next)
+			out, _ := pass() // the plugins cannot be had from this store, which is another matter
+			if !strings.Contains(out, key+" is no longer wanted and stays: a former network's pods may still run on it, and to take it away would be an outage") {
+				t.Errorf("it does not say why the certificates stay:\n%s", out)
+			}
+			if read(t, root, key) != before || !there(root, filepath.Dir(key)+"/ca.pem") {
+				t.Error("the certificates are not as they were")
+			}
+			if out, _ := pass(); strings.Contains(out, "stays: a former") {
+				t.Errorf("the next pass says it again:\n%s", out)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// reach is where the leftovers of From are looked for, and what of them stays because somebody else
+// wants it: the next network, and who may still use what the ledger retains.
+func (s *switching) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
+	var out cleanup.Scope
+	for _, text := range strings.Split(had.PodCIDRs, ",") {
+		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
+			out.PodCIDRs = append(out.PodCIDRs, cidr)
+		}
+	}
+	if len(out.PodCIDRs) == 0 {
+		out.PodCIDRs = d.Node.PodCIDR
+	}
+	for _, t := range g.Order() {
+		out.Keep = append(out.Keep, t.Owns()...)
+	}
+	for key, e := range led.Entries() {
+		if e.Mode == ledger.Retained {
+			out.Keep = append(out.Keep, key)
+		}
+	}
+	return out
+}
+
+// look finds what From has on the node.
+func (s *switching) look(ctx context.Context, v host.View, live bool) (err error) {
+	facts := v.Facts()
+	s.From.Residue = s.From.Residue.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)
+	if !live {
+		s.From.Residue = s.From.Residue.OnDisk()
+	} else if s.pods, err = tasks.PodsWithAddress(ctx, v); err != nil {
+		return fmt.Errorf("leave %s: %w", s.From.Name, err)
+	}
+	if unit := facts.Kubelet.Unit; live && unit != "" {
+		have, err := v.Unit(ctx, unit)
+		if err != nil && !errors.Is(err, host.ErrNotHere) {
+			return fmt.Errorf("leave %s: %w", s.From.Name, err)
+		}
+		if err == nil && tasks.Runs(have) {
+			s.unit = unit
+		}
+	}
+	s.found, err = (cleanup.Selection{Residue: s.From.Residue, Scope: s.scope}).Find(ctx, v)
+	if err != nil && !errors.Is(err, host.ErrNotHere) {
+		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// A switch is tasks and edges of the pass that wants the next network. What that network needs
+// besides the kernel's objects and the conf (plugins, modules, sysctls, files) comes early, before
+// anything is disturbed; then
+//
+//	pause kubelet → evict the pods → clean the kernel → links, routes, tables, the conf of the next network → clean the disk
+//
+// and, with what the ledger no longer wants, at the end of the removals: resume kubelet.
+
+// begins says that the pass makes the switch.
+func (s *switching) begins() bool { return s != nil && s.held == nil && !s.Stays }
+
+// without are facts of the host as the next network finds it: the old one's links are gone by then,
+// and say nothing of its MTU.
+func (s *switching) without(f *host.Facts) *host.Facts {
+	out := *f
+	out.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l host.LinkFact) bool {
+		return slices.ContainsFunc(s.found, func(left tasks.Found) bool { return left.Key == tasks.LinkKey(l.Name) })
+	})
+	return &out
+}
+
+func (s *switching) meta(why string) tasks.Meta {
+	from := "revision"
+	if s.wanted.Held == nil {
+		from = s.wanted.Node.Origin("spec.networking." + s.wanted.Network()).String()
+	}
+	return tasks.Meta{From: from, Why: why}
+}
+
+func (s *switching) evict() tasks.Evict {
+	return tasks.Evict{Meta: s.meta("while the conf and the plugins that made its network are there"), Network: s.From.Name, Agents: s.From.Agents}
+}
+
+func (s *switching) kernel() tasks.Cleanup {
+	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Residue: cleanup.Selection{Residue: s.From.Residue.Kernel(), Scope: s.scope}}
+}
+
+func (s *switching) disk() tasks.Cleanup {
+	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Part: "files", Residue: cleanup.Selection{Residue: s.From.Residue.OnDisk(), Scope: s.scope}}
+}
+
+// order puts the tasks of the switch among those of the next network.
+func (s *switching) order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[tasks.Task], error) {
+	late := comesLate(g, v)
+	after := map[graph.Key][]graph.Key{}
+	evict, kernel, disk := s.evict(), s.kernel(), s.disk()
+	first := evict.Owns()[0]
+	list := append(g.Order(), evict, kernel, disk)
+	if s.unit != "" {
+		pause := tasks.Pause{Meta: s.meta(""), Unit: s.unit}
+		list = append(list, pause)
+		after[first], first = pause.Owns(), pause.Owns()[0]
+	}
+	after[kernel.Owns()[0]], after[disk.Owns()[0]] = evict.Owns(), kernel.Owns()
+	for _, t := range g.Order() {
+		key := t.Owns()[0]
+		switch before := t.Gate() == graph.BeforeKubelet; {
+		case !late[key] && before:
+			after[first] = append(after[first], key)
+		case key.Kind() == tasks.KindConf: // what the runtime uses is known when the old conf is gone
+			after[key] = disk.Owns()
+		case late[key]:
+			after[key] = kernel.Owns()
+			if before {
+				after[disk.Owns()[0]] = append(after[disk.Owns()[0]], key)
+			}
+		}
+	}
+	out, err := graph.New(list, graph.Options{Parent: graph.PathParent, After: func(k graph.Key) []graph.Key { return after[k] }})
+	if err != nil {
+		return nil, graph.Permanent(fmt.Errorf("order the switch from %s to %s: %w", s.From.Name, s.To.Name, err))
+	}
+	return out, nil
+}
+
+// comesLate are the tasks, by first key, that cannot be made while the old network is there: what
+// the kernel has of a network, the conf, restarts, and all that needs them.
+func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
+	late := map[graph.Key]bool{}
+	for _, t := range g.Order() { // what a task needs comes before it
+		key := t.Owns()[0]
+		isLate := tasks.UsedByPods(key) || !tasks.IsState(key) && key != tasks.DaemonReload || isConf(v, key)
+		if late[key] = late[key] || isLate; !late[key] {
+			continue
+		}
+		for _, next := range g.After(t) {
+			late[next.Node.Owns()[0]] = true
+		}
+	}
+	return late
+}
+
+// tail is what comes after all removals of a switch.
+func (s *switching) tail() []tasks.Task {
+	if !s.begins() || s.unit == "" {
+		return nil
+	}
+	return []tasks.Task{tasks.Resume{Meta: s.meta(""), Unit: s.unit}}
+}
+
+// needed says that a switch cannot do without a removal: pods, their runtime or a program that acts
+// on it would go by what is left. Nobody goes by other files of the former documents, such as a
+// directory or a plugin.
+func needed(v host.View, t tasks.Task) bool {
+	key := t.Owns()[0]
+	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
+	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts().Runtime.ConfDir)
+}
+
+// removed is what became of the removals that a switch cannot do without.
+func (r *run) removed(v host.View) graph.Report[tasks.Task] {
+	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(r.pruneRep.Results), func(res graph.Result[tasks.Task]) bool {
+		return !needed(v, res.Node)
+	})}
+}
+
+// unfit says why a switch that was planned is not begun: nothing may be missing on the way.
+func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
+	for _, rep := range reports {
+		rep = changes.Allowed(rep)
+		if err := changes.Failure(made(rep)); err != nil {
+			return fmt.Errorf("it is not begun while a part of it cannot be planned: %w", err), false
+		}
+		for i := range rep.Results {
+			res := &rep.Results[i]
+			key := res.Node.Owns()[0]
+			if res.State == graph.Waiting && (res.Node.Gate() == graph.BeforeKubelet || key.Kind() == tasks.KindAwait) {
+				return res.Err, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// made is a run without what a switch does not make: the conf in force, which the network that
+// comes may bring itself. One of somebody else that is broken is in force once ours is gone, and
+// until that one is there.
+func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
+	rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
+		return res.Node.Owns()[0].Kind() == tasks.KindConf
+	})
+	return rep
+}
+
+// errUnfinished is why a switch is undone that did not come to its end.
+var errUnfinished = errors.New("the switch of networks did not come to its end")
+
+// unfinished says why a switch that was begun is not made; nil also where none was.
+func (s *switching) unfinished(reports ...graph.Report[tasks.Task]) error {
+	if !s.begins() {
+		return nil
+	}
+	for _, rep := range reports {
+		rep = changes.Allowed(rep)
+		if err := changes.Failure(made(rep)); err != nil {
+			return fmt.Errorf("%w: %w", errUnfinished, err)
+		}
+		for i := range rep.Results {
+			if res := &rep.Results[i]; res.State != graph.Done && res.Node.Gate() == graph.BeforeKubelet {
+				return fmt.Errorf("%w: %s is %s", errUnfinished, res.Node.Owns()[0], res.State)
+			}
+		}
+	}
+	return nil
+}
+
+// broken is the error that ended a switch in its middle.
+func (s *switching) broken(err error) error {
+	if !s.begins() {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errUnfinished, err)
+}
+
+// arrive notes in the ledger which network the node has now, before the checkpoint ends: an undo
+// takes it back with the rest, and a run that is killed after it does not switch again.
+func (s *switching) arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+	head := led.Head()
+	head.Network = s.wanted.NetworkAfter(head.Network)
+	return led.Commit(ctx, h, ledger.Batch{Head: head})
+}

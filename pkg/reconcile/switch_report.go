@@ -1,0 +1,90 @@
+package reconcile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// failure is the error of a pass whose switch is not made; nil where only time is needed.
+func (s *switching) failure() error {
+	if s == nil || s.waits {
+		return nil
+	}
+	return s.held
+}
+
+// step stands for a switch that waits.
+func (s *switching) step() []report.Step {
+	if s == nil || !s.waits {
+		return nil
+	}
+	var fetching *changes.FetchingError
+	return []report.Step{{
+		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits, Gate: changes.GateName(graph.AfterKubelet), Origin: s.meta("").From,
+		Message: s.held.Error(), Fetching: errors.As(s.held, &fetching),
+	}}
+}
+
+// report is the heading of a plan with a switch.
+func (s *switching) report() *report.Switch {
+	if s == nil {
+		return nil
+	}
+	out := &report.Switch{
+		From: s.From.Name, To: s.To.Name, Known: s.known, Kind: report.Disruptive, Reason: s.Reason, Allowed: s.allowed, Generation: s.wanted.Snapshot.Generation,
+		Removes: []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Residue.Others,
+	}
+	if s.Safe {
+		out.Kind = report.Safe
+	}
+	if s.held != nil {
+		out.Held = s.held.Error()
+	}
+	if s.waits {
+		out.Held = "it waits for " + out.Held
+	}
+	if s.Stays {
+		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, from: " + s.had.Name + "}"}
+		return out
+	}
+	for _, f := range s.found {
+		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), What: f.What})
+	}
+	for _, p := range s.pods {
+		out.Pods = append(out.Pods, p.String())
+	}
+	out.Notices, out.Order = out.Notice(), s.words()
+	return out
+}
+
+// words are what happens, in order.
+func (s *switching) words() []string {
+	from, to := s.From.Name, s.To.Name
+	out := []string{"what " + to + " needs besides links and conf goes in: plugins, modules, sysctls, files"}
+	if s.unit != "" {
+		if !s.Safe {
+			out = append(out, "the node is cordoned, if the Kubernetes API allows it, until the end of this")
+		}
+		out = append(out, s.unit+" stops")
+	}
+	if len(s.pods) > 0 {
+		out = append(out, fmt.Sprintf("the runtime removes the pods, while %s's conf and plugins are there", from))
+	}
+	out = append(out, fmt.Sprintf("what %s has in the kernel goes", from))
+	if s.To.Conf.Writer == network.WriterNetwright {
+		out = append(out, fmt.Sprintf("%s comes, its conf last; then %s's conf and files go", to, from))
+	} else {
+		writers := map[string]string{network.WriterDaemonSet: "its DaemonSet", network.WriterContainerd: "containerd"}
+		out = append(out, fmt.Sprintf("%s's conf and files go; that of %s comes when %s writes it", from, to, cmp.Or(writers[s.To.Conf.Writer], "whoever brings it")))
+	}
+	if s.unit != "" {
+		out = append(out, s.unit+" starts")
+	}
+	return append(out, "the node is probed; if it is cut off, or any of this failed, all of it is undone")
+}

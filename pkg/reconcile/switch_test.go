@@ -1,0 +1,385 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are
+// those of a directory.
+type runningNode struct {
+	host.View
+	pods    []cri.Pod
+	kubelet systemd.UnitState
+	facts   host.Facts
+}
+
+func (v runningNode) Facts() *host.Facts                      { return &v.facts }
+func (v runningNode) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(v.pods), nil }
+func (v runningNode) Unit(context.Context, string) (systemd.UnitState, error) {
+	return v.kubelet, nil
+}
+
+// nodeOver is a running node over a directory with these files.
+func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) runningNode {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range files {
+		put(t, root, path, content)
+	}
+	view, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { view.Close() })
+	return runningNode{View: view, pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
+}
+
+// knows is a ledger that knows of a network, and nothing else.
+func knows(t *testing.T, name string) *ledger.Ledger {
+	t.Helper()
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	led := ledger.Load(h)
+	if name != "" {
+		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return led
+}
+
+// wants is a node whose documents want flannel, and say this of the switch.
+func wants(t *testing.T, spec string) *desired.State {
+	t.Helper()
+	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
+	if err := diags.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return &desired.State{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
+}
+
+func TestLeave(t *testing.T) {
+	web := cri.Pod{ID: "1", Namespace: "default", Name: "web", Ready: true}
+	ended := cri.Pod{ID: "2", Namespace: "default", Name: "job"}
+	agent := cri.Pod{ID: "3", Namespace: "kube-system", Name: "calico-node-x", Ready: true, HostNetwork: true, Running: []string{"calico-node"}}
+	const flannel = "flannel: {backend: vxlan}"
+	calicoConf := map[string]string{"/etc/cni/net.d/10-calico.conflist": "{}"}
+	undone := map[string]string{checkpoint.VerdictFile: `{"generation":7,"digest":"d","bad":true}`}
+	for name, c := range map[string]struct {
+		had   string // by the ledger
+		spec  string
+		flag  bool
+		files map[string]string
+		pods  []cri.Pod
+
+		none    bool
+		kind    string
+		held    string // part of why it is not made
+		waits   bool
+		allowed string
+	}{
+		"the same":                     {had: "flannel", spec: flannel, none: true},
+		"a fresh node":                 {spec: flannel, none: true},
+		"not allowed":                  {had: "bridge", spec: flannel, kind: "disruptive", held: "the switch of networks from bridge to flannel is disruptive and not allowed, so the node keeps bridge: allow it with"},
+		"allowed by the documents":     {had: "bridge", spec: flannel + "\n    switch: {allow: true}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"allowed by the flag":          {had: "bridge", spec: flannel, flag: true, kind: "disruptive", allowed: "--allow-disruptive"},
+		"as expected":                  {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: bridge}", kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"another than expected":        {had: "bridge", spec: flannel + "\n    switch: {allow: true, from: calico}", kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the node has bridge by the ledger, and switch.from (cluster.yaml:11:27) expects calico"},
+		"undone before":                {had: "bridge", spec: flannel, flag: true, files: undone, kind: "disruptive", allowed: "--allow-disruptive", held: "generation 7 is bad"},
+		"pods wait":                    {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the 1 pods with an address of bridge", waits: true},
+		"pods ended":                   {had: "bridge", spec: flannel + "\n    switch: {allow: true, pods: wait}", pods: []cri.Pod{ended}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"the agent runs":               {had: "calico", spec: flannel, flag: true, pods: []cri.Pod{agent, web}, kind: "disruptive", allowed: "--allow-disruptive", held: "container calico-node of pod kube-system/calico-node-x; it would put back what is taken away: delete its DaemonSet"},
+		"kubenet gives way":            {had: "kubenet", spec: flannel, kind: "safe"},
+		"kubenet with pods":            {had: "kubenet", spec: flannel, pods: []cri.Pod{web}, kind: "safe", held: "drain the node, or allow it", waits: true},
+		"kubenet with pods, allowed":   {had: "kubenet", spec: flannel, flag: true, pods: []cri.Pod{web}, kind: "safe", allowed: "--allow-disruptive"},
+		"handed over":                  {had: "calico", spec: "cni: {}", pods: []cri.Pod{agent, web}, kind: "safe"},
+		"not handed over when named":   {had: "calico", spec: "cni: {}\n    switch: {allow: true, from: calico}", pods: []cri.Pod{web}, kind: "disruptive", allowed: "cluster.yaml:11:14"},
+		"named and not allowed":        {had: "calico", spec: "cni: {}\n    switch: {from: calico}", pods: []cri.Pod{web}, kind: "disruptive", held: "not allowed"},
+		"bridge is not handed over":    {had: "bridge", spec: "cni: {}", kind: "disruptive", held: "not allowed"},
+		"somebody's, unused":           {spec: flannel, files: calicoConf, none: true},
+		"somebody's, with pods":        {spec: flannel, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", held: "netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: calico}"},
+		"somebody's is not the flag's": {spec: flannel, flag: true, files: calicoConf, pods: []cri.Pod{web}, kind: "disruptive", allowed: "--allow-disruptive", held: "from: calico"},
+		"somebody's, only expected":    {spec: flannel + "\n    switch: {allow: true, from: calico}", none: true},
+		"the one that is wanted":       {spec: "calico: {}", files: calicoConf, pods: []cri.Pod{web}, none: true},
+		"brought, and named":           {had: "cni", spec: flannel + "\n    switch: {allow: true, from: calico}", pods: []cri.Pod{agent}, kind: "disruptive", allowed: "cluster.yaml:11:14", held: "the agent of calico still runs"},
+		"a network that nobody knows":  {had: "weft", spec: flannel, kind: "disruptive", held: "from weft to flannel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := wants(t, c.spec)
+			v := nodeOver(t, c.files, c.pods...)
+			g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Pass{AllowDisruptive: c.flag}.leave(t.Context(), d, g, v, knows(t, c.had))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.none {
+				if s != nil {
+					t.Fatalf("a switch from %s to %s, want none", s.From.Name, s.To.Name)
+				}
+				return
+			}
+			if s == nil {
+				t.Fatal("no switch")
+			}
+			rep := s.report()
+			if rep.Kind != c.kind || s.waits != c.waits || rep.Allowed != c.allowed {
+				t.Errorf("%s, waits %v, allowed by %q; want %s, %v, %q", rep.Kind, s.waits, rep.Allowed, c.kind, c.waits, c.allowed)
+			}
+			if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {
+				t.Errorf("held by: %v; want %q", s.held, c.held)
+			}
+			if s.waits != (s.failure() == nil && s.held != nil) {
+				t.Errorf("what waits is an error: %v", s.failure())
+			}
+		})
+	}
+}
+
+// The order is that of the graph: pause, evict, kernel, the next network, its conf, the old files;
+// and what is early is before all of it.
+func TestOrderOfASwitch(t *testing.T) {
+	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
+		d := wants(t, spec)
+		d.Node.PodCIDRs = d.Node.PodCIDR
+		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := nodeOver(t, nil)
+		s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, v, knows(t, from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.order(g, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[graph.Key]int{}
+		for i, task := range out.Order() {
+			at[task.Owns()[0]] = i
+		}
+		before := func(a, b graph.Key) {
+			t.Helper()
+			if _, known := at[a]; !known {
+				t.Errorf("%s → %s: no %s", from, d.Network(), a)
+			}
+			if _, known := at[b]; known && at[a] >= at[b] {
+				t.Errorf("%s → %s: %s is not before %s", from, d.Network(), a, b)
+			}
+		}
+		kernel, disk := tasks.CleanupKey(from), tasks.CleanupKey(from+" files")
+		before("pause:kubelet.service", tasks.EvictKey(from))
+		before(tasks.EvictKey(from), kernel)
+		before(kernel, disk)
+		for _, key := range []graph.Key{"link:cbr0", "nft:ip/netwright", "forward:cbr0", "file:/etc/cni/net.d/05-netwright-bridge.conflist"} {
+			before(kernel, key)
+			if _, known := at[key]; known {
+				before(key, disk)
+			}
+		}
+		for _, key := range []graph.Key{"sysctl:net.ipv4.ip_forward", "module:br_netfilter", "file:/etc/sysctl.d/99-netwright.conf"} {
+			before(key, "pause:kubelet.service")
+		}
+		tail := s.tail()
+		if len(tail) != 1 || tail[0].Owns()[0] != "resume:kubelet.service" {
+			t.Errorf("%s → %s ends with %v", from, d.Network(), tail)
+		}
+	}
+}
+
+// The MTU of bridge is that of the links of the node, and not of the tunnel that goes.
+func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
+	s := &switching{found: []tasks.Found{{Key: tasks.FileKey("/run/flannel")}, {Key: tasks.LinkKey("flannel.1")}}}
+	facts := &host.Facts{Links: []host.LinkFact{{Name: "eth0", MTU: 1500}, {Name: "flannel.1", MTU: 1450}}}
+	if got := s.without(facts).Links; len(got) != 1 || got[0].Name != "eth0" || len(facts.Links) != 2 {
+		t.Errorf("it sees %v", got)
+	}
+}
+
+// A declared network is known by the ledger when its documents are gone.
+func TestLeftoversOfADeclaredNetwork(t *testing.T) {
+	left := cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "weft*", Kind: "wireguard"}}, Files: []string{"/etc/cni/net.d/10-weft.conflist"}}
+	text, err := json.Marshal(desired.Declared{Name: "weft", File: "10-weft.conflist", Writer: "DaemonSet", Agents: []string{"weftd"}, Residue: left})
+	if err != nil {
+		t.Fatal(err)
+	}
+	led := knows(t, "custom")
+	head := led.Head()
+	head.Network.Declared = string(text)
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := led.Commit(t.Context(), h, ledger.Batch{Head: head}); err != nil {
+		t.Fatal(err)
+	}
+	d := wants(t, "flannel: {backend: vxlan}")
+	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, nodeOver(t, nil), led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.kernel().Residue.(cleanup.Selection).Links, s.disk().Residue.(cleanup.Selection).Files); got != fmt.Sprint(left.Links, left.Files) {
+		t.Errorf("it leaves %s", got)
+	}
+	if got := s.evict().Agents; len(got) != 1 || got[0] != "weftd" || s.From.Name != "custom weft" {
+		t.Errorf("%s has agents %v", s.From.Name, got)
+	}
+}
+
+// The conf of multus, first by name, goes with the network that it stood before, and its daemon
+// must be gone; unless it stands before the next one too.
+func TestMultusGoesWithItsNetwork(t *testing.T) {
+	files := map[string]string{"/etc/cni/net.d/00-multus.conf": "{}", "/etc/cni/net.d/05-netwright-bridge.conflist": "{}"}
+	daemon := cri.Pod{ID: "1", Namespace: "kube-system", Name: "kube-multus-ds-x", Ready: true, HostNetwork: true, Running: []string{"kube-multus"}}
+	for name, c := range map[string]struct {
+		multus bool
+		spec   string
+		pods   []cri.Pod
+		goes   bool
+		held   string
+	}{
+		"with it":               {true, "flannel: {backend: vxlan}", nil, true, ""},
+		"with it, and it runs":  {true, "flannel: {backend: vxlan}", []cri.Pod{daemon}, true, "container kube-multus of pod kube-system/kube-multus-ds-x"},
+		"the next one has it":   {true, "flannel: {backend: vxlan}\n    multus: {}", []cri.Pod{daemon}, false, ""},
+		"without it":            {false, "flannel: {backend: vxlan}", nil, false, ""},
+		"never had, and is run": {false, "flannel: {backend: vxlan}", []cri.Pod{daemon}, false, ""},
+	} {
+		led := knows(t, "bridge")
+		h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := led.Head()
+		head.Network.Multus = c.multus
+		err = errors.Join(led.Commit(t.Context(), h, ledger.Batch{Head: head}), h.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := wants(t, c.spec)
+		if d.NetworkAfter(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
+			t.Errorf("%s: the ledger would have %+v", name, d.NetworkAfter(ledger.Network{}))
+		}
+		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, nodeOver(t, files, c.pods...), led)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if goes := slices.Contains(s.disk().Residue.(cleanup.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
+			t.Errorf("%s: its conf goes: %v", name, goes)
+		}
+		if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {
+			t.Errorf("%s: held by %v, want %q", name, s.held, c.held)
+		}
+	}
+}
+
+// What did not come to its end is undone, whatever kept it.
+func TestUnfinished(t *testing.T) {
+	s := &switching{}
+	done := graph.Result[tasks.Task]{Node: file("/a", "1"), State: graph.Done}
+	skipped := graph.Result[tasks.Task]{Node: file("/b", "1"), State: graph.Waiting, Err: graph.Wait("the moon")}
+	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done}}); err != nil {
+		t.Errorf("finished: %v", err)
+	}
+	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
+		t.Errorf("with a task that waits: %v", err)
+	}
+	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{Err: host.ErrNotExist}} {
+		refused := graph.Result[tasks.Task]{Node: file("/c", "1"), State: graph.Failed, Err: alone}
+		needs := graph.Result[tasks.Task]{Node: file("/d", "1"), State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
+		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
+		if err := s.unfinished(rep); err != nil {
+			t.Errorf("without %s: %v", name, err)
+		}
+		if err, _ := s.unfit(rep); err != nil {
+			t.Errorf("not begun without %s: %v", name, err)
+		}
+	}
+	s.Stays = true
+	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{skipped}}); err != nil {
+		t.Errorf("a network that is handed over: %v", err)
+	}
+}
+
+// A file that nothing of the network goes by may be left for later: kubelet starts, and the switch
+// is made. The lines that keep it: switch_order.go, needed; prune_order.go, lay; run.go, begin and
+// settle (removed).
+func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
+	reloads := tasks.Meta{Then: []graph.Key{tasks.Reload("systemd-networkd.service")}}
+	for name, c := range map[string]struct {
+		task   tasks.Task
+		needed bool
+	}{
+		"a file of the documents": {tasks.Removal{Key: tasks.FileKey("/etc/lab/motd")}, false},
+		"its directory":           {tasks.Removal{Key: tasks.FileKey("/etc/lab")}, false},
+		"a plugin":                {tasks.Removal{Key: tasks.FileKey("/opt/cni/bin/bridge")}, false},
+		"a file that comes back":  {tasks.Restoration{Key: tasks.FileKey("/etc/hosts")}, false},
+		"a conf":                  {tasks.Removal{Key: tasks.FileKey("/etc/cni/net.d/10-x.conflist")}, true},
+		"below the confs":         {tasks.Removal{Key: tasks.FileKey("/run/confs/multus.d/x")}, true},
+		"what networkd reads":     {tasks.Removal{Meta: reloads, Key: tasks.FileKey("/etc/systemd/network/x.netdev")}, true},
+		"a unit":                  {tasks.Removal{Key: tasks.UnitFileKey("x.service")}, true},
+		"a link":                  {tasks.Removal{Key: tasks.LinkKey("cbr0")}, true},
+	} {
+		v := nodeOver(t, nil)
+		v.facts.Runtime.ConfDir = "/run/confs"
+		s := &switching{unit: "kubelet.service", wanted: wanting()}
+		g, err := lay(v, withEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.tail())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, met := range []error{graph.Wait("a person"), errors.New("no")} {
+			rep := graph.Run(t.Context(), g, graph.RunOptions{}, func(_ context.Context, task tasks.Task) error {
+				if task.Owns()[0] == c.task.Owns()[0] {
+					return met
+				}
+				return nil
+			})
+			r := &run{pruneRep: rep}
+			i := slices.IndexFunc(rep.Results, func(res graph.Result[tasks.Task]) bool { return res.Node.Owns()[0].Kind() == "resume" })
+			if starts := rep.Results[i].State == graph.Done; starts == c.needed || (s.unfinished(r.removed(v)) == nil) == c.needed {
+				t.Errorf("%s meets %v: kubelet starts: %v, the switch: %v", name, met, starts, s.unfinished(r.removed(v)))
+			}
+			if why, _ := s.unfit(r.removed(v)); (why != nil) != c.needed {
+				t.Errorf("%s meets %v when it is planned: %v", name, met, why)
+			}
+		}
+	}
+}

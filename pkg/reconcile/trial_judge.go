@@ -1,0 +1,256 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/starts"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// await judges a unit when it is known whether it is up, or patience is over; a brief one looks
+// once.
+func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (starts.Verdict, systemd.UnitState, error) {
+	self, err := h.Unit(ctx, service.Unit)
+	if err != nil {
+		return starts.ComingUp, self, err
+	}
+	ready, deadline := true, time.Now().Add(patience)
+	if self.Active == "activating" {
+		ready, deadline = false, time.Now().Add(patienceEarly)
+	}
+	if ts.brief {
+		deadline = time.Time{}
+	}
+	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
+		now, err := h.Unit(ctx, unit)
+		if err != nil {
+			return starts.ComingUp, now, err
+		}
+		kind := ""
+		if now.Active == "active" {
+			kind = h.UnitType(ctx, unit)
+		}
+		v := starts.JudgeUnit(now, kind, before, systemd.ClockUS(), ready)
+		if v != starts.ComingUp || time.Now().After(deadline) || !starts.Pause(ctx, wait) {
+			return v, now, nil
+		}
+	}
+}
+
+// settle judges all units that are on trial, and takes back what a unit did not come up with. It
+// returns the tasks whose change is gone, with the reason. It may be killed and called again at any
+// point.
+func (ts *trials) settle(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
+	failed := map[graph.Key]error{}
+	for i := 0; i < len(ts.list); i++ {
+		t := &ts.list[i]
+		if t.State == ledger.TrialHeld {
+			continue
+		}
+		over, err := ts.judge(ctx, h, led, t)
+		switch {
+		case errors.Is(err, host.ErrNotHere):
+			return failed, nil // an image
+		case err != nil:
+			return failed, err
+		case over:
+			ts.list = slices.Delete(ts.list, i, i+1)
+			i--
+			if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+				return failed, err
+			}
+		case t.State != ledger.TrialOpen:
+			for _, f := range t.Files {
+				for _, key := range f.Tasks {
+					failed[key] = graph.Permanent(&UnitDownError{Trial: *t})
+				}
+			}
+		default:
+			ts.notes = append(ts.notes, model.Note{Level: "info", Origin: t.Unit, Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the next pass", t.Unit)})
+		}
+	}
+	return failed, nil
+}
+
+// judge goes on with one trial from where it stands. over: nothing is left of it.
+func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) (over bool, err error) {
+	if t.State == ledger.TrialOpen {
+		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
+		if err != nil || v == starts.IsUp || v == starts.NoVerdict {
+			return err == nil, err
+		}
+		if v != starts.IsDown {
+			return false, nil
+		}
+		t.State, t.Why, t.Invocation = ledger.TrialUndoing, "it ended", now.Invocation
+		switch {
+		case now.Result != "":
+			t.Why = now.Result
+		case now.Load != "loaded":
+			t.Why = now.Load
+		}
+		if ts.log != nil {
+			ts.log.Error("a unit does not come up after its settings changed: they are taken back", zap.String("unit", t.Unit), zap.String("result", t.Why))
+		}
+		if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+			return false, err
+		}
+	}
+	if t.State == ledger.TrialUndoing {
+		if err := ts.bringBack(ctx, h, led, t); err != nil {
+			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is tried again: %w", t.Unit, t.Why, err)
+		}
+		t.State = ledger.TrialUndone
+		if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+			return false, err
+		}
+	}
+	v, _, err := ts.await(ctx, h, t.Unit, t.Invocation)
+	if err != nil || v == starts.ComingUp || v == starts.Queued {
+		return false, err
+	}
+	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == starts.IsUp, t.Tries+1, time.Now().UTC()
+	t.Unchanged, t.Tried = unitPrint(h, *t), nil
+	for i := range t.Files {
+		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
+	}
+	if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+		return false, err
+	}
+	made := t.Made
+	made.Time, made.Bad, made.Tries, made.Why = t.Since, t.Bad, t.Tries, t.Unit+" did not come up: "+t.Why
+	return false, ledger.NoteUndone(ctx, h, made)
+}
+
+// bringBack brings the files back, lets all who read them read them again, and starts the unit.
+// Killed anywhere it is called again, and does none of that twice.
+func (ts *trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
+	asked := []graph.Key{tasks.DaemonReload}
+	for _, f := range slices.Backward(t.Files) {
+		was := f.Was
+		was.Content = f.Content
+		if err := keeperOf(f.Path).Restore(ctx, h, was); err != nil {
+			return err
+		}
+		for _, effect := range f.Asks {
+			for _, key := range f.Tasks {
+				led.Forgive(string(effect), string(key))
+			}
+			if !slices.Contains(asked, effect) {
+				asked = append(asked, effect)
+			}
+		}
+	}
+	own := tasks.Restart(t.Unit)
+	for _, key := range append(slices.DeleteFunc(asked, func(k graph.Key) bool { return tasks.EffectOf(k).Unit == t.Unit }), own) {
+		e := tasks.EffectOf(key)
+		if done, err := ts.try(ctx, h, t, e); done || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		apply := func() error { return e.Apply(ctx, h, nil) }
+		if key == own { // it is down: that is no reason not to start it
+			apply = func() error { return h.BringUpUnit(ctx, t.Unit) }
+		}
+		if err := apply(); err != nil && (key == own || !errors.Is(err, host.ErrNotExist)) {
+			return err
+		}
+	}
+	return led.SaveOwed(ctx, h)
+}
+
+// try writes down that an effect of the undo is about to be done, or says that a run that was
+// killed did it.
+func (ts *trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
+	key := e.Owns()[0]
+	if mark, tried := t.Tried[key]; tried {
+		return e.DoneSince(ctx, h, mark)
+	}
+	mark, err := e.Mark(ctx, h)
+	if err != nil {
+		return false, err
+	}
+	if t.Tried == nil {
+		t.Tried = map[graph.Key]string{}
+	}
+	t.Tried[key] = mark
+	return false, ledger.SaveTrials(ctx, h, ts.list)
+}
+
+// Back-off of a change after whose undo the unit did not come up either: doubled at each try.
+const (
+	trialPause    = 30 * time.Second
+	trialPauseMax = time.Hour
+)
+
+// held says which tasks are held back on a view, by their first key: their change brought a unit
+// down, and neither they nor the unit changed since.
+func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now time.Time) map[graph.Key]error {
+	out := map[graph.Key]error{}
+	if len(ts.list) == 0 {
+		return out
+	}
+	all := askers(g)
+	for _, t := range ts.list {
+		if t.State == ledger.TrialOpen || t.Want != c.set.Name(all[t.Unit]) {
+			continue
+		}
+		if t.State == ledger.TrialHeld {
+			pause := min(trialPause<<min(max(t.Tries-1, 0), 10), trialPauseMax)
+			since := now.Sub(t.Since)
+			if unitPrint(v, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
+				continue
+			}
+		}
+		for _, f := range t.Files {
+			for _, key := range f.Tasks {
+				out[key] = graph.Permanent(&UnitDownError{Trial: t})
+			}
+		}
+	}
+	return out
+}
+
+// unitPrint names the unit as it is now, with the files that were brought back.
+func unitPrint(f hostfs.Files, t ledger.Trial) string {
+	var reads []string
+	for _, file := range t.Files {
+		reads = append(reads, file.Path)
+	}
+	return facts.UnitPrint(f, t.Unit, reads...)
+}
+
+// UnitDownError is a change that is not made, or was taken back, since its unit did not come up
+// with it.
+type UnitDownError struct{ ledger.Trial }
+
+// RefusedBy tells reports what refuses it.
+func (e *UnitDownError) RefusedBy() report.Refusal { return report.RefusedByUnit }
+
+func (e *UnitDownError) Error() string {
+	text := fmt.Sprintf("%s did not come up with it (%s), see `journalctl -u %s`; it was taken back", e.Unit, e.Why, e.Unit)
+	switch {
+	case e.State != ledger.TrialHeld:
+		return text + ", and the unit is being started with what it had before"
+	case e.Bad:
+		return text + ", and the unit runs again; it is made again when the documents, the unit's files or its program change"
+	}
+	return text + ", and the unit does not run with what it had before either, so it may not have been the change; it is made again later"
+}

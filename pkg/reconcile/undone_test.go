@@ -1,0 +1,219 @@
+package reconcile
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// takeBack makes a pass on a root and takes it back, as a checkpoint does: back is what the host is
+// left with.
+func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
+	t.Helper()
+	ctx := t.Context()
+	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctx, host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	p := onRoot(root)
+	r, err := p.begin(ctx, wanting(list...), h, led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := r.remember("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.custody.intend(ctx, h, r.changes, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := execute.Owe(ctx, h, led, r.changes); err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range list {
+		if c := r.changes.Get(task.Owns()[0]); c != nil && tasks.IsState(task.Owns()[0]) {
+			if err := task.Apply(ctx, h, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	back()
+	v := checkpoint.Verdict{Generation: 7, Digest: "d7", Bad: true, Why: "tcp:x (no answer)", Tries: 1, At: time.Now()}
+	for range 2 { // it may be killed and done again, by another process
+		if err := recorder(nil)(ctx, h, raw, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head, map[string][]string) {
+	t.Helper()
+	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]ledger.Entry{}
+	for key, e := range led.Entries() {
+		out[string(key)] = e
+	}
+	return out, led.Head(), led.Owed()
+}
+
+// What was undone is nobody's: the ledger says what it said before, and whoever makes the same
+// later keeps it. The lines that keep it: undone.go, restore (Put, Drop, Settled) and forgive.
+func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	put(t, root, "/etc/found", "theirs")
+	put(t, root, "/etc/met", "theirs")
+	kept := []tasks.Task{file("/etc/kept", "1"), file("/etc/found", "ours")}
+	mustConverge(t, root, kept...)
+	entries, head, owed := entriesOf(t, root)
+
+	asking := file("/etc/new/deep", "2")
+	asking.Then = append(asking.Then, tasks.Restart("x.service"))
+	takeBack(t, root, func() {
+		for path, content := range map[string]string{"/etc/kept": "1", "/etc/found": "ours", "/etc/met": "theirs"} {
+			put(t, root, path, content)
+		}
+		if err := os.RemoveAll(filepath.Join(root, "etc/new")); err != nil {
+			t.Fatal(err)
+		}
+	}, file("/etc/kept", "2"), file("/etc/found", "2"), file("/etc/met", "2"), asking, tasks.EffectOf(tasks.Restart("x.service")))
+
+	entriesNow, headNow, owedNow := entriesOf(t, root)
+	if diff := cmp.Diff(entries, entriesNow); diff != "" {
+		t.Errorf("entries after the undo (-before +after):\n%s", diff)
+	}
+	if headNow != head || !headNow.Settled {
+		t.Errorf("head %+v, before %+v", headNow, head)
+	}
+	if len(owedNow) != len(owed) {
+		t.Errorf("owed after the undo: %v, before %v", owedNow, owed)
+	}
+	put(t, root, "/etc/new/deep", "2") // a person's, and just what the undone generation had
+	if p := mustConverge(t, root, kept...); len(removed(p)) > 0 {
+		t.Errorf("removed: %v", removed(p))
+	}
+	mustConverge(t, root)
+	for _, path := range []string{"/etc/new/deep", "/etc/found", "/etc/met"} {
+		if !there(root, path) {
+			t.Errorf("%s was removed", path)
+		}
+	}
+	if there(root, "/etc/kept") {
+		t.Error("what was ours before the undo is not pruned any more")
+	}
+	h, err := onRoot(root).History()
+	if err != nil || len(h.Undone) != 1 || !h.Undone[0].Bad || h.Undone[0].By != "ada" || h.Undone[0].Generation != 7 || h.Undone[0].Network != "test" {
+		t.Errorf("history: %v, %+v", err, h)
+	}
+	if i := slices.IndexFunc(h.Revisions, func(r ledger.Revision) bool { return r.Generation == 7 }); i >= 0 {
+		t.Errorf("an undone generation has a revision: %+v", h.Revisions[i])
+	}
+}
+
+// What an undo could not take away stays ours, or nobody would ever remove it: a directory that
+// others use by now. The line that keeps it: undone.go, stillOurs.
+func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	mustConverge(t, root, file("/etc/kept", "1"))
+	takeBack(t, root, func() {
+		if err := os.Remove(filepath.Join(root, "etc/new/a")); err != nil {
+			t.Fatal(err)
+		}
+		put(t, root, "/etc/new/theirs", "x")
+	}, file("/etc/kept", "1"), file("/etc/new/a", "1"))
+	if err := os.Remove(filepath.Join(root, "etc/new/theirs")); err != nil {
+		t.Fatal(err)
+	}
+	mustConverge(t, root, file("/etc/kept", "1"))
+	if there(root, "/etc/new") {
+		t.Error("our empty directory stays for ever")
+	}
+}
+
+// A link that networkd makes by a file of the change is the change's, however the builders hand the
+// file over; one that is there already is not. The line that keeps it: guard.go, netdevs;
+// pkg/tasks/cutoff.go, Netdev.
+func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
+	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")
+	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")
+	other := file("/etc/app/x.netdev", "Name=br8\n")
+	for name, task := range map[string]tasks.Task{"a value": bridge, "a pointer": &bridge} {
+		g, err := graph.New([]tasks.Task{task, there, other}, graph.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{graph: g, changes: changes.NewSet()}
+		for _, one := range g.Order() {
+			r.changes.Put(one.Owns()[0], &tasks.Change{})
+		}
+		view, err := host.OpenView(t.Context(), host.Options{Root: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := netdevs(t.Context(), view, r); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		view.Close()
+	}
+}
+
+// A reset that was undone leaves the ledger as it was: what is ours, which network the node has,
+// and that it is in step. The line that keeps it: reset_halves.go, remember.
+func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
+	needs.Root(t) // files belong to root
+	root, ctx := t.TempDir(), t.Context()
+	mustConverge(t, root, file("/etc/systemd/network/10-x.network", "1"), file("/etc/kept", "1"))
+	entries, head, _ := entriesOf(t, root)
+	led, err := onRoot(root).loadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.Open(ctx, host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r, err := onRoot(root).planReset(ctx, h, led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := r.remember("ada, by reset")
+	if err == nil {
+		err = r.custody.intend(ctx, h, changes.NewSet(), true)
+	}
+	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
+		err = led.Commit(ctx, h, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})
+	}
+	if err == nil {
+		err = recorder(nil)(ctx, h, raw, checkpoint.Verdict{Why: "tcp:x (no answer)", At: time.Now()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, headNow, _ := entriesOf(t, root)
+	if diff := cmp.Diff(entries, now); diff != "" || headNow != head || head.Network.Name == "" {
+		t.Errorf("the ledger has %+v, before %+v; entries (-before +after):\n%s", headNow, head, diff)
+	}
+}

@@ -1,0 +1,62 @@
+package reconcile
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What cannot be removed waits for a person and is told with what to do. All else goes, and so do
+// what is changed and READY; it stays ours with the directory that it is in, and goes as soon as it
+// can. A reset ends with an error, and keeps what it needs to be called again. The lines that keep
+// it: tasks/removal.go, Plan and UnremovableError; host/files.go, Removable; reset_halves.go,
+// unremovable.
+func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
+	root := t.TempDir()
+	stuck := filepath.Join(root, "etc/lab/stuck")
+	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/lab/goes", "1"), file("/etc/goes", "1"), file("/etc/stays", "1"))
+	for name, hold := range map[string]func(bool){
+		"the file is immutable":      func(on bool) { immutable(t, stuck, on) },
+		"its directory is immutable": func(on bool) { immutable(t, filepath.Dir(stuck), on) },
+	} {
+		hold(true)
+		t.Cleanup(func() { hold(false) })
+		for _, dry := range []bool{true, false, false} {
+			do := onRoot(root).Converge
+			if dry {
+				do = onRoot(root).DryRun
+			}
+			p, err := do(t.Context(), wanting(file("/etc/stays", "2")))
+			if err != nil || !dry && !Prepared(p) {
+				t.Fatalf("%s: it failed: %v\n%s", name, err, said(p))
+			}
+			if !strings.Contains(said(p), "file:/etc/lab/stuck waiting: somebody to have file:/etc/lab/stuck removable") || !strings.Contains(said(p), "chattr -i") {
+				t.Errorf("%s: it does not say what to do:\n%s", name, said(p))
+			}
+		}
+		if there(root, "/etc/goes") || read(t, root, "/etc/stays") != "2" || !there(root, "/etc/lab/stuck") {
+			t.Errorf("%s: it held up the rest", name)
+		}
+		entries, _, _ := entriesOf(t, root)
+		for _, key := range []string{"file:/etc/lab/stuck", "file:/etc/lab"} {
+			if e, known := entries[key]; !known || e.Released || e.Pending {
+				t.Errorf("%s: the ledger says of %s: %+v", name, key, e)
+			}
+		}
+		hold(false)
+	}
+	if p := mustConverge(t, root, file("/etc/stays", "2")); there(root, "/etc/lab") || p.Summary.Waiting > 0 {
+		t.Errorf("it does not go when it can:\n%s", said(p))
+	}
+
+	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/stays", "2"))
+	immutable(t, stuck, true)
+	t.Cleanup(func() { immutable(t, stuck, false) })
+	if p, err := onRoot(root).Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "chattr -i") || there(root, "/etc/stays") || !there(root, "/var/lib/netwright/journal") {
+		t.Errorf("a reset that leaves it: %v\n%s", err, said(p))
+	}
+	immutable(t, stuck, false)
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/lab") || there(root, "/var/lib/netwright") {
+		t.Errorf("a reset when it can go: %v\n%s", err, said(p))
+	}
+}

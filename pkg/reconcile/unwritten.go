@@ -1,0 +1,92 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// What cannot be written down first, or not be taken back, is not begun: a full disk, a journal
+// that cannot be written, a checkpoint that cannot be taken. What only comes back to what the
+// ledger says was right needs no new note: the ledger knows whose it is and what was there before.
+// It is made all the same, so that no fault of the state's disk holds up what pods and kubelet
+// stand on.
+
+// write writes down what the pass is about to change, before the first change.
+func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
+	r.custody.refuse = r.refuse
+	if err := r.custody.intend(ctx, h, r.changes, r.removals.Any()); err != nil {
+		return err
+	}
+	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
+		return err
+	}
+	return execute.Owe(ctx, h, r.led, r.changes)
+}
+
+// refuse has the change of a task not made, with the reason.
+func (r *run) refuse(key graph.Key, why error) {
+	r.refused[key] = graph.Permanent(why)
+	delete(r.changes.ByKey, key)
+	delete(r.removals.ByKey, key)
+}
+
+// bringBackOnly refuses all that does not bring back what the ledger says was right.
+func (r *run) bringBackOnly(why error) {
+	r.unwritten = &UnwrittenError{why}
+	for _, c := range []*changes.Set{r.changes, r.removals} {
+		for key, change := range c.ByKey {
+			_, recorded := r.custody.set.Of(key)
+			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
+			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {
+				r.refuse(key, fmt.Errorf("it is not begun: %w", why))
+			}
+		}
+	}
+}
+
+// UnwrittenError is a pass that only brought back what was right, since what it was to change could
+// not be written down, or not be taken back.
+type UnwrittenError struct{ Err error }
+
+func (e *UnwrittenError) Error() string {
+	return fmt.Sprintf("only what was right before is brought back: %v", e.Err)
+}
+
+func (e *UnwrittenError) Unwrap() error { return e.Err }
+
+// writable looks whether the ledger can be written again. A pass that changes nothing writes
+// nothing, and would say that all is well.
+func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
+	if !p.WasUnwritten {
+		return nil
+	}
+	if err := r.led.Commit(ctx, h, ledger.Batch{Head: r.led.Head()}); err != nil {
+		return &UnwrittenError{err}
+	}
+	return nil
+}
+
+// mayNotGoOn says that nothing is made of a pass whose changes could not be written down: somebody
+// ended it, or confirms all or nothing of it, or a change awaits its confirmation.
+func (p Pass) mayNotGoOn(ctx context.Context, err error) bool {
+	var awaits *AwaitsError
+	return ctx.Err() != nil || p.ConfirmWithin > 0 || errors.As(err, &awaits)
+}
+
+// instead keeps the network that the node has, where the switch of networks cannot be begun.
+func (p Pass) instead(ctx context.Context, h *host.Host, r *run, why error) (*report.Plan, error) {
+	r.sw.held = why
+	if err := r.keepNetwork(ctx, p, h); err != nil {
+		return nil, errors.Join(why, err)
+	}
+	return p.carryOut(ctx, h, r)
+}

@@ -1,0 +1,96 @@
+package reconcile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Where nothing can be written down, nothing new is begun and nothing goes, and what was right
+// comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
+// is made. The lines that keep it: unwritten.go, bringBackOnly; run.go, carryOut; outcome.go,
+// prepared.
+func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
+	root := t.TempDir()
+	boot := func(id string) { put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n") }
+	boot("one")
+	all := []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/goes", "1"), file("/run/x", "1")}
+	mustConverge(t, root, all...)
+	sealed(t, root, true)
+	t.Cleanup(func() { sealed(t, root, false) })
+
+	boot("two")
+	put(t, root, "/etc/a", "by hand")
+	if err := os.Remove(filepath.Join(root, "/run/x")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second one finds all right
+		p, err := converge(t, root, all...)
+		if contentOf(t, root, "/etc/a") != "1" || contentOf(t, root, "/run/x") != "1" || !Prepared(p) {
+			t.Fatalf("what was right is not brought back: prepared %t, %v\n%s", Prepared(p), err, said(p))
+		}
+	}
+
+	put(t, root, "/etc/a", "by hand")
+	changed := []tasks.Task{file("/etc/a", "1"), file("/etc/b", "2"), file("/run/x", "1"), file("/etc/new", "1")}
+	p, err := converge(t, root, changed...)
+	var unwritten *UnwrittenError
+	if !errors.As(err, &unwritten) || !errors.As(changes.BesidesTasks(err), &unwritten) || !strings.Contains(err.Error(), "write the ledger") {
+		t.Errorf("the error is %v", err)
+	}
+	if contentOf(t, root, "/etc/a") != "1" {
+		t.Error("what was right is not brought back beside what is new")
+	}
+	if contentOf(t, root, "/etc/b") != "1" || there(root, "/etc/new") || !there(root, "/etc/goes") {
+		t.Error("what cannot be written down was begun")
+	}
+	for _, key := range []string{"file:/etc/b", "file:/etc/new"} {
+		if state := stateOfKey(p, key); state != report.Failed {
+			t.Errorf("%s is %s", key, state)
+		}
+	}
+	if Prepared(p) {
+		t.Error("prepared, and what was to be made is not")
+	}
+
+	sealed(t, root, false)
+	mustConverge(t, root, changed...)
+	if contentOf(t, root, "/etc/b") != "2" || !there(root, "/etc/new") || there(root, "/etc/goes") {
+		t.Error("it is not made when it can be written down")
+	}
+}
+
+// A link that leads to itself, in the place of what is ours, holds up nothing but what is there.
+// The lines that keep it: custody.go, intend; prune.go, prune; custody_settle.go, settle.
+func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
+	unit := func(name string) tasks.Unit {
+		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}
+	}
+	for what, at := range map[string]string{
+		"a file": "/etc/a", "a unit": "/etc/systemd/system/x.service", "a directory on the way": "/etc/deep", "what is no longer wanted": "/etc/goes",
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			list := []tasks.Task{file("/etc/a", "1"), file("/etc/deep/down", "1"), unit("x.service"), tasks.EffectOf(tasks.DaemonReload), file("/etc/other", "1")}
+			mustConverge(t, root, append(list, file("/etc/goes", "1"), file("/etc/gone", "1"))...)
+			path := filepath.Join(root, at)
+			if err := errors.Join(os.RemoveAll(path), os.Symlink(filepath.Base(at), path)); err != nil {
+				t.Fatal(err)
+			}
+			put(t, root, "/etc/other", "by hand")
+			p, err := converge(t, root, append(list, file("/etc/new", "1"))...)
+			if contentOf(t, root, "/etc/other") != "1" || !there(root, "/etc/new") {
+				t.Errorf("the rest is not kept right: %v", err)
+			}
+			if at == "/etc/deep" && (err == nil || stateOfKey(p, "file:/etc/deep/down") != report.Failed) {
+				t.Errorf("what cannot be made is not said: %v", err)
+			}
+		})
+	}
+}

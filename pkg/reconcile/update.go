@@ -1,0 +1,243 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// A changed configuration is taken when spec.update of itself says so (docs/adr/0016-update.md).
+// Until then the pass works towards the one that was taken last, with its documents: what drifts is
+// repaired, certificates are renewed, and nothing of the new one is applied.
+
+// theAgent is who lets a configuration go that its documents let go.
+const theAgent = "spec.update"
+
+// taking is what of d the pass works towards: d itself, or what is in force while d waits. Who lets
+// d go is on the disk before its first change: a run that is killed then goes on with it, whatever
+// the clock says by then.
+func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
+	if why := p.renamed(d, h, led); why != nil {
+		return p.underFormerName(ctx, d, why, h, led)
+	}
+	good := p.changes(d, h, led)
+	if good == nil {
+		return d, nil
+	}
+	was, u := p.seen(d, h)
+	if why := p.verdict(h, d); why != nil {
+		out, err := p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
+		if err == nil && !why.Unconfirmed {
+			out.Undone = why
+		}
+		return out, err
+	}
+	switch {
+	case u.LetGo != "":
+		return d, nil
+	case p.TakeNow != "":
+		u.LetGo = p.TakeNow
+	case booting(ctx, h) && !d.Node.Update.Freeze:
+		u.LetGo = "the boot"
+	}
+	if u.LetGo != "" {
+		err := ledger.SaveUpdate(ctx, h, &u)
+		if err != nil && p.TakeNow == "" {
+			return p.inForce(ctx, d, good, unnoted(&u, err), h, led)
+		}
+		return d, err
+	}
+	d.Planned(h, p.mayIssue())
+	r, err := p.begin(ctx, d, h, led)
+	if err != nil || r.unbuilt != nil || r.sw != nil && r.sw.held != nil {
+		return d, nil // the pass itself meets it, and says so
+	}
+	w := r.weigh(&u, time.Now())
+	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
+		if err := ledger.SaveUpdate(ctx, h, &u); err != nil {
+			w = unnoted(&u, err)
+		}
+	}
+	if w == nil {
+		return d, nil
+	}
+	out, err := p.inForce(ctx, d, good, w, h, led)
+	if err == nil {
+		out.Renew(d.Keypairs)
+	}
+	return out, err
+}
+
+// unnoted is why a configuration waits of which cannot be written down that it is taken, or waits:
+// for want of room. What is in force is kept right meanwhile.
+func unnoted(u *ledger.Update, err error) *report.Waiting {
+	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
+}
+
+// waitAgain takes back that a person let a configuration go, since his pass ended with an error:
+// what it did not do is not done later without him.
+func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
+	switch now, err := ledger.ReadUpdate(h); {
+	case err != nil || now == nil || was != nil && *now == *was:
+		return nil
+	case was != nil && ledger.SaveUpdate(ctx, h, was) == nil:
+		return nil
+	}
+	return ledger.DropUpdate(h) // that needs no room; since when it waits is seen anew
+}
+
+// seen is what the disk says of a configuration that is not taken yet, and what it means for d:
+// that a person let an earlier one go says nothing of this one.
+func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
+	u, err := ledger.ReadUpdate(r)
+	if err != nil && p.Log != nil {
+		p.Log.Warn("since when a configuration waits is not known", zap.Error(err))
+	}
+	if u != nil {
+		was = *u
+	}
+	now = was
+	if was.Digest != d.Snapshot.Digest {
+		now.Generation, now.Digest, now.LetGo = d.Snapshot.Generation, d.Snapshot.Digest, ""
+	}
+	return was, now
+}
+
+// changes says that d is another configuration than the node has taken last, which is returned;
+// nil: nothing waits.
+func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
+	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || baked(led) || !p.live() && !p.UpdatesAnywhere {
+		return nil
+	}
+	good, err := ledger.ReadLastGood(r)
+	if err != nil || good == nil || good.Digest == d.Snapshot.Digest {
+		return nil // a node that never took one takes what there is
+	}
+	return good
+}
+
+// baked says that what the ledger knows was put into an image, and that this machine never was up
+// with it: nobody on it is in the way of anything.
+func baked(led *ledger.Ledger) bool { return led.Head().Current > 0 && led.Head().Boot == "" }
+
+// booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd
+// knows no run of such a unit.
+func booting(ctx context.Context, v host.View) bool {
+	unit := v.Facts().Kubelet.Unit
+	if unit == "" {
+		return false
+	}
+	have, err := v.Unit(ctx, unit)
+	return err == nil && have.Active == "inactive" && have.Invocation == ""
+}
+
+// weigh says why what was planned waits; nil: it does not. What it has found stands in u.
+func (r *run) weigh(u *ledger.Update, now time.Time) *report.Waiting {
+	class, why, changes := intended(r.report(report.Planned))
+	if !changes {
+		return nil
+	}
+	now = now.UTC().Truncate(time.Second)
+	if u.Print != r.custody.set.Print { // of the same the node has known for as long as it waits
+		u.Print, u.Since, u.Free = r.custody.set.Print, now, time.Time{}
+	}
+	u.Class = class.String()
+	node := r.desired.Node
+	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: barred(node, class, why, Place(node.Name, u.Print))}
+	if w.Reason != "" {
+		u.Free = time.Time{}
+		return w
+	}
+	if u.Free.IsZero() || u.Free.After(now) { // a clock that was set back begins it anew
+		u.Free = now
+	}
+	if w.Until, w.Reason = when(node.Update, node.Name, u.Free, now); class > tasks.ClassLive && w.Until.After(now) {
+		return w
+	}
+	u.LetGo = theAgent
+	return nil
+}
+
+// intended is the class of what a plan changes on purpose. What it brings back would be brought
+// back without it too.
+func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		if s.State != report.Planned || s.Repair {
+			continue
+		}
+		if c := tasks.ParseClass(s.Class); !changes || c > class {
+			class, why = c, s.ClassWhy
+		}
+		changes = true
+	}
+	if c := tasks.ParseClass(plan.Class); changes && c == tasks.ClassReplace { // also for what no step shows
+		class, why = c, plan.ClassWhy
+	}
+	return class, why, changes
+}
+
+// inForce is the configuration that the node has, with what waits.
+func (p Pass) inForce(ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
+	var out *desired.State
+	err := errors.New("no configuration is kept")
+	if good != nil {
+		out, err = p.kept(ctx, h, good, d.Sel)
+	}
+	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
+		rev, worse := ledger.ReadRevision(h, led.Head().Current)
+		if worse == nil {
+			out, worse = desired.FromRevision(rev, h, p.Assets)
+		}
+		if worse != nil {
+			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w", w.Generation, w.Reason, err, worse)
+		}
+	}
+	out.Waiting = w
+	return out, nil
+}
+
+// barred says why a class of change is not taken before a person says so, or publishes something
+// else; "" if it is.
+func barred(n *config.Node, class tasks.Class, why string, place int) string {
+	switch u := n.Update; {
+	case u.Freeze:
+		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: it goes when that is false, or on this node with `agent resume --apply`", n.Origin("spec.update.freeze"))
+	case class > tasks.ParseClass(u.Auto):
+		return fmt.Sprintf("its class is %s (%s), and spec.update.auto (%s) takes no more than %s by itself: let it go on this node with `agent resume --apply`",
+			class, why, n.Origin("spec.update.auto"), u.Auto)
+	case place >= u.Percent:
+		return fmt.Sprintf("spec.update.percent (%s) is %d, and this node is in place %d of 0 to 99: it goes when that is raised above its place, or with `agent resume --apply`",
+			n.Origin("spec.update.percent"), u.Percent, place)
+	}
+	return ""
+}
+
+// foretell says in a dry run's plan how the daemon would take it.
+func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) {
+	if why := p.renamed(d, v, r.led); why != nil {
+		out.Notes = append(out.Notes, report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
+		return
+	}
+	if r.unbuilt != nil || r.sw != nil && r.sw.held != nil || p.changes(d, v, r.led) == nil {
+		return
+	}
+	_, u := p.seen(d, v)
+	if u.LetGo != "" {
+		return
+	}
+	if out.Waiting = r.weigh(&u, time.Now()); out.Waiting != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "info", Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
+	}
+}

@@ -1,3 +1,0 @@
-package agent
-
-import _ "fmt"
