@@ -172,6 +172,20 @@ func (a *aside) download(url string, want archive.Wanted) (*download, error) {
 	return d, nil
 }
 
+// retry has what failed be asked for again at once: a person asks.
+func (a *aside) retry() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for url, d := range a.downloads {
+		if d.failed() {
+			a.drop(url)
+		}
+	}
+}
+
 // drop forgets a download. The caller has the lock.
 func (a *aside) drop(url string) {
 	d := a.downloads[url]
@@ -212,6 +226,12 @@ func (d *download) stale() bool {
 		keep = fetchAgain
 	}
 	return d.over && time.Since(d.at) > keep
+}
+
+func (d *download) failed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err != nil
 }
 
 func (d *download) awaited() bool {

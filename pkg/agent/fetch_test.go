@@ -194,7 +194,10 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAside(t.Context(), &life{Daemon: b.daemon})
 		defer a.close()
-		for _, want := range []archive.Wanted{wrong, right} { // the second as documents would correct it
+		for i, want := range []archive.Wanted{wrong, wrong, right} { // the third as documents would correct it
+			if i == 1 {
+				a.retry() // a person asks again
+			}
 			if there, err := a.begin(url, want); there || err != nil {
 				t.Fatalf("it is there at once: %t, %v", there, err)
 			}
@@ -208,8 +211,8 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 				t.Errorf("it says %q", err)
 			}
 		}
-		if m.times() != 2 {
-			t.Errorf("the mirror was asked %d times, want once for each checksum", m.times())
+		if m.times() != 3 {
+			t.Errorf("the mirror was asked %d times, want once for each checksum, and once for a person", m.times())
 		}
 	})
 }

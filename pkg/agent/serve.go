@@ -28,6 +28,7 @@ func (l *life) serve(ctx context.Context, w wake) {
 			l.seek(want{cause: w.cause, job: job})
 		}
 		if once {
+			l.fetch.retry()
 			return
 		}
 	}
