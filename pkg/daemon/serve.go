@@ -31,6 +31,7 @@ func (l *life) serve(ctx context.Context, w wake) {
 			l.seek(want{cause: w.cause, job: job})
 		}
 		if once {
+			l.fetch.Retry()
 			return
 		}
 	}

@@ -61,10 +61,10 @@ var inner = map[string][]string{
 	"certs/issue":       {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
 	"reconcile/desired": {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
 	"reconcile/changes": {"config", "graph", "host", "ledger", "model", "report", "tasks"},
-	"reconcile/fetch":   {"graph", "host", "ledger", "reconcile/changes", "tasks"},
 	"reconcile/starts":  {"graph", "host", "reconcile/changes", "service", "tasks"},
 	"reconcile/drift":   {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
 	"reconcile/execute": {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
+	"reconcile/fetch":   {"archive", "graph", "host", "ledger", "reconcile/changes", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

@@ -1,0 +1,65 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// What a mirror gives is held against its checksum as it comes, and not by the pass that asks for
+// it: a gigabyte of something else would hold all repair up for seconds.
+func TestADownloadIsCheckedAsItComes(t *testing.T) {
+	root, m := t.TempDir(), &mirror{content: []byte("what there is")}
+	const url = "https://mirror.example.com/plugins.tar"
+	right := archive.Wanted{Name: "plugins", Sum: archive.ChecksumOf(m.content)}
+	wrong := archive.Wanted{Name: "plugins", Sum: archive.ChecksumOf(nil)}
+	if err := os.MkdirAll(filepath.Join(root, ledger.Dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := New(t.Context(), m, host.Options{Root: root}, "", func() bool { return true })
+		defer a.Close()
+		for i, want := range []archive.Wanted{wrong, wrong, right} { // the third as documents would correct it
+			if i == 1 {
+				a.Retry() // a person asks again
+			}
+			if there, err := a.begin(url, want); there || err != nil {
+				t.Fatalf("it is there at once: %t, %v", there, err)
+			}
+			synctest.Wait()
+			there, err := a.begin(url, want)
+			var refused *archive.Error
+			if bad := errors.As(err, &refused); !there || bad != (want.Sum == wrong.Sum) {
+				t.Errorf("held against %s: there %t, %v", want.Sum, there, err)
+			}
+			if want.Sum == wrong.Sum && !strings.Contains(err.Error(), "plugins sha256 is "+string(right.Sum)) {
+				t.Errorf("it says %q", err)
+			}
+		}
+		if m.times.Load() != 3 {
+			t.Errorf("the mirror was asked %d times, want once for each checksum, and once for a person", m.times.Load())
+		}
+	})
+}
+
+// mirror is a server of one asset.
+type mirror struct {
+	content []byte
+	times   atomic.Int32
+}
+
+func (m *mirror) Open(context.Context, string) (io.ReadCloser, int64, error) {
+	m.times.Add(1)
+	return io.NopCloser(bytes.NewReader(m.content)), -1, nil
+}
