@@ -10,7 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -22,7 +22,7 @@ func historyCommand(f *flags, s streams) *cobra.Command {
   agent history -o json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			h, err := f.local().History()
+			h, err := history.Read(f.local().Host)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 
 // historyText is the history as a table, in the order of time. What was undone has no number: there
 // is nothing to roll back to.
-func historyText(w io.Writer, h *reconcile.History) {
+func historyText(w io.Writer, h *history.History) {
 	if len(h.Revisions)+len(h.Undone) == 0 {
 		fmt.Fprintln(w, "nothing was applied yet")
 		deedsText(w, h.Deeds)
@@ -97,7 +97,7 @@ func historyText(w io.Writer, h *reconcile.History) {
 }
 
 // changesText lists what each revision changed.
-func changesText(w io.Writer, h *reconcile.History) {
+func changesText(w io.Writer, h *history.History) {
 	if len(h.Changes) > 0 {
 		fmt.Fprintf(w, "\n  %-11s%s\n", "REVISION", "CHANGED")
 	}
@@ -141,7 +141,7 @@ func deedsText(w io.Writer, list []ledger.Deed) {
 }
 
 // bootsText lists what first boots with changed files have shown, and what awaits one.
-func bootsText(w io.Writer, h *reconcile.History) {
+func bootsText(w io.Writer, h *history.History) {
 	if len(h.Boots) > 0 {
 		fmt.Fprintf(w, "\n  %-11s%-22s%s\n", "BOOT", "TIME", "WITH")
 	}
@@ -161,7 +161,7 @@ func bootsText(w io.Writer, h *reconcile.History) {
 }
 
 // repairedText lists what others changed: it made no revision.
-func repairedText(w io.Writer, list []reconcile.Repaired) {
+func repairedText(w io.Writer, list []history.Repaired) {
 	if len(list) == 0 {
 		return
 	}
@@ -182,17 +182,17 @@ func repairedText(w io.Writer, list []reconcile.Repaired) {
 // listed is the history for programs. Of the tasks of a revision, which name contents and are long,
 // it has the number, as of those that were undone.
 type listed struct {
-	*reconcile.History
+	*history.History
 	Revisions []listedRevision `json:"revisions"`
 }
 
 type listedRevision struct {
 	ledger.Revision
-	Tasks   int                `json:"tasks"`
-	Changes *reconcile.Changes `json:"changes,omitempty"`
+	Tasks   int              `json:"tasks"`
+	Changes *history.Changes `json:"changes,omitempty"`
 }
 
-func list(h *reconcile.History) listed {
+func list(h *history.History) listed {
 	out := listed{h, []listedRevision{}}
 	for _, r := range h.Revisions {
 		row := listedRevision{Revision: r, Tasks: len(r.Tasks)}

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/install"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -21,7 +21,7 @@ func installCommand(f *flags, s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
-		Long: `install puts this program to ` + reconcile.Program + `, with ` + "`agent`" + ` as a link where nothing else
+		Long: `install puts this program to ` + install.Program + `, with ` + "`agent`" + ` as a link where nothing else
 has that name, and the units to /etc/systemd/system; it enables them and asks
 systemd to start the daemon, and does not wait for that. A daemon that runs is
 restarted when it changed. What is right is left alone, so that it can be run
@@ -33,7 +33,7 @@ A package that brought the same units keeps them. To take the agent away again:
   agent install --root /mnt/image --binary netwright-linux-arm64`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i := reconcile.Installation{Host: host.Options{Root: f.root}, Enable: enable, Start: start && f.root == "/"}
+			i := install.Installation{Host: host.Options{Root: f.root}, Enable: enable, Start: start && f.root == "/"}
 			var err error
 			if i.Program, i.Arch, err = program(binary); err != nil {
 				return err

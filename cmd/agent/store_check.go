@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -77,7 +77,7 @@ func (c *checking) run(ctx context.Context, f *flags, s streams, dir string) err
 }
 
 // all checks the clusters of a directory, or the one that is named.
-func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*reconcile.Checked, ok bool, err error) {
+func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*check.Checked, ok bool, err error) {
 	var facts *host.Facts
 	if c.facts != "" {
 		if facts, err = readFacts(c.facts); err != nil {
@@ -94,7 +94,7 @@ func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*reconc
 		if err != nil {
 			return nil, false, err
 		}
-		one, err := reconcile.Check(ctx, store, facts)
+		one, err := check.Check(ctx, store, facts)
 		if err != nil {
 			return nil, false, err
 		}
@@ -103,14 +103,14 @@ func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*reconc
 	return all, ok, nil
 }
 
-func (c *checking) passes(one *reconcile.Checked) bool {
+func (c *checking) passes(one *check.Checked) bool {
 	return one.OK() && (!c.strict || !one.Warns())
 }
 
 // howToHide says what becomes of private keys that every node could read.
 const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node takes a generation that names them"
 
-func (c *checking) print(out io.Writer, all []*reconcile.Checked) {
+func (c *checking) print(out io.Writer, all []*check.Checked) {
 	for _, one := range all {
 		said(out, one)
 		for _, n := range one.Nodes {
@@ -119,7 +119,7 @@ func (c *checking) print(out io.Writer, all []*reconcile.Checked) {
 			}
 		}
 		for _, note := range one.SharedNotes() {
-			fmt.Fprintf(out, "%s: %s: note: %s\n", one.Cluster, reconcile.NamesOf(note.Nodes), note.Text)
+			fmt.Fprintf(out, "%s: %s: note: %s\n", one.Cluster, check.NamesOf(note.Nodes), note.Text)
 		}
 		switch {
 		case !c.passes(one) && one.OK():
@@ -135,7 +135,7 @@ func (c *checking) print(out io.Writer, all []*reconcile.Checked) {
 }
 
 // said prints what is wrong or odd of one cluster.
-func said(out io.Writer, one *reconcile.Checked) {
+func said(out io.Writer, one *check.Checked) {
 	for _, d := range one.Diagnostics {
 		fmt.Fprintf(out, "%s/%s\n", one.Cluster, d)
 	}
@@ -156,23 +156,23 @@ func said(out io.Writer, one *reconcile.Checked) {
 
 // annotate prints annotations for a workflow of GitHub, with paths as they begin with dir.
 // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
-func annotate(out io.Writer, dir string, all []*reconcile.Checked) {
+func annotate(out io.Writer, dir string, all []*check.Checked) {
 	for _, one := range all {
 		base := dir
 		if filepath.Base(filepath.Clean(dir)) != one.Cluster {
 			base = path.Join(dir, one.Cluster)
 		}
 		for _, d := range one.Diagnostics {
-			annotation(out, base, reconcile.Finding{Diagnostic: d})
+			annotation(out, base, check.Finding{Diagnostic: d})
 		}
 		for _, finding := range one.Findings {
 			annotation(out, base, finding)
 		}
 		for _, text := range one.Notes {
-			annotation(out, base, reconcile.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Summary: text}})
+			annotation(out, base, check.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Summary: text}})
 		}
 		for _, name := range one.Exposed {
-			annotation(out, base, reconcile.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.KeypairExposed, Origin: document.Origin{File: name},
+			annotation(out, base, check.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.KeypairExposed, Origin: document.Origin{File: name},
 				Summary: "every node can read " + name, Hint: howToHide}})
 		}
 	}
@@ -185,7 +185,7 @@ var (
 	})
 )
 
-func annotation(out io.Writer, base string, f reconcile.Finding) {
+func annotation(out io.Writer, base string, f check.Finding) {
 	properties := "title=" + inProperty().Replace(string(f.ID))
 	if f.Origin.File != "" {
 		properties += ",file=" + inProperty().Replace(path.Join(base, f.Origin.File))

@@ -15,8 +15,8 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -147,7 +147,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		p.check.print(s.err, checked)
 		return problem.StorePublish.Errorf("%s has errors: nothing was published", dir)
 	}
-	of := map[string]*reconcile.Checked{}
+	of := map[string]*check.Checked{}
 	for _, c := range checked {
 		of[c.Cluster] = c
 		said(s.err, c)

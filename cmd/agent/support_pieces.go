@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/support"
 )
@@ -43,7 +44,7 @@ func (g *gathering) pieces() []support.Piece {
 		{Name: "agent/status.json", What: "agent status -o json", Get: g.statusJSON},
 		{Name: "agent/plan.txt", What: "agent --dry-run: what would change, and why", Limit: planTime, Get: g.plan},
 		{Name: "agent/history.json", What: "agent history -o json", Get: asJSON(func(context.Context) (any, error) {
-			h, err := g.f.local().History()
+			h, err := history.Read(g.f.local().Host)
 			if err != nil {
 				return nil, err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -106,7 +107,7 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 		later(11 * time.Minute)
 		b.trueGenerations(t, again.last(), digest, "four", "four", "four")
 	})
-	h, err := pass.History()
+	h, err := history.Read(pass.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestARollForwardIsInTheHistory(t *testing.T) {
 			later(11 * time.Minute)
 		}
 	})
-	h, err := b.daemon.Pass.History()
+	h, err := history.Read(b.daemon.Pass.Host)
 	if err != nil {
 		t.Fatal(err)
 	}

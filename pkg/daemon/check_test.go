@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -21,7 +21,7 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := reconcile.Check(t.Context(), store, reconcile.PlainFacts())
+	c, err := check.Check(t.Context(), store, check.PlainFacts())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -58,7 +59,7 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 			"a pause":  func() error { _, err := p.Pause(t.Context(), time.Hour, "x"); return err },
 			"a resume": func() error { _, err := p.Resume(t.Context()); return err },
 			"recover":  func() error { _, err := p.Recover(t.Context()); return err },
-			"history":  func() error { _, err := p.History(); return err },
+			"history":  func() error { _, err := history.Read(p.Host); return err },
 			"certs":    func() error { _, err := issue.List(p.Host, "n", time.Now()); return err },
 		} {
 			var newer *ledger.NewerError

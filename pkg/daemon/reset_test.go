@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/ledger"
 	"golang.org/x/sys/unix"
-
-	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 // Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
@@ -23,7 +22,7 @@ func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 			return
 		}
 		var err error
-		if lock, err = os.OpenFile(filepath.Join(b.root, reconcile.LockFile), os.O_RDWR, 0); err != nil {
+		if lock, err = os.OpenFile(filepath.Join(b.root, ledger.LockFile), os.O_RDWR, 0); err != nil {
 			t.Error(err)
 			return
 		}

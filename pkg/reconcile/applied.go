@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -30,15 +31,15 @@ func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 // the disk where that is another one than before.
 func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
 	was, _ := ledger.ReadApplied(h) // a damaged one is as good as none
-	plan.Applied = appliedOf(was)
+	plan.Applied = history.AppliedOf(was)
 	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest, Time: time.Now().UTC().Truncate(time.Second)}
-	if ended != nil || plan.Digest == "" || !appliedWhole(plan) || plan.Applied.Is(appliedOf(now)) {
+	if ended != nil || plan.Digest == "" || !appliedWhole(plan) || plan.Applied.Is(history.AppliedOf(now)) {
 		return nil
 	}
 	if err := ledger.SaveApplied(context.WithoutCancel(ctx), h, now); err != nil {
 		return err
 	}
-	plan.Applied = appliedOf(now)
+	plan.Applied = history.AppliedOf(now)
 	return nil
 }
 
@@ -55,13 +56,6 @@ func appliedWhole(plan *report.Plan) bool {
 	return true
 }
 
-func appliedOf(a *ledger.Applied) *report.Generation {
-	if a == nil {
-		return nil
-	}
-	return &report.Generation{Number: a.Generation, Digest: a.Digest, At: a.Time}
-}
-
 // Applied is what the disk says of the configuration that is applied; nil: none is known.
 func (p Pass) Applied() *report.Generation {
 	files, err := host.OpenFiles(p.Host)
@@ -70,5 +64,5 @@ func (p Pass) Applied() *report.Generation {
 	}
 	defer files.Close() // only read from
 	a, _ := ledger.ReadApplied(files)
-	return appliedOf(a)
+	return history.AppliedOf(a)
 }

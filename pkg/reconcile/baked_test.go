@@ -3,6 +3,7 @@ package reconcile
 import (
 	"testing"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
@@ -21,7 +22,7 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
-	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

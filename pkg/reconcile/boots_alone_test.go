@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -92,7 +93,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	if now := read(t, "/", "/etc/boots"); now != "1" || len(plan.AwaitingBoot) > 0 {
 		t.Errorf("the file is %q, awaiting %q", now, plan.AwaitingBoot)
 	}
-	h, err := pass(0).History()
+	h, err := history.Read(pass(0).Host)
 	if err != nil || len(h.Boots) != 1 || h.Boots[0].Outcome != string(checkpoint.Bad) {
 		t.Errorf("the history: %+v, %v", h, err)
 	}
@@ -107,7 +108,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	if err := pass(time.Second).FirstBoot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if h, err = pass(0).History(); err != nil || h.Boots[len(h.Boots)-1].Outcome != string(checkpoint.Confirmed) || len(h.AwaitingBoot) > 0 {
+	if h, err = history.Read(pass(0).Host); err != nil || h.Boots[len(h.Boots)-1].Outcome != string(checkpoint.Confirmed) || len(h.AwaitingBoot) > 0 {
 		t.Errorf("the history: %+v, %v", h, err)
 	}
 	if now := read(t, "/", "/etc/boots"); now != "3" {

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -34,22 +35,6 @@ func (e *AwaitsError) Error() string {
 		"`agent confirm` in a new login keeps it, and `agent undo` takes it back now"
 }
 
-// awaits says which change awaits its confirmation; nil: none does.
-func awaits(r checkpoint.Reader) *report.Awaits {
-	j, err := checkpoint.Unconfirmed(r)
-	if err != nil || j == nil {
-		return nil // what is damaged is said by the pass that would undo it
-	}
-	return awaitsOf(j)
-}
-
-func awaitsOf(j *checkpoint.Journal) *report.Awaits {
-	a := j.Awaits
-	return &report.Awaits{
-		Generation: j.Generation, Digest: j.Digest, Until: a.Until().UTC(), By: a.By, Revision: a.Set,
-	}
-}
-
 // Awaits says which change of the node awaits its confirmation; nil: none does, or it is not for
 // this user to know.
 func (p Pass) Awaits() *report.Awaits {
@@ -58,7 +43,7 @@ func (p Pass) Awaits() *report.Awaits {
 		return nil
 	}
 	defer files.Close() // only read from
-	return awaits(files)
+	return history.Awaits(files)
 }
 
 // mayAwait refuses a confirmation where nobody would undo what is not confirmed.
@@ -116,7 +101,7 @@ func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
 	if p.ConfirmWithin == 0 {
 		return plan
 	}
-	switch plan.Awaits = awaits(r); plan.Awaits {
+	switch plan.Awaits = history.Awaits(r); plan.Awaits {
 	case nil:
 		plan.Notes = append(plan.Notes, report.Note{Level: "info",
 			Text: "nothing was changed that an undo takes back: there is nothing to confirm"})

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
@@ -68,7 +69,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if len(now) != len(was) || headNow != head || read(t, "/", "/etc/a") != "1" || there("/", "/etc/kubernetes/new") {
 		t.Errorf("after the undo: %+v, before %+v; %d entries, before %d", headNow, head, len(now), len(was))
 	}
-	h, err := plain.History()
+	h, err := history.Read(plain.Host)
 	if err != nil || len(h.Revisions) != 1 || len(h.Undone) != 1 || !h.Undone[0].Unconfirmed || h.Awaits != nil {
 		t.Errorf("history after the undo: %v, %+v", err, h)
 	}
@@ -79,7 +80,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if kept, err := plain.Confirm(t.Context()); err != nil || kept != "generation 1 is confirmed, and stays" {
 		t.Errorf("%q, %v", kept, err)
 	}
-	if h, err = plain.History(); err != nil || h.Current != 2 || len(h.Revisions) != 2 {
+	if h, err = history.Read(plain.Host); err != nil || h.Current != 2 || len(h.Revisions) != 2 {
 		t.Errorf("history after the confirmation: %v, %+v", err, h)
 	}
 	if p := made(plain, second); p.Summary.Changes() > 0 || read(t, "/", "/etc/a") != "2" {

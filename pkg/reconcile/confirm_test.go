@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -108,7 +109,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 			t.Errorf("%s was changed", path)
 		}
 	}
-	h, err := onRoot(root).History()
+	h, err := history.Read(onRoot(root).Host)
 	if err != nil || h.Awaits == nil || h.Awaits.Revision != 2 || h.Current != 1 || len(h.Revisions) != 2 {
 		t.Errorf("history: %v, %+v", err, h)
 	}
@@ -152,7 +153,7 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	if err != nil || !strings.HasPrefix(kept, "generation 7 is confirmed, and stays; the next pass goes on: ") {
 		t.Errorf("%q, %v", kept, err)
 	}
-	if h, err := onRoot(root).History(); err != nil || h.Awaits != nil || h.Current != 2 || read(t, root, "/etc/a") != "2" {
+	if h, err := history.Read(onRoot(root).Host); err != nil || h.Awaits != nil || h.Current != 2 || read(t, root, "/etc/a") != "2" {
 		t.Errorf("history: %v, %+v", err, h)
 	}
 }
@@ -210,10 +211,10 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, root, checkpoint.VerdictFile, string(verdict))
-	history, err := onRoot(root).History()
-	if err != nil || len(history.Revisions) != 1 || history.Current != 1 ||
-		len(history.Undone) != 1 || !history.Undone[0].Unconfirmed {
-		t.Errorf("history: %v, %+v", err, history)
+	past, err := history.Read(onRoot(root).Host)
+	if err != nil || len(past.Revisions) != 1 || past.Current != 1 ||
+		len(past.Undone) != 1 || !past.Undone[0].Unconfirmed {
+		t.Errorf("past: %v, %+v", err, past)
 	}
 	d := wanting(file("/etc/a", "2"))
 	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"

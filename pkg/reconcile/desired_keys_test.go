@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -154,7 +155,7 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if checked, err := Check(t.Context(), store, PlainFacts()); err != nil || !checked.OK() || !slices.Equal(checked.Exposed, c.want) {
+		if checked, err := check.Check(t.Context(), store, check.PlainFacts()); err != nil || !checked.OK() || !slices.Equal(checked.Exposed, c.want) {
 			t.Errorf("%s: %+v, %v, want %q", where, checked, err, c.want)
 		}
 	}
@@ -174,7 +175,7 @@ func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checked, err := Check(t.Context(), store, PlainFacts())
+		checked, err := check.Check(t.Context(), store, check.PlainFacts())
 		if err != nil || !checked.OK() {
 			t.Fatalf("%v, %+v", err, checked)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -275,7 +276,7 @@ func (p Pass) Undo(ctx context.Context, watches bool) error {
 	settings := p.Checkpoint
 	settings.Log, settings.Record = p.Log, recorder(nil)
 	settings.Lock = func(ctx context.Context) (func(), error) {
-		unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, nil)
+		unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, nil)
 		if err == nil {
 			RecoverFirst(ctx, p.Log, h.Recover)
 		}
@@ -310,7 +311,7 @@ func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 	if j == nil || err != nil {
 		return nil, err
 	}
-	if a := awaits(r); a != nil {
+	if a := history.Awaits(r); a != nil {
 		return []report.Note{{Level: "warning", Text: a.String() + ": nothing is changed before"}}, nil
 	}
 	return []report.Note{{Level: "warning", Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything else, or its own process confirms it", j.Generation)}}, nil
@@ -332,5 +333,5 @@ func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 	if err != nil || j == nil || p.confirms {
 		return err
 	}
-	return &AwaitsError{*awaitsOf(j)}
+	return &AwaitsError{*history.AwaitsOf(j)}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -224,7 +225,7 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	if got := read(t, root, "/etc/a"); got != "2" || there(root, "/etc/gone") {
 		t.Errorf("after resume /etc/a is %q", got)
 	}
-	h, err := person.History()
+	h, err := history.Read(person.Host)
 	if err != nil || len(h.Revisions) != 2 || h.Current != 2 || h.Held != nil {
 		t.Errorf("history: %v, %+v; want two revisions: to go back and forth makes no new one", err, h)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/pki"
@@ -281,7 +282,7 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 		same(t, before, after)
 		*shelf = good
 	}
-	if h, err := pass.History(); err != nil || h.Held != nil {
+	if h, err := history.Read(pass.Host); err != nil || h.Held != nil {
 		t.Errorf("the node is held: %+v, %v", h.Held, err)
 	}
 	if _, err := pass.Rollback(t.Context(), 1); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -114,9 +115,6 @@ func (p Pass) by() string {
 	return p.By
 }
 
-// LockFile is held for the length of a pass that may write.
-const LockFile = "/run/netwright/lock"
-
 // DryRun says what a pass would change. It opens the host for reading only.
 // The error is that of tasks that could not be planned; the plan is returned
 // with it.
@@ -138,7 +136,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 		return nil, err
 	}
 	out := r.report(report.Planned)
-	recall(out, view, led)
+	history.Recall(out, view, led)
 	r.tell(p, out, view)
 	p.foretell(out, r, d, view)
 	out.Notes = append(out.Notes, undo...)
@@ -225,7 +223,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 
 // locked does something to the host as the only one that does.
 func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
-	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, p.Hooks.onWait())
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.onWait())
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +255,7 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, err
 	}
 	out, err := do(h, led)
-	recall(out, h, led)
+	history.Recall(out, h, led)
 	p.Hooks.enter("record")
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
@@ -60,7 +61,7 @@ func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

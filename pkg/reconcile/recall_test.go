@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -59,7 +60,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	}
 	led, err := pass.loadLedger()
 	plan := &report.Plan{}
-	recall(plan, rootFiles{"/"}, led)
+	history.Recall(plan, rootFiles{"/"}, led)
 	if diff := cmp.Diff(&report.Proof{Unproved: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
 		t.Errorf("before any change: %v\n%s", err, diff)
 	}
@@ -76,7 +77,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 		t.Fatal(err)
 	}
 	proved(pass, 4, "2", "2", by(4))
-	h, err := pass.History()
+	h, err := history.Read(pass.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestWhatWasTakenBackIsKnown(t *testing.T) {
 		{At: at.Add(2 * time.Hour), Cause: report.UndoneFailed, Generation: 2, Why: "no answer"},
 		{At: at.Add(time.Hour), Cause: report.UndoneUnconfirmed, Generation: 3, Why: "nobody confirmed it"},
 	}
-	got := lastUndone(rootFiles{root})
+	got := history.LastUndone(rootFiles{root})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

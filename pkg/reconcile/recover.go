@@ -32,7 +32,7 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, nil)
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -152,7 +153,7 @@ func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 
 func historyOf(t *testing.T, root string) []ledger.Revision {
 	t.Helper()
-	h, err := onRoot(root).History()
+	h, err := history.Read(onRoot(root).Host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	defer alone()
-	unlock, err := ipc.Lock(ctx, p.Host.Files(), LockFile, p.Hooks.onWait())
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.onWait())
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (p Pass) forget(ctx context.Context) error {
 			return fmt.Errorf("empty the ledger: %w", err)
 		}
 	}
-	for _, dir := range []string{ledger.Dir, path.Dir(LockFile)} {
+	for _, dir := range []string{ledger.Dir, path.Dir(ledger.LockFile)} {
 		if err := h.RemoveTree(ctx, dir, ledger.JournalFile); err != nil {
 			return fmt.Errorf("remove the ledger: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -23,11 +24,11 @@ func TestHistoryTellsWhatARevisionChanged(t *testing.T) {
 		many = append(many, file("/etc/"+name, "1"))
 	}
 	mustConverge(t, root, many...)
-	h, err := onRoot(root).History()
+	h, err := history.Read(onRoot(root).Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[int]Changes{
+	want := map[int]history.Changes{
 		2: {Since: 1, Added: 1, Changed: 1, Removed: 1, Keys: []string{"~ file:/etc/a", "- file:/etc/b", "+ file:/etc/c"}},
 		3: {Since: 2, Added: 7, Removed: 2, Keys: []string{"- file:/etc/a", "- file:/etc/c", "+ file:/etc/d", "+ file:/etc/e", "+ file:/etc/f"}},
 	}

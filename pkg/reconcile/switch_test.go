@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
@@ -133,7 +134,7 @@ func TestLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
 			v := nodeOver(t, c.files, c.pods...)
-			g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+			g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +171,7 @@ func TestOrderOfASwitch(t *testing.T) {
 	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
 		d := wants(t, spec)
 		d.Node.PodCIDRs = d.Node.PodCIDR
-		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+		g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +246,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
-	g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if d.NetworkAfter(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
 			t.Errorf("%s: the ledger would have %+v", name, d.NetworkAfter(ledger.Network{}))
 		}
-		g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+		g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

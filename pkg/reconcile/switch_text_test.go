@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -39,7 +40,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
-			g, _, err := d.Graph(PlainFacts(), model.Discovered{}, nil)
+			g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

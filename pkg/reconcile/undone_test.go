@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -122,7 +123,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	if there(root, "/etc/kept") {
 		t.Error("what was ours before the undo is not pruned any more")
 	}
-	h, err := onRoot(root).History()
+	h, err := history.Read(onRoot(root).Host)
 	if err != nil || len(h.Undone) != 1 || !h.Undone[0].Bad || h.Undone[0].By != "ada" || h.Undone[0].Generation != 7 || h.Undone[0].Network != "test" {
 		t.Errorf("history: %v, %+v", err, h)
 	}

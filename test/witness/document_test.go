@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -47,7 +47,7 @@ func TestASeedAndANumberAreOneDocument(t *testing.T) {
 // Documents are YAML, and `store check` takes all but few: see [mostRefused].
 func TestStoreCheckTakesMostDocuments(t *testing.T) {
 	w := NewWorld(t)
-	facts := reconcile.PlainFacts()
+	facts := check.PlainFacts()
 	plugins := archive(t, "bridge", "host-local", "loopback", "portmap")
 	refused, of := map[string]int{}, map[string]int{}
 	total := 0
@@ -67,7 +67,7 @@ func TestStoreCheckTakesMostDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := reconcile.Check(t.Context(), store, facts)
+		c, err := check.Check(t.Context(), store, facts)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, d)
 		}

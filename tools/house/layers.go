@@ -49,9 +49,11 @@ var allowed = map[string][]string{
 	"service":    {"host", "config", "report", "publish", "control"},    // the agent's own unit
 	"reconcile":  slices.Concat(upper, slices.Sorted(maps.Keys(inner))), // a pass
 	"daemon":     slices.Concat([]string{"reconcile"}, upper, slices.Sorted(maps.Keys(inner))),
+	"check":      slices.Concat([]string{"reconcile/desired"}, upper),
+	"install":    slices.Concat([]string{"reconcile/changes", "reconcile/execute"}, upper),
 	"bootstrap":  {"config", "host"},
 	"support":    nil, // what it packs its caller brings
-	"cmd":        slices.Concat([]string{"daemon", "reconcile", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
+	"cmd":        slices.Concat([]string{"daemon", "reconcile", "check", "install", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
 }
 
 // inner says the same of packages below a component that are none of its parts: they know what the
@@ -65,6 +67,7 @@ var inner = map[string][]string{
 	"reconcile/drift":   {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
 	"reconcile/execute": {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
 	"reconcile/fetch":   {"archive", "graph", "host", "ledger", "reconcile/changes", "tasks"},
+	"reconcile/history": {"checkpoint", "graph", "host", "ledger", "model", "report", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

@@ -1,4 +1,5 @@
-package reconcile
+// Package install installs the agent itself on a host: its program, its link, its units.
+package install
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
@@ -64,7 +66,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 // an error. The start of the daemon is asked for and not waited for: `systemctl status` tells of
 // it. None of this is in the ledger: a reset takes away what the agent did, not the agent.
 func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
-	unlock, err := ipc.Lock(ctx, i.Host.Files(), LockFile, nil)
+	unlock, err := ipc.Lock(ctx, i.Host.Files(), ledger.LockFile, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package history
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// recall puts into a plan what became of earlier changes, for who tells how the node stands. What
+// Recall puts into a plan what became of earlier changes, for who tells how the node stands. What
 // of it cannot be read is said by who needs it. A plan that there is none of is left alone.
-func recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
+func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if out == nil {
 		return
 	}
@@ -26,7 +26,7 @@ func recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if generation, until := checkpoint.Watched(r); !until.IsZero() {
 		out.Watched = &report.Watched{Generation: generation, Until: until}
 	}
-	out.Undone = lastUndone(r)
+	out.Undone = LastUndone(r)
 }
 
 // split is the list that is written with a comma between.
@@ -34,9 +34,9 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' })
 }
 
-// lastUndone is the last change of each cause that was taken back, newest first: by a checkpoint,
+// LastUndone is the last change of each cause that was taken back, newest first: by a checkpoint,
 // since a unit did not come up, since nobody confirmed it, or since a boot failed with it.
-func lastUndone(r ledger.Reader) (list []report.Undone) {
+func LastUndone(r ledger.Reader) (list []report.Undone) {
 	last := map[report.UndoneCause]report.Undone{}
 	note := func(cause report.UndoneCause, at time.Time, generation int64, why string) {
 		last[cause] = report.Undone{At: at, Cause: cause, Generation: generation, Why: why}
