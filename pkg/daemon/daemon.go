@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -294,7 +295,7 @@ func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		return out
 	}
 	if pass.Answers = l.looks.answers; pass.Answers == nil {
-		pass.Answers = &reconcile.Answers{} // nobody was asked yet, and a pass asks nobody
+		pass.Answers = &discover.Answers{} // nobody was asked yet, and a pass asks nobody
 	}
 	defer l.reloading()(&out)
 	pass.WasUnwritten = l.unwritten

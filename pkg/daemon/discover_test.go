@@ -124,7 +124,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		{"our own Node went", func() { delete(api.nodes, "n1") }, "[100.96.1.0/24]", one, "n1", "counts what they said on "},
 	} {
 		api.set(step.change)
-		found, learnt, notes := pass.Discover(t.Context(), d, files)
+		found, learnt, notes := pass.Sources().Discover(t.Context(), d, files)
 		var peers []string
 		for _, p := range found.Peers {
 			peers = append(peers, p.Name, fmt.Sprint(p.PodCIDRs), p.Address.String())

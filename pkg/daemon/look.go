@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -46,9 +47,9 @@ type want struct {
 
 // looked is what came of a look.
 type looked struct {
-	desired *desired.State     // nil: there are no newer documents
-	err     error              // why not
-	answers *reconcile.Answers // nil: nobody was asked
+	desired *desired.State    // nil: there are no newer documents
+	err     error             // why not
+	answers *discover.Answers // nil: nobody was asked
 	took    time.Duration
 	pass    reconcile.Pass // as it was made ready for the look
 	lost    bool           // the look has not ended
@@ -68,9 +69,9 @@ type looking struct {
 
 // looks are what the loop knows of its looks.
 type looks struct {
-	now     *looking           // nil: there is none
-	wanted  []want             // one after the other
-	answers *reconcile.Answers // by the last one that asked others
+	now     *looking          // nil: there is none
+	wanted  []want            // one after the other
+	answers *discover.Answers // by the last one that asked others
 	node    *config.Node
 }
 
@@ -159,7 +160,7 @@ func (q *question) ask(ctx context.Context) looked {
 	}
 	hearing, end := context.WithTimeoutCause(ctx, hearLimit, errHearLate)
 	defer end()
-	out.answers = q.pass.Hear(hearing, q.nodes)
+	out.answers = q.pass.Sources().Hear(hearing, q.nodes)
 	out.took = time.Since(began)
 	return out
 }

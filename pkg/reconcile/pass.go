@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
@@ -73,8 +74,8 @@ type Pass struct {
 	AllowDisruptive bool
 	// EndPause lets a rollback end a pause: it holds the node where it brings it.
 	EndPause bool
-	API      *access.API // the Kubernetes API; nil: it is not asked
-	EC2      EC2         // EC2's API; nil: it is not asked
+	API      *access.API  // the Kubernetes API; nil: it is not asked
+	EC2      discover.EC2 // EC2's API; nil: it is not asked
 	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
 	TakeNow string
 	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For
@@ -103,8 +104,8 @@ type Pass struct {
 	issueAnywhere   bool              // also below a root that is no node's: for tests
 	UpdatesAnywhere bool              // likewise: spec.update holds there too
 
-	Answers *Answers       // what others said in a look; nil: they are asked
-	stamps  *ledger.Stamps // those that a store has too; nil: a pass loads its own
+	Answers *discover.Answers // what others said in a look; nil: they are asked
+	stamps  *ledger.Stamps    // those that a store has too; nil: a pass loads its own
 }
 
 // by is who makes the pass.

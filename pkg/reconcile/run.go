@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
@@ -66,15 +67,15 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 	if l, ok := v.(interface{ Follow([]string) }); ok && d.Held == nil {
 		l.Follow(d.Node.FollowLinks)
 	}
-	p.askCloud(ctx, d, v)
+	p.Sources().AskCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: changes.NewSet()}
 	d.Had = led.Head().Network
 	if d.Waiting != nil || !d.Taken.IsZero() {
 		d.KeepRenewed(v, led)
 	}
-	found, learnt, heard := p.Discover(ctx, d, v)
+	found, learnt, heard := p.Sources().Discover(ctx, d, v)
 	r.learnt = learnt
-	p.askEC2(ctx, d, v.Facts(), &found)
+	p.Sources().AskEC2(ctx, d, v.Facts(), &found)
 	if r.graph, r.notes, err = d.Graph(v.Facts(), found, p.Assets); err != nil {
 		return r, r.keepBuilt(ctx, p, v, err)
 	}
@@ -212,7 +213,7 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 		return nil, errors.Join(unsettled, err)
 	}
 	// What cannot be written down holds up nothing that needs no note.
-	beside := errors.Join(unsettled, r.keepLearnt(ctx, h))
+	beside := errors.Join(unsettled, discover.Keep(ctx, h, r.learnt))
 	plan, err := p.carryOut(ctx, h, r)
 	var undone error
 	if d != nil {
@@ -366,4 +367,9 @@ func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
 	return execute.Options{
 		Log: p.Log, Judge: judge, Refused: r.refused, Guard: r.guard, Unwritten: r.unwritten != nil, Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
 	}
+}
+
+// Sources are whom the pass asks.
+func (p Pass) Sources() discover.Sources {
+	return discover.Sources{Host: p.Host, API: p.API, EC2: p.EC2, Live: p.live(), Known: p.Known, Answers: p.Answers}
 }

@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 	"service":    {"host", "config", "report", "publish", "control"},    // the agent's own unit
 	"reconcile":  slices.Concat(upper, slices.Sorted(maps.Keys(inner))), // a pass
 	"daemon":     slices.Concat([]string{"reconcile"}, upper, slices.Sorted(maps.Keys(inner))),
-	"check":      slices.Concat([]string{"reconcile/desired"}, upper),
+	"check":      slices.Concat([]string{"reconcile/changes", "reconcile/desired"}, upper),
 	"install":    slices.Concat([]string{"reconcile/changes", "reconcile/execute"}, upper),
 	"bootstrap":  {"config", "host"},
 	"support":    nil, // what it packs its caller brings
@@ -59,15 +59,16 @@ var allowed = map[string][]string{
 // inner says the same of packages below a component that are none of its parts: they know what the
 // component does not.
 var inner = map[string][]string{
-	"kube/access":       {"kube", "inbound", "host"}, // as whom this node asks
-	"certs/issue":       {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
-	"reconcile/desired": {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
-	"reconcile/changes": {"config", "graph", "host", "ledger", "model", "report", "tasks"},
-	"reconcile/starts":  {"graph", "host", "reconcile/changes", "service", "tasks"},
-	"reconcile/drift":   {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
-	"reconcile/execute": {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
-	"reconcile/fetch":   {"archive", "graph", "host", "ledger", "reconcile/changes", "tasks"},
-	"reconcile/history": {"checkpoint", "graph", "host", "ledger", "model", "report", "tasks"},
+	"kube/access":        {"kube", "inbound", "host"}, // as whom this node asks
+	"certs/issue":        {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
+	"reconcile/desired":  {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
+	"reconcile/changes":  {"config", "graph", "host", "ledger", "model", "report", "tasks"},
+	"reconcile/starts":   {"graph", "host", "reconcile/changes", "service", "tasks"},
+	"reconcile/drift":    {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
+	"reconcile/execute":  {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
+	"reconcile/fetch":    {"archive", "graph", "host", "ledger", "reconcile/changes", "tasks"},
+	"reconcile/history":  {"checkpoint", "graph", "host", "ledger", "model", "report", "tasks"},
+	"reconcile/discover": {"config", "graph", "host", "kube", "kube/access", "ledger", "model", "reconcile/desired", "report", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

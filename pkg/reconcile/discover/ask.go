@@ -1,4 +1,4 @@
-package reconcile
+package discover
 
 import (
 	"context"
@@ -8,10 +8,21 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
+
+// Sources are whom a pass asks what the documents leave to others.
+type Sources struct {
+	Host    host.Options
+	API     *access.API // nil: it is not asked
+	EC2     EC2         // nil: it is not asked
+	Live    bool        // the host runs, and is neither an image nor a sandbox
+	Known   bool        // nobody is asked: what was learnt before holds
+	Answers *Answers    // what was said in a look; nil: they are asked
+}
 
 // Answers are what others said in a look of the daemon: the Kubernetes API, EC2 and the instance's
 // metadata. A pass that has one asks none of them: it waits for nobody. It is not changed once the
@@ -32,12 +43,12 @@ type nodesAnswer struct {
 
 // Hear asks what the networks of these nodes leave to others. It is for a look beside the loop: it
 // changes nothing, and shares nothing with a pass that runs meanwhile.
-func (p Pass) Hear(ctx context.Context, nodes []*config.Node) *Answers {
+func (s Sources) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 	out := &Answers{nodes: map[string]nodesAnswer{}}
-	if !p.live() || p.Host.Sandbox || !p.asksOthers(nodes) {
+	if !s.Live || s.Host.Sandbox || !s.asksOthers(nodes) {
 		return out
 	}
-	opt := p.Host
+	opt := s.Host
 	opt.Stamps = nil
 	v, err := host.OpenBrief(opt)
 	if err != nil {
@@ -45,17 +56,17 @@ func (p Pass) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 	}
 	defer v.Close() // only read from
 	for _, n := range nodes {
-		if want := desired.WantsOfNodes(n); want.Own && p.API != nil {
-			out.nodes[n.Name] = p.hearNodes(ctx, n.Name, v, want)
+		if want := desired.WantsOfNodes(n); want.Own && s.API != nil {
+			out.nodes[n.Name] = s.hearNodes(ctx, n.Name, v, want)
 		}
 		learnInstance(ctx, n, v)
 		out.instance, out.problems = v.Facts().Instance, v.Facts().Problems
-		if p.EC2 == nil || !wantsEC2(n) {
+		if s.EC2 == nil || !wantsEC2(n) {
 			continue
 		}
-		out.ec2 = hearEC2(ctx, p.EC2, n, out.instance)
+		out.ec2 = hearEC2(ctx, s.EC2, n, out.instance)
 		if countsRoutes(n) && v.Facts().Cloud == "aws" {
-			table := routes(ctx, p.EC2, out.instance)
+			table := routes(ctx, s.EC2, out.instance)
 			out.routes = &table
 		}
 	}
@@ -63,9 +74,9 @@ func (p Pass) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 }
 
 // asksOthers says that there is something to ask.
-func (p Pass) asksOthers(nodes []*config.Node) bool {
+func (s Sources) asksOthers(nodes []*config.Node) bool {
 	for _, n := range nodes {
-		if desired.WantsOfNodes(n).Own && p.API != nil || wantsEC2(n) || network.ENIPods(n) {
+		if desired.WantsOfNodes(n).Own && s.API != nil || wantsEC2(n) || network.ENIPods(n) {
 			return true
 		}
 	}
@@ -73,21 +84,21 @@ func (p Pass) asksOthers(nodes []*config.Node) bool {
 }
 
 // hearNodes asks the API, as [Pass.ask] does.
-func (p Pass) hearNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
+func (s Sources) hearNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
 	learnt, err := ledger.LoadLearnt(v)
 	if err != nil || learnt.Node != name { // the pass says what is damaged
 		learnt = ledger.Learnt{Node: name}
 	}
-	err = p.ask(ctx, name, v.Facts(), want, &learnt)
+	err = s.ask(ctx, name, v.Facts(), want, &learnt)
 	return nodesAnswer{learnt: learnt, err: err}
 }
 
 // asked brings what was learnt up to date: with what a look was told, else by asking.
-func (p Pass) asked(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
-	if p.Answers == nil {
-		return p.ask(ctx, name, facts, want, learnt)
+func (s Sources) asked(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+	if s.Answers == nil {
+		return s.ask(ctx, name, facts, want, learnt)
 	}
-	heard, ok := p.Answers.nodes[name]
+	heard, ok := s.Answers.nodes[name]
 	if !ok {
 		return errors.New("it was not asked yet")
 	}

@@ -1,4 +1,6 @@
-package reconcile
+// Package discover learns what the documents leave to others: the Nodes of the Kubernetes API, the
+// cloud and its API. What others say is held against the documents before anybody goes by it.
+package discover
 
 import (
 	"context"
@@ -20,7 +22,7 @@ import (
 // Discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or
 // by the look before it; where it does not answer, what it said before holds, and the plan says so.
 // learnt is what is to be remembered.
-func (p Pass) Discover(ctx context.Context, d *desired.State, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
+func (s Sources) Discover(ctx context.Context, d *desired.State, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
 	learnt, err := ledger.LoadLearnt(v)
 	if err != nil {
 		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
@@ -33,8 +35,8 @@ func (p Pass) Discover(ctx context.Context, d *desired.State, v host.View) (foun
 		learnt = ledger.Learnt{Node: d.Node.Name, Cordoned: learnt.Cordoned}
 	}
 	before := learnt
-	if p.API != nil && !p.Known && p.live() && !p.Host.Sandbox {
-		if err := p.asked(ctx, d.Node.Name, v.Facts(), want, &learnt); err != nil {
+	if s.API != nil && !s.Known && s.Live && !s.Host.Sandbox {
+		if err := s.asked(ctx, d.Node.Name, v.Facts(), want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
 				notes = append(notes, model.Note{Level: network.Warning, Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v", learnt.Since.Format(time.DateTime), err)})
 			}
@@ -58,10 +60,10 @@ const askTime = 10 * time.Second
 
 // ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt
 // is as it was.
-func (p Pass) ask(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+func (s Sources) ask(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
-	own, err := p.API.Node(ctx, facts, name)
+	own, err := s.API.Node(ctx, facts, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(learnt.PodCIDRs) == 0:
 		return fmt.Errorf("there is no Node %s yet, which its kubelet makes: %w", name, err)
@@ -72,7 +74,7 @@ func (p Pass) ask(ctx context.Context, name string, facts *host.Facts, want netw
 	}
 	learnt.PodCIDRs = own.PodCIDRs
 	if want.Peers {
-		nodes, err := p.API.Nodes(ctx, facts)
+		nodes, err := s.API.Nodes(ctx, facts)
 		switch {
 		case err != nil:
 			return fmt.Errorf("the other nodes' pod CIDRs are not known from it: %w", err)
@@ -103,10 +105,10 @@ func alike(a, b ledger.Learnt) bool {
 	})
 }
 
-// keepLearnt writes down what was learnt, where that is new.
-func (r *run) keepLearnt(ctx context.Context, h *host.Host) error {
-	if before, err := ledger.LoadLearnt(h); err == nil && alike(before, r.learnt) {
+// Keep writes down what was learnt, where that is new.
+func Keep(ctx context.Context, h *host.Host, learnt ledger.Learnt) error {
+	if before, err := ledger.LoadLearnt(h); err == nil && alike(before, learnt) {
 		return nil
 	}
-	return ledger.SaveLearnt(ctx, h, r.learnt)
+	return ledger.SaveLearnt(ctx, h, learnt)
 }

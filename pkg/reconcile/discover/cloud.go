@@ -1,4 +1,4 @@
-package reconcile
+package discover
 
 import (
 	"context"
@@ -20,22 +20,22 @@ type EC2 interface {
 	RouteQuota(ctx context.Context, region string) (int, error)
 }
 
-// askCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants
+// AskCloud lets the host learn what AWS says of the instance, where the network or EC2's API wants
 // to know: a pass that does not ask costs nothing. What a look of the daemon was told is not asked
 // for again.
-func (p Pass) askCloud(ctx context.Context, d *desired.State, v host.View) {
+func (s Sources) AskCloud(ctx context.Context, d *desired.State, v host.View) {
 	if d.Held != nil {
 		return
 	}
-	if p.Answers == nil {
+	if s.Answers == nil {
 		learnInstance(ctx, d.Node, v)
 		return
 	}
 	f := v.Facts()
 	if f.Instance == nil {
-		f.Instance = p.Answers.instance
+		f.Instance = s.Answers.instance
 	}
-	for _, problem := range p.Answers.problems {
+	for _, problem := range s.Answers.problems {
 		if !slices.Contains(f.Problems, problem) {
 			f.Problems = append(f.Problems, problem)
 		}
@@ -60,25 +60,25 @@ func wantsEC2(n *config.Node) bool {
 // counted.
 func countsRoutes(n *config.Node) bool { return n.AWS.CountRoutes && n.Networking.Kubenet != nil }
 
-// askEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image,
+// AskEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image,
 // a sandbox and a held revision ask nobody.
-func (p Pass) askEC2(ctx context.Context, d *desired.State, f *host.Facts, found *model.Discovered) {
-	if p.EC2 == nil || !p.live() || d.Held != nil || !wantsEC2(d.Node) {
+func (s Sources) AskEC2(ctx context.Context, d *desired.State, f *host.Facts, found *model.Discovered) {
+	if s.EC2 == nil || !s.Live || d.Held != nil || !wantsEC2(d.Node) {
 		return
 	}
-	if d.EC2 = p.EC2; p.Known {
+	if d.EC2 = s.EC2; s.Known {
 		d.EC2 = nil // what it says is no part of this host, and in no ledger
 		return
 	}
-	if p.Answers != nil {
-		d.EC2 = p.Answers.ec2
-		if p.Answers.routes != nil && countsRoutes(d.Node) {
-			found.Routes = *p.Answers.routes
+	if s.Answers != nil {
+		d.EC2 = s.Answers.ec2
+		if s.Answers.routes != nil && countsRoutes(d.Node) {
+			found.Routes = *s.Answers.routes
 		}
 		return
 	}
 	if countsRoutes(d.Node) && f.Cloud == "aws" {
-		found.Routes = routes(ctx, p.EC2, f.Instance)
+		found.Routes = routes(ctx, s.EC2, f.Instance)
 	}
 }
 

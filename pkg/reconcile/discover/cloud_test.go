@@ -1,4 +1,4 @@
-package reconcile
+package discover
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func TestAskEC2(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ec2 := &cloud{denied: c.denied}
 			d, found := &desired.State{Node: &c.node}, model.Discovered{}
-			Pass{Host: c.host, EC2: ec2}.askEC2(t.Context(), d, &c.facts, &found)
+			Sources{Host: c.host, EC2: ec2, Live: !c.host.Sandbox && (c.host.Root == "" || c.host.Root == "/")}.AskEC2(t.Context(), d, &c.facts, &found)
 			got := found.Routes.Unknown
 			if got == "" {
 				got = found.Routes.ID
@@ -98,7 +98,7 @@ func TestAskCloud(t *testing.T) {
 		{config.Node{Networking: config.Networking{Flannel: &config.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
 	} {
 		var l learner
-		(Pass{}).askCloud(t.Context(), &desired.State{Node: &c.node}, &l)
+		(Sources{}).AskCloud(t.Context(), &desired.State{Node: &c.node}, &l)
 		if l.told != c.want {
 			t.Errorf("%s with %+v: the host is to learn %q, want %q", c.node.Networking.Name(), c.node.AWS, l.told, c.want)
 		}
