@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -91,7 +92,7 @@ func (r *run) atBoot() (list []checkpoint.Await, err error) {
 	for _, of := range []struct {
 		graph   *graph.Graph[tasks.Task]
 		changes *changes.Set
-	}{{r.graph, r.changes}, {r.pruning.graph, r.removals}} {
+	}{{r.graph, r.changes}, {r.pruning.Graph, r.removals}} {
 		for _, first := range slices.Sorted(maps.Keys(of.changes.ByKey)) {
 			t, _ := of.graph.Find(first)
 			c := of.changes.ByKey[first]
@@ -187,14 +188,14 @@ func noteOf(b checkpoint.Boot) ledger.Boot {
 // failedBoots says which tasks are not made, by their first key: a boot failed with them, and all
 // that it failed with is wanted still. Nobody knows which of it was bad, so without one of it the
 // others are made again. Removals count too.
-func (c *custody) failedBoots(v host.View, now time.Time) map[graph.Key]error {
+func failedBoots(set *desired.Records, v host.View, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	list, err := ledger.ReadBoots(v)
 	if err != nil {
 		return out
 	}
 	differs := func(k ledger.BootKey) bool {
-		rec, wanted := c.set.Of(k.Key)
+		rec, wanted := set.Of(k.Key)
 		return wanted != (k.Task != nil) || wanted && !rec.Same(*k.Task)
 	}
 	for _, b := range list {

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -85,7 +86,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	entries, head, _ := entriesOf(t, root)
 	for _, name := range []string{boots, gone} {
 		key := string(tasks.FileKey(name))
-		if !sameEntry(before[key], entries[key]) {
+		if !ownership.SameEntry(before[key], entries[key]) {
 			t.Errorf("the ledger says %+v of %s, want %+v", entries[key], key, before[key])
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -64,7 +65,7 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late er
 	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
 	if changes.Failure(changes.Allowed(r.rep)) == nil {
 		var err error
-		a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: a.By, desired: r.desired, proof: g.proof()})
+		a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired, Proof: g.proof()})
 		if err != nil {
 			return fmt.Errorf("have the change await its confirmation: %w", err)
 		}
@@ -80,20 +81,6 @@ func (p Pass) madeBy() string {
 		return p.TakeNow
 	}
 	return p.by()
-}
-
-// prepare numbers the set as [custody.revise] does, and says whether it had to write that revision
-// down. The node is not at it yet.
-func (c *custody) prepare(ctx context.Context, h *host.Host, to ending) (n int, wrote bool, err error) {
-	b := ledger.Batch{Head: c.led.Head()}
-	if err := c.revise(h, to, &b); err != nil {
-		return 0, false, err
-	}
-	n, wrote = b.Head.Current, b.Revision != nil
-	if b.Head = c.led.Head(); wrote {
-		err = c.led.Commit(ctx, h, b)
-	}
-	return n, wrote, err
 }
 
 // tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.

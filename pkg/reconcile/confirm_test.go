@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -40,7 +41,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	}
 	memory, err := r.remember("ada")
 	if err == nil {
-		err = r.custody.intend(ctx, h, r.changes, false)
+		err = r.custody.Intend(ctx, h, r.changes, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 		}
 	}
 	a := checkpoint.Awaits{By: "ada", For: time.Hour, Up: host.Uptime() - since, At: time.Now()}
-	if a.Set, a.New, err = r.custody.prepare(ctx, h, ending{by: "ada", desired: r.desired}); err != nil {
+	if a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: "ada", Desired: r.desired}); err != nil {
 		t.Fatal(err)
 	}
 	j := checkpoint.Journal{Version: 1, Generation: 7, Digest: "d7", Memory: memory, Awaits: &a}

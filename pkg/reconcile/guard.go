@@ -64,7 +64,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Memory: before, Tasks: map[graph.Key]tasks.Task{},
 		Watch: time.Duration(r.desired.Node.Update.Watch)}
 	undoable(&change, r.graph, r.changes)
-	undoable(&change, r.pruning.graph, r.removals)
+	undoable(&change, r.pruning.Graph, r.removals)
 	change.Keys = slices.Concat(change.Keys, links, trees)
 	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
@@ -88,7 +88,7 @@ func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.
 	if err != nil {
 		return nil, ctx, err
 	}
-	r.custody.around = checkpoint.Around
+	r.custody.Around = checkpoint.Around
 	g := &guard{point: point, all: p.ConfirmWithin > 0}
 	ctx, g.end = context.WithCancelCause(ctx)
 	return g, ctx, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -30,7 +31,7 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 		Checkpoint: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second},
 	}
 	try := func() (begun int, err error) {
-		r := &run{led: ledger.Load(h), custody: &custody{}}
+		r := &run{led: ledger.Load(h), custody: &ownership.Transaction{}}
 		g, ctx, err := p.take(t.Context(), h, r, checkpoint.Change{})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -24,12 +25,12 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
 	if err != nil || rev.Network != s.had.Name {
 		s.stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &pruning{}, p.trials(v), changes.NewSet()
+		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, p.trials(v), changes.NewSet()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}
 		r.rep = graph.Report[tasks.Task]{}
-		r.custody, err = takeCustody(r.graph, r.led)
+		r.custody, err = ownership.Begin(r.graph, r.led)
 		return err
 	}
 	return r.keep(ctx, p, v, rev)

@@ -2,11 +2,9 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -31,40 +29,4 @@ func (r *run) keepArchives(ctx context.Context, p Pass, h *host.Host, out *repor
 		}
 	}
 	return out
-}
-
-// forgetArchives forgets what only revisions knew that are not kept any more. Where something is
-// damaged that may know one, nothing is forgotten.
-func forgetArchives(h *host.Host, led *ledger.Ledger) error {
-	wanted, err := archives(h, led)
-	if err != nil {
-		return nil
-	}
-	return tasks.ForgetArchives(h, wanted)
-}
-
-// archives are those of the entries and of the revisions.
-func archives(h *host.Host, led *ledger.Ledger) ([]tasks.Archive, error) {
-	var all []tasks.Recorded
-	for _, e := range led.Entries() {
-		if e.Task != nil {
-			all = append(all, *e.Task)
-		}
-	}
-	revisions, err := ledger.Revisions(h)
-	for _, rev := range revisions {
-		all = append(all, rev.Tasks...)
-	}
-	var out []tasks.Archive
-	for _, rec := range all {
-		if rec.Kind != tasks.KindArchive {
-			continue
-		}
-		t, failed := tasks.Rebuild(rec, nil)
-		if a, ok := t.(tasks.Archive); ok {
-			out = append(out, a)
-		}
-		err = errors.Join(err, failed)
-	}
-	return out, err
 }

@@ -170,7 +170,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.intend(ctx, h, r.changes, false); err != nil {
+	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if before {

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -74,18 +75,18 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 			t.Fatal(err)
 		}
 		led := ledger.Load(h)
-		custody := &custody{led: led, drift: drift.New(&desired.Records{}, led, h, wanting(), false, time.Now())}
+		custody := &ownership.Transaction{Led: led, Judge: drift.New(&desired.Records{}, led, h, wanting(), false, time.Now())}
 		e := led.Entries()["file:/etc/hosts"]
 		if c.repair {
-			custody.drift.Repairs().Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
+			custody.Judge.Repairs().Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
 		}
-		custody.drift.Mark(&e)
+		custody.Judge.Mark(&e)
 		e.Pending = true
 		if err := led.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: led.Head()}); err != nil {
 			t.Fatal(err)
 		}
 		b := ledger.Batch{Head: led.Head()}
-		custody.undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
+		custody.Undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
 		if err := led.Commit(t.Context(), h, b); err != nil {
 			t.Fatal(err)
 		}

@@ -3,12 +3,12 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -32,7 +32,7 @@ func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *Re
 	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || baked(led) || !p.live() && !p.UpdatesAnywhere || p.allowedBy(d, led) != "" {
 		return nil
 	}
-	if head.Machine != "" && head.Machine != machineID(r) {
+	if head.Machine != "" && head.Machine != ownership.MachineID(r) {
 		return nil
 	}
 	rev, err := ledger.ReadRevision(r, head.Current)
@@ -65,14 +65,4 @@ func (p Pass) underFormerName(ctx context.Context, d *desired.State, why *Rename
 		out.Undone = why
 	}
 	return out, err
-}
-
-// machineID tells this machine from others; "" where it has none yet.
-// https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
-func machineID(r ledger.Reader) string {
-	text, err := r.ReadFile("/etc/machine-id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }

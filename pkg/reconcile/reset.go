@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -55,7 +56,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 			return nil, err
 		}
 		if left != nil {
-			r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: left.Error()})
+			r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "warning", Text: left.Error()})
 		}
 		if p.Hooks.OnPlan != nil {
 			p.Hooks.OnPlan(r.report(report.Planned))
@@ -68,7 +69,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 			return nil, err
 		}
 		// Where there is no ledger none is made: a second reset changes nothing.
-		if err := r.custody.intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
+		if err := r.custody.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
 			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.settle(guarded, nil)))
 		}
 		return r.do(ctx, guarded, guard, p, h)
@@ -111,7 +112,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	if err := execute.PayDone(ctx, v, led); err != nil {
 		return nil, err
 	}
-	c := &custody{led: led, set: &desired.Records{}, changed: p.resetPolicy()}
+	c := &ownership.Transaction{Led: led, Set: &desired.Records{}, Changed: p.resetPolicy()}
 	r := &resetting{}
 	last, err := ledger.ReadRevision(v, led.Head().Current)
 	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
@@ -123,7 +124,7 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 			Snapshot: &statestore.Snapshot{Origin: last.Store, Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
 			Held:     &desired.Held{Network: last.Network},
 		},
-		led: led, custody: c, pruning: &pruning{},
+		led: led, custody: c, pruning: &ownership.Removals{},
 	}
 	var gone []tasks.Removal
 	var back []tasks.Restoration
@@ -135,19 +136,19 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 			return nil, err
 		}
 	}
-	r.pruning.order(c, v, gone)
+	r.pruning.Order(c, v, gone)
 	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.Unproved); err != nil {
 		return nil, err
 	}
 	// What is owed is so by a reset that was killed, and is done over what comes back.
-	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.owed(), tasks.ProvedBefore)
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.Owed(), tasks.ProvedBefore)
 	return r, err
 }
 
 // sort decides what becomes of one entry.
 func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration) error {
 	stays := func(why string) {
-		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
+		r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
 	}
 	t, err := e.Rebuild(v)
 	if err != nil {
@@ -170,10 +171,10 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
 	}
 	restorer, restorable := k.(tasks.Restorer)
-	changed := r.custody.altered(ctx, v, e, live)
-	ours := !changed || r.custody.changed != ""
-	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
-	holds, err := r.custody.holds(ctx, v, k)
+	changed := r.custody.Altered(ctx, v, e, live)
+	ours := !changed || r.custody.Changed != ""
+	meta := tasks.Meta{From: ownership.OriginOf(e), Then: ownership.Without(e.Asks, tasks.DaemonReload)}
+	holds, err := r.custody.Holds(ctx, v, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
 	}
@@ -187,33 +188,33 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	case e.Mode != ledger.Found && removable && (e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
 		switch {
 		case live == "":
-		case foreign(e, k, live) && r.custody.changed != "":
-			stays(notOurs)
+		case ownership.Foreign(e, k, live) && r.custody.Changed != "":
+			stays(ownership.NotOurs)
 		case !ours:
 			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with --changed=remove")
 		case holds != "":
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it", Changed: r.custody.changed.reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it", Changed: r.custody.Changed.Reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
 	case e.Key.Kind() == tasks.KindModule:
-		r.pruning.notes = append(r.pruning.notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
+		r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
 	case e.Baseline == nil && removable && live != "":
 		stays("it was there before netwright, as far as the ledger knows")
 	case e.Baseline == nil && live != "" && r.led.Head().Lost:
 		stays("the ledger was lost once, and with it what was there before netwright")
 	case restored, e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == "":
-	case isConf(v, e.Key):
+	case ownership.IsConf(v, e.Key):
 		stays("what was in its place may no longer fit the pods; its former content is not brought back")
 	case !ours:
 		stays("somebody changed it since netwright did; reset with --changed=remove brings back what was there before")
 	case e.Baseline.Lost != "":
 		stays(e.Baseline.Lost)
 	default:
-		task, err := restoration(v, e, restorer)
+		task, err := ownership.RestorationOf(v, e, restorer)
 		if err != nil {
 			stays(err.Error())
 			return nil
@@ -263,4 +264,12 @@ func (p Pass) forget(ctx context.Context) error {
 		return h.SetMtime(above, mtime)
 	}
 	return nil
+}
+
+// resetPolicy is that of a reset: the ledger alone speaks, and the person who asks for it.
+func (p Pass) resetPolicy() ownership.Policy {
+	if p.RemoveChanged {
+		return "--changed=remove"
+	}
+	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -48,7 +49,7 @@ type parts struct {
 func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof) (h half, err error) {
 	h.going, h.coming = changes.NewSet(), changes.NewSet()
 	if len(of.gone) > 0 {
-		if h.gone, err = arrangeGone(v, of.gone, nil); err != nil {
+		if h.gone, err = ownership.ArrangeGone(v, of.gone, nil); err != nil {
 			return h, err
 		}
 		h.going, h.goneRep = execute.Plan(ctx, h.gone, v, nil, nil, nil)
@@ -71,7 +72,7 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !tasks.IsState(k) })
 		all = append(all, t)
 	}
-	g, err := graph.New(append(all, withEffects(effects, all)...), graph.Options{})
+	g, err := graph.New(append(all, ownership.WithEffects(effects, all)...), graph.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("order what comes back: %w", err)
 	}
@@ -153,7 +154,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
 	}
 	p := r.desired.Report(nil, r.led, list, total)
-	p.Notes = append(p.Notes, r.pruning.notes...)
+	p.Notes = append(p.Notes, r.pruning.Notes...)
 	return p
 }
 

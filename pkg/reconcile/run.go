@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -34,8 +35,8 @@ type run struct {
 	desired *desired.State
 	sw      *switching
 	led     *ledger.Ledger
-	custody *custody
-	pruning *pruning
+	custody *ownership.Transaction
+	pruning *ownership.Removals
 	notes   []model.Note
 	lives   []report.Note // of certificates that end
 	amiss   []report.Note // with the change, which stayed
@@ -112,35 +113,35 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 // plan plans what the graph wants, and then what nobody wants any more.
 func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.lives = issue.Ending(r.graph, r.desired.Node.Name, time.Now())
-	if r.custody, err = takeCustody(r.graph, r.led); err != nil {
+	if r.custody, err = ownership.Begin(r.graph, r.led); err != nil {
 		return err
 	}
-	r.custody.changed = changedPolicyOf(r.desired)
+	r.custody.Changed = ownership.PolicyOf(r.desired)
 	if pin := r.led.Head().Held; pin != nil && r.desired.Held != nil {
-		r.custody.held = pin.Revision
+		r.custody.Held = pin.Revision
 	}
-	if r.pruning, err = r.custody.prune(ctx, v, r.sw); err != nil {
+	if r.pruning, err = r.custody.Prune(ctx, v, r.sw.begins(), r.sw.tail()); err != nil {
 		return err
 	}
 	if err = execute.PayDone(ctx, v, r.led); err != nil {
 		return err
 	}
 	r.trials = p.trials(v)
-	r.refused = r.trials.held(v, r.graph, r.custody, time.Now())
-	maps.Copy(r.refused, r.custody.failedBoots(v, time.Now()))
+	r.refused = r.trials.held(v, r.graph, r.custody.Set, time.Now())
+	maps.Copy(r.refused, failedBoots(r.custody.Set, v, time.Now()))
 	if r.sw.begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
-	r.custody.drift = drift.New(r.custody.set, r.led, v, r.desired, p.Afresh, time.Now())
-	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.drift, r.pruning.gone...)
-	r.custody.drift.FindMissing(ctx, r.rep)
+	r.custody.Judge = drift.New(r.custody.Set, r.led, v, r.desired, p.Afresh, time.Now())
+	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.Judge, r.pruning.Gone...)
+	r.custody.Judge.FindMissing(ctx, r.rep)
 	r.trials.remark(ctx, v, r.graph, r.changes)
-	r.custody.drift.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
+	r.custody.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
-	if r.pruning.graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
+	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.graph, v, r.late, r.refused, nil, r.ahead()...)
-		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.graph, v, r.desired.Node)
+		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.late, r.refused, nil, r.ahead()...)
+		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.Graph, v, r.desired.Node)
 	}
 	return nil
 }
@@ -171,20 +172,20 @@ func (r *run) owedLate() map[string][]string {
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.step()
-	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.drift.TellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
+	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.Judge.TellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
-	if p.Again = r.custody.drift.Repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
+	if p.Again = r.custody.Judge.Repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
 		p.Again = time.Now().Add(TrialLook)
 	}
 	p.Again = changes.Soonest(p.Again, r.rep)
 	r.raise(p)
-	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.notes)
+	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.Notes)
 	for _, n := range r.trials.notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
-	if r.pruning.graph != nil && len(r.pruneRep.Results) == 0 {
-		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.graph.Len())})
+	if r.pruning.Graph != nil && len(r.pruneRep.Results) == 0 {
+		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.Graph.Len())})
 	}
 	return p
 }
@@ -227,7 +228,7 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 
 // carryOut makes what a run has planned.
 func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan, error) {
-	h.ClearLeftovers(directories(r.graph, r.pruning.graph))
+	h.ClearLeftovers(directories(r.graph, r.pruning.Graph))
 	before := r.report(report.Planned)
 	if r.sw != nil && r.sw.stuck {
 		return before, r.sw.failure()
@@ -279,7 +280,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 
 // apply makes what was planned, and then takes away what nobody wants any more.
 func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
-	done, rep, err := execute.Apply(ctx, r.graph, h, r.led, r.changes, r.options(p, r.custody.drift), r.pruning.gone...)
+	done, rep, err := execute.Apply(ctx, r.graph, h, r.led, r.changes, r.options(p, r.custody.Judge), r.pruning.Gone...)
 	if err != nil {
 		return err
 	}
@@ -288,14 +289,14 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		done.Put(own, r.changes.Get(own))
 	}
 	r.changes, r.rep = done, rep
-	r.custody.drift.FindMissing(ctx, rep)
+	r.custody.Judge.FindMissing(ctx, rep)
 	planned := r.removals
 	r.removals, r.pruneRep.Results = changes.NewSet(), nil
-	if r.pruning.graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
+	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
 		return nil
 	}
 	p.Hooks.enter("remove")
-	r.removals, r.pruneRep, err = execute.Apply(ctx, r.pruning.graph, h, r.led, planned, r.options(p, nil))
+	r.removals, r.pruneRep, err = execute.Apply(ctx, r.pruning.Graph, h, r.led, planned, r.options(p, nil))
 	return err
 }
 
@@ -334,10 +335,10 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	if r.awaits {
 		return changes.Failure(all)
 	}
-	r.custody.drift.NameWriters(ctx, h)
-	err := r.custody.settle(context.WithoutCancel(ctx), h, ending{
-		rep: r.rep, changed: r.changes, pruned: r.pruning, removed: r.pruneRep.Results, by: p.by(), desired: r.desired,
-		halfway: r.halfway, proof: cmp.Or(r.guard.proof(), p.confirmed),
+	r.custody.Judge.NameWriters(ctx, h)
+	err := r.custody.Settle(context.WithoutCancel(ctx), h, ownership.Ending{
+		Rep: r.rep, Changed: r.changes, Pruned: r.pruning, Removed: r.pruneRep.Results, By: p.by(), Desired: r.desired,
+		Halfway: r.halfway, Proof: cmp.Or(r.guard.proof(), p.confirmed),
 	})
 	if failed := changes.Failure(all); failed != nil {
 		return failed
@@ -349,7 +350,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 // made is the change that the pass makes, for the history, should it be taken back.
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
-		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.set.List),
+		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.Set.List),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -65,6 +66,6 @@ func confsOf(v host.View) string { return cmp.Or(v.Facts().Runtime.ConfDir, "/et
 func confless(v host.View) bool {
 	files, err := v.ReadDir(confsOf(v))
 	return (err == nil || errors.Is(err, host.ErrNotExist)) && !slices.ContainsFunc(files, func(f string) bool {
-		return isConf(v, tasks.FileKey(path.Join(confsOf(v), f)))
+		return ownership.IsConf(v, tasks.FileKey(path.Join(confsOf(v), f)))
 	})
 }

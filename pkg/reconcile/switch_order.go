@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -96,7 +96,7 @@ func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 	late := map[graph.Key]bool{}
 	for _, t := range g.Order() { // what a task needs comes before it
 		key := t.Owns()[0]
-		isLate := tasks.UsedByPods(key) || !tasks.IsState(key) && key != tasks.DaemonReload || isConf(v, key)
+		isLate := tasks.UsedByPods(key) || !tasks.IsState(key) && key != tasks.DaemonReload || ownership.IsConf(v, key)
 		if late[key] = late[key] || isLate; !late[key] {
 			continue
 		}
@@ -115,19 +115,10 @@ func (s *switching) tail() []tasks.Task {
 	return []tasks.Task{tasks.Resume{Meta: s.meta(""), Unit: s.unit}}
 }
 
-// needed says that a switch cannot do without a removal: pods, their runtime or a program that acts
-// on it would go by what is left. Nobody goes by other files of the former documents, such as a
-// directory or a plugin.
-func needed(v host.View, t tasks.Task) bool {
-	key := t.Owns()[0]
-	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
-	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts().Runtime.ConfDir)
-}
-
 // removed is what became of the removals that a switch cannot do without.
 func (r *run) removed(v host.View) graph.Report[tasks.Task] {
 	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(r.pruneRep.Results), func(res graph.Result[tasks.Task]) bool {
-		return !needed(v, res.Node)
+		return !ownership.Needed(v, res.Node)
 	})}
 }
 

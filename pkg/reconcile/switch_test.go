@@ -22,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -362,7 +363,7 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 		v := nodeOver(t, nil)
 		v.facts.Runtime.ConfDir = "/run/confs"
 		s := &switching{unit: "kubelet.service", wanted: wanting()}
-		g, err := lay(v, withEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.tail())
+		g, err := ownership.Lay(v, ownership.WithEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.tail())
 		if err != nil {
 			t.Fatal(err)
 		}

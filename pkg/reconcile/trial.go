@@ -82,7 +82,7 @@ func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Un
 		case !runs(now):
 			continue
 		}
-		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: r.custody.set.Name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
+		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: r.custody.Set.Name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
 		if i := ts.of(unit); i >= 0 {
 			t.Tries = ts.list[i].Tries
 			t.Files = before(ts.list[i], files)

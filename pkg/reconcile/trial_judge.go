@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
@@ -202,14 +203,14 @@ const (
 
 // held says which tasks are held back on a view, by their first key: their change brought a unit
 // down, and neither they nor the unit changed since.
-func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], c *custody, now time.Time) map[graph.Key]error {
+func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	if len(ts.list) == 0 {
 		return out
 	}
 	all := askers(g)
 	for _, t := range ts.list {
-		if t.State == ledger.TrialOpen || t.Want != c.set.Name(all[t.Unit]) {
+		if t.State == ledger.TrialOpen || t.Want != set.Name(all[t.Unit]) {
 			continue
 		}
 		if t.State == ledger.TrialHeld {

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -36,13 +37,13 @@ type remembered struct {
 // it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.set.Order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
-	for _, t := range r.custody.set.Order {
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	for _, t := range r.custody.Set.Order {
 		change := r.changes.Get(t.Owns()[0])
 		if change == nil || !undone(t, change) || !tasks.IsState(t.Owns()[0]) {
 			continue
 		}
-		for _, key := range append(t.Owns(), r.custody.parents(change)...) {
+		for _, key := range append(t.Owns(), r.custody.Parents(change)...) {
 			one := remembered{Key: key}
 			if e, known := r.led.Entries()[key]; known {
 				one.Was = &e
@@ -100,7 +101,7 @@ func (m memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 		mine[string(one.Key)] = true
 		now, there := led.Entries()[one.Key]
 		switch {
-		case one.Was != nil && (!there || !sameEntry(now, *one.Was)):
+		case one.Was != nil && (!there || !ownership.SameEntry(now, *one.Was)):
 			b.Put, back[one.Key] = append(b.Put, *one.Was), true
 		case one.Was == nil && there && !stillOurs(ctx, h, now):
 			b.Drop, back[one.Key] = append(b.Drop, one.Key), true

@@ -43,7 +43,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.intend(ctx, h, r.changes, false); err != nil {
+	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := execute.Owe(ctx, h, led, r.changes); err != nil {
@@ -202,7 +202,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	}
 	raw, err := r.remember("ada, by reset")
 	if err == nil {
-		err = r.custody.intend(ctx, h, changes.NewSet(), true)
+		err = r.custody.Intend(ctx, h, changes.NewSet(), true)
 	}
 	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
 		err = led.Commit(ctx, h, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})

@@ -22,8 +22,8 @@ import (
 
 // write writes down what the pass is about to change, before the first change.
 func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
-	r.custody.refuse = r.refuse
-	if err := r.custody.intend(ctx, h, r.changes, r.removals.Any()); err != nil {
+	r.custody.Refuse = r.refuse
+	if err := r.custody.Intend(ctx, h, r.changes, r.removals.Any()); err != nil {
 		return err
 	}
 	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
@@ -44,7 +44,7 @@ func (r *run) bringBackOnly(why error) {
 	r.unwritten = &UnwrittenError{why}
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
-			_, recorded := r.custody.set.Of(key)
+			_, recorded := r.custody.Set.Of(key)
 			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
 			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {
 				r.refuse(key, fmt.Errorf("it is not begun: %w", why))

@@ -149,8 +149,8 @@ func (r *run) weigh(u *ledger.Update, now time.Time) *report.Waiting {
 		return nil
 	}
 	now = now.UTC().Truncate(time.Second)
-	if u.Print != r.custody.set.Print { // of the same the node has known for as long as it waits
-		u.Print, u.Since, u.Free = r.custody.set.Print, now, time.Time{}
+	if u.Print != r.custody.Set.Print { // of the same the node has known for as long as it waits
+		u.Print, u.Since, u.Free = r.custody.Set.Print, now, time.Time{}
 	}
 	u.Class = class.String()
 	node := r.desired.Node

@@ -20,7 +20,7 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
 
 // A switch of network takes with it what the old one had, as the dry run said, and nothing else. A
 // rollback brings it back without the store, and holds; resume lets go. The lines that keep it:
-// pkg/reconcile/prune.go, arrange; pkg/reconcile/desired/held.go, target;
+// pkg/reconcile/ownership/removals.go, arrange; pkg/reconcile/desired/held.go, target;
 // pkg/reconcile/rollback.go, Rollback.
 func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	t.Parallel()

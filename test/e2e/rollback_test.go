@@ -10,7 +10,7 @@ import (
 
 // A rollback brings back what a later generation took: a file that was there before, and a sysctl.
 // One for which there is no room ends with an error, and has no later effect when there is room
-// again, beside a daemon either. The lines that keep it: pkg/reconcile/rollback_back.go;
+// again, beside a daemon either. The lines that keep it: pkg/reconcile/ownership/give_back.go;
 // pkg/reconcile/rollback.go, Rollback (aborted).
 func TestRollbackBringsBackOrDoesNothing(t *testing.T) {
 	t.Parallel() // it waits for passes

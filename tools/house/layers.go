@@ -59,16 +59,17 @@ var allowed = map[string][]string{
 // inner says the same of packages below a component that are none of its parts: they know what the
 // component does not.
 var inner = map[string][]string{
-	"kube/access":        {"kube", "inbound", "host"}, // as whom this node asks
-	"certs/issue":        {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
-	"reconcile/desired":  {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
-	"reconcile/changes":  {"config", "graph", "host", "ledger", "model", "report", "tasks"},
-	"reconcile/starts":   {"graph", "host", "reconcile/changes", "service", "tasks"},
-	"reconcile/drift":    {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
-	"reconcile/execute":  {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
-	"reconcile/fetch":    {"archive", "graph", "host", "ledger", "reconcile/changes", "tasks"},
-	"reconcile/history":  {"checkpoint", "graph", "host", "ledger", "model", "report", "tasks"},
-	"reconcile/discover": {"config", "graph", "host", "kube", "kube/access", "ledger", "model", "reconcile/desired", "report", "tasks"},
+	"kube/access":         {"kube", "inbound", "host"}, // as whom this node asks
+	"certs/issue":         {"certs", "config", "graph", "host", "kube", "kube/access", "ledger", "model", "report", "tasks"},
+	"reconcile/desired":   {"certs", "certs/issue", "cleanup", "config", "graph", "host", "ledger", "model", "report", "statestore", "tasks"},
+	"reconcile/changes":   {"config", "graph", "host", "ledger", "model", "report", "tasks"},
+	"reconcile/starts":    {"graph", "host", "reconcile/changes", "service", "tasks"},
+	"reconcile/drift":     {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "tasks"},
+	"reconcile/execute":   {"graph", "host", "ledger", "reconcile/changes", "reconcile/drift", "reconcile/fetch", "reconcile/starts", "tasks"},
+	"reconcile/fetch":     {"archive", "graph", "host", "ledger", "reconcile/changes", "tasks"},
+	"reconcile/history":   {"checkpoint", "graph", "host", "ledger", "model", "report", "tasks"},
+	"reconcile/discover":  {"config", "graph", "host", "kube", "kube/access", "ledger", "model", "reconcile/desired", "report", "tasks"},
+	"reconcile/ownership": {"checkpoint", "config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/drift", "reconcile/starts", "report", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

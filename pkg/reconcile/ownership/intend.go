@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"context"
@@ -10,46 +10,28 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
-	"github.com/netwright/netwright/pkg/reconcile/desired"
-	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// custody is one pass's dealings with the ledger: which keys are whose, and what that was before.
-//
-// The order of writing is what makes it true after a kill at any time: an entry, with whose the key
-// is and its baseline, is written before the change (intend); how it ended, after (settle).
-type custody struct {
-	led     *ledger.Ledger
-	set     *desired.Records
-	changed changedPolicy
-	drift   *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
-	held    int               // the revision that the node is held at; 0: it follows the store
-	later   []ledger.Revision // those after it, once somebody asked
-	around  []string          // directories that a checkpoint of the pass puts something into
-
-	refuse func(first graph.Key, why error) // hears which task cannot be looked at before it changes; nil: that ends the pass
-}
-
-// intend writes down what is about to change, before the first change: whose each key is, and what
+// Intend writes down what is about to change, before the first change: whose each key is, and what
 // was there. Before something is only removed, too, something is written: where the ledger cannot
 // be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
-func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes.Set, removing bool) error {
-	b := ledger.Batch{Head: c.led.Head(), Dirs: map[string]int64{}}
+func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes.Set, removing bool) error {
+	b := ledger.Batch{Head: c.Led.Head(), Dirs: map[string]int64{}}
 	b.Head.Settled = false
-	for _, t := range c.set.Order {
+	for _, t := range c.Set.Order {
 		first := t.Owns()[0]
 		change := planned.Get(first)
-		rec, known := c.set.Of(first)
+		rec, known := c.Set.Of(first)
 		if change == nil || change.NotHere != "" || !known || !tasks.IsState(first) {
 			continue
 		}
 		entries, err := c.intents(ctx, h, t, change, &b)
 		switch {
-		case err != nil && c.refuse == nil:
+		case err != nil && c.Refuse == nil:
 			return err
 		case err != nil:
-			c.refuse(first, err)
+			c.Refuse(first, err)
 			continue
 		}
 		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.Contents...)
@@ -57,7 +39,7 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes.Set
 	if len(b.Put) == 0 && !removing {
 		return nil
 	}
-	for _, dir := range c.around {
+	for _, dir := range c.Around {
 		if info, err := h.Lstat(dir); err == nil {
 			b.Dirs[dir] = info.Mtime
 		}
@@ -68,30 +50,30 @@ func (c *custody) intend(ctx context.Context, h *host.Host, planned *changes.Set
 			break
 		}
 	}
-	return c.led.Commit(ctx, h, b)
+	return c.Led.Commit(ctx, h, b)
 }
 
 // intents are the entries of the keys that a task is about to change.
-func (c *custody) intents(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) (list []ledger.Entry, err error) {
+func (c *Transaction) intents(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) (list []ledger.Entry, err error) {
 	first := t.Owns()[0]
-	for _, key := range append(t.Owns(), c.parents(change)...) {
+	for _, key := range append(t.Owns(), c.Parents(change)...) {
 		e, err := c.intent(ctx, v, t, key, b)
 		if err != nil {
 			return nil, fmt.Errorf("look at %s before it changes: %w", key, err)
 		}
 		if key == first {
-			c.drift.Mark(&e)
+			c.Judge.Mark(&e)
 		}
 		list = append(list, e)
 	}
 	return list, nil
 }
 
-// parents are the directories that a change makes on the way, and that no task wants by itself.
-func (c *custody) parents(change *tasks.Change) []graph.Key {
+// Parents are the directories that a change makes on the way, and that no task wants by itself.
+func (c *Transaction) Parents(change *tasks.Change) []graph.Key {
 	var out []graph.Key
 	for _, it := range change.Items {
-		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.set.Wants(it.Key) {
+		if it.Op == tasks.Create && it.Key.Kind() == tasks.KindFile && !c.Set.Wants(it.Key) {
 			out = append(out, it.Key)
 		}
 	}
@@ -99,8 +81,8 @@ func (c *custody) parents(change *tasks.Change) []graph.Key {
 }
 
 // intent is the entry of a key that is about to change. What the ledger says of whose it is, stays.
-func (c *custody) intent(ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch) (ledger.Entry, error) {
-	e, known := c.led.Entries()[key]
+func (c *Transaction) intent(ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch) (ledger.Entry, error) {
+	e, known := c.Led.Entries()[key]
 	k := tasks.KeeperOf(t, key)
 	var err error
 	switch {

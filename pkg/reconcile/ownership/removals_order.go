@@ -1,9 +1,10 @@
-package reconcile
+package ownership
 
 import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -11,30 +12,30 @@ import (
 )
 
 // arrange makes a graph of the removals. Effects are what is owed besides.
-func (p *pruning) arrange(c *custody, v host.View, list []tasks.Removal, effects []tasks.Task) error {
-	p.order(c, v, list)
+func (p *Removals) arrange(c *Transaction, v host.View, list []tasks.Removal, effects []tasks.Task) error {
+	p.Order(c, v, list)
 	var err error
 	back := p.tasksBack(c)
-	p.graph, err = arrangeGone(v, list, append(withEffects(effects, back), back...), p.sw.tail()...)
+	p.Graph, err = ArrangeGone(v, list, append(WithEffects(effects, back), back...), p.last...)
 	return err
 }
 
-// arrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes
+// ArrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes
 // last.
-func arrangeGone(v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
+func ArrangeGone(v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for i := range list {
 		all = append(all, list[i])
 	}
-	g, err := lay(v, append(all, withEffects(effects, all)...), last)
+	g, err := Lay(v, append(all, WithEffects(effects, all)...), last)
 	if err != nil {
 		return nil, fmt.Errorf("order what nobody wants any more: %w", err)
 	}
 	return g, nil
 }
 
-// order orders the removals: what needed others goes before them, a path before its directory.
-func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
+// Order orders the removals: what needed others goes before them, a path before its directory.
+func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 	at := map[graph.Key]int{}
 	for i := range list {
 		at[list[i].Key] = i
@@ -43,9 +44,9 @@ func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	for i := range list {
 		key := list[i].Key
 		above, rest := tasks.GoAfter(key)
-		needs := slices.Concat(c.led.Entries()[key].Needs, above)
+		needs := slices.Concat(c.Led.Entries()[key].Needs, above)
 		for other := range at {
-			if rest && c.led.Entries()[other].Of == key {
+			if rest && c.Led.Entries()[other].Of == key {
 				needs = append(needs, other)
 			}
 		}
@@ -57,12 +58,12 @@ func (p *pruning) order(c *custody, v host.View, list []tasks.Removal) {
 	}
 }
 
-// lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot
+// Lay makes the graph of what goes, with what a switch does when all of it is gone that it cannot
 // do without.
-func lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
+func Lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	var keys []graph.Key
 	for _, t := range list {
-		if needed(v, t) {
+		if Needed(v, t) {
 			keys = append(keys, t.Owns()...)
 		}
 	}
@@ -75,38 +76,38 @@ func lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error)
 
 // guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a
 // conf.
-func (p *pruning) guard(c *custody, v host.View, list []tasks.Removal) {
+func (p *Removals) guard(c *Transaction, v host.View, list []tasks.Removal) {
 	var links []string
 	confs := map[string][]string{}
 	for _, r := range list {
 		if r.Key.Kind() == tasks.KindLink {
 			links = append(links, r.Key.Name())
 		}
-		if isConf(v, r.Key) {
+		if IsConf(v, r.Key) {
 			dir := path.Dir(r.Key.Name())
 			confs[dir] = append(confs[dir], path.Base(r.Key.Name()))
-			p.gone = append(p.gone, host.Fact{Key: string(r.Key), Gone: true})
+			p.Gone = append(p.Gone, host.Fact{Key: string(r.Key), Gone: true})
 		}
 	}
-	if p.sw.begins() {
+	if p.switches {
 		return // no pod lives by the time
 	}
 	for i := range list {
 		if tasks.UsedByPods(list[i].Key) {
 			list[i].Links = links
 		}
-		if dir := path.Dir(list[i].Key.Name()); isConf(v, list[i].Key) {
+		if dir := path.Dir(list[i].Key.Name()); IsConf(v, list[i].Key) {
 			coming := false
-			for key := range c.set.Keys() {
-				coming = coming || isConf(v, key) && path.Dir(key.Name()) == dir
+			for key := range c.Set.Keys() {
+				coming = coming || IsConf(v, key) && path.Dir(key.Name()) == dir
 			}
 			list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}
 		}
 	}
 }
 
-// isConf says that a key is a file that a runtime takes for a CNI conf.
-func isConf(v host.View, key graph.Key) bool {
+// IsConf says that a key is a file that a runtime takes for a CNI conf.
+func IsConf(v host.View, key graph.Key) bool {
 	if key.Kind() != tasks.KindFile {
 		return false
 	}
@@ -119,8 +120,8 @@ func isConf(v host.View, key graph.Key) bool {
 	return dir == "/etc/cni/net.d" || dir == v.Facts().Runtime.ConfDir
 }
 
-// withEffects adds to effects those that tasks ask for.
-func withEffects(effects, list []tasks.Task) []tasks.Task {
+// WithEffects adds to effects those that tasks ask for.
+func WithEffects(effects, list []tasks.Task) []tasks.Task {
 	for _, t := range effectsOf(list) {
 		if !slices.ContainsFunc(effects, func(e tasks.Task) bool { return e.Owns()[0] == t.Owns()[0] }) {
 			effects = append(effects, t)
@@ -142,4 +143,13 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 		}
 	}
 	return out
+}
+
+// Needed says that a switch cannot do without a removal: pods, their runtime or a program that acts
+// on it would go by what is left. Nobody goes by other files of the former documents, such as a
+// directory or a plugin.
+func Needed(v host.View, t tasks.Task) bool {
+	key := t.Owns()[0]
+	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
+	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts().Runtime.ConfDir)
 }

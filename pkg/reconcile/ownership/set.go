@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"github.com/netwright/netwright/pkg/graph"
@@ -7,28 +7,28 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// takeCustody is what a pass that wants these tasks does to the ledger. It reads nothing of the
+// Begin is what a pass that wants these tasks does to the ledger. It reads nothing of the
 // host.
-func takeCustody(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*custody, error) {
+func Begin(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*Transaction, error) {
 	set, err := desired.Record(g)
-	return &custody{led: led, set: set}, err
+	return &Transaction{Led: led, Set: set}, err
 }
 
 // inStep says that the ledger was left with this very set, and nothing open.
-func (c *custody) inStep() bool {
-	head := c.led.Head()
-	return head.Settled && head.Print == c.set.Print
+func (c *Transaction) inStep() bool {
+	head := c.Led.Head()
+	return head.Settled && head.Print == c.Set.Print
 }
 
 // wants says that the desired set has the key, or something below a directory that was made for it.
-func (c *custody) wants(e ledger.Entry) bool {
-	if c.set.Wants(e.Key) {
+func (c *Transaction) wants(e ledger.Entry) bool {
+	if c.Set.Wants(e.Key) {
 		return true
 	}
 	if !e.Parent {
 		return false
 	}
-	for key := range c.set.Keys() {
+	for key := range c.Set.Keys() {
 		if key.Kind() == tasks.KindMount {
 			key = tasks.FileKey(key.Name() + "/mounted") // it needs its own directory
 		}

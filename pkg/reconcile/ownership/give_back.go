@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // agent made it: nobody says that it was right before. A rollback says so. A node that is held at a
 // revision gives back, as a reset would, what the revision did not have and a later one took.
 
-// restoration makes the task that brings back what was at a key before the agent came.
-func restoration(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Restoration, error) {
+// RestorationOf makes the task that brings back what was at a key before the agent came.
+func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Restoration, error) {
 	base := *e.Baseline
 	if base.Blob != nil {
 		var err error
@@ -29,7 +29,7 @@ func restoration(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Resto
 			return tasks.Restoration{}, err
 		}
 	}
-	meta := tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)}
+	meta := tasks.Meta{From: OriginOf(e), Then: Without(e.Asks, tasks.DaemonReload)}
 	return tasks.Restoration{
 		Meta: meta, Key: e.Key, Keeper: k, To: base,
 		Disruption: tasks.TakingBack(e.Key, base.Live, meta.Then),
@@ -39,9 +39,9 @@ func restoration(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Resto
 // takenLater says of a key which the set has not that a revision after the one that the node is
 // held at took it. What the ledger looks after still, the set in force took. Of what was let go of,
 // the kept revisions tell.
-func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
-	if c.held == 0 || !e.Released {
-		return c.held != 0
+func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
+	if c.Held == 0 || !e.Released {
+		return c.Held != 0
 	}
 	task := c.taskOf(e)
 	if task == nil {
@@ -49,7 +49,7 @@ func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	}
 	if c.later == nil {
 		all, _ := ledger.Revisions(r) // of a damaged one nobody knows what it took
-		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.held })
+		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.Held })
 	}
 	return slices.ContainsFunc(c.later, func(rev ledger.Revision) bool {
 		return slices.ContainsFunc(rev.Tasks, task.Same)
@@ -58,10 +58,10 @@ func (c *custody) takenLater(r ledger.Reader, e ledger.Entry) bool {
 
 // giveBack has a key brought back that a revision did not have, or a file that no document has any
 // more. It says whether that is all that becomes of the key. live is what the host has there.
-func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledger.Entry, k tasks.Keeper,
+func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.Keeper,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
-	if !ok || c.held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil || noBaseline(e) {
+	if !ok || c.Held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil || noBaseline(e) {
 		return e.Released, nil
 	}
 	switch same, err := restorer.Restored(ctx, v, *e.Baseline); {
@@ -71,13 +71,13 @@ func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledge
 		p.dropped = append(p.dropped, e.Key)
 		return true, nil
 	}
-	back, err := restoration(v, e, restorer)
+	back, err := RestorationOf(v, e, restorer)
 	why := staysInRollback(v, e.Key, c.taskOf(e))
 	switch {
-	case why != "" && c.held == 0: // it stays, as all else that was there before
+	case why != "" && c.Held == 0: // it stays, as all else that was there before
 		return false, nil
 	case why != "":
-	case c.altered(ctx, v, e, live):
+	case c.Altered(ctx, v, e, live):
 		why = "somebody changed it since netwright did"
 	case e.Baseline.Lost != "":
 		why = e.Baseline.Lost
@@ -96,14 +96,6 @@ func (p *pruning) giveBack(ctx context.Context, v host.View, c *custody, e ledge
 // noBaseline says of a sysctl that it was not there before: its link came later.
 func noBaseline(e ledger.Entry) bool {
 	return e.Key.Kind() == tasks.KindSysctl && e.Baseline.Live == ""
-}
-
-// taskOf is the task that looks after a key, as it is recorded; nil: it is not.
-func (c *custody) taskOf(e ledger.Entry) *tasks.Recorded {
-	if e.Of != "" {
-		return c.led.Entries()[e.Of].Task
-	}
-	return e.Task
 }
 
 // staysInRollback says why a rollback leaves a key although there was something else before; "": it
@@ -137,9 +129,9 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts()) }
 
 // tasksBack are the restorations, in the order in which things were set.
-func (p *pruning) tasksBack(c *custody) (list []tasks.Task) {
+func (p *Removals) tasksBack(c *Transaction) (list []tasks.Task) {
 	for _, t := range p.back {
-		needs := slices.Clone(c.led.Entries()[t.Key].Needs)
+		needs := slices.Clone(c.Led.Entries()[t.Key].Needs)
 		t.After = slices.DeleteFunc(needs, func(k graph.Key) bool { return !tasks.IsState(k) })
 		list = append(list, t)
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 )
 
 // settleRemoved takes out of the ledger what is off the host, and what nobody looks after any more.
-func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b *ledger.Batch) error {
-	b.Put = append(b.Put, out.pruned.released...)
-	b.Drop = append(b.Drop, out.pruned.dropped...)
-	for i := range out.removed {
-		res := &out.removed[i]
+func (c *Transaction) settleRemoved(ctx context.Context, v host.View, out Ending, b *ledger.Batch) error {
+	b.Put = append(b.Put, out.Pruned.released...)
+	b.Drop = append(b.Drop, out.Pruned.dropped...)
+	for i := range out.Removed {
+		res := &out.Removed[i]
 		if t, ok := res.Node.(tasks.Restoration); ok && res.State == graph.Done {
 			b.Drop = append(b.Drop, t.Key) // it is nobody's again
 			continue
@@ -34,7 +34,7 @@ func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b 
 		case live == "":
 			b.Drop = append(b.Drop, r.Key)
 		default: // a directory that others use
-			e := c.led.Entries()[r.Key]
+			e := c.Led.Entries()[r.Key]
 			e.Released, e.Pending = true, false
 			b.Put = append(b.Put, e)
 		}
@@ -43,15 +43,15 @@ func (c *custody) settleRemoved(ctx context.Context, v host.View, out ending, b 
 }
 
 // revise numbers the set: the one that it had, or the next.
-func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
-	was := c.led.Head()
-	if was.Print == c.set.Print && was.Current != 0 {
+func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
+	was := c.Led.Head()
+	if was.Print == c.Set.Print && was.Current != 0 {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
-	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.set.Print })
+	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.Set.Print })
 	if at < 0 {
-		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.set.Same(r) })
+		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.Set.Same(r) })
 	}
 	if at >= 0 && kept[at].Number == was.Current {
 		return nil
@@ -63,23 +63,37 @@ func (c *custody) revise(h *host.Host, out ending, b *ledger.Batch) error {
 		b.Head.Current = kept[at].Number
 		return nil
 	}
-	number, err := c.led.NextRevision(h)
+	number, err := c.Led.NextRevision(h)
 	if err != nil {
 		return err
 	}
-	d := out.desired
+	d := out.Desired
 	rev := &ledger.Revision{
-		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.by, Print: c.set.Print,
+		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Print: c.Set.Print,
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(), Declared: d.Declared(),
 		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
-	if out.proof != nil {
-		rev.Proofs, rev.Unproved = out.proof.Probes, out.proof.Unproved
+	if out.Proof != nil {
+		rev.Proofs, rev.Unproved = out.Proof.Probes, out.Proof.Unproved
 	}
-	for _, rec := range c.set.All() {
+	for _, rec := range c.Set.All() {
 		rev.Tasks = append(rev.Tasks, rec.Recorded)
 		b.Blobs = append(b.Blobs, rec.Contents...)
 	}
 	b.Revision, b.Head.Current = rev, number
 	return nil
+}
+
+// Prepare numbers the set as [custody.revise] does, and says whether it had to write that revision
+// down. The node is not at it yet.
+func (c *Transaction) Prepare(ctx context.Context, h *host.Host, to Ending) (n int, wrote bool, err error) {
+	b := ledger.Batch{Head: c.Led.Head()}
+	if err := c.revise(h, to, &b); err != nil {
+		return 0, false, err
+	}
+	n, wrote = b.Head.Current, b.Revision != nil
+	if b.Head = c.Led.Head(); wrote {
+		err = c.Led.Commit(ctx, h, b)
+	}
+	return n, wrote, err
 }

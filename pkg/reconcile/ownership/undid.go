@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"errors"
@@ -10,24 +10,24 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// undid notes of a change that was made, and was not there any more when it was looked at, that to
+// Undid notes of a change that was made, and was not there any more when it was looked at, that to
 // make it again is a repair. So is the next start of a unit that did not come up, or is not known
 // to have: each waits longer.
-func (c *custody) undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
+func (c *Transaction) Undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	var gone *changes.NotConvergedError
 	var down *starts.StartError
-	e, known := c.led.Entries()[res.Node.Owns()[0]]
+	e, known := c.Led.Entries()[res.Node.Owns()[0]]
 	_, begins := starts.StartOf(res.Node)
-	if known && e.Pending && c.drift.WasQuicker(e.Key) && c.drift.NameIn(&e) {
+	if known && e.Pending && c.Judge.WasQuicker(e.Key) && c.Judge.NameIn(&e) {
 		b.Put = append(b.Put, e)
 	}
 	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(begins && graph.IsWait(res.Err)) {
 		return
 	}
-	if was := e; c.drift.NameIn(&e) || !e.Again {
+	if was := e; c.Judge.NameIn(&e) || !e.Again {
 		e.Untried = e.Untried || !e.Again
 		e.Again = true
-		if !sameEntry(was, e) {
+		if !SameEntry(was, e) {
 			b.Put = append(b.Put, e)
 		}
 	}

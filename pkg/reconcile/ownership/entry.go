@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 
 // oldest gives a key in a TOML file the file as it was before the first key of ours in it: with the
 // last of them, all of it comes back.
-func (c *custody) oldest(key graph.Key, base *tasks.Baseline) {
+func (c *Transaction) oldest(key graph.Key, base *tasks.Baseline) {
 	if key.Kind() != tasks.KindTOML {
 		return
 	}
-	for _, other := range slices.Sorted(maps.Keys(c.led.Entries())) {
-		was := c.led.Entries()[other].Baseline
+	for _, other := range slices.Sorted(maps.Keys(c.Led.Entries())) {
+		was := c.Led.Entries()[other].Baseline
 		if other.Kind() == tasks.KindTOML && tasks.FileOf(other) == tasks.FileOf(key) && was != nil && was.Blob != nil {
 			base.Data, base.Blob, base.Content = was.Data, was.Blob, nil
 			return
@@ -28,20 +28,20 @@ func (c *custody) oldest(key graph.Key, base *tasks.Baseline) {
 
 // overtaken says that a key which was to be ours, had the agent not been killed first, is now
 // somebody else's.
-func (c *custody) overtaken(ctx context.Context, v host.View, e ledger.Entry) bool {
+func (c *Transaction) overtaken(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return e.Pending && e.Last == "" && e.Mode != ledger.Found && !c.leftBy(ctx, v, e)
 }
 
-// altered says that somebody else has made of a key what is there. A found file that is not there
+// Altered says that somebody else has made of a key what is there. A found file that is not there
 // is their doing whatever the ledger says: nothing of ours removes one.
-func (c *custody) altered(ctx context.Context, v host.View, e ledger.Entry, live string) bool {
+func (c *Transaction) Altered(ctx context.Context, v host.View, e ledger.Entry, live string) bool {
 	removed := live == "" && e.Mode == ledger.Found && e.Key.Kind() == tasks.KindFile
 	return (live != e.Last || removed) && !c.leftBy(ctx, v, e)
 }
 
 // enter makes the entry of a key that the ledger does not know: absent makes it ours to be, present
 // makes it found.
-func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
+func (c *Transaction) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
 	e := ledger.Entry{Key: key, Mode: ledger.Found}
 	k := tasks.KeeperOf(t, key)
 	if k == nil {
@@ -70,7 +70,7 @@ func (c *custody) enter(ctx context.Context, v host.View, t tasks.Task, key grap
 // again is the entry of a key that was let go of and is wanted again. What has gone from the host
 // meanwhile enters anew, as ours to be: somebody took it away, and what we put there next goes with
 // us.
-func (c *custody) again(ctx context.Context, v host.View, t tasks.Task, e ledger.Entry) (ledger.Entry, error) {
+func (c *Transaction) again(ctx context.Context, v host.View, t tasks.Task, e ledger.Entry) (ledger.Entry, error) {
 	anew, err := c.enter(ctx, v, t, e.Key)
 	if err != nil || anew.Mode == ledger.Found {
 		return e, err
@@ -79,8 +79,8 @@ func (c *custody) again(ctx context.Context, v host.View, t tasks.Task, e ledger
 }
 
 // describe puts the task into an entry.
-func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
-	e.Parent = !c.set.Wants(key)
+func (c *Transaction) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
+	e.Parent = !c.Set.Wants(key)
 	if e.Parent {
 		return
 	}
@@ -90,8 +90,48 @@ func (c *custody) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 		e.Of = first
 		return
 	}
-	if rec, known := c.set.Of(key); known {
+	if rec, known := c.Set.Of(key); known {
 		task := rec.Recorded
 		e.Task = &task
 	}
+}
+
+// leftBy says that a change which nothing says the end of has ended as it was meant: then what is
+// there is ours. Only of paths it is asked, for they change in one step; of the kernel's objects, a
+// half is ours too.
+func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) bool {
+	if !e.Pending {
+		return false
+	}
+	if e.Key.Kind() != tasks.KindFile || e.Parent {
+		return true
+	}
+	e.Task = c.taskOf(e)
+	t, err := e.Rebuild(v)
+	if err != nil || t == nil {
+		return false
+	}
+	change, err := t.Plan(ctx, v)
+	return err == nil && (change == nil || !slices.ContainsFunc(change.Items, func(it tasks.Item) bool { return it.Key == e.Key }))
+}
+
+// taskOf is the task that looks after a key, as it is recorded; nil: it is not.
+func (c *Transaction) taskOf(e ledger.Entry) *tasks.Recorded {
+	if e.Of != "" {
+		return c.Led.Entries()[e.Of].Task
+	}
+	return e.Task
+}
+
+// Holds says what of somebody else's would go along with a key of ours; "" if nothing would.
+// Directories are looked at when their turn comes, since what is in them may go before.
+func (c *Transaction) Holds(ctx context.Context, v host.View, k tasks.Keeper) (string, error) {
+	holder, ok := k.(tasks.Holder)
+	if !ok {
+		return "", nil
+	}
+	return holder.Holds(ctx, v, func(key graph.Key) bool {
+		_, known := c.Led.Entries()[key]
+		return known
+	})
 }

@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"context"
@@ -16,47 +16,49 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// pruning is what of the ledger nobody wants any more.
-type pruning struct {
-	sw    *switching
-	graph *graph.Graph[tasks.Task] // of tasks.Removal and tasks.Restoration; nil when there is nothing to remove
-	back  []tasks.Restoration      // what a rollback gives back
+// Removals are what of the ledger nobody wants any more.
+type Removals struct {
+	switches bool                     // the pass makes a switch of networks
+	last     []tasks.Task             // what a switch does when all of this is gone
+	Graph    *graph.Graph[tasks.Task] // of tasks.Removal and tasks.Restoration; nil when there is nothing to remove
+	back     []tasks.Restoration      // what a rollback gives back
 	// released stay on the host, and are no longer looked after.
 	released []ledger.Entry
 	dropped  []graph.Key // are not on the host any more
-	notes    []report.Note
-	// gone is what tasks that look around must not take into account: confs that go.
-	gone []host.Fact
+	Notes    []report.Note
+	// Gone is what tasks that look around must not take into account: confs that go.
+	Gone []host.Fact
 }
 
-// prune sorts out what nobody wants any more. It reads the host and changes nothing.
-func (c *custody) prune(ctx context.Context, v host.View, sw *switching) (*pruning, error) {
-	p := &pruning{sw: sw}
-	if c.inStep() && c.held == 0 || c.led.Unreadable {
+// Prune sorts out what nobody wants any more. It reads the host and changes nothing. switches says
+// that the pass makes a switch of networks, and last is what that does when all of it is gone.
+func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, last []tasks.Task) (*Removals, error) {
+	p := &Removals{switches: switches, last: last}
+	if c.inStep() && c.Held == 0 || c.Led.Unreadable {
 		return p, c.arrangeOwed(v, p)
 	}
 	var list []tasks.Removal
-	for _, key := range slices.Sorted(maps.Keys(c.led.Entries())) {
-		e := c.led.Entries()[key]
+	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
+		e := c.Led.Entries()[key]
 		if c.wants(e) || e.Released && !c.takenLater(v, e) {
 			continue
 		}
 		if err := p.sort(ctx, v, c, e, &list); err != nil { // the next pass looks again
-			p.notes = append(p.notes, report.Note{Level: "warning", Origin: originOf(e), Text: err.Error()})
+			p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: OriginOf(e), Text: err.Error()})
 		}
 	}
 	if len(list)+len(p.back) == 0 {
 		return p, c.arrangeOwed(v, p)
 	}
-	return p, p.arrange(c, v, list, c.owed())
+	return p, p.arrange(c, v, list, c.Owed())
 }
 
-// owed are the effects that are owed and that no wanted task asks for: those of removals that were
+// Owed are the effects that are owed and that no wanted task asks for: those of removals that were
 // interrupted.
-func (c *custody) owed() []tasks.Task {
+func (c *Transaction) Owed() []tasks.Task {
 	var out []tasks.Task
-	for _, effect := range slices.Sorted(maps.Keys(c.led.Owed())) {
-		if key := graph.Key(effect); !c.set.Wants(key) && key.Kind() == tasks.KindEffect {
+	for _, effect := range slices.Sorted(maps.Keys(c.Led.Owed())) {
+		if key := graph.Key(effect); !c.Set.Wants(key) && key.Kind() == tasks.KindEffect {
 			out = append(out, tasks.EffectOf(key))
 		}
 	}
@@ -64,13 +66,13 @@ func (c *custody) owed() []tasks.Task {
 }
 
 // arrangeOwed makes a graph of nothing but owed effects, if there are any.
-func (c *custody) arrangeOwed(v host.View, p *pruning) error {
-	list := c.owed()
-	if len(list)+len(p.sw.tail()) == 0 {
+func (c *Transaction) arrangeOwed(v host.View, p *Removals) error {
+	list := c.Owed()
+	if len(list)+len(p.last) == 0 {
 		return nil
 	}
 	var err error
-	p.graph, err = lay(v, list, p.sw.tail())
+	p.Graph, err = Lay(v, list, p.last)
 	if err != nil {
 		return fmt.Errorf("order what is owed: %w", err)
 	}
@@ -78,7 +80,7 @@ func (c *custody) arrangeOwed(v host.View, p *pruning) error {
 }
 
 // sort decides what becomes of one entry that nobody wants.
-func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.Entry, list *[]tasks.Removal) error {
+func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, list *[]tasks.Removal) error {
 	t, err := e.Rebuild(v)
 	if err != nil && e.Released {
 		return nil // it was said when it was let go of
@@ -99,7 +101,7 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
-	holds, err := c.holds(ctx, v, k)
+	holds, err := c.Holds(ctx, v, k)
 	if err != nil {
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
@@ -116,10 +118,10 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it was there before netwright", e.Key))
 	case !removable:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
-	case c.changed != "" && foreign(e, k, live):
+	case c.Changed != "" && Foreign(e, k, live):
 		e.Mode = ledger.Found
-		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, notOurs))
-	case c.changed == "" && c.altered(ctx, v, e, live):
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, NotOurs))
+	case c.Changed == "" && c.Altered(ctx, v, e, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)", e.Key))
 	case config.Reserved(e.Key.Kind(), e.Key.Name(), nil) != "" && !e.Parent:
@@ -130,54 +132,35 @@ func (p *pruning) sort(ctx context.Context, v host.View, c *custody, e ledger.En
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
-			Meta: tasks.Meta{From: originOf(e), Then: without(e.Asks, tasks.DaemonReload)},
-			Key:  e.Key, Keeper: remover, Last: live, Changed: c.changed.reason(c.altered(ctx, v, e, live)),
+			Meta: tasks.Meta{From: OriginOf(e), Then: Without(e.Asks, tasks.DaemonReload)},
+			Key:  e.Key, Keeper: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
 		})
 	}
 	return nil
 }
 
 // goesAlong says that a key is a sysctl of a link of ours that goes.
-func (c *custody) goesAlong(key graph.Key) bool {
+func (c *Transaction) goesAlong(key graph.Key) bool {
 	if key.Kind() != tasks.KindSysctl {
 		return false
 	}
-	link, known := c.led.Entries()[tasks.LinkKey(kernel.SysctlLink(key.Name()))]
+	link, known := c.Led.Entries()[tasks.LinkKey(kernel.SysctlLink(key.Name()))]
 	return known && link.Mode == ledger.Owned && !link.Released && !c.wants(link)
 }
 
-// leftBy says that a change which nothing says the end of has ended as it was meant: then what is
-// there is ours. Only of paths it is asked, for they change in one step; of the kernel's objects, a
-// half is ours too.
-func (c *custody) leftBy(ctx context.Context, v host.View, e ledger.Entry) bool {
-	if !e.Pending {
-		return false
-	}
-	if e.Key.Kind() != tasks.KindFile || e.Parent {
-		return true
-	}
-	e.Task = c.taskOf(e)
-	t, err := e.Rebuild(v)
-	if err != nil || t == nil {
-		return false
-	}
-	change, err := t.Plan(ctx, v)
-	return err == nil && (change == nil || !slices.ContainsFunc(change.Items, func(it tasks.Item) bool { return it.Key == e.Key }))
-}
-
-func (p *pruning) release(e ledger.Entry, level, text string) {
+func (p *Removals) release(e ledger.Entry, level, text string) {
 	e.Released, e.Pending = true, false
 	p.released = append(p.released, e)
-	p.notes = append(p.notes, report.Note{Level: level, Origin: originOf(e), Text: text})
+	p.Notes = append(p.Notes, report.Note{Level: level, Origin: OriginOf(e), Text: text})
 }
 
-func originOf(e ledger.Entry) string {
+func OriginOf(e ledger.Entry) string {
 	if e.Task == nil {
 		return ""
 	}
 	return e.Task.From
 }
 
-func without(keys []graph.Key, drop graph.Key) []graph.Key {
+func Without(keys []graph.Key, drop graph.Key) []graph.Key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k graph.Key) bool { return k == drop })
 }

@@ -1,4 +1,4 @@
-package reconcile
+package ownership
 
 import (
 	"context"
@@ -18,38 +18,38 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// ending is how a pass ended.
-type ending struct {
-	rep     graph.Report[tasks.Task]
-	changed *changes.Set
-	pruned  *pruning
-	removed []graph.Result[tasks.Task] // of the removals
-	by      string
-	desired *desired.State
-	halfway bool              // the set is not what the host has, although nothing of it failed
-	proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
+// Ending is how a pass ended.
+type Ending struct {
+	Rep     graph.Report[tasks.Task]
+	Changed *changes.Set
+	Pruned  *Removals
+	Removed []graph.Result[tasks.Task] // of the removals
+	By      string
+	Desired *desired.State
+	Halfway bool              // the set is not what the host has, although nothing of it failed
+	Proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
 }
 
-// settle writes down how a pass ended: what is right, with what it left there, and what went. Where
+// Settle writes down how a pass ended: what is right, with what it left there, and what went. Where
 // the ledger was in step with the set, only what changed is looked at.
-func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
-	b := ledger.Batch{Head: c.led.Head()}
-	if out.desired.Held == nil {
-		b.Head.FollowLinks = strings.Join(out.desired.Node.FollowLinks, "\n")
+func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) error {
+	b := ledger.Batch{Head: c.Led.Head()}
+	if out.Desired.Held == nil {
+		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
 	}
-	inStep := c.inStep() && b.Head.FollowLinks == c.led.Head().FollowLinks
-	if inStep && b.Head.Boot == c.led.Boot() && !out.changed.Any() && len(out.removed) == 0 && out.proof == nil && out.desired.NetworkAfter(b.Head.Network) == b.Head.Network {
+	inStep := c.inStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
+	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil && out.Desired.NetworkAfter(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	var unseen []error
-	for i := range out.rep.Results {
-		res := &out.rep.Results[i]
+	for i := range out.Rep.Results {
+		res := &out.Rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.changed.Repairs.Later(first) != nil {
-			c.undid(res, &b)
+		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.Changed.Repairs.Later(first) != nil {
+			c.Undid(res, &b)
 			continue
 		}
-		change := out.changed.Get(first)
+		change := out.Changed.Get(first)
 		if change != nil && change.NotHere != "" || inStep && change == nil {
 			continue
 		}
@@ -60,40 +60,40 @@ func (c *custody) settle(ctx context.Context, h *host.Host, out ending) error {
 	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
 		return err
 	}
-	if p := out.proof; p != nil {
+	if p := out.Proof; p != nil {
 		b.Head.Proof = ledger.Proof{
-			At: time.Now().UTC().Truncate(time.Second), Generation: out.desired.Snapshot.Generation,
+			At: time.Now().UTC().Truncate(time.Second), Generation: out.Desired.Snapshot.Generation,
 			By: strings.Join(checkpoint.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
 		}
 	}
-	if changes.Failure(changes.Allowed(out.rep)) == nil && !out.halfway && len(unseen) == 0 {
-		b.Head.Print, b.Head.Boot = c.set.Print, c.led.Boot()
-		b.Head.Network, b.Head.Machine = out.desired.NetworkAfter(b.Head.Network), machineID(h)
+	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
+		b.Head.Print, b.Head.Boot = c.Set.Print, c.Led.Boot()
+		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
 		}
 	}
-	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.led.Head() && b.Revision == nil {
+	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.Led.Head() && b.Revision == nil {
 		return errors.Join(unseen...)
 	}
-	if err := c.led.Commit(ctx, h, b); err != nil {
+	if err := c.Led.Commit(ctx, h, b); err != nil {
 		return errors.Join(append(unseen, err)...)
 	}
 	if b.Revision != nil {
-		return errors.Join(c.led.Tidy(h), forgetArchives(h, c.led))
+		return errors.Join(c.Led.Tidy(h), forgetArchives(h, c.Led))
 	}
 	return errors.Join(unseen...)
 }
 
 // settleTask brings the entries of one task that is right up to date.
-func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) error {
+func (c *Transaction) settleTask(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) error {
 	keys := t.Owns()
 	if change != nil {
-		keys = append(keys, c.parents(change)...)
+		keys = append(keys, c.Parents(change)...)
 	}
 	for _, key := range keys {
-		old, known := c.led.Entries()[key]
+		old, known := c.Led.Entries()[key]
 		e := old
 		k := tasks.KeeperOf(t, key)
 		if !known {
@@ -111,13 +111,13 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 		}
 		c.describe(&e, t, key)
 		e.Pending, e.Again, e.Untried, e.Released = false, false, false, false
-		c.drift.NameIn(&e)
+		c.Judge.NameIn(&e)
 		if tasks.GoneAfterBoot(t, key) {
-			e.Boot = c.led.Boot()
+			e.Boot = c.Led.Boot()
 		}
-		if !known || !sameEntry(old, e) {
+		if !known || !SameEntry(old, e) {
 			b.Put = append(b.Put, e)
-			if rec, known := c.set.Of(t.Owns()[0]); known {
+			if rec, known := c.Set.Of(t.Owns()[0]); known {
 				b.Blobs = append(b.Blobs, rec.Contents...)
 			}
 		}
@@ -125,14 +125,14 @@ func (c *custody) settleTask(ctx context.Context, v host.View, t tasks.Task, cha
 	return nil
 }
 
-func sameEntry(a, b ledger.Entry) bool {
+func SameEntry(a, b ledger.Entry) bool {
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
 // settled says that after b nothing is open: no change whose end is unknown, nothing to prune.
-func (c *custody) settled(b ledger.Batch) bool {
+func (c *Transaction) settled(b ledger.Batch) bool {
 	put := map[graph.Key]bool{}
 	for _, e := range b.Put {
 		put[e.Key] = true
@@ -140,10 +140,20 @@ func (c *custody) settled(b ledger.Batch) bool {
 			return false
 		}
 	}
-	for key, e := range c.led.Entries() {
+	for key, e := range c.Led.Entries() {
 		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !c.wants(e)) {
 			return false
 		}
 	}
 	return true
+}
+
+// MachineID tells this machine from others; "" where it has none yet.
+// https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
+func MachineID(r ledger.Reader) string {
+	text, err := r.ReadFile("/etc/machine-id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

@@ -1,0 +1,26 @@
+// Package ownership says whose each key is: what a pass writes down before it changes something and after
+// it, and what goes, stays or comes back when nobody wants it any more.
+package ownership
+
+import (
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+)
+
+// Transaction is one pass's dealings with the ledger: which keys are whose, and what that was before.
+//
+// The order of writing is what makes it true after a kill at any time: an entry, with whose the key
+// is and its baseline, is written before the change (intend); how it ended, after (settle).
+type Transaction struct {
+	Led     *ledger.Ledger
+	Set     *desired.Records
+	Changed Policy
+	Judge   *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
+	Held    int               // the revision that the node is held at; 0: it follows the store
+	later   []ledger.Revision // those after it, once somebody asked
+	Around  []string          // directories that a checkpoint of the pass puts something into
+
+	Refuse func(first graph.Key, why error) // hears which task cannot be looked at before it changes; nil: that ends the pass
+}
