@@ -69,7 +69,7 @@ func (p Pass) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 // firstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
 // is known of how this machine was reached before, and there is nothing to go back to.
 func firstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *zap.Logger) error {
-	if !baked(led) || led.Boot() == "" {
+	if !led.Baked() || led.Boot() == "" {
 		return nil
 	}
 	note := ledger.Boot{ID: led.Boot(), Time: time.Now().UTC(), Outcome: string(checkpoint.Confirmed)}

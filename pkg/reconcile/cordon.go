@@ -26,7 +26,7 @@ const cordonTime = 10 * time.Second
 // is a note of the plan, and the switch goes on. That the node is owed an uncordon is written down
 // first. It is called once, when the switch begins.
 func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
-	if p.API == nil || !p.live() || r.desired.Node.Name == "" || !r.sw.begins() || r.sw.Safe {
+	if p.API == nil || !p.live() || r.desired.Node.Name == "" || !r.sw.Begins() || r.sw.Safe {
 		return
 	}
 	learnt := r.learnt

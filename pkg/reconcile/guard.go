@@ -69,7 +69,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
 	}
-	change.OwnPods = !r.sw.begins() && r.judged(h.Facts())
+	change.OwnPods = !r.sw.Begins() && r.judged(h.Facts())
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot, desired.PodRanges(r.desired.Node)
 	return p.take(ctx, h, r, change)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -23,8 +25,8 @@ import (
 func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	s := r.sw
 	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
-	if err != nil || rev.Network != s.had.Name {
-		s.stuck = true
+	if err != nil || rev.Network != s.Had.Name {
+		s.Stuck = true
 		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, p.trials(v), changes.NewSet()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
@@ -76,7 +78,7 @@ func (r *run) unmade() error {
 	if r.unbuilt != nil {
 		return r.unbuilt
 	}
-	return r.sw.failure()
+	return r.sw.Failure()
 }
 
 // tell puts into a plan that is only shown why it is not that of the documents.
@@ -86,5 +88,12 @@ func (r *run) tell(p Pass, out *report.Plan, v host.View) {
 	}
 	if why := p.heldBack(v, r.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
+	}
+}
+
+// circumstances are what a switch of networks goes by.
+func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
+	return migrate.Circumstances{
+		Sandbox: p.Host.Sandbox, Live: p.live(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive), Held: func() *checkpoint.HeldError { return p.verdict(r, d) },
 	}
 }

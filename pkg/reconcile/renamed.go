@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -29,7 +30,7 @@ func (e *RenamedError) Error() string {
 // a node has is made for its name: another one takes it away, a typing error too.
 func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
-	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || baked(led) || !p.live() && !p.UpdatesAnywhere || p.allowedBy(d, led) != "" {
+	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || led.Baked() || !p.live() && !p.UpdatesAnywhere || migrate.AllowedBy(d, led, p.AllowDisruptive) != "" {
 		return nil
 	}
 	if head.Machine != "" && head.Machine != ownership.MachineID(r) {

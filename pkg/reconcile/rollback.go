@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -74,9 +75,9 @@ func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host,
 	if err != nil {
 		return err
 	}
-	s, err := p.leave(ctx, target, g, h, led)
-	if s != nil && err == nil && !s.waits {
-		err = s.held
+	s, err := migrate.Leave(ctx, target, g, h, led, p.circumstances(target, h, led))
+	if s != nil && err == nil && !s.Waits {
+		err = s.Held
 	}
 	return err
 }

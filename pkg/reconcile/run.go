@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
@@ -33,7 +34,7 @@ const TrialLook = 5 * time.Second
 // run is one pass under way: what is wanted, then what nobody wants any more.
 type run struct {
 	desired *desired.State
-	sw      *switching
+	sw      *migrate.Switch
 	led     *ledger.Ledger
 	custody *ownership.Transaction
 	pruning *ownership.Removals
@@ -84,27 +85,27 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 		p.Hooks.Built(d, r.graph.Order(), v)
 	}
 	r.notes = append(r.notes, heard...)
-	if r.sw, err = p.leave(ctx, d, r.graph, v, led); err != nil {
+	if r.sw, err = migrate.Leave(ctx, d, r.graph, v, led, p.circumstances(d, v, led)); err != nil {
 		return nil, err
 	}
-	if r.sw.begins() {
-		if r.graph, r.notes, err = d.Graph(r.sw.without(v.Facts()), model.Discovered{}, p.Assets); err != nil {
+	if r.sw.Begins() {
+		if r.graph, r.notes, err = d.Graph(r.sw.Without(v.Facts()), model.Discovered{}, p.Assets); err != nil {
 			return nil, err
 		}
-		if r.graph, err = r.sw.order(r.graph, v); err != nil {
+		if r.graph, err = r.sw.Order(r.graph, v); err != nil {
 			return nil, err
 		}
 	}
 	r.notes = append(r.notes, linksOnTheWay(v, r.graph)...)
-	if r.sw == nil || r.sw.held == nil {
+	if r.sw == nil || r.sw.Held == nil {
 		if err := r.plan(ctx, p, v); err != nil {
 			return nil, err
 		}
 	}
-	if r.sw.begins() {
-		r.sw.held, r.sw.waits = r.sw.unfit(r.rep, r.removed(v))
+	if r.sw.Begins() {
+		r.sw.Held, r.sw.Waits = r.sw.Unfit(r.rep, migrate.Essential(v, r.pruneRep))
 	}
-	if r.sw != nil && r.sw.held != nil {
+	if r.sw != nil && r.sw.Held != nil {
 		return r, r.keepNetwork(ctx, p, v)
 	}
 	return r, nil
@@ -120,7 +121,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if pin := r.led.Head().Held; pin != nil && r.desired.Held != nil {
 		r.custody.Held = pin.Revision
 	}
-	if r.pruning, err = r.custody.Prune(ctx, v, r.sw.begins(), r.sw.tail()); err != nil {
+	if r.pruning, err = r.custody.Prune(ctx, v, r.sw.Begins(), r.sw.Tail()); err != nil {
 		return err
 	}
 	if err = execute.PayDone(ctx, v, r.led); err != nil {
@@ -129,7 +130,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.trials = p.trials(v)
 	r.refused = r.trials.held(v, r.graph, r.custody.Set, time.Now())
 	maps.Copy(r.refused, failedBoots(r.custody.Set, v, time.Now()))
-	if r.sw.begins() {
+	if r.sw.Begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
 	r.custody.Judge = drift.New(r.custody.Set, r.led, v, r.desired, p.Afresh, time.Now())
@@ -149,7 +150,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 // ahead is what the removals of a switch find when their turn comes: what the old network left is
 // gone.
 func (r *run) ahead() (facts []host.Fact) {
-	if r.sw.begins() {
+	if r.sw.Begins() {
 		for _, c := range r.changes.ByKey {
 			facts = append(facts, c.Pending...)
 		}
@@ -171,10 +172,10 @@ func (r *run) owedLate() map[string][]string {
 
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
-	waits := r.sw.step()
+	waits := r.sw.Step()
 	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.Judge.TellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
-	p.Switch, p.Kinds, p.Owed = r.sw.report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
+	p.Switch, p.Kinds, p.Owed = r.sw.Report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
 	if p.Again = r.custody.Judge.Repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
 		p.Again = time.Now().Add(TrialLook)
 	}
@@ -230,8 +231,8 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan, error) {
 	h.ClearLeftovers(directories(r.graph, r.pruning.Graph))
 	before := r.report(report.Planned)
-	if r.sw != nil && r.sw.stuck {
-		return before, r.sw.failure()
+	if r.sw != nil && r.sw.Stuck {
+		return before, r.sw.Failure()
 	}
 	if before.Summary.Changes() > 0 {
 		if why := p.heldBack(h, r.desired); why != nil && !r.refuseUnproved(h, why) {
@@ -254,7 +255,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		if err = errors.Join(err, guard.settle(ctx, nil)); p.mayNotGoOn(whole, err) {
 			return before, err
 		}
-		if r.sw.begins() {
+		if r.sw.Begins() {
 			return p.instead(whole, h, r, err)
 		}
 		guard, ctx = nil, whole
@@ -266,7 +267,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		guard.begun = func() { p.cordon(whole, h, r) }
 	}
 	if err := r.apply(ctx, p, h); err != nil {
-		return before, errors.Join(err, guard.settle(ctx, r.sw.broken(err)))
+		return before, errors.Join(err, guard.settle(ctx, r.sw.Broken(err)))
 	}
 	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
 		return notApplied(before, err), err
@@ -292,7 +293,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 	r.custody.Judge.FindMissing(ctx, rep)
 	planned := r.removals
 	r.removals, r.pruneRep.Results = changes.NewSet(), nil
-	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.unfinished(rep) != nil {
+	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.Unfinished(rep) != nil {
 		return nil
 	}
 	p.Hooks.enter("remove")
@@ -304,9 +305,9 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 // whole with the pass.
 func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
 	p.Hooks.enter("settle")
-	late := r.sw.unfinished(r.rep, r.removed(h))
-	if r.sw.begins() && late == nil {
-		late = r.sw.arrive(ctx, h, led)
+	late := r.sw.Unfinished(r.rep, migrate.Essential(h, r.pruneRep))
+	if r.sw.Begins() && late == nil {
+		late = r.sw.Arrive(ctx, h, led)
 	}
 	r.halfway = late != nil
 	guard.waitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))

@@ -84,7 +84,7 @@ func (p Pass) mayNotGoOn(ctx context.Context, err error) bool {
 
 // instead keeps the network that the node has, where the switch of networks cannot be begun.
 func (p Pass) instead(ctx context.Context, h *host.Host, r *run, why error) (*report.Plan, error) {
-	r.sw.held = why
+	r.sw.Held = why
 	if err := r.keepNetwork(ctx, p, h); err != nil {
 		return nil, errors.Join(why, err)
 	}

@@ -60,7 +60,7 @@ func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *l
 	}
 	d.Planned(h, p.mayIssue())
 	r, err := p.begin(ctx, d, h, led)
-	if err != nil || r.unbuilt != nil || r.sw != nil && r.sw.held != nil {
+	if err != nil || r.unbuilt != nil || r.sw != nil && r.sw.Held != nil {
 		return d, nil // the pass itself meets it, and says so
 	}
 	w := r.weigh(&u, time.Now())
@@ -117,7 +117,7 @@ func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
 // changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits.
 func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || baked(led) || !p.live() && !p.UpdatesAnywhere {
+	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() || !p.live() && !p.UpdatesAnywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(r)
@@ -126,10 +126,6 @@ func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *le
 	}
 	return good
 }
-
-// baked says that what the ledger knows was put into an image, and that this machine never was up
-// with it: nobody on it is in the way of anything.
-func baked(led *ledger.Ledger) bool { return led.Head().Current > 0 && led.Head().Boot == "" }
 
 // booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd
 // knows no run of such a unit.
@@ -230,7 +226,7 @@ func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) 
 		out.Notes = append(out.Notes, report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
 		return
 	}
-	if r.unbuilt != nil || r.sw != nil && r.sw.held != nil || p.changes(d, v, r.led) == nil {
+	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil || p.changes(d, v, r.led) == nil {
 		return
 	}
 	_, u := p.seen(d, v)

@@ -1,4 +1,4 @@
-package reconcile
+package migrate
 
 import (
 	"context"
@@ -23,12 +23,12 @@ import (
 //
 // and, with what the ledger no longer wants, at the end of the removals: resume kubelet.
 
-// begins says that the pass makes the switch.
-func (s *switching) begins() bool { return s != nil && s.held == nil && !s.Stays }
+// Begins says that the pass makes the switch.
+func (s *Switch) Begins() bool { return s != nil && s.Held == nil && !s.Stays }
 
-// without are facts of the host as the next network finds it: the old one's links are gone by then,
+// Without are facts of the host as the next network finds it: the old one's links are gone by then,
 // and say nothing of its MTU.
-func (s *switching) without(f *host.Facts) *host.Facts {
+func (s *Switch) Without(f *host.Facts) *host.Facts {
 	out := *f
 	out.Links = slices.DeleteFunc(slices.Clone(f.Links), func(l host.LinkFact) bool {
 		return slices.ContainsFunc(s.found, func(left tasks.Found) bool { return left.Key == tasks.LinkKey(l.Name) })
@@ -36,7 +36,7 @@ func (s *switching) without(f *host.Facts) *host.Facts {
 	return &out
 }
 
-func (s *switching) meta(why string) tasks.Meta {
+func (s *Switch) meta(why string) tasks.Meta {
 	from := "revision"
 	if s.wanted.Held == nil {
 		from = s.wanted.Node.Origin("spec.networking." + s.wanted.Network()).String()
@@ -44,20 +44,20 @@ func (s *switching) meta(why string) tasks.Meta {
 	return tasks.Meta{From: from, Why: why}
 }
 
-func (s *switching) evict() tasks.Evict {
+func (s *Switch) evict() tasks.Evict {
 	return tasks.Evict{Meta: s.meta("while the conf and the plugins that made its network are there"), Network: s.From.Name, Agents: s.From.Agents}
 }
 
-func (s *switching) kernel() tasks.Cleanup {
+func (s *Switch) kernel() tasks.Cleanup {
 	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Residue: cleanup.Selection{Residue: s.From.Residue.Kernel(), Scope: s.scope}}
 }
 
-func (s *switching) disk() tasks.Cleanup {
+func (s *Switch) disk() tasks.Cleanup {
 	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Part: "files", Residue: cleanup.Selection{Residue: s.From.Residue.OnDisk(), Scope: s.scope}}
 }
 
-// order puts the tasks of the switch among those of the next network.
-func (s *switching) order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[tasks.Task], error) {
+// Order puts the tasks of the switch among those of the next network.
+func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[tasks.Task], error) {
 	late := comesLate(g, v)
 	after := map[graph.Key][]graph.Key{}
 	evict, kernel, disk := s.evict(), s.kernel(), s.disk()
@@ -107,23 +107,16 @@ func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 	return late
 }
 
-// tail is what comes after all removals of a switch.
-func (s *switching) tail() []tasks.Task {
-	if !s.begins() || s.unit == "" {
+// Tail is what comes after all removals of a switch.
+func (s *Switch) Tail() []tasks.Task {
+	if !s.Begins() || s.unit == "" {
 		return nil
 	}
 	return []tasks.Task{tasks.Resume{Meta: s.meta(""), Unit: s.unit}}
 }
 
-// removed is what became of the removals that a switch cannot do without.
-func (r *run) removed(v host.View) graph.Report[tasks.Task] {
-	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(r.pruneRep.Results), func(res graph.Result[tasks.Task]) bool {
-		return !ownership.Needed(v, res.Node)
-	})}
-}
-
-// unfit says why a switch that was planned is not begun: nothing may be missing on the way.
-func (s *switching) unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
+// Unfit says why a switch that was planned is not begun: nothing may be missing on the way.
+func (s *Switch) Unfit(reports ...graph.Report[tasks.Task]) (why error, waits bool) {
 	for _, rep := range reports {
 		rep = changes.Allowed(rep)
 		if err := changes.Failure(made(rep)); err != nil {
@@ -153,9 +146,9 @@ func made(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
 // errUnfinished is why a switch is undone that did not come to its end.
 var errUnfinished = errors.New("the switch of networks did not come to its end")
 
-// unfinished says why a switch that was begun is not made; nil also where none was.
-func (s *switching) unfinished(reports ...graph.Report[tasks.Task]) error {
-	if !s.begins() {
+// Unfinished says why a switch that was begun is not made; nil also where none was.
+func (s *Switch) Unfinished(reports ...graph.Report[tasks.Task]) error {
+	if !s.Begins() {
 		return nil
 	}
 	for _, rep := range reports {
@@ -172,18 +165,25 @@ func (s *switching) unfinished(reports ...graph.Report[tasks.Task]) error {
 	return nil
 }
 
-// broken is the error that ended a switch in its middle.
-func (s *switching) broken(err error) error {
-	if !s.begins() {
+// Broken is the error that ended a switch in its middle.
+func (s *Switch) Broken(err error) error {
+	if !s.Begins() {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", errUnfinished, err)
 }
 
-// arrive notes in the ledger which network the node has now, before the checkpoint ends: an undo
+// Arrive notes in the ledger which network the node has now, before the checkpoint ends: an undo
 // takes it back with the rest, and a run that is killed after it does not switch again.
-func (s *switching) arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+func (s *Switch) Arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	head := led.Head()
 	head.Network = s.wanted.NetworkAfter(head.Network)
 	return led.Commit(ctx, h, ledger.Batch{Head: head})
+}
+
+// Essential is what became of the removals that a switch cannot do without.
+func Essential(v host.View, rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
+	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
+		return !ownership.Needed(v, res.Node)
+	})}
 }

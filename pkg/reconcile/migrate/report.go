@@ -1,4 +1,4 @@
-package reconcile
+package migrate
 
 import (
 	"cmp"
@@ -11,28 +11,28 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// failure is the error of a pass whose switch is not made; nil where only time is needed.
-func (s *switching) failure() error {
-	if s == nil || s.waits {
+// Failure is the error of a pass whose switch is not made; nil where only time is needed.
+func (s *Switch) Failure() error {
+	if s == nil || s.Waits {
 		return nil
 	}
-	return s.held
+	return s.Held
 }
 
-// step stands for a switch that waits.
-func (s *switching) step() []report.Step {
-	if s == nil || !s.waits {
+// Step stands for a switch that waits.
+func (s *Switch) Step() []report.Step {
+	if s == nil || !s.Waits {
 		return nil
 	}
 	var fetching *changes.FetchingError
 	return []report.Step{{
 		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits, Gate: changes.GateName(graph.AfterKubelet), Origin: s.meta("").From,
-		Message: s.held.Error(), Fetching: errors.As(s.held, &fetching),
+		Message: s.Held.Error(), Fetching: errors.As(s.Held, &fetching),
 	}}
 }
 
-// report is the heading of a plan with a switch.
-func (s *switching) report() *report.Switch {
+// Report is the heading of a plan with a switch.
+func (s *Switch) Report() *report.Switch {
 	if s == nil {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (s *switching) report() *report.Switch {
 	if s.Safe {
 		out.Kind = report.Safe
 	}
-	if s.held != nil {
-		out.Held = s.held.Error()
+	if s.Held != nil {
+		out.Held = s.Held.Error()
 	}
-	if s.waits {
+	if s.Waits {
 		out.Held = "it waits for " + out.Held
 	}
 	if s.Stays {
-		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, from: " + s.had.Name + "}"}
+		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, from: " + s.Had.Name + "}"}
 		return out
 	}
 	for _, f := range s.found {
@@ -64,7 +64,7 @@ func (s *switching) report() *report.Switch {
 }
 
 // words are what happens, in order.
-func (s *switching) words() []string {
+func (s *Switch) words() []string {
 	from, to := s.From.Name, s.To.Name
 	out := []string{"what " + to + " needs besides links and conf goes in: plugins, modules, sysctls, files"}
 	if s.unit != "" {

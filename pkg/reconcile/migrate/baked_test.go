@@ -1,4 +1,4 @@
-package reconcile
+package migrate
 
 import (
 	"testing"
@@ -26,11 +26,11 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Pass{}.leave(t.Context(), d, g, nodeOver(t, nil), led)
+	s, err := leaving(t, false, d, g, nodeOver(t, nil), led)
 	if err != nil || s == nil {
 		t.Fatalf("no switch: %v", err)
 	}
-	if s.held != nil || s.report().Kind != "safe" {
-		t.Errorf("the switch is %s, held by: %v", s.report().Kind, s.held)
+	if s.Held != nil || s.Report().Kind != "safe" {
+		t.Errorf("the switch is %s, held by: %v", s.Report().Kind, s.Held)
 	}
 }

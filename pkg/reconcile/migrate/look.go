@@ -1,4 +1,4 @@
-package reconcile
+package migrate
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // reach is where the leftovers of From are looked for, and what of them stays because somebody else
 // wants it: the next network, and who may still use what the ledger retains.
-func (s *switching) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
+func (s *Switch) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
 	var out cleanup.Scope
 	for _, text := range strings.Split(had.PodCIDRs, ",") {
 		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
@@ -39,7 +39,7 @@ func (s *switching) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledg
 }
 
 // look finds what From has on the node.
-func (s *switching) look(ctx context.Context, v host.View, live bool) (err error) {
+func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 	facts := v.Facts()
 	s.From.Residue = s.From.Residue.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)
 	if !live {

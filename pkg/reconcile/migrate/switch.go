@@ -1,4 +1,6 @@
-package reconcile
+// Package migrate leaves the network that a node has for the one that is wanted: whether that is done now,
+// in which order, and what is said of it. It makes nothing: a switch is tasks and edges of a pass.
+package migrate
 
 import (
 	"context"
@@ -17,11 +19,11 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// switching is a node that has one network and is wanted to have another. Nil: it has the one that
+// Switch is a node that has one network and is wanted to have another. Nil: it has the one that
 // is wanted. See docs/adr/0010.
-type switching struct {
+type Switch struct {
 	network.Switch
-	had     ledger.Network
+	Had     ledger.Network
 	wanted  *desired.State
 	known   string // what says that the node has From
 	allowed string // by whom a disruptive one is; "": by nobody
@@ -30,9 +32,9 @@ type switching struct {
 	pods    []cri.Pod     // with an address of From
 	found   []tasks.Found // what From left
 
-	held  error // why it is not made now
-	waits bool  // only time brings what is missing
-	stuck bool  // it is not made, and no revision says how to keep what is there
+	Held  error // why it is not made now
+	Waits bool  // only time brings what is missing
+	Stuck bool  // it is not made, and no revision says how to keep what is there
 }
 
 // NotAllowedError is a disruptive switch that nobody allowed.
@@ -45,10 +47,18 @@ func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("the switch of networks from %s to %s is disruptive and not allowed, so the node keeps %s: %s; `agent --dry-run` says what it does", e.From, e.To, e.From, e.Ask)
 }
 
-// leave says how the node leaves its network for the one that is wanted; g is what d wants. It
+// Circumstances are what of a pass a switch goes by.
+type Circumstances struct {
+	Sandbox bool                         // everything there is thrown away
+	Live    bool                         // the host runs
+	Allowed string                       // by whom a disruptive switch is allowed; "": by nobody
+	Held    func() *checkpoint.HeldError // why a checkpoint holds back what is wanted; nil: none does
+}
+
+// Leave says how the node leaves its network for the one that is wanted; g is what d wants. It
 // reads the host and changes nothing.
-func (p Pass) leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*switching, error) {
-	if p.Host.Sandbox { // everything there is thrown away
+func Leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger, c Circumstances) (*Switch, error) {
+	if c.Sandbox { // everything there is thrown away
 		return nil, nil
 	}
 	spec := d.SwitchSpec()
@@ -79,13 +89,13 @@ func (p Pass) leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.
 	if had.Multus && d.Held == nil && !d.Multus() { // a revision does not say whether it has it
 		from = from.WithMultus()
 	}
-	s := &switching{Switch: network.Between(from, to), had: had, wanted: d, known: known}
+	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, known: known}
 	if s.Stays && spec.From == had.Name {
 		s.Stays, s.Safe = false, false
 		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none", had.Name, d.Node.Origin("spec.networking.switch.from"))
 	}
 	if s.scope = s.reach(d, g, had, led); !s.Stays {
-		if err := s.look(ctx, v, p.live()); err != nil {
+		if err := s.look(ctx, v, c.Live); err != nil {
 			return nil, err
 		}
 	}
@@ -96,44 +106,44 @@ func (p Pass) leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.
 		return nil, nil // it was only expected, or is gone
 	}
 	switch {
-	case !p.live():
+	case !c.Live:
 		s.Safe, s.Reason = true, "nothing lives in an image"
-	case !foreign && baked(led):
+	case !foreign && led.Baked():
 		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
 	}
-	s.allowed = p.allowedBy(d, led)
-	s.hold(ctx, v, had, spec, foreign, p.verdict(v, s.wanted))
+	s.allowed = c.Allowed
+	s.hold(ctx, v, had, spec, foreign, c.Held())
 	return s, nil
 }
 
 // hold decides whether the switch is made now.
-func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
+func (s *Switch) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
 	case spec.From != "" && spec.From != had.Name:
-		s.held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",
+		s.Held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",
 			had.Name, s.known, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
 	case foreign && spec.From == "":
-		s.held = &NotAllowedError{s.From.Name, s.To.Name, fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: %s}", had.Name)}
+		s.Held = &NotAllowedError{s.From.Name, s.To.Name, fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: %s}", had.Name)}
 	case !s.Safe && s.allowed == "":
-		s.held = &NotAllowedError{s.From.Name, s.To.Name, "allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
+		s.Held = &NotAllowedError{s.From.Name, s.To.Name, "allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
 	case verdict != nil:
-		s.held = verdict
+		s.Held = verdict
 	case s.Stays:
 	case s.evict().Running(ctx, v) != nil:
-		s.held = s.evict().Running(ctx, v)
+		s.Held = s.evict().Running(ctx, v)
 	case alive && s.allowed == "":
-		s.held, s.waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
+		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
 	case alive && spec.Pods == config.Wait:
-		s.held, s.waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node", len(s.pods), s.From.Name), true
+		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node", len(s.pods), s.From.Name), true
 	}
 }
 
-// allowedBy says who allowed a disruptive switch.
-func (p Pass) allowedBy(d *desired.State, led *ledger.Ledger) string {
+// AllowedBy says who allowed a disruptive switch; flag is a person who asks for the pass.
+func AllowedBy(d *desired.State, led *ledger.Ledger, flag bool) string {
 	pin := led.Head().Held
 	switch {
-	case p.AllowDisruptive:
+	case flag:
 		return "--allow-disruptive"
 	case d.Held != nil && pin != nil && pin.Disruptive:
 		return "the rollback of " + pin.By

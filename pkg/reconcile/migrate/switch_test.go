@@ -1,4 +1,4 @@
-package reconcile
+package migrate
 
 import (
 	"context"
@@ -8,83 +8,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
-	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
-	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are
-// those of a directory.
-type runningNode struct {
-	host.View
-	pods    []cri.Pod
-	kubelet systemd.UnitState
-	facts   host.Facts
-}
-
-func (v runningNode) Facts() *host.Facts                      { return &v.facts }
-func (v runningNode) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(v.pods), nil }
-func (v runningNode) Unit(context.Context, string) (systemd.UnitState, error) {
-	return v.kubelet, nil
-}
-
-// nodeOver is a running node over a directory with these files.
-func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) runningNode {
-	t.Helper()
-	root := t.TempDir()
-	for path, content := range files {
-		put(t, root, path, content)
-	}
-	view, err := host.OpenView(t.Context(), host.Options{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { view.Close() })
-	return runningNode{View: view, pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
-}
-
-// knows is a ledger that knows of a network, and nothing else.
-func knows(t *testing.T, name string) *ledger.Ledger {
-	t.Helper()
-	root := t.TempDir()
-	h, err := host.Open(t.Context(), host.Options{Root: root})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
-	led := ledger.Load(h)
-	if name != "" {
-		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return led
-}
-
-// wants is a node whose documents want flannel, and say this of the switch.
-func wants(t *testing.T, spec string) *desired.State {
-	t.Helper()
-	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"
-	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
-	if err := diags.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return &desired.State{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
-}
 
 func TestLeave(t *testing.T) {
 	web := cri.Pod{ID: "1", Namespace: "default", Name: "web", Ready: true}
@@ -139,7 +77,7 @@ func TestLeave(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Pass{AllowDisruptive: c.flag}.leave(t.Context(), d, g, v, knows(t, c.had))
+			s, err := leaving(t, c.flag, d, g, v, knows(t, c.had))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,15 +90,15 @@ func TestLeave(t *testing.T) {
 			if s == nil {
 				t.Fatal("no switch")
 			}
-			rep := s.report()
-			if rep.Kind != c.kind || s.waits != c.waits || rep.Allowed != c.allowed {
-				t.Errorf("%s, waits %v, allowed by %q; want %s, %v, %q", rep.Kind, s.waits, rep.Allowed, c.kind, c.waits, c.allowed)
+			rep := s.Report()
+			if rep.Kind != c.kind || s.Waits != c.waits || rep.Allowed != c.allowed {
+				t.Errorf("%s, waits %v, allowed by %q; want %s, %v, %q", rep.Kind, s.Waits, rep.Allowed, c.kind, c.waits, c.allowed)
 			}
-			if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {
-				t.Errorf("held by: %v; want %q", s.held, c.held)
+			if (c.held == "") != (s.Held == nil) || s.Held != nil && !strings.Contains(s.Held.Error(), c.held) {
+				t.Errorf("held by: %v; want %q", s.Held, c.held)
 			}
-			if s.waits != (s.failure() == nil && s.held != nil) {
-				t.Errorf("what waits is an error: %v", s.failure())
+			if s.Waits != (s.Failure() == nil && s.Held != nil) {
+				t.Errorf("what waits is an error: %v", s.Failure())
 			}
 		})
 	}
@@ -177,11 +115,11 @@ func TestOrderOfASwitch(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := nodeOver(t, nil)
-		s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, v, knows(t, from))
+		s, err := leaving(t, true, d, g, v, knows(t, from))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.order(g, v)
+		out, err := s.Order(g, v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +149,7 @@ func TestOrderOfASwitch(t *testing.T) {
 		for _, key := range []graph.Key{"sysctl:net.ipv4.ip_forward", "module:br_netfilter", "file:/etc/sysctl.d/99-netwright.conf"} {
 			before(key, "pause:kubelet.service")
 		}
-		tail := s.tail()
+		tail := s.Tail()
 		if len(tail) != 1 || tail[0].Owns()[0] != "resume:kubelet.service" {
 			t.Errorf("%s → %s ends with %v", from, d.Network(), tail)
 		}
@@ -220,9 +158,9 @@ func TestOrderOfASwitch(t *testing.T) {
 
 // The MTU of bridge is that of the links of the node, and not of the tunnel that goes.
 func TestNextNetworkSeesNoLinkOfTheOld(t *testing.T) {
-	s := &switching{found: []tasks.Found{{Key: tasks.FileKey("/run/flannel")}, {Key: tasks.LinkKey("flannel.1")}}}
+	s := &Switch{found: []tasks.Found{{Key: tasks.FileKey("/run/flannel")}, {Key: tasks.LinkKey("flannel.1")}}}
 	facts := &host.Facts{Links: []host.LinkFact{{Name: "eth0", MTU: 1500}, {Name: "flannel.1", MTU: 1450}}}
-	if got := s.without(facts).Links; len(got) != 1 || got[0].Name != "eth0" || len(facts.Links) != 2 {
+	if got := s.Without(facts).Links; len(got) != 1 || got[0].Name != "eth0" || len(facts.Links) != 2 {
 		t.Errorf("it sees %v", got)
 	}
 }
@@ -251,7 +189,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, nodeOver(t, nil), led)
+	s, err := leaving(t, true, d, g, nodeOver(t, nil), led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,43 +238,43 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Pass{AllowDisruptive: true}.leave(t.Context(), d, g, nodeOver(t, files, c.pods...), led)
+		s, err := leaving(t, true, d, g, nodeOver(t, files, c.pods...), led)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if goes := slices.Contains(s.disk().Residue.(cleanup.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
 			t.Errorf("%s: its conf goes: %v", name, goes)
 		}
-		if (c.held == "") != (s.held == nil) || s.held != nil && !strings.Contains(s.held.Error(), c.held) {
-			t.Errorf("%s: held by %v, want %q", name, s.held, c.held)
+		if (c.held == "") != (s.Held == nil) || s.Held != nil && !strings.Contains(s.Held.Error(), c.held) {
+			t.Errorf("%s: held by %v, want %q", name, s.Held, c.held)
 		}
 	}
 }
 
 // What did not come to its end is undone, whatever kept it.
 func TestUnfinished(t *testing.T) {
-	s := &switching{}
-	done := graph.Result[tasks.Task]{Node: file("/a", "1"), State: graph.Done}
-	skipped := graph.Result[tasks.Task]{Node: file("/b", "1"), State: graph.Waiting, Err: graph.Wait("the moon")}
-	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done}}); err != nil {
+	s := &Switch{}
+	done := graph.Result[tasks.Task]{Node: tasks.File{Path: "/a"}, State: graph.Done}
+	skipped := graph.Result[tasks.Task]{Node: tasks.File{Path: "/b"}, State: graph.Waiting, Err: graph.Wait("the moon")}
+	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done}}); err != nil {
 		t.Errorf("finished: %v", err)
 	}
-	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
+	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
 	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{Err: host.ErrNotExist}} {
-		refused := graph.Result[tasks.Task]{Node: file("/c", "1"), State: graph.Failed, Err: alone}
-		needs := graph.Result[tasks.Task]{Node: file("/d", "1"), State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
+		refused := graph.Result[tasks.Task]{Node: tasks.File{Path: "/c"}, State: graph.Failed, Err: alone}
+		needs := graph.Result[tasks.Task]{Node: tasks.File{Path: "/d"}, State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
 		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
-		if err := s.unfinished(rep); err != nil {
+		if err := s.Unfinished(rep); err != nil {
 			t.Errorf("without %s: %v", name, err)
 		}
-		if err, _ := s.unfit(rep); err != nil {
+		if err, _ := s.Unfit(rep); err != nil {
 			t.Errorf("not begun without %s: %v", name, err)
 		}
 	}
 	s.Stays = true
-	if err := s.unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{skipped}}); err != nil {
+	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{skipped}}); err != nil {
 		t.Errorf("a network that is handed over: %v", err)
 	}
 }
@@ -362,8 +300,8 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	} {
 		v := nodeOver(t, nil)
 		v.facts.Runtime.ConfDir = "/run/confs"
-		s := &switching{unit: "kubelet.service", wanted: wanting()}
-		g, err := ownership.Lay(v, ownership.WithEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.tail())
+		s := &Switch{unit: "kubelet.service", wanted: desired.FromTasks("n", nil)}
+		g, err := ownership.Lay(v, ownership.WithEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.Tail())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,14 +312,21 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 				}
 				return nil
 			})
-			r := &run{pruneRep: rep}
 			i := slices.IndexFunc(rep.Results, func(res graph.Result[tasks.Task]) bool { return res.Node.Owns()[0].Kind() == "resume" })
-			if starts := rep.Results[i].State == graph.Done; starts == c.needed || (s.unfinished(r.removed(v)) == nil) == c.needed {
-				t.Errorf("%s meets %v: kubelet starts: %v, the switch: %v", name, met, starts, s.unfinished(r.removed(v)))
+			if starts := rep.Results[i].State == graph.Done; starts == c.needed || (s.Unfinished(Essential(v, rep)) == nil) == c.needed {
+				t.Errorf("%s meets %v: kubelet starts: %v, the switch: %v", name, met, starts, s.Unfinished(Essential(v, rep)))
 			}
-			if why, _ := s.unfit(r.removed(v)); (why != nil) != c.needed {
+			if why, _ := s.Unfit(Essential(v, rep)); (why != nil) != c.needed {
 				t.Errorf("%s meets %v when it is planned: %v", name, met, why)
 			}
 		}
 	}
+}
+
+// leaving is leave on a node that lives and is held back by nothing. flag allows what is disruptive.
+func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
+	t.Helper()
+	return Leave(t.Context(), d, g, v, led, Circumstances{
+		Live: true, Allowed: AllowedBy(d, led, flag), Held: func() *checkpoint.HeldError { return checkpoint.Held(v, d.Snapshot.Digest, time.Now()) },
+	})
 }

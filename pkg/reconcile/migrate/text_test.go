@@ -1,4 +1,4 @@
-package reconcile
+package migrate
 
 import (
 	"bytes"
@@ -44,12 +44,12 @@ func TestHeadingOfASwitch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Pass{AllowDisruptive: c.flag}.leave(t.Context(), d, g, nodeOver(t, nil, c.pods...), knows(t, c.had))
+			s, err := leaving(t, c.flag, d, g, nodeOver(t, nil, c.pods...), knows(t, c.had))
 			if err != nil {
 				t.Fatal(err)
 			}
 			s.found, s.From.Residue.Others = c.found, nil // of the host, and of the networks' own golden plans
-			plan := &report.Plan{Cluster: "c", Node: "n", Network: d.Network(), Store: "test", Steps: s.step(), Switch: s.report()}
+			plan := &report.Plan{Cluster: "c", Node: "n", Network: d.Network(), Store: "test", Steps: s.Step(), Switch: s.Report()}
 			plan.Finish(len(plan.Steps))
 			var text bytes.Buffer
 			if err := report.Text(&text, plan, report.TextOptions{}); err != nil {
@@ -71,7 +71,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("%s (go test ./pkg/reconcile -update rewrites it):\n%s", file, diff)
+				t.Errorf("%s (go test ./pkg/reconcile/migrate -update rewrites it):\n%s", file, diff)
 			}
 		})
 	}

@@ -1,0 +1,89 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are
+// those of a directory.
+type runningNode struct {
+	host.View
+	pods    []cri.Pod
+	kubelet systemd.UnitState
+	facts   host.Facts
+}
+
+func (v runningNode) Facts() *host.Facts { return &v.facts }
+
+func (v runningNode) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(v.pods), nil }
+
+func (v runningNode) Unit(context.Context, string) (systemd.UnitState, error) {
+	return v.kubelet, nil
+}
+
+// nodeOver is a running node over a directory with these files.
+func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) runningNode {
+	t.Helper()
+	root := t.TempDir()
+	for path, content := range files {
+		write(t, root, path, content)
+	}
+	view, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { view.Close() })
+	return runningNode{View: view, pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
+}
+
+// knows is a ledger that knows of a network, and nothing else.
+func knows(t *testing.T, name string) *ledger.Ledger {
+	t.Helper()
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	led := ledger.Load(h)
+	if name != "" {
+		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return led
+}
+
+// wants is a node whose documents want flannel, and say this of the switch.
+func wants(t *testing.T, spec string) *desired.State {
+	t.Helper()
+	text := "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: c\nspec:\n  kubernetesVersion: 1.31.2\n  podCIDR: 10.244.0.0/16\n  nonMasqueradeCIDR: 10.0.0.0/8\n  networking:\n    " + spec + "\n"
+	node, diags := config.Load(tasks.DriftKinds(), []document.Source{{Path: "cluster.yaml", Data: []byte(text)}}, config.Select{Node: "n"})
+	if err := diags.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return &desired.State{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
+}
+
+func write(t *testing.T, root, name, content string) {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
