@@ -21,6 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -263,7 +264,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	if w.known && l.looks.idle() { // the store is asked when it was to be asked
 		wait = min(wait, max(time.Until(l.next), 0))
 	}
-	if l.Pass.OnTrial() || l.Pass.API != nil && awaitsNode(out.plan) {
+	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(out.plan) {
 		wait = min(wait, reconcile.TrialLook)
 	}
 	if d := l.desired; d != nil && !d.LookAgain.IsZero() {

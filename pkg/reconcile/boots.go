@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -217,7 +218,7 @@ type BootFailedError struct{ ledger.Boot }
 
 // retry is when a change of which nothing is known is made again.
 func (e *BootFailedError) retry() time.Time {
-	return e.Time.Add(min(trialPause<<min(max(e.Tries-1, 0), 10), trialPauseMax))
+	return e.Time.Add(probation.Backoff(e.Tries))
 }
 
 // RefusedBy tells reports what refuses it.

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -27,7 +28,7 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
 	if err != nil || rev.Network != s.Had.Name {
 		s.Stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, p.trials(v), changes.NewSet()
+		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v, p.Log, p.Known), changes.NewSet()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}

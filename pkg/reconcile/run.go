@@ -22,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -45,7 +46,7 @@ type run struct {
 	changes *changes.Set
 	rep     graph.Report[tasks.Task]
 
-	trials    *trials
+	trials    *probation.Trials
 	refused   map[graph.Key]error // by a task's first key: its unit did not come up with it
 	lookAgain bool                // a unit is coming up
 	awaits    bool                // the change is kept only if somebody confirms it
@@ -127,8 +128,8 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if err = execute.PayDone(ctx, v, r.led); err != nil {
 		return err
 	}
-	r.trials = p.trials(v)
-	r.refused = r.trials.held(v, r.graph, r.custody.Set, time.Now())
+	r.trials = probation.Load(v, p.Log, p.Known)
+	r.refused = r.trials.Held(v, r.graph, r.custody.Set, time.Now())
 	maps.Copy(r.refused, failedBoots(r.custody.Set, v, time.Now()))
 	if r.sw.Begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
@@ -136,7 +137,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.custody.Judge = drift.New(r.custody.Set, r.led, v, r.desired, p.Afresh, time.Now())
 	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.Judge, r.pruning.Gone...)
 	r.custody.Judge.FindMissing(ctx, r.rep)
-	r.trials.remark(ctx, v, r.graph, r.changes)
+	r.trials.Remark(ctx, v, r.graph, r.changes)
 	r.custody.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
 	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
@@ -182,7 +183,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	p.Again = changes.Soonest(p.Again, r.rep)
 	r.raise(p)
 	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.Notes)
-	for _, n := range r.trials.notes {
+	for _, n := range r.trials.Notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
 	if r.pruning.Graph != nil && len(r.pruneRep.Results) == 0 {
@@ -204,7 +205,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-	_, unsettled := p.trials(h).settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
+	_, unsettled := probation.Load(h, p.Log, p.Known).Settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -272,8 +273,8 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
 		return notApplied(before, err), err
 	}
-	failed, tried := r.trials.settle(whole, h, r.led)
-	fail(r.rep, failed)
+	failed, tried := r.trials.Settle(whole, h, r.led)
+	probation.Fail(r.rep, failed)
 	r.awaitStarts(whole, p, h)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade(), r.unwritten)
 	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
@@ -312,7 +313,7 @@ func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledg
 	r.halfway = late != nil
 	guard.waitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))
 	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
-		return errors.Join(err, r.trials.takeBack(context.WithoutCancel(whole), h))
+		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
 	}
 	r.amiss = guard.warnings()
 	return nil
@@ -345,7 +346,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 		return failed
 	}
 	// All is right: nothing is held back any more.
-	return errors.Join(err, r.trials.drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
+	return errors.Join(err, r.trials.Drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
 }
 
 // made is the change that the pass makes, for the history, should it be taken back.

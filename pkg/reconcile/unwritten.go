@@ -26,7 +26,7 @@ func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
 	if err := r.custody.Intend(ctx, h, r.changes, r.removals.Any()); err != nil {
 		return err
 	}
-	if err := r.trials.open(ctx, h, r, r.made(p)); err != nil {
+	if err := r.trials.Begin(ctx, h, r.graph, r.changes, r.custody.Set, r.made(p)); err != nil {
 		return err
 	}
 	return execute.Owe(ctx, h, r.led, r.changes)

@@ -71,6 +71,7 @@ var inner = map[string][]string{
 	"reconcile/discover":  {"config", "graph", "host", "kube", "kube/access", "ledger", "model", "reconcile/desired", "report", "tasks"},
 	"reconcile/ownership": {"checkpoint", "config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/drift", "reconcile/starts", "report", "tasks"},
 	"reconcile/migrate":   {"checkpoint", "cleanup", "config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/ownership", "report", "tasks"},
+	"reconcile/probation": {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "service", "tasks"},
 }
 
 // imports is what a component may import; false: it has no line.

@@ -1,4 +1,4 @@
-package reconcile
+package probation
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 
 // await judges a unit when it is known whether it is up, or patience is over; a brief one looks
 // once.
-func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) (starts.Verdict, systemd.UnitState, error) {
+func (ts *Trials) await(ctx context.Context, h *host.Host, unit, before string) (starts.Verdict, systemd.UnitState, error) {
 	self, err := h.Unit(ctx, service.Unit)
 	if err != nil {
 		return starts.ComingUp, self, err
@@ -53,10 +53,10 @@ func (ts *trials) await(ctx context.Context, h *host.Host, unit, before string) 
 	}
 }
 
-// settle judges all units that are on trial, and takes back what a unit did not come up with. It
+// Settle judges all units that are on trial, and takes back what a unit did not come up with. It
 // returns the tasks whose change is gone, with the reason. It may be killed and called again at any
 // point.
-func (ts *trials) settle(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
+func (ts *Trials) Settle(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
 	failed := map[graph.Key]error{}
 	for i := 0; i < len(ts.list); i++ {
 		t := &ts.list[i]
@@ -82,14 +82,14 @@ func (ts *trials) settle(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 				}
 			}
 		default:
-			ts.notes = append(ts.notes, model.Note{Level: "info", Origin: t.Unit, Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the next pass", t.Unit)})
+			ts.Notes = append(ts.Notes, model.Note{Level: "info", Origin: t.Unit, Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the next pass", t.Unit)})
 		}
 	}
 	return failed, nil
 }
 
 // judge goes on with one trial from where it stands. over: nothing is left of it.
-func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) (over bool, err error) {
+func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) (over bool, err error) {
 	if t.State == ledger.TrialOpen {
 		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
 		if err != nil || v == starts.IsUp || v == starts.NoVerdict {
@@ -140,7 +140,7 @@ func (ts *trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 
 // bringBack brings the files back, lets all who read them read them again, and starts the unit.
 // Killed anywhere it is called again, and does none of that twice.
-func (ts *trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
+func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
 	asked := []graph.Key{tasks.DaemonReload}
 	for _, f := range slices.Backward(t.Files) {
 		was := f.Was
@@ -179,7 +179,7 @@ func (ts *trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 
 // try writes down that an effect of the undo is about to be done, or says that a run that was
 // killed did it.
-func (ts *trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
+func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
 	key := e.Owns()[0]
 	if mark, tried := t.Tried[key]; tried {
 		return e.DoneSince(ctx, h, mark)
@@ -201,9 +201,9 @@ const (
 	trialPauseMax = time.Hour
 )
 
-// held says which tasks are held back on a view, by their first key: their change brought a unit
+// Held says which tasks are held back on a view, by their first key: their change brought a unit
 // down, and neither they nor the unit changed since.
-func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time) map[graph.Key]error {
+func (ts *Trials) Held(v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	if len(ts.list) == 0 {
 		return out
@@ -214,7 +214,7 @@ func (ts *trials) held(v host.View, g *graph.Graph[tasks.Task], set *desired.Rec
 			continue
 		}
 		if t.State == ledger.TrialHeld {
-			pause := min(trialPause<<min(max(t.Tries-1, 0), 10), trialPauseMax)
+			pause := Backoff(t.Tries)
 			since := now.Sub(t.Since)
 			if unitPrint(v, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
 				continue
@@ -254,4 +254,9 @@ func (e *UnitDownError) Error() string {
 		return text + ", and the unit runs again; it is made again when the documents, the unit's files or its program change"
 	}
 	return text + ", and the unit does not run with what it had before either, so it may not have been the change; it is made again later"
+}
+
+// Backoff is how long a change is left alone of which nothing is known, after so many tries.
+func Backoff(tries int) time.Duration {
+	return min(trialPause<<min(max(tries-1, 0), 10), trialPauseMax)
 }

@@ -1,4 +1,6 @@
-package reconcile
+// Package probation keeps a change of a unit on trial until the unit runs from it, and takes its files back
+// if it does not come up.
+package probation
 
 import (
 	"context"
@@ -16,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -28,12 +31,12 @@ import (
 // Nor is a reload, which leaves the unit running with what it had; and those of the network are
 // under a checkpoint.
 
-// trials are those of a pass.
-type trials struct {
+// Trials are those of a pass.
+type Trials struct {
 	list   []ledger.Trial
 	was    []ledger.Trial // before this pass opened any
 	opened bool
-	notes  []model.Note
+	Notes  []model.Note
 	log    *zap.Logger
 	brief  bool // nobody is waited for: what is not known of a unit is looked at in the next pass
 }
@@ -60,13 +63,13 @@ func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 	return out
 }
 
-// open puts the units on trial that the pass is about to restart, with the files that ask for it as
+// Begin puts the units on trial that the pass is about to restart, with the files that ask for it as
 // they are.
-func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Undone) error {
-	all := askers(r.graph)
+func (ts *Trials) Begin(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], planned *changes.Set, set *desired.Records, made ledger.Undone) error {
+	all := askers(g)
 	was := slices.Clone(ts.list)
 	for _, unit := range slices.Sorted(maps.Keys(all)) {
-		files, err := triedFiles(ctx, h, unit, all[unit], r.changes)
+		files, err := triedFiles(ctx, h, unit, all[unit], planned)
 		if err != nil {
 			return err
 		}
@@ -82,7 +85,7 @@ func (ts *trials) open(ctx context.Context, h *host.Host, r *run, made ledger.Un
 		case !runs(now):
 			continue
 		}
-		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: r.custody.Set.Name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
+		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: set.Name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
 		if i := ts.of(unit); i >= 0 {
 			t.Tries = ts.list[i].Tries
 			t.Files = before(ts.list[i], files)
@@ -100,8 +103,8 @@ func runs(u systemd.UnitState) bool {
 	return u.Load == "loaded" && (u.Active == "active" || u.Active == "reloading")
 }
 
-// remark says which units a plan is going to restart that are down already: they are not on trial.
-func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes.Set) {
+// Remark says which units a plan is going to restart that are down already: they are not on trial.
+func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes.Set) {
 	for unit, list := range askers(g) {
 		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
 			c := planned.Get(t.Owns()[0])
@@ -110,7 +113,7 @@ func (ts *trials) remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 			continue
 		}
 		if now, err := v.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" && now.Active != "inactive" {
-			ts.notes = append(ts.notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
+			ts.Notes = append(ts.Notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
 				"%s is %s before the change: should it stay so, the change is not taken back on its account; see `journalctl -u %s`", unit, now.Active, unit)})
 		}
 	}
@@ -131,38 +134,20 @@ func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
 	return out
 }
 
-// trials are those of earlier passes. A pass that an event asked for waits for no unit: while it
-// did, whatever else somebody changes would stay so.
-func (p Pass) trials(r ledger.Reader) *trials {
-	ts := loadTrials(r, p.Log)
-	ts.brief = p.Known
-	return ts
-}
-
-// loadTrials reads the trials of earlier passes.
-func loadTrials(r ledger.Reader, log *zap.Logger) *trials {
-	ts := &trials{log: log}
+// Load reads the trials of earlier passes. A brief pass waits for no unit: it is one that an
+// event asked for, and while it waited whatever else somebody changes would stay so.
+func Load(r ledger.Reader, log *zap.Logger, brief bool) *Trials {
+	ts := &Trials{log: log, brief: brief}
 	var err error
 	if ts.list, err = ledger.Trials(r); err != nil {
-		ts.notes = append(ts.notes, model.Note{Level: "warning", Text: err.Error()})
+		ts.Notes = append(ts.Notes, model.Note{Level: "warning", Text: err.Error()})
 	}
 	return ts
 }
 
-// OnTrial says that a unit is not known yet to run from what it was given, or from what it was
-// given back.
-func (p Pass) OnTrial() bool {
-	files, err := host.OpenFiles(p.Host)
-	if err != nil {
-		return false
-	}
-	defer files.Close() // only read from
-	return slices.ContainsFunc(loadTrials(files, nil).list, func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
-}
-
-// takeBack ends the trials that this pass opened, for its change was undone. Those of earlier
+// TakeBack ends the trials that this pass opened, for its change was undone. Those of earlier
 // passes go on: their files are what they were.
-func (ts *trials) takeBack(ctx context.Context, h *host.Host) error {
+func (ts *Trials) TakeBack(ctx context.Context, h *host.Host) error {
 	if !ts.opened {
 		return nil
 	}
@@ -170,8 +155,8 @@ func (ts *trials) takeBack(ctx context.Context, h *host.Host) error {
 	return ledger.SaveTrials(ctx, h, ts.list)
 }
 
-// drop ends trials: those that the function names.
-func (ts *trials) drop(ctx context.Context, h *host.Host, which func(ledger.Trial) bool) error {
+// Drop ends trials: those that the function names.
+func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Trial) bool) error {
 	left := slices.DeleteFunc(slices.Clone(ts.list), which)
 	if len(left) == len(ts.list) {
 		return nil
@@ -180,8 +165,8 @@ func (ts *trials) drop(ctx context.Context, h *host.Host, which func(ledger.Tria
 	return ledger.SaveTrials(ctx, h, left)
 }
 
-// fail makes the tasks fail whose change was taken back.
-func fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
+// Fail makes the tasks fail whose change was taken back.
+func Fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		if err := failed[res.Node.Owns()[0]]; err != nil {
@@ -190,7 +175,7 @@ func fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
 	}
 }
 
-func (ts *trials) of(unit string) int {
+func (ts *Trials) of(unit string) int {
 	return slices.IndexFunc(ts.list, func(t ledger.Trial) bool { return t.Unit == unit })
 }
 
@@ -224,4 +209,15 @@ func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task
 
 func keeperOf(path string) tasks.Restorer {
 	return tasks.KeeperOf(nil, tasks.FileKey(path)).(tasks.Restorer)
+}
+
+// Open says that a unit is not known yet to run from what it was given, or from what it was
+// given back.
+func Open(opt host.Options) bool {
+	files, err := host.OpenFiles(opt)
+	if err != nil {
+		return false
+	}
+	defer files.Close() // only read from
+	return slices.ContainsFunc(Load(files, nil, true).list, func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
 }

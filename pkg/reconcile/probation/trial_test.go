@@ -1,4 +1,4 @@
-package reconcile
+package probation
 
 import (
 	"slices"
@@ -34,13 +34,13 @@ func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	if err := ledger.SaveTrials(t.Context(), h, early); err != nil {
 		t.Fatal(err)
 	}
-	ts := loadTrials(h, nil)
+	ts := Load(h, nil, false)
 	for _, opened := range []bool{false, true} {
 		if opened { // b was held back for what the documents wanted before
 			ts.opened, ts.was = true, early
 			ts.list = []ledger.Trial{early[0], {Unit: "b.service", State: ledger.TrialOpen}, {Unit: "c.service", State: ledger.TrialOpen}}
 		}
-		if err := ts.takeBack(t.Context(), h); err != nil || !slices.Equal(units(), want) {
+		if err := ts.TakeBack(t.Context(), h); err != nil || !slices.Equal(units(), want) {
 			t.Errorf("opened %v: %v, %v; want %v", opened, units(), err, want)
 		}
 	}
