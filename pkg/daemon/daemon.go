@@ -5,18 +5,12 @@ package daemon
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"os"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/cri"
-	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
@@ -25,84 +19,12 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// Manager is the service manager that waits for READY; publish.Systemd is one.
-type Manager interface {
-	Ready(status string) error
-	Status(status string) error
-	Stopping() error
-	// Reloading says that a changed configuration is taken; Ready ends it.
-	Reloading() error
-	// Extend asks for so much more time to start or to stop, from now.
-	Extend(by time.Duration) error
-	Watchdog(ctx context.Context, alive func() bool) error
-}
-
-// Daemon converges, and again every interval.
-type Daemon struct {
-	Pass     reconcile.Pass
-	Store    statestore.Store
-	Select   config.Select
-	Interval time.Duration // between passes, give or take a tenth
-	Manager  Manager
-	Control  *control.Server  // where commands come in; nil: nowhere
-	Target   control.Target   // where Store and Select come from, as a command's flags name them
-	Version  string           // of the agent
-	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
-	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval.
-	// Run closes it.
-	Watcher *watch.Watcher
-	// Observers are told how the node stands, in this order.
-	Observers []Observer
-}
-
-// Times of the daemon's life.
-const (
-	retryFirst = time.Second      // after a failed pass, doubled each time …
-	retryMax   = time.Minute      // … up to this, and never above the interval
-	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
-)
-
-// life is what a daemon knows while it lives.
-type life struct {
-	Daemon
-	desired   *desired.State // the last documents that could be used
-	health    health
-	begun     time.Time
-	pass      atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
-	ready     bool
-	failures  int
-	next      time.Time // when to look again
-	unread    error     // why the store could not be read when it was last asked
-	away      bool      // that is for want of an answer, and not for what the store has
-	unwritten bool      // the last pass could not write down what it was to change
-	over      bool      // somebody asked the daemon to end
-	pinned    bool      // the store has another configuration than the pin names, and the node has that
-	standing  standing
-	looks     looks
-	services  services
-	fetch     *fetch.Aside    // nil: nothing is fetched
-	edited    <-chan struct{} // has something when the files of a store of this machine changed
-	held      []wake          // commands that what is being fetched keeps waiting
-	drift     *hostWatch
-	notify    notifying
-	quarrels  quarrels
-}
-
-// wake is why the daemon stopped waiting.
-type wake struct {
-	cause string       // for status and log: "interval", "the store changed"
-	known bool         // only the host can have changed: the pass goes by what is known
-	event bool         // something on the host asks for it, which may do so without end
-	job   *control.Job // what a command asks for; nil: nobody does
-	got   *looked      // what the look found that this waited for; nil: it waited for none
-}
-
 // Run converges until ctx ends, and then returns nil: to be stopped is no error. READY is said
 // once, when everything that kubelet needs is right. What commands ask for is done between two
 // passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
-	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d), quarrels: quarrels{}}
+	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
@@ -346,17 +268,4 @@ func (l *life) took(d *desired.State) {
 		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", note.Publisher), zap.String("commit", note.Commit), zap.String("message", note.Message))
 	}
 	l.Pass.Log.Info("the store has another configuration", fields...)
-}
-
-func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }
-
-// Delay is the pause before the next pass: the interval, or after failures a shorter one that
-// grows; both with jitter, so that a fleet does not act in step. After failures there is more of
-// it: a whole fleet sees a store go at the same time, and must not come back to it at one.
-func Delay(interval time.Duration, failures int) time.Duration {
-	if failures == 0 {
-		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
-	}
-	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
-	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,13 +17,6 @@ const (
 	extendEvery = 15 * time.Second
 	extendBy    = time.Minute // the unit's TimeoutStopSec
 )
-
-// notifying is what of the service manager's view several goroutines know.
-type notifying struct {
-	ready  atomic.Bool // all that kubelet needs was right once
-	last   atomic.Pointer[string]
-	digest string // of the configuration that was last worked towards; the loop's own
-}
 
 // patience keeps the service manager from ending a daemon that works: while it starts, and while it
 // brings to its end what it was at when it was told to stop, which may be a checkpoint. After

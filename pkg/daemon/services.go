@@ -243,18 +243,3 @@ func withServices(state report.NodeState, reason string, list []report.Service) 
 	}
 	return state, reason
 }
-
-// seen tells how the services stand, if that is another thing than before.
-func (l *life) seen(list []sighting) {
-	s := &l.standing
-	next := s.now
-	next.Services = l.services.take(list, time.Now())
-	if slices.Equal(next.Services, s.now.Services) {
-		return
-	}
-	for _, one := range next.Services {
-		l.health.service(one)
-	}
-	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
-	s.tell(next, nil)
-}

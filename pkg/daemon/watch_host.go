@@ -43,13 +43,13 @@ type hostWatch struct {
 	others []host.WriterID // that write what the last pass left to them
 }
 
-func newHostWatch(d Daemon) *hostWatch {
-	if d.Watcher == nil {
+func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *hostWatch {
+	if watcher == nil {
 		return nil
 	}
 	return &hostWatch{
-		watcher: d.Watcher, log: d.Pass.Log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[watch.Source]string{}, wakes: map[string]int64{},
-		opened: d.Pass.Host, drifts: map[graph.Key]bool{},
+		watcher: watcher, log: log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[watch.Source]string{}, wakes: map[string]int64{},
+		opened: opt, drifts: map[graph.Key]bool{},
 	}
 }
 

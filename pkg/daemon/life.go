@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host/watch"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// Manager is the service manager that waits for READY; publish.Systemd is one.
+type Manager interface {
+	Ready(status string) error
+	Status(status string) error
+	Stopping() error
+	// Reloading says that a changed configuration is taken; Ready ends it.
+	Reloading() error
+	// Extend asks for so much more time to start or to stop, from now.
+	Extend(by time.Duration) error
+	Watchdog(ctx context.Context, alive func() bool) error
+}
+
+// Daemon converges, and again every interval.
+type Daemon struct {
+	Pass     reconcile.Pass
+	Store    statestore.Store
+	Select   config.Select
+	Interval time.Duration // between passes, give or take a tenth
+	Manager  Manager
+	Control  *control.Server  // where commands come in; nil: nowhere
+	Target   control.Target   // where Store and Select come from, as a command's flags name them
+	Version  string           // of the agent
+	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
+	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval.
+	// Run closes it.
+	Watcher *watch.Watcher
+	// Observers are told how the node stands, in this order.
+	Observers []Observer
+}
+
+// life is what a daemon knows while it lives.
+type life struct {
+	Daemon
+	desired   *desired.State // the last documents that could be used
+	health    health
+	begun     time.Time
+	pass      atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
+	ready     bool
+	failures  int
+	next      time.Time // when to look again
+	unread    error     // why the store could not be read when it was last asked
+	away      bool      // that is for want of an answer, and not for what the store has
+	unwritten bool      // the last pass could not write down what it was to change
+	over      bool      // somebody asked the daemon to end
+	pinned    bool      // the store has another configuration than the pin names, and the node has that
+	standing  standing
+	looks     looks
+	services  services
+	fetch     *fetch.Aside    // nil: nothing is fetched
+	edited    <-chan struct{} // has something when the files of a store of this machine changed
+	held      []wake          // commands that what is being fetched keeps waiting
+	drift     *hostWatch
+	notify    notifying
+	quarrels  quarrels
+}
+
+func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }
+
+// Delay is the pause before the next pass: the interval, or after failures a shorter one that
+// grows; both with jitter, so that a fleet does not act in step. After failures there is more of
+// it: a whole fleet sees a store go at the same time, and must not come back to it at one.
+func Delay(interval time.Duration, failures int) time.Duration {
+	if failures == 0 {
+		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
+	}
+	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
+	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
+}
+
+// Times of the daemon's life.
+const (
+	retryFirst = time.Second      // after a failed pass, doubled each time …
+	retryMax   = time.Minute      // … up to this, and never above the interval
+	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
+)

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Observer is told how the node stands whenever there is something new to tell: a status file,
+// metrics, the Node's condition. It is called from the daemon's loop, which waits for it: it takes
+// note and returns, and whoever talks to somebody else does so in a goroutine of its own. What it
+// is given it may keep, and must not change.
+type Observer interface {
+	Observe(now *report.Status, happened []report.Event)
+}
+
+// standing is how the node stands, as the daemon tells it.
+type standing struct {
+	observers []Observer
+	now       report.Status // what was told last; a copy goes out
+	told      bool
+	state     report.NodeState // by the keys and the store alone: see withServices
+	reason    string
+	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
+	certs     time.Time                     // when the certificates were looked at
+	undone    time.Time                     // when that change was taken back which was counted last, or the daemon began
+}
+
+// certsEvery is how old the list of certificates may be in a pass that changes nothing.
+const certsEvery = 10 * time.Minute
+
+// tell gives a status to all observers, with what happened since the last one.
+func (s *standing) tell(next report.Status, done *report.Plan) {
+	next.At = time.Now()
+	var before *report.Status
+	if s.told {
+		last := s.now
+		before = &last
+	}
+	s.now, s.told = next, true
+	if len(s.observers) == 0 {
+		return
+	}
+	events := report.Events(before, &next, done)
+	for _, o := range s.observers {
+		o.Observe(&next, events)
+	}
+}
+
+// working tells that the daemon changes something.
+func (s *standing) working(what string, plan *report.Plan) {
+	next := s.now
+	next.Working = &report.Working{What: what, Since: time.Now(), Changes: plan.Summary.Changes()}
+	s.tell(next, nil)
+}
