@@ -10,10 +10,8 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
-	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -28,14 +26,6 @@ const (
 	MaxConfirm = MaxPause
 )
 
-// AwaitsError is something that was asked for and not done, since a change awaits its confirmation.
-type AwaitsError struct{ report.Awaits }
-
-func (e *AwaitsError) Error() string {
-	return "nothing was changed: " + e.String() + "; " +
-		"`agent confirm` in a new login keeps it, and `agent undo` takes it back now"
-}
-
 // Awaits says which change of the node awaits its confirmation; nil: none does, or it is not for
 // this user to know.
 func (p Pass) Awaits() *report.Awaits {
@@ -46,61 +36,6 @@ func (p Pass) Awaits() *report.Awaits {
 	defer files.Close() // only read from
 	return history.Awaits(files)
 }
-
-// mayAwait refuses a confirmation where nobody would undo what is not confirmed.
-func (p Pass) mayAwait(h *host.Host) error {
-	if p.ConfirmWithin > 0 && h.Facts().Init != "systemd" {
-		return errors.New("nothing was changed: --confirm needs systemd, " +
-			"for nobody else would undo what is not confirmed in time")
-	}
-	return nil
-}
-
-// await has the change of the run kept only if somebody confirms it. It comes before the guard
-// settles, and returns why that must undo: late, or that it cannot await.
-func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late error) error {
-	if p.ConfirmWithin == 0 || g == nil || !g.armed || late != nil {
-		return late
-	}
-	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
-	if changes.Failure(changes.Allowed(r.rep)) == nil {
-		var err error
-		a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired, Proof: g.proof()})
-		if err != nil {
-			return fmt.Errorf("have the change await its confirmation: %w", err)
-		}
-	}
-	r.awaits = true
-	g.point.Await(a)
-	return nil
-}
-
-// madeBy is who asked for the pass.
-func (p Pass) madeBy() string {
-	if p.TakeNow != "" {
-		return p.TakeNow
-	}
-	return p.by()
-}
-
-// tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.
-func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
-	if p.ConfirmWithin == 0 {
-		return plan
-	}
-	switch plan.Awaits = history.Awaits(r); plan.Awaits {
-	case nil:
-		plan.Notes = append(plan.Notes, report.Note{Level: "info",
-			Text: "nothing was changed that an undo takes back: there is nothing to confirm"})
-	default:
-		plan.Notes = append(plan.Notes, report.Note{Level: "warning",
-			Text: plan.Awaits.String() + ", and is undone then: " + logInAnew})
-	}
-	return plan
-}
-
-// logInAnew is what to do with a change that awaits its confirmation.
-const logInAnew = "log in anew, by ssh or at the console, and run `agent confirm` there"
 
 // lookMeanwhile is the daemon's pass while a change awaits its confirmation: it tells what is not
 // as wanted, and changes nothing. What waits for its turn besides is only named.

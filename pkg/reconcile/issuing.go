@@ -20,8 +20,3 @@ func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err er
 	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node, d.Keypairs, h)
 	return err
 }
-
-// mayIssue tells that this host is a node, and no image of one.
-func (p Pass) mayIssue() bool {
-	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
-}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
-	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/report"
@@ -89,12 +87,5 @@ func (r *run) tell(p Pass, out *report.Plan, v host.View) {
 	}
 	if why := p.heldBack(v, r.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
-	}
-}
-
-// circumstances are what a switch of networks goes by.
-func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
-	return migrate.Circumstances{
-		Sandbox: p.Host.Sandbox, Live: p.live(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive), Held: func() *checkpoint.HeldError { return p.verdict(r, d) },
 	}
 }

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,13 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
-	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -116,45 +113,6 @@ func (p Pass) by() string {
 	return p.By
 }
 
-// DryRun says what a pass would change. It opens the host for reading only.
-// The error is that of tasks that could not be planned; the plan is returned
-// with it.
-func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	led, view, err := p.look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer view.Close() // only read from
-	undo, err := p.undoDue(view)
-	if err != nil {
-		return nil, err
-	}
-	if d != nil {
-		d.Planned(view, p.mayIssue())
-	}
-	r, err := p.begin(ctx, d, view, led)
-	if err != nil {
-		return nil, err
-	}
-	out := r.report(report.Planned)
-	history.Recall(out, view, led)
-	r.tell(p, out, view)
-	p.foretell(out, r, d, view)
-	out.Notes = append(out.Notes, undo...)
-	for _, off := range service.Off(p.Host) {
-		out.Off = append(out.Off, off)
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
-	}
-	if out.Paused = p.paused(view); out.Paused != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
-	}
-	unwritable := ledger.InTheWay(view)
-	if unwritable != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "error", Text: unwritable.Error()})
-	}
-	return out, errors.Join(changes.Failure(r.rep), r.unbuilt, unwritable)
-}
-
 // look opens the host for reading, with the stamps that the ledger has.
 func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 	led, err := p.loadLedger()
@@ -168,101 +126,6 @@ func (p Pass) look(ctx context.Context) (*ledger.Ledger, *host.Live, error) {
 		return nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
 	return led, view, nil
-}
-
-// Converge makes the host match, once. When all is right it writes nothing.
-// The returned plan tells what was done, what waits and what failed. d may be nil
-// where the node is held at a revision.
-func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	plan, err := p.convergeLocked(ctx, d)
-	var awaits *AwaitsError
-	if errors.As(err, &awaits) && p.TakeNow == "" {
-		return p.lookMeanwhile(ctx, d, &awaits.Awaits)
-	}
-	return plan, err
-}
-
-func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		if z := p.paused(h); z != nil && p.TakeNow != "" {
-			return nil, &PausedError{*z, "`agent resume`"}
-		} else if z != nil {
-			return p.lookOnly(ctx, d, h, led, z)
-		}
-		pauses := ledger.DropPause(h) // it is over, whether or not its note goes
-		newest := d
-		waited, _ := ledger.ReadUpdate(h) // what is damaged is said by taking
-		d, err := p.taking(ctx, d, h, led)
-		if err != nil {
-			return nil, err
-		}
-		var plan *report.Plan
-		if err = p.issue(ctx, d, h); err == nil {
-			if newest != nil {
-				newest.LookAgain = d.LookAgain
-			}
-			before := led.Head().Current
-			next, _ := led.NextRevision(h) // that they cannot be listed is said where one is made
-			plan, err = p.converge(ctx, d, h, led)
-			p.noteForward(ctx, h, led, before, next, plan)
-		}
-		if d != nil && d.Undone != nil {
-			err = errors.Join(err, d.Undone)
-		}
-		if p.TakeNow != "" && aborted(err) {
-			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
-		}
-		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil { // it worked towards something else, or took it back
-			return plan, errors.Join(err, pauses)
-		}
-		if failed := p.keep(ctx, d, h, led); failed != nil {
-			return plan, errors.Join(err, failed, pauses)
-		}
-		return plan, errors.Join(err, ledger.DropUpdate(h), pauses)
-	}))
-}
-
-// locked does something to the host as the only one that does.
-func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
-	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.onWait())
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return p.holding(ctx, do)
-}
-
-// holding is locked for who has the lock.
-func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
-	p.Hooks.enter("look")
-	led, err := p.loadLedger()
-	if err != nil {
-		return nil, err
-	}
-	opt := p.Host
-	opt.Stamps, opt.Log, opt.FollowLinks = led, p.Log, led.Head().Followed()
-	h, err := host.Open(ctx, opt)
-	if err != nil {
-		return nil, fmt.Errorf("look at the host: %w", err)
-	}
-	defer h.Close() // every write was synced and checked where it was made
-	p.API.Met(h.Facts())
-	// Before an undo, which clears up what is staged.
-	RecoverFirst(ctx, p.Log, h.Recover)
-	if err := p.finishUndo(ctx, h, led); err != nil {
-		return nil, err
-	}
-	if err := p.firstBoot(ctx, h, led); err != nil {
-		return nil, err
-	}
-	out, err := do(h, led)
-	history.Recall(out, h, led)
-	p.Hooks.enter("record")
-	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
-		p.Log.Warn("a program's version stays unknown", zap.Error(err))
-	}
-	h.SettleStamps()
-	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
 }
 
 // loadLedger reads the ledger through the root, before the host is opened with it.
@@ -285,4 +148,53 @@ func (p Pass) loadLedger() (*ledger.Ledger, error) {
 func (p Pass) Held() bool {
 	led, err := p.loadLedger()
 	return err == nil && led.Head().Held != nil
+}
+
+// live says that the pass works on the running host, and not on an image or in a sandbox.
+func (p Pass) live() bool { return !p.Host.Sandbox && (p.Host.Root == "" || p.Host.Root == "/") }
+
+// Sources are whom the pass asks.
+func (p Pass) Sources() discover.Sources {
+	return discover.Sources{Host: p.Host, API: p.API, EC2: p.EC2, Live: p.live(), Known: p.Known, Answers: p.Answers}
+}
+
+// mayIssue tells that this host is a node, and no image of one.
+func (p Pass) mayIssue() bool {
+	return p.issueAnywhere || p.Certificates != nil || p.Host.Root == "" || p.Host.Root == "/"
+}
+
+// circumstances are what a switch of networks goes by.
+func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
+	return migrate.Circumstances{
+		Sandbox: p.Host.Sandbox, Live: p.live(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive), Held: func() *checkpoint.HeldError { return p.verdict(r, d) },
+	}
+}
+
+// verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
+// asks for it has it.
+func (p Pass) verdict(r checkpoint.Reader, d *desired.State) *checkpoint.HeldError {
+	why := checkpoint.Held(r, d.Snapshot.Digest, time.Now())
+	if why != nil && why.Unconfirmed && p.TakeNow != "" {
+		return nil
+	}
+	return why
+}
+
+func (p Pass) paused(r ledger.Reader) *report.Paused {
+	z, err := ledger.ReadPause(r)
+	if err != nil && p.Log != nil {
+		p.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
+	}
+	if z == nil {
+		return nil
+	}
+	now := ledger.ClockOf(r, time.Now().UTC())
+	if !now.Now.Before(z.Ends(now)) {
+		return nil
+	}
+	return pausedAs(z, now)
+}
+
+func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
+	return &report.Paused{Until: z.Ends(now).UTC().Truncate(time.Second), Reason: z.Reason, By: z.By}
 }

@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
-
-// MaxPause is how long a pause may be: one that nobody ends must not be found a month later.
-const MaxPause = 24 * time.Hour
 
 // Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes
 // look, and tell. It ends by itself, and by [Pass.Resume]. A second one takes the place of the
@@ -49,35 +44,6 @@ func (p Pass) Paused() *report.Paused {
 	}
 	defer files.Close() // only read from
 	return p.paused(files)
-}
-
-func (p Pass) paused(r ledger.Reader) *report.Paused {
-	z, err := ledger.ReadPause(r)
-	if err != nil && p.Log != nil {
-		p.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
-	}
-	if z == nil {
-		return nil
-	}
-	now := ledger.ClockOf(r, time.Now().UTC())
-	if !now.Now.Before(z.Ends(now)) {
-		return nil
-	}
-	return pausedAs(z, now)
-}
-
-func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
-	return &report.Paused{Until: z.Ends(now).UTC().Truncate(time.Second), Reason: z.Reason, By: z.By}
-}
-
-// PausedError is something that was asked for and not done, because the node is paused.
-type PausedError struct {
-	report.Paused
-	ends string // the command that ends it
-}
-
-func (e *PausedError) Error() string {
-	return fmt.Sprintf("nothing was changed: the node is %s; %s ends that", e.Paused.String(), e.ends)
 }
 
 // lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a

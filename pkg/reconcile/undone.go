@@ -33,34 +33,6 @@ type remembered struct {
 	Was *ledger.Entry `json:",omitempty"`
 }
 
-// remember takes down what the ledger says of all that intend will write. What an undo leaves where
-// it is, it leaves in the ledger too: members of archives.
-func (r *run) remember(by string) (json.RawMessage, error) {
-	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
-	for _, t := range r.custody.Set.Order {
-		change := r.changes.Get(t.Owns()[0])
-		if change == nil || !undone(t, change) || !tasks.IsState(t.Owns()[0]) {
-			continue
-		}
-		for _, key := range append(t.Owns(), r.custody.Parents(change)...) {
-			one := remembered{Key: key}
-			if e, known := r.led.Entries()[key]; known {
-				one.Was = &e
-			}
-			m.Keys = append(m.Keys, one)
-		}
-	}
-	out, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode what the ledger says: %w", err)
-	}
-	return out, nil
-}
-
-// undone says that an undo takes a task's change back.
-func undone(t tasks.Task, c *tasks.Change) bool { return c.NotHere == "" && !tasks.StaysAfterUndo(t) }
-
 // recorder makes the ledger say what is true after an undo. led is the one that the caller goes on
 // with, nil where it has none. The ledger is only made poorer by what its own memory says: a
 // damaged memory leaves it as it is, and what is pending is looked at by the next pass.

@@ -1,0 +1,181 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/discover"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/probation"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// converge makes a pass on a host that is open for writing.
+func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	_, unsettled := probation.Load(h, p.Log, p.Known).Settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p.Hooks.enter("plan")
+	h.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
+	r, err := p.begin(ctx, d, h, led)
+	if err != nil {
+		return nil, errors.Join(unsettled, err)
+	}
+	// What cannot be written down holds up nothing that needs no note.
+	beside := errors.Join(unsettled, discover.Keep(ctx, h, r.learnt))
+	plan, err := p.carryOut(ctx, h, r)
+	var undone error
+	if d != nil {
+		undone = d.Undone
+	}
+	if !triedAgain(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
+		p.uncordon(ctx, h)
+	}
+	return plan, errors.Join(err, beside)
+}
+
+// carryOut makes what a run has planned.
+func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan, error) {
+	h.ClearLeftovers(directories(r.graph, r.pruning.Graph))
+	before := r.report(report.Planned)
+	if r.sw != nil && r.sw.Stuck {
+		return before, r.sw.Failure()
+	}
+	if before.Summary.Changes() > 0 {
+		if why := p.heldBack(h, r.desired); why != nil && !r.refuseUnproved(h, why) {
+			return notApplied(before, why), why
+		}
+	}
+	if p.Hooks.OnPlan != nil {
+		p.Hooks.OnPlan(before)
+	}
+	if before.Summary.Changes() == 0 {
+		return r.unchanged(ctx, p, h, before)
+	}
+	p.Hooks.enter("apply")
+	whole := ctx // what the guard returns ends with the checkpoint
+	guard, ctx, err := p.guard(ctx, h, r)
+	if err == nil {
+		err = r.write(ctx, p, h)
+	}
+	if err != nil {
+		if err = errors.Join(err, guard.settle(ctx, nil)); p.mayNotGoOn(whole, err) {
+			return before, err
+		}
+		if r.sw.Begins() {
+			return p.instead(whole, h, r, err)
+		}
+		guard, ctx = nil, whole
+		r.bringBackOnly(err)
+		_ = r.write(ctx, p, h) // what of the rest can be written is
+	}
+	r.guard = guard
+	if guard != nil { // a switch that cannot be taken back is not begun, and cordons nobody
+		guard.begun = func() { p.cordon(whole, h, r) }
+	}
+	if err := r.apply(ctx, p, h); err != nil {
+		return before, errors.Join(err, guard.settle(ctx, r.sw.Broken(err)))
+	}
+	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
+		return notApplied(before, err), err
+	}
+	failed, tried := r.trials.Settle(whole, h, r.led)
+	probation.Fail(r.rep, failed)
+	r.awaitStarts(whole, p, h)
+	err = errors.Join(r.end(ctx, p, h), tried, r.unmade(), r.unwritten)
+	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
+}
+
+// apply makes what was planned, and then takes away what nobody wants any more.
+func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
+	done, rep, err := execute.Apply(ctx, r.graph, h, r.led, r.changes, r.options(p, r.custody.Judge), r.pruning.Gone...)
+	if err != nil {
+		return err
+	}
+	// The ledger made its own directory when it wrote down what was to come.
+	if own := tasks.FileKey(ledger.Dir); done.Get(own) == nil && r.changes.Get(own) != nil {
+		done.Put(own, r.changes.Get(own))
+	}
+	r.changes, r.rep = done, rep
+	r.custody.Judge.FindMissing(ctx, rep)
+	planned := r.removals
+	r.removals, r.pruneRep.Results = changes.NewSet(), nil
+	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.Unfinished(rep) != nil {
+		return nil
+	}
+	p.Hooks.enter("remove")
+	r.removals, r.pruneRep, err = execute.Apply(ctx, r.pruning.Graph, h, r.led, planned, r.options(p, nil))
+	return err
+}
+
+// settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
+// whole with the pass.
+func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
+	p.Hooks.enter("settle")
+	late := r.sw.Unfinished(r.rep, migrate.Essential(h, r.pruneRep))
+	if r.sw.Begins() && late == nil {
+		late = r.sw.Arrive(ctx, h, led)
+	}
+	r.halfway = late != nil
+	guard.waitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))
+	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
+		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
+	}
+	r.amiss = guard.warnings()
+	return nil
+}
+
+// unchanged ends a pass that had nothing to change.
+func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *report.Plan) (*report.Plan, error) {
+	if r.awaitStarts(ctx, p, h) {
+		before = r.report(report.Planned)
+	}
+	err := errors.Join(r.end(ctx, p, h), r.unmade(), r.writable(ctx, p, h))
+	return p.tellAwaits(r.keepArchives(ctx, p, h, before), h), err
+}
+
+// end writes down how the pass ended. Its error is first that of the tasks.
+func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
+	all := r.rep
+	if len(r.pruneRep.Results) > 0 {
+		all.Results = slices.Concat(r.rep.Results, r.pruneRep.Results)
+	}
+	if r.awaits {
+		return changes.Failure(all)
+	}
+	r.custody.Judge.NameWriters(ctx, h)
+	err := r.custody.Settle(context.WithoutCancel(ctx), h, ownership.Ending{
+		Rep: r.rep, Changed: r.changes, Pruned: r.pruning, Removed: r.pruneRep.Results, By: p.by(), Desired: r.desired,
+		Halfway: r.halfway, Proof: cmp.Or(r.guard.proof(), p.confirmed),
+	})
+	if failed := changes.Failure(all); failed != nil {
+		return failed
+	}
+	// All is right: nothing is held back any more.
+	return errors.Join(err, r.trials.Drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
+}
+
+// awaitStarts looks at the units that were started; false: there are none.
+func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
+	any, again := p.waiting().Await(ctx, h, r.rep, r.changes)
+	r.lookAgain = r.lookAgain || again
+	return any
+}
+
+// options are how the run is made so.
+func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
+	return execute.Options{
+		Log: p.Log, Judge: judge, Refused: r.refused, Guard: r.guard, Unwritten: r.unwritten != nil, Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
+	}
+}

@@ -1,0 +1,105 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
+)
+
+// DryRun says what a pass would change. It opens the host for reading only.
+// The error is that of tasks that could not be planned; the plan is returned
+// with it.
+func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error) {
+	led, view, err := p.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close() // only read from
+	undo, err := p.undoDue(view)
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		d.Planned(view, p.mayIssue())
+	}
+	r, err := p.begin(ctx, d, view, led)
+	if err != nil {
+		return nil, err
+	}
+	out := r.report(report.Planned)
+	history.Recall(out, view, led)
+	r.tell(p, out, view)
+	p.foretell(out, r, d, view)
+	out.Notes = append(out.Notes, undo...)
+	for _, off := range service.Off(p.Host) {
+		out.Off = append(out.Off, off)
+		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
+	}
+	if out.Paused = p.paused(view); out.Paused != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
+	}
+	unwritable := ledger.InTheWay(view)
+	if unwritable != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "error", Text: unwritable.Error()})
+	}
+	return out, errors.Join(changes.Failure(r.rep), r.unbuilt, unwritable)
+}
+
+// Converge makes the host match, once. When all is right it writes nothing.
+// The returned plan tells what was done, what waits and what failed. d may be nil
+// where the node is held at a revision.
+func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, error) {
+	plan, err := p.convergeLocked(ctx, d)
+	var awaits *AwaitsError
+	if errors.As(err, &awaits) && p.TakeNow == "" {
+		return p.lookMeanwhile(ctx, d, &awaits.Awaits)
+	}
+	return plan, err
+}
+
+func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
+	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if z := p.paused(h); z != nil && p.TakeNow != "" {
+			return nil, &PausedError{*z, "`agent resume`"}
+		} else if z != nil {
+			return p.lookOnly(ctx, d, h, led, z)
+		}
+		pauses := ledger.DropPause(h) // it is over, whether or not its note goes
+		newest := d
+		waited, _ := ledger.ReadUpdate(h) // what is damaged is said by taking
+		d, err := p.taking(ctx, d, h, led)
+		if err != nil {
+			return nil, err
+		}
+		var plan *report.Plan
+		if err = p.issue(ctx, d, h); err == nil {
+			if newest != nil {
+				newest.LookAgain = d.LookAgain
+			}
+			before := led.Head().Current
+			next, _ := led.NextRevision(h) // that they cannot be listed is said where one is made
+			plan, err = p.converge(ctx, d, h, led)
+			p.noteForward(ctx, h, led, before, next, plan)
+		}
+		if d != nil && d.Undone != nil {
+			err = errors.Join(err, d.Undone)
+		}
+		if p.TakeNow != "" && aborted(err) {
+			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
+		}
+		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil { // it worked towards something else, or took it back
+			return plan, errors.Join(err, pauses)
+		}
+		if failed := p.keep(ctx, d, h, led); failed != nil {
+			return plan, errors.Join(err, failed, pauses)
+		}
+		return plan, errors.Join(err, ledger.DropUpdate(h), pauses)
+	}))
+}

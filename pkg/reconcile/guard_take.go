@@ -1,0 +1,190 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
+// how everything is that the pass changes, and returns the context of the run.
+func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
+	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.ByKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.ByKey)), unproved) {
+		return nil, ctx, nil
+	}
+	if err := p.mayAwait(h); err != nil {
+		return nil, ctx, err
+	}
+	before, err := r.remember(p.by())
+	if err != nil {
+		return nil, ctx, err
+	}
+	links, err := netdevs(ctx, h, r)
+	if err != nil {
+		return nil, ctx, err
+	}
+	trees, err := below(h, r)
+	if err != nil {
+		return nil, ctx, err
+	}
+	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Memory: before, Tasks: map[graph.Key]tasks.Task{},
+		Watch: time.Duration(r.desired.Node.Update.Watch)}
+	undoable(&change, r.graph, r.changes)
+	undoable(&change, r.pruning.Graph, r.removals)
+	change.Keys = slices.Concat(change.Keys, links, trees)
+	if change.AtBoot, err = r.atBoot(); err != nil {
+		return nil, ctx, err
+	}
+	change.OwnPods = !r.sw.Begins() && r.judged(h.Facts())
+	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot, desired.PodRanges(r.desired.Node)
+	return p.take(ctx, h, r, change)
+}
+
+// take takes a checkpoint, where there is something to be cut off from.
+func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.Change) (*guard, context.Context, error) {
+	if !p.live() {
+		return nil, ctx, nil
+	}
+	settings := p.Checkpoint
+	settings.Log, settings.Record, settings.KeepsCopy = p.Log, recorder(r.led), p.Ready
+	if settings.Inbound == nil {
+		settings.Inbound = p.inbound(r)
+	}
+	point, err := checkpoint.Take(ctx, h, change, settings)
+	if err != nil {
+		return nil, ctx, err
+	}
+	r.custody.Around = checkpoint.Around
+	g := &guard{point: point, all: p.ConfirmWithin > 0}
+	ctx, g.end = context.WithCancelCause(ctx)
+	return g, ctx, nil
+}
+
+// undoable adds the keys that change and that an undo brings back.
+func undoable(to *checkpoint.Change, g *graph.Graph[tasks.Task], c *changes.Set) {
+	for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
+		t, _ := g.Find(key)
+		if !undone(t, c.ByKey[key]) {
+			continue
+		}
+		for _, it := range c.ByKey[key].Items {
+			to.Keys = append(to.Keys, it.Key)
+			to.Tasks[it.Key] = t
+		}
+	}
+}
+
+// judged says that pods of the agent's own can judge the network: that they are added by a conf,
+// and are to it as pods of the API's are.
+func (r *run) judged(f *host.Facts) bool {
+	net, known := network.Of(r.desired.Node)
+	byConf := func(t tasks.Task) bool {
+		conf, is := t.(tasks.WaitConf)
+		return is && conf.Network == net.Name
+	}
+	return known && model.Unjudged(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
+}
+
+// netdevs are the links that systemd-networkd will make by files of the change. It does not remove
+// what such a file made when the file goes: the undo does.
+func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err error) {
+	for key := range r.changes.ByKey {
+		t, _ := r.graph.Find(key)
+		f, ok := t.(interface{ Netdev() (string, error) })
+		if !ok {
+			continue
+		}
+		name, err := f.Netdev()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.Link(ctx, name); name != "" && errors.Is(err, host.ErrNotExist) {
+			keys = append(keys, tasks.LinkKey(name))
+		}
+	}
+	return keys, nil
+}
+
+// heldBack says why the documents are not applied now, nil if they are.
+func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
+	if why := p.verdict(r, d); why != nil {
+		return why
+	}
+	return nil
+}
+
+// refuseUnproved refuses what is not proved, where what holds the generation back came with it
+// later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is
+// false where there is no rest, and of a generation that the node never took: half of one is no
+// configuration.
+func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
+	if good, err := ledger.ReadLastGood(h); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
+		return false
+	}
+	for _, c := range []*changes.Set{r.changes, r.removals} {
+		for key, change := range c.ByKey {
+			switch {
+			case unproved(change):
+				r.refused[key] = why
+				delete(c.ByKey, key)
+			case change.NotHere == "":
+				rest = true
+			}
+		}
+	}
+	return rest
+}
+
+// notApplied is a plan of which nothing was done, or nothing is left.
+func notApplied(p *report.Plan, why error) *report.Plan {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.State == report.Planned {
+			s.State, s.Message = report.Stopped, "not applied: see the note"
+		}
+	}
+	p.Notes = append(p.Notes, report.Note{Level: "warning", Text: why.Error()})
+	total := p.Summary.Tasks
+	p.Summary = report.Summary{}
+	p.Finish(total)
+	return p
+}
+
+// remember takes down what the ledger says of all that intend will write. What an undo leaves where
+// it is, it leaves in the ledger too: members of archives.
+func (r *run) remember(by string) (json.RawMessage, error) {
+	head := r.led.Head()
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	for _, t := range r.custody.Set.Order {
+		change := r.changes.Get(t.Owns()[0])
+		if change == nil || !undone(t, change) || !tasks.IsState(t.Owns()[0]) {
+			continue
+		}
+		for _, key := range append(t.Owns(), r.custody.Parents(change)...) {
+			one := remembered{Key: key}
+			if e, known := r.led.Entries()[key]; known {
+				one.Was = &e
+			}
+			m.Keys = append(m.Keys, one)
+		}
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the ledger says: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,87 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Undo takes back a change that was not confirmed; without one it does
+// nothing. The timer and the boot call it, in a process of its own. With watches it
+// watches a change that was good, and takes it back should it still cost the node its network.
+func (p Pass) Undo(ctx context.Context, watches bool) error {
+	opt := p.Host
+	opt.Log = p.Log
+	h, err := host.Open(ctx, opt)
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // every write was synced and checked where it was made
+	settings := p.Checkpoint
+	settings.Log, settings.Record = p.Log, recorder(nil)
+	settings.Lock = func(ctx context.Context) (func(), error) {
+		unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, nil)
+		if err == nil {
+			RecoverFirst(ctx, p.Log, h.Recover)
+		}
+		return unlock, err
+	}
+	if watches {
+		return checkpoint.Watch(ctx, h, settings)
+	}
+	_, err = checkpoint.Undo(ctx, h, settings)
+	return err
+}
+
+// CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no
+// lock.
+func (p Pass) CheckUndo() error {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", p.Host.Root, err)
+	}
+	defer files.Close() // only read from
+	return checkpoint.Check(files)
+}
+
+// undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back
+// holds up every pass: it is an error here too.
+func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
+	due := checkpoint.Pending
+	if !p.live() { // see finishUndo
+		due = checkpoint.Unconfirmed
+	}
+	j, err := due(r)
+	if j == nil || err != nil {
+		return nil, err
+	}
+	if a := history.Awaits(r); a != nil {
+		return []report.Note{{Level: "warning", Text: a.String() + ": nothing is changed before"}}, nil
+	}
+	return []report.Note{{Level: "warning", Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything else, or its own process confirms it", j.Generation)}}, nil
+}
+
+// finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
+// only when the timer says so. A change that may still be confirmed stays, and is the error:
+// nothing else is changed meanwhile. The caller has the lock.
+func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+	settings := p.Checkpoint
+	settings.Log, settings.Record = p.Log, recorder(led)
+	undo := checkpoint.UndoDue
+	if !p.live() {
+		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) {
+			return checkpoint.Unconfirmed(h)
+		}
+	}
+	j, err := undo(ctx, h, settings)
+	if err != nil || j == nil || p.confirms {
+		return err
+	}
+	return &AwaitsError{*history.AwaitsOf(j)}
+}
