@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -43,7 +44,7 @@ func (p *progress) hooks() reconcile.Hooks {
 			OnStart: func(k graph.Key) { p.mu.Lock(); p.since[k] = time.Now(); p.mu.Unlock() },
 			OnDone:  func(k graph.Key, _ graph.State) { p.mu.Lock(); delete(p.since, k); p.mu.Unlock() },
 			OnRetry: func(k graph.Key, why error, pause time.Duration) {
-				p.say("  … %s: %v; trying again in %s\n", k, reconcile.Cause(why), pause.Round(time.Second/10))
+				p.say("  … %s: %v; trying again in %s\n", k, changes.Cause(why), pause.Round(time.Second/10))
 			},
 		},
 		OnPlan: func(plan *report.Plan) {

@@ -1,5 +1,5 @@
-// Package check finds what is wrong with the documents of a store, for all the nodes that they are for:
-// it builds their tasks for an ordinary machine, or for saved facts, and changes nothing.
+// Package check finds what is wrong with the documents of a store, for all the nodes that they are
+// for: it builds their tasks for an ordinary machine, or for saved facts, and changes nothing.
 package check
 
 import (

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
@@ -172,7 +173,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 		}
 	}
 	tell := l.Manager.Status
-	if !l.ready && reconcile.Prepared(out.plan) {
+	if !l.ready && changes.Prepared(out.plan) {
 		tell, l.ready = l.Manager.Ready, true
 		l.notify.ready.Store(true)
 		l.Pass.Log.Info("prepared: kubelet may start")

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -20,8 +20,8 @@ func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 		t.Errorf("%v\n%s", err, said(plan))
 	}
 	at := slices.IndexFunc(plan.Steps, func(s report.Step) bool { return s.Key == "file:/etc/passwd" })
-	if at < 0 || plan.Steps[at].Refused != report.RefusedByRule || !reconcile.Prepared(plan) {
-		t.Errorf("prepared: %v, %+v", reconcile.Prepared(plan), plan.Steps)
+	if at < 0 || plan.Steps[at].Refused != report.RefusedByRule || !changes.Prepared(plan) {
+		t.Errorf("prepared: %v, %+v", changes.Prepared(plan), plan.Steps)
 	}
 	if keys := keysOf(plan, nil, time.Now()); !slices.ContainsFunc(keys, func(k report.KeyStatus) bool {
 		return k.State == report.KeyFailing && k.Refused == report.RefusedByRule

@@ -233,7 +233,7 @@ func (l *life) heardBy(ctx context.Context, pass reconcile.Pass, w wake) (reconc
 			OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },
 			OnDone:  func(k graph.Key, _ graph.State) { job.Send(control.Event{Event: control.Done, Key: string(k)}) },
 			OnRetry: func(k graph.Key, why error, pause time.Duration) {
-				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: reconcile.Cause(why).Error(), Pause: pause})
+				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: changes.Cause(why).Error(), Pause: pause})
 			},
 		},
 		OnPlan: func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -101,7 +102,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		if !errors.As(err, &failed) || !strings.Contains(said(plan), "the first boot with it failed (no way out)") {
 			t.Fatalf("%v\n%s", err, said(plan))
 		}
-		if !Prepared(plan) {
+		if !changes.Prepared(plan) {
 			t.Errorf("kubelet is held back by what it never had:\n%s", said(plan))
 		}
 		if read(t, root, boots) != "1" || there(root, "/etc/new") || read(t, root, motd) != "2" || !there(root, "/etc/more") {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -42,7 +43,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	}
 	ago(t, root, "file:"+name, -drift.PodsPause) // as if it was just repaired
 	put(t, root, name, "theirs")
-	if p := pass(); stateOfKey(p, "file:"+name) != report.Contested || contentOf(t, root, name) != "theirs" || p.Again.IsZero() || !Prepared(p) {
-		t.Errorf("before its time: %s, prepared %t", said(p), Prepared(p))
+	if p := pass(); stateOfKey(p, "file:"+name) != report.Contested || contentOf(t, root, name) != "theirs" || p.Again.IsZero() || !changes.Prepared(p) {
+		t.Errorf("before its time: %s, prepared %t", said(p), changes.Prepared(p))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/netwright/netwright/pkg/certs/issue"
+
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
@@ -102,4 +104,17 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		}
 		return plan, errors.Join(err, ledger.DropUpdate(h), pauses)
 	}))
+}
+
+// issue has issued what is due of the certificates of d.
+func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err error) {
+	if d == nil {
+		return nil
+	}
+	asked := p.Certificates
+	if asked == nil {
+		asked = func() (issue.CertificateAPI, error) { return issue.As(p.API, h.Facts()) }
+	}
+	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node, d.Keypairs, h)
+	return err
 }

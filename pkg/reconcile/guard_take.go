@@ -6,8 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"syscall"
 	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/inbound"
+	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
@@ -187,4 +194,129 @@ func (r *run) remember(by string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode what the ledger says: %w", err)
 	}
 	return out, nil
+}
+
+// inbound has the node's peers knock on its ports for a checkpoint; nil where there is no API to
+// ask them by. An API that gives none is nothing to mend: many have no account that may read Nodes.
+// The connections are new ones: those that there are may have lived through the change.
+func (p Pass) inbound(r *run) checkpoint.Knocks {
+	if p.API == nil || r.desired == nil || r.desired.Node.Name == "" {
+		return nil
+	}
+	node, api := r.desired.Node.Name, p.API.Alone()
+	return func(
+		ctx context.Context, ports []uint16, peers []string, done func(map[string][]string) bool,
+	) (map[string][]string, error) {
+		said, err := inbound.Ask(ctx, api, node, ports, peers, done)
+		if err != nil && peers == nil {
+			p.Log.Info("no peer knocks: that others reach the node is not proved", zap.Error(err))
+			return nil, nil
+		}
+		return said, err
+	}
+}
+
+// MidChange says that a change of this node is under way, or awaits its confirmation.
+func (p Pass) MidChange() bool {
+	files, err := host.OpenFiles(p.Host)
+	if err != nil {
+		return true
+	}
+	defer files.Close() // only read from
+	return checkpoint.UnderWay(files)
+}
+
+// atBoot are the keys that changes of this pass make act at the next boot, with what the ledger
+// says of them.
+func (r *run) atBoot() (list []checkpoint.Await, err error) {
+	for _, of := range []struct {
+		graph   *graph.Graph[tasks.Task]
+		changes *changes.Set
+	}{{r.graph, r.changes}, {r.pruning.Graph, r.removals}} {
+		for _, first := range slices.Sorted(maps.Keys(of.changes.ByKey)) {
+			t, _ := of.graph.Find(first)
+			c := of.changes.ByKey[first]
+			if !undone(t, c) || c.Proof != tasks.Unproved {
+				continue
+			}
+			for _, it := range c.Items {
+				if list, err = r.addAtBoot(list, t, it.Key); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// addAtBoot adds a key, if anything of it acts at the next boot.
+func (r *run) addAtBoot(list []checkpoint.Await, t tasks.Task, key graph.Key) ([]checkpoint.Await, error) {
+	files, units := tasks.AwaitsBoot(t, key)
+	if len(files)+len(units) == 0 {
+		return list, nil
+	}
+	was := remembered{Key: key}
+	if e, known := r.led.Entries()[key]; known {
+		was.Was = &e
+	}
+	raw, err := json.Marshal(was)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the ledger says of %s: %w", key, err)
+	}
+	return append(list, checkpoint.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
+}
+
+// mayReboot says that the documents allow a reboot after a boot that failed.
+func mayReboot(n *config.Node) bool { return n.Update.BootUndo == config.BootUndoReboot }
+
+// below are the paths in the directories that a switch takes away whole: an undo brings back what
+// was in them, too.
+func below(v host.View, r *run) (keys []graph.Key, err error) {
+	for first, c := range r.changes.ByKey {
+		if first.Kind() != tasks.KindCleanup {
+			continue
+		}
+		for _, it := range c.Items {
+			if it.Key.Kind() != tasks.KindFile {
+				continue
+			}
+			if keys, err = walk(v, v.Plain(), it.Key.Name(), keys); err != nil {
+				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
+			}
+		}
+	}
+	return keys, nil
+}
+
+// walk adds what is below a directory, a directory before what is in it. What is mounted there is
+// nobody's file: a cgroup2 of Calico's or Cilium's has some that cannot be read. What is no
+// directory any more when it is listed has nothing below it.
+func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
+	info, err := at.Lstat(dir)
+	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Directory {
+		return keys, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := v.Mounted(dir); {
+	case err == nil:
+		return keys, nil
+	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):
+		return nil, err
+	}
+	names, err := at.ReadDir(dir)
+	if link := (*hostfs.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return keys, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		file := path.Join(dir, name)
+		if keys, err = walk(v, at, file, append(keys, tasks.FileKey(file))); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }

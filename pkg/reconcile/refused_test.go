@@ -31,7 +31,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 		if !errors.As(err, &rule) || plan.Summary.Failed != 1 || !strings.Contains(said(plan), "refused: that is the agent's own") {
 			t.Fatalf("%v\n%s", err, said(plan))
 		}
-		if !Prepared(plan) {
+		if !changes.Prepared(plan) {
 			t.Errorf("kubelet is held back:\n%s", said(plan))
 		}
 		if x, y := read(t, root, "/etc/netwright/x"), read(t, root, "/etc/other"); x != "1" || y != "2" {
@@ -91,8 +91,8 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 					if err == nil || stateOfKey(p, "file:/etc/lab/x") != report.Failed || p.Summary.Failed != 1 || !there(root, "/etc/other") {
 						t.Fatalf("asked %t: %v\n%s", asked, err, said(p))
 					}
-					if Prepared(p) != asked || there(root, "/etc/former") == asked {
-						t.Errorf("asked %t: prepared %t, what nobody wants is there: %t\n%s", asked, Prepared(p), there(root, "/etc/former"), said(p))
+					if changes.Prepared(p) != asked || there(root, "/etc/former") == asked {
+						t.Errorf("asked %t: prepared %t, what nobody wants is there: %t\n%s", asked, changes.Prepared(p), there(root, "/etc/former"), said(p))
 					}
 				}
 			}
@@ -131,7 +131,7 @@ func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	for range 2 {
 		p, err := onRoot(root).Rollback(t.Context(), 1)
 		var rule *changes.RefusedError
-		if !errors.As(err, &rule) || !Prepared(p) || p.Summary.Failed != len(refused) {
+		if !errors.As(err, &rule) || !changes.Prepared(p) || p.Summary.Failed != len(refused) {
 			t.Fatalf("%v\n%s", err, said(p))
 		}
 		for _, name := range refused {

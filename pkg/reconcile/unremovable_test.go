@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/reconcile/changes"
 )
 
 // What cannot be removed waits for a person and is told with what to do. All else goes, and so do
@@ -27,7 +29,7 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 				do = onRoot(root).DryRun
 			}
 			p, err := do(t.Context(), wanting(file("/etc/stays", "2")))
-			if err != nil || !dry && !Prepared(p) {
+			if err != nil || !dry && !changes.Prepared(p) {
 				t.Fatalf("%s: it failed: %v\n%s", name, err, said(p))
 			}
 			if !strings.Contains(said(p), "file:/etc/lab/stuck waiting: somebody to have file:/etc/lab/stuck removable") || !strings.Contains(said(p), "chattr -i") {

@@ -32,8 +32,8 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	}
 	for range 2 { // the second one finds all right
 		p, err := converge(t, root, all...)
-		if contentOf(t, root, "/etc/a") != "1" || contentOf(t, root, "/run/x") != "1" || !Prepared(p) {
-			t.Fatalf("what was right is not brought back: prepared %t, %v\n%s", Prepared(p), err, said(p))
+		if contentOf(t, root, "/etc/a") != "1" || contentOf(t, root, "/run/x") != "1" || !changes.Prepared(p) {
+			t.Fatalf("what was right is not brought back: prepared %t, %v\n%s", changes.Prepared(p), err, said(p))
 		}
 	}
 
@@ -55,7 +55,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 			t.Errorf("%s is %s", key, state)
 		}
 	}
-	if Prepared(p) {
+	if changes.Prepared(p) {
 		t.Error("prepared, and what was to be made is not")
 	}
 

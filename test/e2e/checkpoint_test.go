@@ -97,7 +97,7 @@ var cuts = []cut{
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore_units.go:restoreUnits, restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
 		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
-	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard.go:netdevs, pkg/tasks/cutoff.go:Netdev (bytes)
+	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard_take.go:netdevs, pkg/tasks/cutoff.go:Netdev (bytes)
 		edit: [2]string{"  networking:", networkFile("05-bad.netdev", "[NetDev]\nName=br9\nKind=bridge\n") +
 			assetFile("/etc/systemd/network/05-bad.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n") + "  networking:"},
 		made: "ip link show host0 | grep -q br9"},
@@ -229,7 +229,7 @@ func comesBack(t *testing.T, n *node.Node, good string, c cut, f fate) {
 	if c.run != "" {
 		return
 	}
-	// pkg/reconcile/undone.go:restore
+	// pkg/reconcile/undo.go:restore
 	if diff := gocmp.Diff(claimed, claims(t, n)); diff != "" {
 		t.Errorf("the ledger does not say what it said before (-before +after):\n%s", diff)
 	}

@@ -169,7 +169,7 @@ func TestConfirm(t *testing.T) {
 
 // A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything
 // else, nor makes it again once it was undone; it may be killed meanwhile. The lines that keep it:
-// pkg/reconcile/guard.go, finishUndo; pkg/reconcile/confirm.go, lookMeanwhile;
+// pkg/reconcile/undo.go, finishUndo; pkg/reconcile/confirm.go, lookMeanwhile;
 // pkg/reconcile/update.go, taking.
 func TestConfirmBesideTheDaemon(t *testing.T) {
 	t.Parallel() // it waits

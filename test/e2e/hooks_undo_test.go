@@ -151,7 +151,7 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 // may have been an outage, the second time it is bad. Nothing is left of a watch that is over.
 //
 // The lines that keep it: pkg/checkpoint/watch.go, all of it; arm.go, Take (WatchUS); verdict.go,
-// judge (Watched); pkg/reconcile/guard.go, Undo.
+// judge (Watched); pkg/reconcile/undo.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // it watches
 	rerun.Never(t, "it cuts the node off")

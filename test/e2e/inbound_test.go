@@ -17,7 +17,8 @@ import (
 // says that it was proved. Without a peer that answers it stays too, and says that it was not.
 //
 // The lines that keep it: pkg/checkpoint/inbound.go, compare; pkg/checkpoint/undo.go, Settle
-// (keepsReached); pkg/reconcile/guard.go, take (settings.Inbound); pkg/inbound/peer.go, answer.
+// (keepsReached); pkg/reconcile/guard_take.go, take (settings.Inbound); pkg/inbound/peer.go,
+// answer.
 func TestKubernetesPeersKnock(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	kubeapi.Tier(t)

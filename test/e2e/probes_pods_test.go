@@ -12,7 +12,7 @@ import (
 // nothing. Without pods status and history say that none was asked.
 //
 // The lines that keep it: pkg/checkpoint/pods.go, traffic.go; arm.go, ask (askRunning, askTraffic);
-// pkg/reconcile/guard.go, judged; cmd/agent/prove_pods.go.
+// pkg/reconcile/guard_take.go, judged; cmd/agent/prove_pods.go.
 func TestWhatAChangeTakesFromPods(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts pods off")

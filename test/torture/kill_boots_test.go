@@ -166,7 +166,7 @@ func onDisk(calls []trap.Call) []trap.Call {
 // the file, it is known once and for all that the boot failed with it, and nothing else.
 //
 // What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored) and end (Note before
-// drop), awaiting.go drop; pkg/reconcile/boots.go Forget.
+// drop), awaiting.go drop; pkg/reconcile/judge_boot.go Forget.
 func TestKilledAtTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

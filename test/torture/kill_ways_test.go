@@ -17,9 +17,10 @@ import (
 // ways are the lives of a node besides converging: what is no longer wanted goes, an earlier
 // revision comes back, all of it goes, and changes that may cut the node off are made and undone.
 //
-// What keeps it: pkg/reconcile/ownership/intend.go intend (prune), pkg/reconcile/rollback.go Rollback: the
-// pin comes last, pkg/reconcile/reset.go: the ledger goes last, and what it owes is done over what
-// comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before it is there.
+// What keeps it: pkg/reconcile/ownership/intend.go intend (prune), pkg/reconcile/rollback.go
+// Rollback: the pin comes last, pkg/reconcile/reset.go: the ledger goes last, and what it owes is
+// done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before
+// it is there.
 func ways(t testing.TB) []scenario {
 	spec := func(word, more string) documents {
 		return nodeDocuments(t, "v1", baseSpec+more+harmlessExtras(word, "128"))

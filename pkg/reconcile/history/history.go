@@ -1,5 +1,5 @@
-// Package history is what a node knows of its past: revisions and what they changed, what was undone or
-// repaired, what awaits somebody. It only reads.
+// Package history is what a node knows of its past: revisions and what they changed, what was
+// undone or repaired, what awaits somebody. It only reads.
 package history
 
 import (

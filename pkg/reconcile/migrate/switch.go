@@ -1,5 +1,6 @@
-// Package migrate leaves the network that a node has for the one that is wanted: whether that is done now,
-// in which order, and what is said of it. It makes nothing: a switch is tasks and edges of a pass.
+// Package migrate leaves the network that a node has for the one that is wanted: whether that is
+// done now, in which order, and what is said of it. It makes nothing: a switch is tasks and edges
+// of a pass.
 package migrate
 
 import (

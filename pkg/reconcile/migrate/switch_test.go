@@ -323,7 +323,8 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	}
 }
 
-// leaving is leave on a node that lives and is held back by nothing. flag allows what is disruptive.
+// leaving is leave on a node that lives and is held back by nothing. flag allows what is
+// disruptive.
 func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{

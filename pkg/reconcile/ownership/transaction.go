@@ -1,5 +1,5 @@
-// Package ownership says whose each key is: what a pass writes down before it changes something and after
-// it, and what goes, stays or comes back when nobody wants it any more.
+// Package ownership says whose each key is: what a pass writes down before it changes something and
+// after it, and what goes, stays or comes back when nobody wants it any more.
 package ownership
 
 import (
@@ -9,7 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 )
 
-// Transaction is one pass's dealings with the ledger: which keys are whose, and what that was before.
+// Transaction is one pass's dealings with the ledger: which keys are whose, and what that was
+// before.
 //
 // The order of writing is what makes it true after a kill at any time: an entry, with whose the key
 // is and its baseline, is written before the change (intend); how it ended, after (settle).

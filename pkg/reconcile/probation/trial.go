@@ -1,5 +1,5 @@
-// Package probation keeps a change of a unit on trial until the unit runs from it, and takes its files back
-// if it does not come up.
+// Package probation keeps a change of a unit on trial until the unit runs from it, and takes its
+// files back if it does not come up.
 package probation
 
 import (
@@ -63,8 +63,8 @@ func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 	return out
 }
 
-// Begin puts the units on trial that the pass is about to restart, with the files that ask for it as
-// they are.
+// Begin puts the units on trial that the pass is about to restart, with the files that ask for it
+// as they are.
 func (ts *Trials) Begin(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], planned *changes.Set, set *desired.Records, made ledger.Undone) error {
 	all := askers(g)
 	was := slices.Clone(ts.list)

@@ -1,9 +1,8 @@
-package reconcile
+package changes
 
 import (
 	"slices"
 
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -20,7 +19,7 @@ func Prepared(p *report.Plan) bool {
 		without[s.Key] = s.Refused == report.RefusedByBoot || s.Alone
 	}
 	for _, s := range p.Steps {
-		if s.Gate == changes.GateName(0) && !without[s.Key] && !without[s.Because] && (s.Fetching || slices.Contains(unmadeStates, s.State)) {
+		if s.Gate == GateName(0) && !without[s.Key] && !without[s.Because] && (s.Fetching || slices.Contains(unmadeStates, s.State)) {
 			return false
 		}
 	}

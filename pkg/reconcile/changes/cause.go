@@ -1,4 +1,4 @@
-package reconcile
+package changes
 
 import (
 	"os"
