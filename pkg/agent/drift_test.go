@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -230,7 +231,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	below := file("/etc/below", "1")
 	below.After = []graph.Key{"file:/etc/a"}
-	a := asDocumentsSay{root: t.TempDir(), drift: config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}},
+	a := asDocumentsSay{root: t.TempDir(), drift: config.Drift{Contested: config.Contested{After: 2, Within: values.Duration(time.Hour)}},
 		list: []tasks.Task{file("/etc/a", "1"), below, file("/etc/other", "1")}}
 	a.pass(t, false)
 	var p *report.Plan

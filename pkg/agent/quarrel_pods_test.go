@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -38,7 +39,7 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 // changed again and again, and over a minute after; and the ledger stays small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := peaceOf(config.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: config.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * config.Duration(time.Second)})
+		p := peaceOf(config.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
 		d, now, wrong, repairs := (*ledger.Drift)(nil), noon, time.Time{}, 0
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 30_000).Draw(t, "passes")) * time.Millisecond)
@@ -157,7 +158,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 		t.Helper()
 		d := wanting(file(name, "1"), tasks.Task(file("/etc/other", "1")))
 		d.held.network = "bridge"
-		d.Node.Drift = config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}}
+		d.Node.Drift = config.Drift{Contested: config.Contested{After: 2, Within: values.Duration(time.Hour)}}
 		p, err := onRoot(root).Converge(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +188,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 // Who is quicker than the repair quarrels: nothing failed, and what needs the key goes on with what
 // is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
-	p := peaceOf(config.Contested{After: 2, Within: config.Duration(time.Hour)})
+	p := peaceOf(config.Contested{After: 2, Within: values.Duration(time.Hour)})
 	conf := file("/etc/a", "1")
 	key := conf.Owns()[0]
 	change := &tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Update}}}

@@ -9,17 +9,18 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
 // cidrs takes one range, or one of each family with a comma between them.
-func (d *decoder) cidrs(to *CIDRs) set {
+func (d *decoder) cidrs(to *values.CIDRs) set {
 	return func(v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
 			return
 		}
-		var all CIDRs
+		var all values.CIDRs
 		for s := range strings.SplitSeq(v.Text, ",") {
 			p, ok := d.prefix(v, strings.TrimSpace(s), at)
 			if !ok {
@@ -34,9 +35,9 @@ func (d *decoder) cidrs(to *CIDRs) set {
 }
 
 // cidrList takes a list of ranges, at most one of each family.
-func (d *decoder) cidrList(to *CIDRs) set {
+func (d *decoder) cidrList(to *values.CIDRs) set {
 	return func(v *document.Value, at string) {
-		var all CIDRs
+		var all values.CIDRs
 		ok := true
 		d.list(func(v *document.Value, at string) {
 			if v.Kind != document.KindString {
@@ -144,7 +145,7 @@ func misspeltLength(address, length string) string {
 	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
 }
 
-func (d *decoder) oneOfEachFamily(v *document.Value, at string, all CIDRs) bool {
+func (d *decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs) bool {
 	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
 		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
 			Expected: "one range, or one IPv4 and one IPv6 range"})
@@ -154,14 +155,14 @@ func (d *decoder) oneOfEachFamily(v *document.Value, at string, all CIDRs) bool 
 }
 
 // addresses takes one address, or one of each family with a comma between them.
-func (d *decoder) addresses(to *Addresses) set {
+func (d *decoder) addresses(to *values.Addresses) set {
 	return func(v *document.Value, at string) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: "+expected)
 			return
 		}
-		var all Addresses
+		var all values.Addresses
 		for s := range strings.SplitSeq(v.Text, ",") {
 			a, err := netip.ParseAddr(strings.TrimSpace(s))
 			hint := misspelt(s)
@@ -183,7 +184,7 @@ func (d *decoder) addresses(to *Addresses) set {
 }
 
 // ports takes a range such as 30000-32767.
-func (d *decoder) ports(to *PortRange) set {
+func (d *decoder) ports(to *values.PortRange) set {
 	return func(v *document.Value, at string) {
 		first, last, _ := strings.Cut(v.Text, "-")
 		f, err1 := strconv.ParseUint(first, 10, 16)
@@ -196,7 +197,7 @@ func (d *decoder) ports(to *PortRange) set {
 			d.bad(v, at, "a range of ports such as 30000-32767", hint)
 			return
 		}
-		*to = PortRange{First: uint16(f), Last: uint16(l)}
+		*to = values.PortRange{First: uint16(f), Last: uint16(l)}
 	}
 }
 
@@ -221,7 +222,7 @@ func (d *decoder) eachAddress(to *[]netip.Addr) set {
 	return func(v *document.Value, at string) {
 		*to = nil
 		d.list(func(v *document.Value, at string) {
-			var one Addresses
+			var one values.Addresses
 			d.addresses(&one)(v, at)
 			*to = append(*to, one...)
 		})(v, at)

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // What kOps fills in.
@@ -15,7 +16,7 @@ var (
 	kopsNonMasquerade   = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 	kopsNonMasquerade6  = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	kopsServices6       = netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, 0x5e, 0x4f, 0, 0xce}), 108) // fd00:5e4f:ce::/108
-	kopsNodePorts       = PortRange{First: 30000, Last: 32767}
+	kopsNodePorts       = values.PortRange{First: 30000, Last: 32767}
 	kopsCertificateDir  = "/srv/kubernetes/calico"
 	kopsCertificateCA   = "ca"
 	kopsCalicoKeypair   = "calico-client"
@@ -24,7 +25,7 @@ var (
 	containerdConfig    = "/etc/containerd/config.toml"
 	defaultCNIBinDir    = "/opt/cni/bin"
 	defaultCNIConfDir   = "/etc/cni/net.d"
-	firstContainerdKops = Version{Major: 1, Minor: 20}
+	firstContainerdKops = values.Version{Major: 1, Minor: 20}
 )
 
 func (n *Node) fillDefaults() {
@@ -41,9 +42,9 @@ func (n *Node) fillDefaults() {
 	fill(n, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
 	fill(n, "spec.prune.changed", document.NodeDefault, &n.Prune.Changed, Keep)
 	fill(n, "spec.update.auto", document.NodeDefault, &n.Update.Auto, defaultAuto)
-	fill(n, "spec.update.splay", document.NodeDefault, &n.Update.Splay, Duration(defaultSplay))
+	fill(n, "spec.update.splay", document.NodeDefault, &n.Update.Splay, values.Duration(defaultSplay))
 	fill(n, "spec.update.percent", document.NodeDefault, &n.Update.Percent, defaultPercent)
-	fill(n, "spec.update.watch", document.NodeDefault, &n.Update.Watch, Duration(defaultWatch))
+	fill(n, "spec.update.watch", document.NodeDefault, &n.Update.Watch, values.Duration(defaultWatch))
 	n.fillRanges()
 	n.fillNetwork()
 	n.fillCertificates()
@@ -52,19 +53,19 @@ func (n *Node) fillDefaults() {
 // fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
 // first eighth for services. A cluster of IPv6 only has no masquerade at all.
 func (n *Node) fillRanges() {
-	sixOnly := func(c CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
+	sixOnly := func(c values.CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
 	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {
-		fill(n, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, CIDRs{kopsNonMasquerade6})
-		fill(n, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, CIDRs{kopsServices6})
+		fill(n, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade6})
+		fill(n, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{kopsServices6})
 		return
 	}
-	fill(n, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, CIDRs{kopsNonMasquerade})
+	fill(n, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade})
 	whole := n.NonMasqueradeCIDR.V4()
 	if !whole.IsValid() || whole.Bits() == 0 || whole.Bits() > 24 {
 		return // too wide or too narrow to divide: what is not said stays unknown
 	}
-	fill(n, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, CIDRs{part(whole, 1, 1)})
-	fill(n, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, CIDRs{part(whole, 3, 0)})
+	fill(n, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, values.CIDRs{part(whole, 1, 1)})
+	fill(n, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{part(whole, 3, 0)})
 }
 
 // part is the index-th of the 2^bits equal parts of an IPv4 range.

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/values"
+)
 
 // known are the certificates whose user is known, by the name of kOps' keypair: what they say, and
 // where they are looked for.
@@ -50,7 +54,7 @@ func (n *Node) fillRequest(c *Certificate, commonName string) {
 	if c.Source == SourceKubernetes {
 		otherwise(&c.Signer, apiClientSigner)
 	} else if c.Lifetime == 0 {
-		c.Lifetime = Duration(defaultLifetime)
+		c.Lifetime = values.Duration(defaultLifetime)
 	}
 	if c.Signer == kubeletClientSigner {
 		otherwise(&c.CommonName, "system:node:"+nodeVariable)

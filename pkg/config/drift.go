@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -34,8 +35,8 @@ const (
 // Contested says when a key is given up that somebody else changes back again and again. Zero
 // values are the agent's own.
 type Contested struct {
-	After  int      `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
-	Within Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
+	After  int             `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
+	Within values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
 // Mode is that of a key "kind:name", with where it was said, as a path for [Node.Origin]; "" where

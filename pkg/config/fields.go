@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
@@ -18,7 +19,7 @@ func NetworkFields(name string) []Field {
 		if c.name != name {
 			continue
 		}
-		n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
+		n := &Node{origins: make(origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
 		d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
 		at := "spec.networking." + name
 		if name == byoNetwork {
@@ -65,7 +66,7 @@ var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 // without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
 // of [Load]. The manual is made of it.
 func DocumentFields(kinds []string, kind string) []Field {
-	n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
+	n := &Node{origins: make(origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
 	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}
 	switch kind {
 	case KindCluster:

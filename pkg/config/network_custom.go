@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/values"
+
 // Custom is a network that this agent does not know, declared in the terms in which it knows the
 // others: what it needs of a node, who writes its conf, how one sees that it works, what it leaves.
 // Lists of a later document replace those of an earlier one.
@@ -9,8 +11,8 @@ type Custom struct {
 	Name         string              `json:"name,omitempty"`
 	Title        string              `json:"title"`                  // one line, for lists
 	Docs         string              `json:"docs,omitempty"`         // where it is documented, a URL
-	First        Version             `json:"first"`                  // the first release that it runs with; not said: any
-	Last         Version             `json:"last"`                   // the last release that it runs with; not said: any
+	First        values.Version      `json:"first"`                  // the first release that it runs with; not said: any
+	Last         values.Version      `json:"last"`                   // the last release that it runs with; not said: any
 	Conf         CustomConf          `json:"conf"`                   // who writes the CNI conf, and what is in it
 	Plugins      []CustomPlugin      `json:"plugins,omitempty"`      // programs that the node gets before the network comes
 	Modules      []CustomModule      `json:"modules,omitempty"`      // kernel modules that are loaded, now and at each boot
@@ -102,11 +104,11 @@ type CustomPort struct {
 
 // CustomRequires is what a host has or has not.
 type CustomRequires struct {
-	Kernel    Version  `json:"kernel"`              // the oldest release of Linux that will do, such as 5.10
-	Backports []string `json:"backports,omitempty"` // patterns of `uname -r`: older kernels that will do, such as *.el8*
-	Clouds    []string `json:"clouds,omitempty"`    // where it can run, by cloudProvider
-	Hugepages string   `json:"hugepages,omitempty"` // the size of pages that must be reserved
-	Why       string   `json:"why,omitempty"`       // said where a host is refused
+	Kernel    values.Version `json:"kernel"`              // the oldest release of Linux that will do, such as 5.10
+	Backports []string       `json:"backports,omitempty"` // patterns of `uname -r`: older kernels that will do, such as *.el8*
+	Clouds    []string       `json:"clouds,omitempty"`    // where it can run, by cloudProvider
+	Hugepages string         `json:"hugepages,omitempty"` // the size of pages that must be reserved
+	Why       string         `json:"why,omitempty"`       // said where a host is refused
 }
 
 // CustomShared is what other services of the host must leave alone.

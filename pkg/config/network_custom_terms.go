@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // entries reads a list of mappings in the place of what an earlier document listed, and keeps where
@@ -145,9 +146,9 @@ func (d *decoder) customRequires(r *CustomRequires) []field {
 }
 
 // kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
-func (d *decoder) kernel(to *Version) set {
+func (d *decoder) kernel(to *values.Version) set {
 	return func(v *document.Value, at string) {
-		parsed, err := ParseVersion(v.Text)
+		parsed, err := values.ParseVersion(v.Text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
 			d.bad(v, at, "a release of Linux such as 5.10", "")
 			return
@@ -204,7 +205,7 @@ func validModule(s string) string {
 }
 
 func validMinimum(s string) string {
-	if _, err := ParseVersion(s); err != nil {
+	if _, err := values.ParseVersion(s); err != nil {
 		return "a version such as v1.2.0"
 	}
 	return ""

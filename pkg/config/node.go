@@ -4,6 +4,7 @@ import (
 	"io/fs"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -31,7 +32,7 @@ type Node struct {
 
 	// KubernetesVersion: the release of kubelet on the nodes; required. It decides which flags,
 	// plugins and confs they take
-	KubernetesVersion Version `json:"kubernetesVersion"`
+	KubernetesVersion values.Version `json:"kubernetesVersion"`
 	// CloudProvider: where the nodes run: aws, gce, azure, metal … Some networks need a certain
 	// one; not said: none is assumed
 	CloudProvider string `json:"cloudProvider,omitempty"`
@@ -48,22 +49,22 @@ type Node struct {
 
 	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is
 	// the Node's `podCIDRs`
-	PodCIDR     CIDRs `json:"podCIDR"`
-	NetworkCIDR CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
+	PodCIDR     values.CIDRs `json:"podCIDR"`
+	NetworkCIDR values.CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
 	// NonMasqueradeCIDR: traffic of pods to this range keeps the pod's address; all else gets the
 	// node's. A family without a range is not masqueraded at all
-	NonMasqueradeCIDR     CIDRs `json:"nonMasqueradeCIDR"`
-	ServiceClusterIPRange CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
+	NonMasqueradeCIDR     values.CIDRs `json:"nonMasqueradeCIDR"`
+	ServiceClusterIPRange values.CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
 	// NodePortRange: the ports that services of type NodePort take on every node; they are kept out
 	// of the range of ports for outgoing connections
-	NodePortRange PortRange `json:"serviceNodePortRange"`
+	NodePortRange values.PortRange `json:"serviceNodePortRange"`
 
 	// Address: how other nodes reach this one, the next hop of their routes; without it the agent
 	// takes the address that the host has
-	Address Addresses `json:"address,omitempty"`
+	Address values.Addresses `json:"address,omitempty"`
 	// PodCIDRs: the range of this node's pods, one per family. Without it: the network's own
 	// `nodes` list, else the Node in the Kubernetes API
-	PodCIDRs CIDRs `json:"podCIDRs,omitempty"`
+	PodCIDRs values.CIDRs `json:"podCIDRs,omitempty"`
 	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a
 	// node's document wins). Filled only for networks that route by themselves (bridge).
 	Peers []Peer `json:"peers,omitempty"`
@@ -145,10 +146,10 @@ type Topology struct {
 
 // Peer is another node of the cluster, as a network without a controller needs to know it.
 type Peer struct {
-	Name     string          `json:"name"`     // of the node
-	Address  Addresses       `json:"address"`  // the next hop of the routes to its pods, each for its own family
-	PodCIDRs CIDRs           `json:"podCIDRs"` // the range of its pods
-	Origin   document.Origin `json:"origin"`
+	Name     string           `json:"name"`     // of the node
+	Address  values.Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
+	PodCIDRs values.CIDRs     `json:"podCIDRs"` // the range of its pods
+	Origin   document.Origin  `json:"origin"`
 }
 
 // Sysctl is one kernel parameter that the user asks for.
@@ -189,13 +190,13 @@ type Kubelet struct {
 	CNIConfDir        string `json:"cniConfDir,omitempty"`       // where kubelet looks for confs, --cni-conf-dir of Kubernetes 1.4 to 1.23
 	// NonMasqueradeCIDR: --non-masquerade-cidr up to Kubernetes 1.23; only kubenet reads it, and it
 	// knows one IPv4 range
-	NonMasqueradeCIDR CIDRs `json:"nonMasqueradeCIDR,omitempty"`
+	NonMasqueradeCIDR values.CIDRs `json:"nonMasqueradeCIDR,omitempty"`
 	// HairpinMode: how a pod reaches itself through its service, --hairpin-mode or hairpinMode of
 	// kubelet's configuration
 	HairpinMode string `json:"hairpinMode,omitempty"`
 	// PodCIDR: the pods' range of a kubelet without an API server, --pod-cidr or podCIDR of
 	// kubelet's configuration
-	PodCIDR CIDRs `json:"podCIDR,omitempty"`
+	PodCIDR values.CIDRs `json:"podCIDR,omitempty"`
 	// ReconcileCIDR: whether kubelet takes the pods' range from the Node in the API,
 	// --reconcile-cidr up to Kubernetes 1.5
 	ReconcileCIDR *bool `json:"reconcileCIDR,omitempty"`
@@ -237,7 +238,7 @@ type Hook struct {
 	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
 	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
 	// Without it 2m
-	Timeout Duration        `json:"timeout,omitempty"`
+	Timeout values.Duration `json:"timeout,omitempty"`
 	Refused string          `json:"refused,omitempty"` // why it fails here; the documents should not say it
 	Origin  document.Origin `json:"origin"`
 }

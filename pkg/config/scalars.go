@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // text takes a string. valid may be nil; else it says what is wrong with a string: what was
@@ -146,7 +147,7 @@ func (d *decoder) autoMTU(to *int) set {
 func (d *decoder) port(to *int) set { return d.number(to, 1, 65535) }
 
 // version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
-func (d *decoder) version(to *Version) set {
+func (d *decoder) version(to *values.Version) set {
 	return func(v *document.Value, at string) {
 		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
@@ -155,7 +156,7 @@ func (d *decoder) version(to *Version) set {
 				text = named
 			}
 		}
-		parsed, err := ParseVersion(text)
+		parsed, err := values.ParseVersion(text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
 			d.bad(v, at, "a Kubernetes version such as 1.31.2", hint)
 			return
@@ -170,7 +171,7 @@ func (d *decoder) version(to *Version) set {
 func versionIn(text string) string {
 	_, rest, is := strings.Cut(text, "://")
 	for part := range strings.SplitSeq(rest, "/") {
-		if v, err := ParseVersion(part); is && strings.HasPrefix(part, "v") && err == nil {
+		if v, err := values.ParseVersion(part); is && strings.HasPrefix(part, "v") && err == nil {
 			return v.String()
 		}
 	}

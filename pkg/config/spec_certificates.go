@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // The sources of a certificate.
@@ -34,8 +35,8 @@ type Certificate struct {
 	Usages        []string `json:"usages,omitempty"`        // client (as without a word), server or both
 	// Lifetime: from issue to end; without it a year of source ca, of source kubernetes what the
 	// signer gives
-	Lifetime Duration `json:"lifetime,omitempty"`
-	KeyType  string   `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
+	Lifetime values.Duration `json:"lifetime,omitempty"`
+	KeyType  string          `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
 
 	Dir        string                `json:"dir,omitempty"`       // where its files go; without it only where a network puts them
 	CAFile     string                `json:"caFile,omitempty"`    // name in `dir` of the CA's certificates; without it ca.crt

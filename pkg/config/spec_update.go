@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // Update says when a node takes a changed configuration that it has fetched and verified. Until
@@ -17,7 +18,7 @@ type Update struct {
 	Auto string `json:"auto"` // the highest class of change that is taken without a person: live, reload or restart
 	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment
 	// within that time, by a hash of its name
-	Splay Duration `json:"splay"`
+	Splay values.Duration `json:"splay"`
 	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it
 	// is raised
 	Percent int `json:"percent"`
@@ -30,7 +31,7 @@ type Update struct {
 	Window   []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
 	// Watch: how long the gateway and the store are watched after a hook was started or stopped;
 	// lost three times in a row, the change is undone; 0s is not at all
-	Watch Duration `json:"watch"`
+	Watch values.Duration `json:"watch"`
 }
 
 // What spec.update.bootUndo may be. "" is files.

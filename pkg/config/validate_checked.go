@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -85,7 +86,7 @@ func (v *validator) ofOneCloud() {
 func (v *validator) families() {
 	n := v.node
 	for _, p := range n.ServiceClusterIPRange {
-		if len(n.PodCIDR) > 0 && !n.PodCIDR.family(p.Addr().Is4()).IsValid() && !n.Networking.podsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
+		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.podsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
 			v.checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
 				p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both", Hint: "pods reach services of their own families only"})
 		}
@@ -113,7 +114,7 @@ func (v *validator) possible() {
 	n := v.node
 	for _, r := range [...]struct {
 		path   string
-		ranges CIDRs
+		ranges values.CIDRs
 		least  int
 	}{{"spec.podCIDR", n.PodCIDR, 4}, {"spec.serviceClusterIPRange", n.ServiceClusterIPRange, leastServices}} {
 		name := strings.TrimPrefix(r.path, "spec.")
@@ -143,7 +144,7 @@ func (v *validator) ciliumRelease() {
 		return
 	}
 	const at = "spec.networking.cilium.version"
-	release, err := ParseVersion(c.Version)
+	release, err := values.ParseVersion(c.Version)
 	switch {
 	case err != nil:
 		v.checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
@@ -170,7 +171,7 @@ func (v *validator) ownRanges() {
 }
 
 // newest is the latest release of Kubernetes that this version of the agent was held against.
-var newest = Version{Major: 1, Minor: 37}
+var newest = values.Version{Major: 1, Minor: 37}
 
 // release says that a release is not known. It may be one to come, or a slip.
 func (v *validator) release() {

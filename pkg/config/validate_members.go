@@ -73,7 +73,7 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 			Summary:  fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR")),
 			Expected: ownPart})
 	}
-	if hop := p.Address.family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
+	if hop := p.Address.Family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
 		family := "IPv6"
 		if prefix.Addr().Is4() {
 			family = "IPv4"

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -19,7 +20,7 @@ func (v *validator) overlaps() {
 	n := v.node
 	for _, r := range []struct {
 		path, what string
-		ranges     CIDRs
+		ranges     values.CIDRs
 	}{{"spec.podCIDR", "podCIDR", n.PodCIDR}, {"spec.serviceClusterIPRange", "serviceClusterIPRange", n.ServiceClusterIPRange}} {
 		if r.what == "podCIDR" && n.Networking.podsOfVPC() || n.Origin(r.path).IsDefault() {
 			continue
@@ -52,7 +53,7 @@ func (n *Node) servicesOfVPC(services netip.Prefix) bool {
 	return within.IsValid() && within == sameFamily(n.NetworkCIDR, services) && within.Contains(services.Addr())
 }
 
-func addressIn(addresses Addresses, p netip.Prefix) netip.Addr {
+func addressIn(addresses values.Addresses, p netip.Prefix) netip.Addr {
 	for _, a := range addresses {
 		if p.Contains(a) {
 			return a

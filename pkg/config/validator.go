@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // validator checks what no single value shows: the merged node as a whole.
@@ -46,7 +47,7 @@ func (v *validator) reportAt(o document.Origin, diag document.Diagnostic) {
 	doc.ReportAt(document.Pos{Line: o.Line, Column: o.Column}, diag)
 }
 
-func sameFamily(c CIDRs, p netip.Prefix) netip.Prefix { return c.family(p.Addr().Is4()) }
+func sameFamily(c values.CIDRs, p netip.Prefix) netip.Prefix { return c.Family(p.Addr().Is4()) }
 
 // within tells whether the whole of p lies in q.
 func within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -142,8 +143,8 @@ func memberNames(asset config.Asset, w want) ([]string, error) {
 
 // older compares versions like v0.9.1. One that cannot be read (a build of one's own) is not older.
 func older(version, minimum string) bool {
-	v, err := config.ParseVersion(version)
-	least, err2 := config.ParseVersion(minimum)
+	v, err := values.ParseVersion(version)
+	least, err2 := values.ParseVersion(minimum)
 	return err == nil && err2 == nil && v.Before(least)
 }
 

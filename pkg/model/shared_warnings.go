@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -37,7 +38,7 @@ func (b *builder) stopped(unit string) bool {
 }
 
 // trustPods are the commands by which firewalld lets pods through.
-func trustPods(pods config.CIDRs) string {
+func trustPods(pods values.CIDRs) string {
 	if len(pods) == 0 {
 		return "Let pods through with `firewall-cmd --permanent --zone=trusted --add-source=` and the pod CIDR of the cluster, and `firewall-cmd --reload`"
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -12,7 +13,7 @@ import (
 func view(in Input) network.Input {
 	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, Issued: in.Discovered.Issued, PodCIDRs: in.Node.PodCIDRs}
 	if len(v.PodCIDRs) == 0 {
-		v.PodCIDRs = config.CIDRs(in.Discovered.PodCIDRs)
+		v.PodCIDRs = values.CIDRs(in.Discovered.PodCIDRs)
 	}
 	v.Peers, v.NoPodCIDRs = peersOf(in), in.Discovered.NoPodCIDRs
 	v.Routes = in.Discovered.Routes
@@ -58,7 +59,7 @@ func byDefault(n *config.Node, path string) bool { return n.Origin(path).IsDefau
 // families says which families pods have, by the first that knows: the node's pod CIDRs, the
 // cluster's, the services'; else IPv4.
 func families(v network.Input) (v4, v6 bool) {
-	for _, cidrs := range []config.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
+	for _, cidrs := range []values.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
 		if len(cidrs) > 0 {
 			return cidrs.V4().IsValid(), cidrs.V6().IsValid()
 		}

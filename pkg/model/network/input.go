@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -14,7 +15,7 @@ import (
 type Input struct {
 	Node     *config.Node
 	Facts    *host.Facts
-	PodCIDRs config.CIDRs // of this node; empty: nobody knows them yet
+	PodCIDRs values.CIDRs // of this node; empty: nobody knows them yet
 	// NoPodCIDRs is why the API does not say them, "" where it was not asked.
 	NoPodCIDRs string
 	Peers      []config.Peer // the other nodes, by documents and by the API

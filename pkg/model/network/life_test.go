@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // TestJudge holds each way that a network can stand to its words: refused, warned of, or nothing
@@ -16,7 +17,7 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		life Lifecycle
-		v    config.Version
+		v    values.Version
 		want string // "" nothing; else the note with its level, or the error
 	}{
 		{"nothing to say", Lifecycle{}, version(1, 30), ""},
@@ -69,7 +70,7 @@ func TestStages(t *testing.T) {
 				t.Errorf("%s: stage %s needs a condition exactly if it is of a variant", n.Name, s.Level)
 			}
 			for _, v := range []string{s.Kops, s.Kubernetes} {
-				if _, err := config.ParseVersion(v); v != "" && err != nil {
+				if _, err := values.ParseVersion(v); v != "" && err != nil {
 					t.Errorf("%s: stage %s: %v", n.Name, s.Level, err)
 				}
 			}

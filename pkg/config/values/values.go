@@ -1,4 +1,6 @@
-package config
+// Package values has the types of what documents say: a version, ranges of addresses, ports, a span
+// of time. They know no document.
+package values
 
 import (
 	"fmt"
@@ -64,12 +66,12 @@ func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 type CIDRs []netip.Prefix
 
 // V4 is the IPv4 range; invalid (zero) when there is none.
-func (c CIDRs) V4() netip.Prefix { return c.family(true) }
+func (c CIDRs) V4() netip.Prefix { return c.Family(true) }
 
 // V6 is the IPv6 range; invalid (zero) when there is none.
-func (c CIDRs) V6() netip.Prefix { return c.family(false) }
+func (c CIDRs) V6() netip.Prefix { return c.Family(false) }
 
-func (c CIDRs) family(v4 bool) netip.Prefix {
+func (c CIDRs) Family(v4 bool) netip.Prefix {
 	for _, p := range c {
 		if p.Addr().Is4() == v4 {
 			return p
@@ -92,12 +94,12 @@ func (c CIDRs) String() string {
 type Addresses []netip.Addr
 
 // V4 is the IPv4 address; invalid (zero) when there is none.
-func (a Addresses) V4() netip.Addr { return a.family(true) }
+func (a Addresses) V4() netip.Addr { return a.Family(true) }
 
 // V6 is the IPv6 address; invalid (zero) when there is none.
-func (a Addresses) V6() netip.Addr { return a.family(false) }
+func (a Addresses) V6() netip.Addr { return a.Family(false) }
 
-func (a Addresses) family(v4 bool) netip.Addr {
+func (a Addresses) Family(v4 bool) netip.Addr {
 	for _, addr := range a {
 		if addr.Is4() == v4 {
 			return addr
