@@ -14,8 +14,8 @@ import (
 )
 
 // cidrs takes one range, or one of each family with a comma between them.
-func (d *decoder) cidrs(to *values.CIDRs) set {
-	return func(v *document.Value, at string) {
+func CIDRs(to *values.CIDRs) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
 			return
@@ -35,11 +35,11 @@ func (d *decoder) cidrs(to *values.CIDRs) set {
 }
 
 // cidrList takes a list of ranges, at most one of each family.
-func (d *decoder) cidrList(to *values.CIDRs) set {
-	return func(v *document.Value, at string) {
+func CIDRList(to *values.CIDRs) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var all values.CIDRs
 		ok := true
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
 				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
 				ok = false
@@ -48,7 +48,7 @@ func (d *decoder) cidrList(to *values.CIDRs) set {
 			p, good := d.prefix(v, v.Text, at)
 			ok = ok && good
 			all = append(all, p)
-		})(v, at)
+		})(d, v, at)
 		if ok && d.oneOfEachFamily(v, at, all) {
 			*to = all
 		}
@@ -155,8 +155,8 @@ func (d *decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs
 }
 
 // addresses takes one address, or one of each family with a comma between them.
-func (d *decoder) addresses(to *values.Addresses) set {
-	return func(v *document.Value, at string) {
+func Addresses(to *values.Addresses) set {
+	return func(d *decoder, v *document.Value, at string) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: "+expected)
@@ -184,8 +184,8 @@ func (d *decoder) addresses(to *values.Addresses) set {
 }
 
 // ports takes a range such as 30000-32767.
-func (d *decoder) ports(to *values.PortRange) set {
-	return func(v *document.Value, at string) {
+func Ports(to *values.PortRange) set {
+	return func(d *decoder, v *document.Value, at string) {
 		first, last, _ := strings.Cut(v.Text, "-")
 		f, err1 := strconv.ParseUint(first, 10, 16)
 		l, err2 := strconv.ParseUint(last, 10, 16)
@@ -202,10 +202,10 @@ func (d *decoder) ports(to *values.PortRange) set {
 }
 
 // ranges takes a list of ranges.
-func (d *decoder) ranges(to *[]netip.Prefix) set {
-	return func(v *document.Value, at string) {
+func Ranges(to *[]netip.Prefix) set {
+	return func(d *decoder, v *document.Value, at string) {
 		*to = nil
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
 				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
 				return
@@ -213,18 +213,18 @@ func (d *decoder) ranges(to *[]netip.Prefix) set {
 			if p, ok := d.prefix(v, v.Text, at); ok {
 				*to = append(*to, p)
 			}
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
 // eachAddress takes a list of addresses of hosts.
-func (d *decoder) eachAddress(to *[]netip.Addr) set {
-	return func(v *document.Value, at string) {
+func EachAddress(to *[]netip.Addr) set {
+	return func(d *decoder, v *document.Value, at string) {
 		*to = nil
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			var one values.Addresses
-			d.addresses(&one)(v, at)
+			Addresses(&one)(d, v, at)
 			*to = append(*to, one...)
-		})(v, at)
+		})(d, v, at)
 	}
 }

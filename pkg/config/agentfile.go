@@ -96,7 +96,7 @@ func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
 	doc.Parse()
 	if doc.Root != nil {
 		d := decoder{doc: doc, origins: a.origins}
-		d.mapping(doc.Root, "", d.agentFile(a))
+		d.mapping(doc.Root, "", a.fields())
 	}
 	if doc.Diags.HasErrors() {
 		return nil, doc.Diags
@@ -104,29 +104,29 @@ func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
 	return a, doc.Diags
 }
 
-func (d *decoder) agentFile(a *AgentFile) []field {
+func (a *AgentFile) fields() []field {
 	return []field{
-		{name: "store", set: d.text(&a.Store, validStore)},
-		{name: "cluster", set: d.text(&a.Cluster, validName)},
-		{name: "nodeGroup", set: d.text(&a.NodeGroup, validName)},
-		{name: "node", set: d.text(&a.Node, validName)},
-		{name: "storeCA", set: d.absolutePath(&a.StoreCA)},
-		{name: "storeCert", set: d.absolutePath(&a.StoreCert)},
-		{name: "storeKey", set: d.absolutePath(&a.StoreKey)},
-		{name: "storeTokenFile", set: d.absolutePath(&a.StoreTokenFile)},
-		{name: "pin", set: d.text(&a.Pin, validSHA256)},
-		{name: "trustedKeys", set: d.texts(&a.TrustedKeys, validKey)},
-		{name: "insecureUnsigned", set: d.boolean(&a.InsecureUnsigned)},
-		{name: "kubeconfig", set: d.absolutePath(&a.Kubeconfig)},
-		{name: "interval", set: d.duration(&a.Interval, minInterval, maxInterval)},
-		{name: "probes", set: d.texts(&a.Probes, validProbe)},
-		{name: "logFormat", set: d.text(&a.LogFormat, validLogFormat)},
-		{name: "probeWindow", set: d.duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
-		{name: "metrics", set: d.text(&a.Metrics, ValidMetrics)},
-		{name: "nodeStatus", set: d.text(&a.NodeStatus, ValidNodeStatus)},
-		{name: "statusGroup", set: d.text(&a.StatusGroup, validGroup)},
-		{name: "statusObject", set: d.statusObject(&a.StatusObject)},
-		{name: "peers", set: d.peers(&a.Peers)},
+		{name: "store", set: Text(&a.Store, validStore)},
+		{name: "cluster", set: Text(&a.Cluster, validName)},
+		{name: "nodeGroup", set: Text(&a.NodeGroup, validName)},
+		{name: "node", set: Text(&a.Node, validName)},
+		{name: "storeCA", set: AbsolutePath(&a.StoreCA)},
+		{name: "storeCert", set: AbsolutePath(&a.StoreCert)},
+		{name: "storeKey", set: AbsolutePath(&a.StoreKey)},
+		{name: "storeTokenFile", set: AbsolutePath(&a.StoreTokenFile)},
+		{name: "pin", set: Text(&a.Pin, validSHA256)},
+		{name: "trustedKeys", set: Texts(&a.TrustedKeys, validKey)},
+		{name: "insecureUnsigned", set: Bool(&a.InsecureUnsigned)},
+		{name: "kubeconfig", set: AbsolutePath(&a.Kubeconfig)},
+		{name: "interval", set: Duration(&a.Interval, minInterval, maxInterval)},
+		{name: "probes", set: Texts(&a.Probes, validProbe)},
+		{name: "logFormat", set: Text(&a.LogFormat, validLogFormat)},
+		{name: "probeWindow", set: Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
+		{name: "metrics", set: Text(&a.Metrics, ValidMetrics)},
+		{name: "nodeStatus", set: Text(&a.NodeStatus, ValidNodeStatus)},
+		{name: "statusGroup", set: Text(&a.StatusGroup, validGroup)},
+		{name: "statusObject", set: statusObject(&a.StatusObject)},
+		{name: "peers", set: peerFields(&a.Peers)},
 	}
 }
 
@@ -167,14 +167,14 @@ func validStore(s string) string {
 }
 
 // statusObject takes true for the store itself, or a place of its own.
-func (d *decoder) statusObject(to *string) set {
-	return func(v *document.Value, at string) {
+func statusObject(to *string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindBool {
-			d.text(to, validStore)(v, at)
+			Text(to, validStore)(d, v, at)
 			return
 		}
 		var on bool
-		if d.boolean(&on)(v, at); on {
+		if Bool(&on)(d, v, at); on {
 			*to = On
 		}
 	}

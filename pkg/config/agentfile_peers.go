@@ -30,15 +30,15 @@ const MaxAsked = 8
 
 // peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are
 // none.
-func (d *decoder) peers(p *Peers) set {
-	return func(v *document.Value, at string) {
+func peerFields(p *Peers) set {
+	return func(d *decoder, v *document.Value, at string) {
 		p.Port = DefaultPeersPort
 		errors := d.doc.Diags.HasErrors()
 		d.mapping(v, at, []field{
-			{name: "keyFile", set: d.absolutePath(&p.KeyFile)},
-			{name: "port", set: d.number(&p.Port, 1, 65535)},
-			{name: "ask", set: d.eachAddress(&p.Ask)},
-			{name: "answer", set: d.ranges(&p.Answer)},
+			{name: "keyFile", set: AbsolutePath(&p.KeyFile)},
+			{name: "port", set: Number(&p.Port, 1, 65535)},
+			{name: "ask", set: EachAddress(&p.Ask)},
+			{name: "answer", set: Ranges(&p.Answer)},
 		})
 		if d.told != nil || !errors && d.doc.Diags.HasErrors() {
 			return

@@ -25,11 +25,11 @@ const (
 
 const awsAt = "spec.aws"
 
-func (d *decoder) aws(a *AWS) set {
-	return d.into(func() []field {
+func awsFields(a *AWS) set {
+	return Into(func() []field {
 		return []field{
-			{name: "sourceDestCheck", set: d.choice(&a.SourceDestCheck, DisableCheck, DoNothing)},
-			{name: "countRoutes", set: d.boolean(&a.CountRoutes)},
+			{name: "sourceDestCheck", set: Choice(&a.SourceDestCheck, DisableCheck, DoNothing)},
+			{name: "countRoutes", set: Bool(&a.CountRoutes)},
 		}
 	})
 }

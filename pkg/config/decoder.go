@@ -24,7 +24,7 @@ type decoder struct {
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong
 // itself.
-type set func(v *document.Value, path string)
+type set func(d *decoder, v *document.Value, path string)
 
 // field is one name that a mapping may hold. Explicit lists of them stand where others use
 // reflection.
@@ -65,7 +65,7 @@ func (d *decoder) mapping(v *document.Value, at string, fields []field) {
 			if fields[f].newer {
 				d.newer(e.Pos, path, "the field "+path)
 			}
-			fields[f].set(e.Value, path)
+			fields[f].set(d, e.Value, path)
 		}
 	}
 }
@@ -93,25 +93,25 @@ func (d *decoder) newer(p document.Pos, path, what string) {
 }
 
 // into is the set of a nested mapping.
-func (d *decoder) into(fields func() []field) set {
-	return func(v *document.Value, path string) { d.mapping(v, path, fields()) }
+func Into(fields func() []field) set {
+	return func(d *decoder, v *document.Value, path string) { d.mapping(v, path, fields()) }
 }
 
 // list calls item for each entry of v, which must be a list.
-func (d *decoder) list(item set) set {
-	return func(v *document.Value, path string) {
+func List(item set) set {
+	return func(d *decoder, v *document.Value, path string) {
 		if v.Kind != document.KindList {
 			d.wrongKind(v, path, "a list")
 			return
 		}
 		for i, it := range v.Items {
-			item(it, fmt.Sprintf("%s[%d]", path, i))
+			item(d, it, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 }
 
-// ignore takes a field that others read and we do not.
-func (d *decoder) ignore(*document.Value, string) {}
+// Unread takes a field that others read and we do not.
+func Unread(*decoder, *document.Value, string) {}
 
 func join(at, name string) string {
 	if at == "" {

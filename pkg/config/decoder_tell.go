@@ -58,7 +58,7 @@ func (d *decoder) takes(set set, path string) string {
 func (d *decoder) wants(set set, v *document.Value, path string) string {
 	d.doc.Diags = nil
 	told := len(*d.told)
-	set(v, path)
+	set(d, v, path)
 	switch {
 	case len(*d.told) > told:
 		return "a mapping"

@@ -57,33 +57,33 @@ func (n *Node) Mode(key string) (mode, path string) {
 // cluster's for files as it is.
 func (d *decoder) drift(to *Drift) []field {
 	fields := []field{
-		{name: "default", set: d.mode(&to.Default)},
-		{name: "keys", set: d.driftKeys(&to.Keys), about: "the modes of single keys, as a plan shows them; stronger than their kind's"},
-		{name: "contested", set: d.into(func() []field {
+		{name: "default", set: driftMode(&to.Default)},
+		{name: "keys", set: driftKeys(&to.Keys), about: "the modes of single keys, as a plan shows them; stronger than their kind's"},
+		{name: "contested", set: Into(func() []field {
 			return []field{
-				{name: "after", set: d.number(&to.Contested.After, 2, 1000)},
-				{name: "within", set: d.duration((*time.Duration)(&to.Contested.Within), 10*time.Second, 24*time.Hour)},
+				{name: "after", set: Number(&to.Contested.After, 2, 1000)},
+				{name: "within", set: Duration((*time.Duration)(&to.Contested.Within), 10*time.Second, 24*time.Hour)},
 			}
 		})},
 	}
 	for _, kind := range d.kinds {
-		fields = append(fields, field{name: kind, set: d.modeOf(&to.Kinds, kind), about: "the mode of keys " + kind + ":NAME; without it default"})
+		fields = append(fields, field{name: kind, set: modeOf(&to.Kinds, kind), about: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
 }
 
-func (d *decoder) mode(to *string) set { return d.choice(to, Repair, Report, Ignore) }
+func driftMode(to *string) set { return Choice(to, Repair, Report, Ignore) }
 
 const driftKeysAt = "spec.drift.keys."
 
 // modeOf puts a mode into a map.
-func (d *decoder) modeOf(to *map[string]string, name string) set {
-	return func(v *document.Value, at string) {
+func modeOf(to *map[string]string, name string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var mode string
 		if key, found := strings.CutPrefix(at, driftKeysAt); found && key != name {
 			d.origins[driftKeysAt+name] = d.origins[at]
 		}
-		if d.mode(&mode)(v, at); mode != "" {
+		if driftMode(&mode)(d, v, at); mode != "" {
 			if *to == nil {
 				*to = map[string]string{}
 			}
@@ -93,18 +93,18 @@ func (d *decoder) modeOf(to *map[string]string, name string) set {
 }
 
 // driftKeys reads the modes of single keys.
-func (d *decoder) driftKeys(to *map[string]string) set {
-	return func(v *document.Value, at string) {
+func driftKeys(to *map[string]string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var fields []field
 		if d.told != nil {
-			fields = append(fields, field{name: "KIND:NAME", set: d.modeOf(to, ""), about: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
+			fields = append(fields, field{name: "KIND:NAME", set: modeOf(to, ""), about: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {
 				if e := &v.Entries[i]; d.driftKey(e, at) {
-					fields = append(fields, field{name: e.Key, set: d.modeOf(to, canonicalKey(e.Key))})
+					fields = append(fields, field{name: e.Key, set: modeOf(to, canonicalKey(e.Key))})
 				} else {
-					fields = append(fields, field{name: e.Key, set: d.ignore})
+					fields = append(fields, field{name: e.Key, set: Unread})
 				}
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
 // the name. The manual is made of it.
 func NetworkFields(name string) []Field {
-	beside := choice{name: "multus", fields: func(d *decoder, w *Networking) []field { return d.multus(allocate(&w.Multus)) }}
+	beside := choice{name: "multus", fields: func(d *decoder, w *Networking) []field { return allocate(&w.Multus).fields() }}
 	for _, c := range append(choices(), beside) {
 		if c.name != name {
 			continue
@@ -24,7 +24,7 @@ func NetworkFields(name string) []Field {
 		at := "spec.networking." + name
 		if name == byoNetwork {
 			n.Networking.CNI = &n.CNI
-			d.mapping(&document.Value{}, at, d.cni(&n.CNI))
+			d.mapping(&document.Value{}, at, n.CNI.fields())
 		} else {
 			d.mapping(&document.Value{}, at, c.fields(d, &n.Networking))
 		}
@@ -97,7 +97,7 @@ func DocumentFields(kinds []string, kind string) []Field {
 // AgentFields lists the fields of the agent's own file. The manual is made of it.
 func AgentFields() []Field {
 	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
-	d.mapping(&document.Value{}, "", d.agentFile(&AgentFile{}))
+	d.mapping(&document.Value{}, "", (&AgentFile{}).fields())
 	for i := range *d.told {
 		f := &(*d.told)[i]
 		switch f.Path {

@@ -117,16 +117,16 @@ var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
 // document reads the whole document onto n: metadata into name, spec by the given fields.
 func (d *decoder) document(name *string, fileName string, spec []field) {
 	metadata := []field{
-		{name: "name", set: d.text(name, validName)},
-		{name: "labels", set: d.ignore},
-		{name: "annotations", set: d.ignore},
+		{name: "name", set: Text(name, validName)},
+		{name: "labels", set: Unread},
+		{name: "annotations", set: Unread},
 	}
 	header := decoder{doc: d.doc, origins: make(origins)} // every document has one: only the cluster's is worth remembering
 	header.mapping(d.doc.Root, "", []field{
-		{name: "apiVersion", set: d.ignore},
-		{name: "kind", set: d.ignore},
-		{name: "metadata", set: func(v *document.Value, at string) { header.mapping(v, at, metadata) }},
-		{name: "spec", set: func(v *document.Value, at string) { d.mapping(v, at, spec) }},
+		{name: "apiVersion", set: Unread},
+		{name: "kind", set: Unread},
+		{name: "metadata", set: func(_ *decoder, v *document.Value, at string) { header.mapping(v, at, metadata) }},
+		{name: "spec", set: func(_ *decoder, v *document.Value, at string) { d.mapping(v, at, spec) }},
 	})
 	if fileName == "" {
 		d.origins["metadata.name"], d.origins["spec"] = header.origins["metadata.name"], header.origins["spec"]

@@ -100,5 +100,5 @@ func (d *decoder) nodeup(n *Node) {
 func (d *decoder) nodeupSpec(n *Node) []field {
 	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
 	return append(slices.DeleteFunc(d.commonSpec(n), func(f field) bool { return !slices.Contains(wanted, f.name) }),
-		field{name: "serviceNodePortRange", set: d.ports(&n.NodePortRange)})
+		field{name: "serviceNodePortRange", set: Ports(&n.NodePortRange)})
 }

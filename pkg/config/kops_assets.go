@@ -24,11 +24,11 @@ type kopsPlugins struct {
 // kopsPluginFields read what [decoder.setKopsPlugins] then decides by.
 func (d *decoder) kopsPluginFields(p *kopsPlugins) []field {
 	return []field{
-		{name: "InstallCNIAssets", set: func(v *document.Value, at string) {
+		{name: "InstallCNIAssets", set: func(d *decoder, v *document.Value, at string) {
 			delete(d.origins, at) // no field of ours
-			d.optionalBool(&p.install)(v, at)
+			OptionalBool(&p.install)(d, v, at)
 		}},
-		{name: "Assets", set: func(v *document.Value, at string) {
+		{name: "Assets", set: func(d *decoder, v *document.Value, at string) {
 			delete(d.origins, at)
 			p.assets, p.at = v, at
 		}},

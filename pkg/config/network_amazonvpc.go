@@ -14,25 +14,25 @@ type AmazonVPC struct {
 	Env map[string]string `json:"env,omitempty"`
 }
 
-func (d *decoder) amazonVPC(a *AmazonVPC) []field {
+func (a *AmazonVPC) fields() []field {
 	return []field{
-		{name: "image", set: d.text(&a.Image, nil)},
-		{name: "imageName", set: d.text(&a.Image, nil), unlisted: true}, // v1alpha2
-		{name: "initImage", set: d.text(&a.InitImage, nil)},
-		{name: "initImageName", set: d.text(&a.InitImage, nil), unlisted: true}, // v1alpha2
-		{name: "networkPolicyAgentImage", set: d.text(&a.NetworkPolicyAgent, nil)},
-		{name: "env", set: d.env(&a.Env)},
+		{name: "image", set: Text(&a.Image, nil)},
+		{name: "imageName", set: Text(&a.Image, nil), unlisted: true}, // v1alpha2
+		{name: "initImage", set: Text(&a.InitImage, nil)},
+		{name: "initImageName", set: Text(&a.InitImage, nil), unlisted: true}, // v1alpha2
+		{name: "networkPolicyAgentImage", set: Text(&a.NetworkPolicyAgent, nil)},
+		{name: "env", set: Env(&a.Env)},
 	}
 }
 
 // env reads a container's environment, a list of name and value.
-func (d *decoder) env(to *map[string]string) set {
-	return func(v *document.Value, at string) {
-		d.list(func(v *document.Value, at string) {
+func Env(to *map[string]string) set {
+	return func(d *decoder, v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			var name, value string
 			d.mapping(v, at, []field{
-				{name: "name", set: d.text(&name, nil), about: "of the variable"},
-				{name: "value", set: d.text(&value, nil), about: "of the variable; without it empty"},
+				{name: "name", set: Text(&name, nil), about: "of the variable"},
+				{name: "value", set: Text(&value, nil), about: "of the variable; without it empty"},
 			})
 			if !d.required(v, at, "name") {
 				return
@@ -41,6 +41,6 @@ func (d *decoder) env(to *map[string]string) set {
 				*to = map[string]string{}
 			}
 			(*to)[name] = value
-		})(v, at)
+		})(d, v, at)
 	}
 }

@@ -23,14 +23,14 @@ func (a *Antrea) Tunnels() bool {
 // WireGuard says that nodes talk to each other by WireGuard, in place of a tunnel.
 func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard" }
 
-func (d *decoder) antrea(a *Antrea) []field {
+func (a *Antrea) fields() []field {
 	return []field{
-		{name: "trafficEncapMode", set: d.choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
-		{name: "tunnelType", set: d.choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
-		{name: "trafficEncryptionMode", set: d.choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
-		{name: "proxyAll", set: d.boolean(&a.ProxyAll)},
-		{name: "defaultMTU", set: d.autoMTU(&a.DefaultMTU)},
-		{name: "secondaryNetwork", set: d.boolean(&a.SecondaryNetwork)},
+		{name: "trafficEncapMode", set: Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
+		{name: "tunnelType", set: Choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
+		{name: "trafficEncryptionMode", set: Choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
+		{name: "proxyAll", set: Bool(&a.ProxyAll)},
+		{name: "defaultMTU", set: AutoMTU(&a.DefaultMTU)},
+		{name: "secondaryNetwork", set: Bool(&a.SecondaryNetwork)},
 	}
 }
 

@@ -39,18 +39,18 @@ type KVSwitch struct {
 func archived() []choice {
 	return []choice{
 		{"aci", func(w *Networking) bool { return w.ACI != nil }, func(d *decoder, w *Networking) []field {
-			return []field{{name: "mtu", set: d.number(&allocate(&w.ACI).MTU, 1280, 8900)}} // acc_provision.py
+			return []field{{name: "mtu", set: Number(&allocate(&w.ACI).MTU, 1280, 8900)}} // acc_provision.py
 		}},
 		bare("classic", func(w *Networking) **Bare { return &w.Classic }),
 		bare("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }),
 		bare("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }),
 		{"contrail", func(w *Networking) bool { return w.Contrail != nil }, func(d *decoder, w *Networking) []field {
-			return []field{{name: "operator", set: d.boolean(&allocate(&w.Contrail).Operator)}}
+			return []field{{name: "operator", set: Bool(&allocate(&w.Contrail).Operator)}}
 		}},
 		bare("danm", func(w *Networking) **Bare { return &w.DANM }),
 		bare("jaguar", func(w *Networking) **Bare { return &w.Jaguar }),
 		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil }, func(d *decoder, w *Networking) []field {
-			return []field{{name: "overlay", set: d.choice(&allocate(&w.KVSwitch).Overlay, "vxlan", "gre")}}
+			return []field{{name: "overlay", set: Choice(&allocate(&w.KVSwitch).Overlay, "vxlan", "gre")}}
 		}},
 		bare("knitter", func(w *Networking) **Bare { return &w.Knitter }),
 		bare("nsxT", func(w *Networking) **Bare { return &w.NSXT }),

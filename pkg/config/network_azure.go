@@ -16,11 +16,11 @@ type Azure struct {
 	IPsToRouteViaHost []string `json:"ipsToRouteViaHost,omitempty"`
 }
 
-func (d *decoder) azure(a *Azure) []field {
+func (a *Azure) fields() []field {
 	return []field{
-		{name: "scenario", set: d.choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
-		{name: "mode", set: d.choice(&a.Mode, "transparent", "bridge")},
-		{name: "ipsToRouteViaHost", set: d.texts(&a.IPsToRouteViaHost, validIPv4)},
+		{name: "scenario", set: Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
+		{name: "mode", set: Choice(&a.Mode, "transparent", "bridge")},
+		{name: "ipsToRouteViaHost", set: Texts(&a.IPsToRouteViaHost, validIPv4)},
 	}
 }
 

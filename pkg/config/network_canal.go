@@ -29,32 +29,32 @@ type Canal struct {
 	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`                   // how many Typhas there are; 0 is none
 }
 
-func (d *decoder) canal(c *Canal) []field {
+func (c *Canal) fields() []field {
 	return []field{
-		{name: "backend", set: d.choice(&c.Backend, "vxlan", "host-gw", "wireguard", "udp")},
-		{name: "mtu", set: d.mtu(&c.MTU)},
-		{name: "chainInsertMode", set: d.choice(&c.ChainInsertMode, "insert", "append")},
-		{name: "cpuRequest", set: d.text(&c.CPURequest, nil)},
-		{name: "defaultEndpointToHostAction", set: d.choice(&c.DefaultEndpointToHostAction, "ACCEPT", "DROP", "RETURN")},
-		{name: "disableTxChecksumOffloading", set: d.boolean(&c.DisableTxChecksumOffloading)},
-		{name: "flanneldIptablesForwardRules", set: d.optionalBool(&c.FlannelForwardRules)},
-		{name: "disableFlannelForwardRules", set: d.not(&c.FlannelForwardRules), unlisted: true}, // v1alpha2
-		{name: "iptablesBackend", set: d.choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
-		{name: "logSeveritySys", set: d.choice(&c.LogSeveritySys, "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "NONE")},
-		{name: "prometheusGoMetricsEnabled", set: d.boolean(&c.PrometheusGoMetricsEnabled)},
-		{name: "prometheusMetricsEnabled", set: d.boolean(&c.PrometheusMetricsEnabled)},
-		{name: "prometheusMetricsPort", set: d.port(&c.PrometheusMetricsPort)},
-		{name: "prometheusProcessMetricsEnabled", set: d.boolean(&c.PrometheusProcessMetricsEnabled)},
-		{name: "typhaPrometheusMetricsEnabled", set: d.boolean(&c.TyphaPrometheusMetricsEnabled)},
-		{name: "typhaPrometheusMetricsPort", set: d.port(&c.TyphaPrometheusMetricsPort)},
-		{name: "typhaReplicas", set: d.number(&c.TyphaReplicas, 0, 10_000)},
+		{name: "backend", set: Choice(&c.Backend, "vxlan", "host-gw", "wireguard", "udp")},
+		{name: "mtu", set: MTU(&c.MTU)},
+		{name: "chainInsertMode", set: Choice(&c.ChainInsertMode, "insert", "append")},
+		{name: "cpuRequest", set: Text(&c.CPURequest, nil)},
+		{name: "defaultEndpointToHostAction", set: Choice(&c.DefaultEndpointToHostAction, "ACCEPT", "DROP", "RETURN")},
+		{name: "disableTxChecksumOffloading", set: Bool(&c.DisableTxChecksumOffloading)},
+		{name: "flanneldIptablesForwardRules", set: OptionalBool(&c.FlannelForwardRules)},
+		{name: "disableFlannelForwardRules", set: Not(&c.FlannelForwardRules), unlisted: true}, // v1alpha2
+		{name: "iptablesBackend", set: Choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
+		{name: "logSeveritySys", set: Choice(&c.LogSeveritySys, "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "NONE")},
+		{name: "prometheusGoMetricsEnabled", set: Bool(&c.PrometheusGoMetricsEnabled)},
+		{name: "prometheusMetricsEnabled", set: Bool(&c.PrometheusMetricsEnabled)},
+		{name: "prometheusMetricsPort", set: Port(&c.PrometheusMetricsPort)},
+		{name: "prometheusProcessMetricsEnabled", set: Bool(&c.PrometheusProcessMetricsEnabled)},
+		{name: "typhaPrometheusMetricsEnabled", set: Bool(&c.TyphaPrometheusMetricsEnabled)},
+		{name: "typhaPrometheusMetricsPort", set: Port(&c.TyphaPrometheusMetricsPort)},
+		{name: "typhaReplicas", set: Number(&c.TyphaReplicas, 0, 10_000)},
 	}
 }
 
 // not takes a boolean that says the opposite of what is kept.
-func (d *decoder) not(to **bool) set {
-	return func(v *document.Value, at string) {
-		d.optionalBool(to)(v, at)
+func Not(to **bool) set {
+	return func(d *decoder, v *document.Value, at string) {
+		OptionalBool(to)(d, v, at)
 		**to = !**to
 	}
 }

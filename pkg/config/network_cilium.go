@@ -28,22 +28,22 @@ func (c *Cilium) WireGuard() bool { return c.EnableEncryption && c.EncryptionTyp
 // IPsec says that Cilium's nodes talk to each other by IPsec.
 func (c *Cilium) IPsec() bool { return c.EnableEncryption && c.EncryptionType != "wireguard" }
 
-func (d *decoder) cilium(c *Cilium) []field {
+func (c *Cilium) fields() []field {
 	fields := []field{
-		{name: "version", set: d.text(&c.Version, nil)},
-		{name: "tunnel", set: d.choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
-		{name: "ipam", set: d.choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
-		{name: "enableEncryption", set: d.boolean(&c.EnableEncryption)},
-		{name: "encryptionType", set: d.choice(&c.EncryptionType, "ipsec", "wireguard")},
-		{name: "enableNodePort", set: d.boolean(&c.EnableNodePort)},
-		{name: "etcdManaged", set: d.boolean(&c.EtcdManaged)},
-		{name: "identityAllocationMode", set: d.choice(&c.IdentityAllocationMode, "crd", "kvstore")},
-		{name: "chainingMode", set: d.choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
-		{name: "cniExclusive", set: d.optionalBool(&c.CNIExclusive)},
-		{name: "mtu", set: d.mtu(&c.MTU)},
+		{name: "version", set: Text(&c.Version, nil)},
+		{name: "tunnel", set: Choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
+		{name: "ipam", set: Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
+		{name: "enableEncryption", set: Bool(&c.EnableEncryption)},
+		{name: "encryptionType", set: Choice(&c.EncryptionType, "ipsec", "wireguard")},
+		{name: "enableNodePort", set: Bool(&c.EnableNodePort)},
+		{name: "etcdManaged", set: Bool(&c.EtcdManaged)},
+		{name: "identityAllocationMode", set: Choice(&c.IdentityAllocationMode, "crd", "kvstore")},
+		{name: "chainingMode", set: Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
+		{name: "cniExclusive", set: OptionalBool(&c.CNIExclusive)},
+		{name: "mtu", set: MTU(&c.MTU)},
 	}
 	for _, name := range slices.Concat(ciliumFields[:], ciliumUnused[:]) {
-		fields = append(fields, field{name: name, set: d.ignore, unlisted: true})
+		fields = append(fields, field{name: name, set: Unread, unlisted: true})
 	}
 	return fields
 }

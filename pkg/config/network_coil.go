@@ -14,11 +14,11 @@ type Coil struct {
 	CompatCalico bool `json:"compatCalico,omitempty"` // names the pods' links as Calico does
 }
 
-func (d *decoder) coil(c *Coil) []field {
+func (c *Coil) fields() []field {
 	return []field{
-		{name: "ipam", set: d.boolean(&c.IPAM)},
-		{name: "egress", set: d.boolean(&c.Egress)},
-		{name: "compatCalico", set: d.boolean(&c.CompatCalico)},
+		{name: "ipam", set: Bool(&c.IPAM)},
+		{name: "egress", set: Bool(&c.Egress)},
+		{name: "compatCalico", set: Bool(&c.CompatCalico)},
 	}
 }
 
@@ -30,11 +30,11 @@ type Hybridnet struct {
 	Policy      bool   `json:"policy"`      // Felix keeps network policy
 }
 
-func (d *decoder) hybridnet(h *Hybridnet) []field {
+func (h *Hybridnet) fields() []field {
 	return []field{
-		{name: "networkType", set: d.choice(&h.NetworkType, "vxlan", "vlan", "bgp")},
-		{name: "cniConfName", set: d.text(&h.ConfName, validConflist)},
-		{name: "policy", set: d.boolean(&h.Policy)},
+		{name: "networkType", set: Choice(&h.NetworkType, "vxlan", "vlan", "bgp")},
+		{name: "cniConfName", set: Text(&h.ConfName, validConflist)},
+		{name: "policy", set: Bool(&h.Policy)},
 	}
 }
 

@@ -137,30 +137,30 @@ type CustomSign struct {
 	When string `json:"when,omitempty"` // only where pods have addresses of this family
 }
 
-func (d *decoder) custom(c *Custom) []field {
+func (c *Custom) fields() []field {
 	return []field{
-		{name: "name", set: d.text(&c.Name, validName)},
-		{name: "title", set: d.text(&c.Title, notEmpty)},
-		{name: "docs", set: d.text(&c.Docs, nil)},
-		{name: "kubernetes", set: d.into(func() []field {
-			return []field{{name: "first", set: d.version(&c.First)}, {name: "last", set: d.version(&c.Last)}}
+		{name: "name", set: Text(&c.Name, validName)},
+		{name: "title", set: Text(&c.Title, notEmpty)},
+		{name: "docs", set: Text(&c.Docs, nil)},
+		{name: "kubernetes", set: Into(func() []field {
+			return []field{{name: "first", set: Version(&c.First)}, {name: "last", set: Version(&c.Last)}}
 		}), about: "which releases of Kubernetes it runs with"},
-		{name: "conf", set: d.into(func() []field { return d.customConf(&c.Conf) })},
-		{name: "plugins", set: entries(d, &c.Plugins, d.customPlugin, "asset", "members")},
-		{name: "modules", set: entries(d, &c.Modules, d.customModule, "name", "why")},
-		{name: "sysctls", set: entries(d, &c.Sysctls, d.customSysctl, "key", "value", "why")},
-		{name: "mounts", set: entries(d, &c.Mounts, d.customMount, "what", "where", "type")},
-		{name: "packages", set: entries(d, &c.Packages, d.customPackage, "name", "on")},
-		{name: "certificates", set: entries(d, &c.Certificates, d.customCertificate, "keypair", "dir")},
-		{name: "kubeconfig", set: d.text(&c.Kubeconfig, notEmpty)},
-		{name: "ports", set: entries(d, &c.Ports, d.customPort, "proto", "port", "what")},
-		{name: "mtu", set: d.mtu(&c.MTU)},
-		{name: "overhead", set: d.number(&c.Overhead, 0, 200)},
-		{name: "ipv6", set: d.boolean(&c.IPv6)},
-		{name: "requires", set: d.into(func() []field { return d.customRequires(&c.Requires) })},
-		{name: "sharedHost", set: d.into(func() []field { return d.customShared(&c.SharedHost) })},
-		{name: "signs", set: entries(d, &c.Signs, d.customSign, "what")},
-		{name: "agents", set: d.texts(&c.Agents, notEmpty)},
-		{name: "leftovers", set: d.into(func() []field { return d.customLeftovers(&c.Leftovers) })},
+		{name: "conf", set: Into(func() []field { return c.Conf.fields() })},
+		{name: "plugins", set: entries(&c.Plugins, (*CustomPlugin).fields, "asset", "members")},
+		{name: "modules", set: entries(&c.Modules, (*CustomModule).fields, "name", "why")},
+		{name: "sysctls", set: entries(&c.Sysctls, (*CustomSysctl).fields, "key", "value", "why")},
+		{name: "mounts", set: entries(&c.Mounts, (*CustomMount).fields, "what", "where", "type")},
+		{name: "packages", set: entries(&c.Packages, (*CustomPackage).fields, "name", "on")},
+		{name: "certificates", set: entries(&c.Certificates, (*CustomCertificate).fields, "keypair", "dir")},
+		{name: "kubeconfig", set: Text(&c.Kubeconfig, notEmpty)},
+		{name: "ports", set: entries(&c.Ports, (*CustomPort).fields, "proto", "port", "what")},
+		{name: "mtu", set: MTU(&c.MTU)},
+		{name: "overhead", set: Number(&c.Overhead, 0, 200)},
+		{name: "ipv6", set: Bool(&c.IPv6)},
+		{name: "requires", set: Into(func() []field { return c.Requires.fields() })},
+		{name: "sharedHost", set: Into(func() []field { return c.SharedHost.fields() })},
+		{name: "signs", set: entries(&c.Signs, (*CustomSign).fields, "what")},
+		{name: "agents", set: Texts(&c.Agents, notEmpty)},
+		{name: "leftovers", set: Into(func() []field { return c.Leftovers.fields() })},
 	}
 }

@@ -9,87 +9,87 @@ import (
 
 const maxTable = 1<<31 - 1
 
-func (d *decoder) customLeftovers(l *CustomLeftovers) []field {
+func (l *CustomLeftovers) fields() []field {
 	return []field{
-		{name: "units", set: d.names(&l.Units, validUnit)},
-		{name: "moved", set: entries(d, &l.Moved, d.customMoved, "link")},
-		{name: "programs", set: entries(d, &l.Programs, d.customProgram, "hook", "name")},
-		{name: "rules", set: entries(d, &l.Rules, d.customRule)},
-		{name: "routes", set: entries(d, &l.Routes, d.customRoute)},
-		{name: "ipvs", set: entries(d, &l.IPVS, d.customIPVS)},
-		{name: "chains", set: entries(d, &l.Chains, d.customChain)},
-		{name: "tables", set: entries(d, &l.Tables, d.customTable, "family", "name")},
-		{name: "portmap", set: d.names(&l.Portmap, validPattern), newer: true},
-		{name: "ipsets", set: d.names(&l.IPSets, validPattern)},
-		{name: "xfrm", set: entries(d, &l.XFRM, d.customXFRM)},
-		{name: "ovs", set: entries(d, &l.OVS, d.customOVS)},
-		{name: "links", set: entries(d, &l.Links, d.customLink, "name", "kind")},
-		{name: "pins", set: d.names(&l.Pins, validPathPattern)},
-		{name: "sysctls", set: entries(d, &l.Sysctls, d.customValue, "key", "wrote", "default")},
-		{name: "lines", set: entries(d, &l.Lines, d.customLine, "file", "line")},
-		{name: "files", set: d.names(&l.Files, validPathPattern)},
-		{name: "localRule", set: d.boolean(&l.LocalRule)},
-		{name: "others", set: d.texts(&l.Others, notEmpty)},
+		{name: "units", set: Names(&l.Units, validUnit)},
+		{name: "moved", set: entries(&l.Moved, (*CustomMoved).fields, "link")},
+		{name: "programs", set: entries(&l.Programs, (*CustomProgram).fields, "hook", "name")},
+		{name: "rules", set: entries(&l.Rules, (*CustomRule).fields)},
+		{name: "routes", set: entries(&l.Routes, (*CustomRoute).fields)},
+		{name: "ipvs", set: entries(&l.IPVS, (*CustomIPVS).fields)},
+		{name: "chains", set: entries(&l.Chains, (*CustomChain).fields)},
+		{name: "tables", set: entries(&l.Tables, (*CustomTable).fields, "family", "name")},
+		{name: "portmap", set: Names(&l.Portmap, validPattern), newer: true},
+		{name: "ipsets", set: Names(&l.IPSets, validPattern)},
+		{name: "xfrm", set: entries(&l.XFRM, (*CustomXFRM).fields)},
+		{name: "ovs", set: entries(&l.OVS, (*CustomOVS).fields)},
+		{name: "links", set: entries(&l.Links, (*CustomLink).fields, "name", "kind")},
+		{name: "pins", set: Names(&l.Pins, validPathPattern)},
+		{name: "sysctls", set: entries(&l.Sysctls, (*CustomValue).fields, "key", "wrote", "default")},
+		{name: "lines", set: entries(&l.Lines, (*CustomLine).fields, "file", "line")},
+		{name: "files", set: Names(&l.Files, validPathPattern)},
+		{name: "localRule", set: Bool(&l.LocalRule)},
+		{name: "others", set: Texts(&l.Others, notEmpty)},
 	}
 }
 
-func (d *decoder) customRule(r *CustomRule) []field {
+func (r *CustomRule) fields() []field {
 	return []field{
-		{name: "priority", set: d.number(&r.Priority, 1, 1<<31-1)},
-		{name: "mark", set: d.bits(&r.Mark)},
-		{name: "mask", set: d.bits(&r.Mask)},
-		{name: "table", set: d.number(&r.Table, 1, maxTable)},
-		{name: "last", set: d.number(&r.Last, 1, maxTable)},
-		{name: "iif", set: d.text(&r.IIF, validPattern)},
-		{name: "protocol", set: d.number(&r.Protocol, 1, 255), newer: true},
-		{name: "pods", set: d.boolean(&r.Pods)},
+		{name: "priority", set: Number(&r.Priority, 1, 1<<31-1)},
+		{name: "mark", set: Mark(&r.Mark)},
+		{name: "mask", set: Mark(&r.Mask)},
+		{name: "table", set: Number(&r.Table, 1, maxTable)},
+		{name: "last", set: Number(&r.Last, 1, maxTable)},
+		{name: "iif", set: Text(&r.IIF, validPattern)},
+		{name: "protocol", set: Number(&r.Protocol, 1, 255), newer: true},
+		{name: "pods", set: Bool(&r.Pods)},
 	}
 }
 
-func (d *decoder) customRoute(r *CustomRoute) []field {
+func (r *CustomRoute) fields() []field {
 	return []field{
-		{name: "table", set: d.number(&r.Table, 1, maxTable)},
-		{name: "last", set: d.number(&r.Last, 1, maxTable)},
-		{name: "protocol", set: d.number(&r.Protocol, 1, 255)},
-		{name: "link", set: d.text(&r.Link, validPattern)},
-		{name: "pods", set: d.boolean(&r.Pods)},
-		{name: "type", set: d.choice(&r.Type, "unicast", "blackhole", "unreachable", "prohibit")},
+		{name: "table", set: Number(&r.Table, 1, maxTable)},
+		{name: "last", set: Number(&r.Last, 1, maxTable)},
+		{name: "protocol", set: Number(&r.Protocol, 1, 255)},
+		{name: "link", set: Text(&r.Link, validPattern)},
+		{name: "pods", set: Bool(&r.Pods)},
+		{name: "type", set: Choice(&r.Type, "unicast", "blackhole", "unreachable", "prohibit")},
 	}
 }
 
-func (d *decoder) customChain(c *CustomChain) []field {
+func (c *CustomChain) fields() []field {
 	return []field{
-		{name: "table", set: d.choice(&c.Table, "filter", "nat", "mangle", "raw", "security")},
-		{name: "chain", set: d.text(&c.Chain, validPattern)},
-		{name: "comment", set: d.text(&c.Comment, validPattern)},
-		{name: "target", set: d.text(&c.Target, validPattern)},
-		{name: "in", set: d.text(&c.In, validPattern)},
-		{name: "out", set: d.text(&c.Out, validPattern)},
-		{name: "set", set: d.text(&c.Set, validPattern)},
+		{name: "table", set: Choice(&c.Table, "filter", "nat", "mangle", "raw", "security")},
+		{name: "chain", set: Text(&c.Chain, validPattern)},
+		{name: "comment", set: Text(&c.Comment, validPattern)},
+		{name: "target", set: Text(&c.Target, validPattern)},
+		{name: "in", set: Text(&c.In, validPattern)},
+		{name: "out", set: Text(&c.Out, validPattern)},
+		{name: "set", set: Text(&c.Set, validPattern)},
 	}
 }
 
-func (d *decoder) customTable(t *CustomTable) []field {
+func (t *CustomTable) fields() []field {
 	return []field{
-		{name: "family", set: d.choice(&t.Family, "ip", "ip6", "inet", "arp", "bridge", "netdev")},
-		{name: "name", set: d.text(&t.Name, validPattern)},
+		{name: "family", set: Choice(&t.Family, "ip", "ip6", "inet", "arp", "bridge", "netdev")},
+		{name: "name", set: Text(&t.Name, validPattern)},
 	}
 }
 
-func (d *decoder) customLink(l *CustomLink) []field {
+func (l *CustomLink) fields() []field {
 	return []field{
-		{name: "name", set: d.text(&l.Name, validPattern)},
-		{name: "kind", set: d.text(&l.Kind, validModule)},
-		{name: "master", set: d.text(&l.Master, validModule)},
-		{name: "mac", set: d.text(&l.MAC, validPattern)},
-		{name: "alias", set: d.text(&l.Alias, validPattern)},
-		{name: "pods", set: d.boolean(&l.Pods)},
+		{name: "name", set: Text(&l.Name, validPattern)},
+		{name: "kind", set: Text(&l.Kind, validModule)},
+		{name: "master", set: Text(&l.Master, validModule)},
+		{name: "mac", set: Text(&l.MAC, validPattern)},
+		{name: "alias", set: Text(&l.Alias, validPattern)},
+		{name: "pods", set: Bool(&l.Pods)},
 	}
 }
 
 // bits takes a mark of packets, as iproute2 prints it or in decimal.
-func (d *decoder) bits(to *uint32) set {
-	return func(v *document.Value, at string) {
+func Mark(to *uint32) set {
+	return func(d *decoder, v *document.Value, at string) {
 		n, err := strconv.ParseUint(v.Text, 0, 32)
 		if v.Kind != document.KindInt && v.Kind != document.KindString || err != nil || n == 0 {
 			d.bad(v, at, "a packet mark such as 0x80", "")
@@ -102,52 +102,52 @@ func (d *decoder) bits(to *uint32) set {
 // index is the path of a list's entry.
 func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
 
-func (d *decoder) customMoved(m *CustomMoved) []field {
-	return []field{{name: "link", set: d.text(&m.Link, validPattern)}, {name: "kind", set: d.text(&m.Kind, validModule)}}
+func (m *CustomMoved) fields() []field {
+	return []field{{name: "link", set: Text(&m.Link, validPattern)}, {name: "kind", set: Text(&m.Kind, validModule)}}
 }
 
-func (d *decoder) customProgram(p *CustomProgram) []field {
-	return []field{{name: "hook", set: d.choice(&p.Hook, "tc", "xdp", "cgroup")}, {name: "name", set: d.text(&p.Name, validPattern)}}
+func (p *CustomProgram) fields() []field {
+	return []field{{name: "hook", set: Choice(&p.Hook, "tc", "xdp", "cgroup")}, {name: "name", set: Text(&p.Name, validPattern)}}
 }
 
-func (d *decoder) customIPVS(s *CustomIPVS) []field {
+func (s *CustomIPVS) fields() []field {
 	return []field{
-		{name: "link", set: d.text(&s.Link, validModule)},
-		{name: "pods", set: d.boolean(&s.Pods)},
-		{name: "unless", set: d.text(&s.Unless, validModule)},
+		{name: "link", set: Text(&s.Link, validModule)},
+		{name: "pods", set: Bool(&s.Pods)},
+		{name: "unless", set: Text(&s.Unless, validModule)},
 	}
 }
 
-func (d *decoder) customXFRM(x *CustomXFRM) []field {
+func (x *CustomXFRM) fields() []field {
 	return []field{
-		{name: "mark", set: d.bits(&x.Mark)},
-		{name: "mask", set: d.bits(&x.Mask)},
-		{name: "reqID", set: d.number(&x.ReqID, 1, 1<<31-1)},
-		{name: "ifID", set: d.number(&x.IfID, 1, 1<<31-1)},
-		{name: "priority", set: d.number(&x.Priority, 1, 1<<31-1)},
-		{name: "states", set: d.boolean(&x.States)},
+		{name: "mark", set: Mark(&x.Mark)},
+		{name: "mask", set: Mark(&x.Mask)},
+		{name: "reqID", set: Number(&x.ReqID, 1, 1<<31-1)},
+		{name: "ifID", set: Number(&x.IfID, 1, 1<<31-1)},
+		{name: "priority", set: Number(&x.Priority, 1, 1<<31-1)},
+		{name: "states", set: Bool(&x.States)},
 	}
 }
 
-func (d *decoder) customOVS(o *CustomOVS) []field {
+func (o *CustomOVS) fields() []field {
 	return []field{
-		{name: "socket", set: d.absolutePath(&o.Socket)},
-		{name: "bridges", set: d.texts(&o.Bridges, validPattern)},
-		{name: "ports", set: d.texts(&o.Ports, validPattern)},
-		{name: "keys", set: d.texts(&o.Keys, notEmpty)},
-		{name: "tunnels", set: d.texts(&o.Tunnels, validModule)},
-		{name: "datapath", set: d.text(&o.Datapath, validModule)},
+		{name: "socket", set: AbsolutePath(&o.Socket)},
+		{name: "bridges", set: Texts(&o.Bridges, validPattern)},
+		{name: "ports", set: Texts(&o.Ports, validPattern)},
+		{name: "keys", set: Texts(&o.Keys, notEmpty)},
+		{name: "tunnels", set: Texts(&o.Tunnels, validModule)},
+		{name: "datapath", set: Text(&o.Datapath, validModule)},
 	}
 }
 
-func (d *decoder) customValue(s *CustomValue) []field {
+func (s *CustomValue) fields() []field {
 	return []field{
-		{name: "key", set: d.sysctlName(&s.Key)},
-		{name: "wrote", set: d.sysctlValue(&s.Wrote)},
-		{name: "default", set: d.sysctlValue(&s.Default)},
+		{name: "key", set: SysctlName(&s.Key)},
+		{name: "wrote", set: SysctlValue(&s.Wrote)},
+		{name: "default", set: SysctlValue(&s.Default)},
 	}
 }
 
-func (d *decoder) customLine(l *CustomLine) []field {
-	return []field{{name: "file", set: d.absolutePath(&l.File)}, {name: "line", set: d.text(&l.Line, notEmpty)}}
+func (l *CustomLine) fields() []field {
+	return []field{{name: "file", set: AbsolutePath(&l.File)}, {name: "line", set: Text(&l.Line, notEmpty)}}
 }

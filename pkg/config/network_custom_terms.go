@@ -11,25 +11,25 @@ import (
 
 // entries reads a list of mappings in the place of what an earlier document listed, and keeps where
 // each entry stands: [Node.Origin] of "spec.networking.custom.ports[0]".
-func entries[T any](d *decoder, to *[]T, fields func(*T) []field, required ...string) set {
-	return func(v *document.Value, at string) {
+func entries[T any](to *[]T, fields func(*T) []field, required ...string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		d.fresh(at, len(*to))
 		*to = nil
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			var x T
 			d.mapping(v, at, fields(&x))
 			d.required(v, at, required...)
 			d.origins[at] = d.doc.Origin(v.Pos)
 			*to = append(*to, x)
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
 // names reads a list of strings as [decoder.texts] does, and keeps where each stands.
-func (d *decoder) names(to *[]string, valid func(string) string) set {
-	return func(v *document.Value, at string) {
+func Names(to *[]string, valid func(string) string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		d.fresh(at, len(*to))
-		d.texts(to, valid)(v, at)
+		Texts(to, valid)(d, v, at)
 		for i, item := range v.Items {
 			d.origins[index(at, i)] = d.doc.Origin(item.Pos)
 		}
@@ -43,46 +43,46 @@ func (d *decoder) fresh(at string, was int) {
 	}
 }
 
-func (d *decoder) customConf(c *CustomConf) []field {
+func (c *CustomConf) fields() []field {
 	return []field{
-		{name: "writer", set: d.choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
-		{name: "file", set: d.text(&c.File, validConfName)},
-		{name: "template", set: d.text(&c.Template, notEmpty)},
-		{name: "chain", set: d.texts(&c.Chain, validMember)},
+		{name: "writer", set: Choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
+		{name: "file", set: Text(&c.File, validConfName)},
+		{name: "template", set: Text(&c.Template, notEmpty)},
+		{name: "chain", set: Texts(&c.Chain, validMember)},
 	}
 }
 
-func (d *decoder) customPlugin(p *CustomPlugin) []field {
+func (p *CustomPlugin) fields() []field {
 	return []field{
-		{name: "asset", set: d.text(&p.Asset, validName)},
-		{name: "members", set: d.texts(&p.Members, validMember)},
-		{name: "minimum", set: d.text(&p.Minimum, validMinimum)},
+		{name: "asset", set: Text(&p.Asset, validName)},
+		{name: "members", set: Texts(&p.Members, validMember)},
+		{name: "minimum", set: Text(&p.Minimum, validMinimum)},
 	}
 }
 
-func (d *decoder) customModule(m *CustomModule) []field {
+func (m *CustomModule) fields() []field {
 	return []field{
-		{name: "name", set: d.text(&m.Name, validModule)},
-		{name: "why", set: d.text(&m.Why, notEmpty)},
-		{name: "when", set: d.choice(&m.When, "ipv4", "ipv6")},
-		{name: "optional", set: d.boolean(&m.Optional)},
+		{name: "name", set: Text(&m.Name, validModule)},
+		{name: "why", set: Text(&m.Why, notEmpty)},
+		{name: "when", set: Choice(&m.When, "ipv4", "ipv6")},
+		{name: "optional", set: Bool(&m.Optional)},
 	}
 }
 
-func (d *decoder) customSysctl(s *CustomSysctl) []field {
+func (s *CustomSysctl) fields() []field {
 	return []field{
-		{name: "key", set: d.sysctlName(&s.Key)},
-		{name: "value", set: d.sysctlValue(&s.Value)},
-		{name: "why", set: d.text(&s.Why, notEmpty)},
-		{name: "when", set: d.choice(&s.When, "ipv4", "ipv6")},
-		{name: "required", set: d.boolean(&s.Required)},
-		{name: "optional", set: d.boolean(&s.Optional)},
+		{name: "key", set: SysctlName(&s.Key)},
+		{name: "value", set: SysctlValue(&s.Value)},
+		{name: "why", set: Text(&s.Why, notEmpty)},
+		{name: "when", set: Choice(&s.When, "ipv4", "ipv6")},
+		{name: "required", set: Bool(&s.Required)},
+		{name: "optional", set: Bool(&s.Optional)},
 	}
 }
 
 // sysctlName takes a parameter's key, in either form of sysctl(8).
-func (d *decoder) sysctlName(to *string) set {
-	return func(v *document.Value, at string) {
+func SysctlName(to *string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		canonical, hint := sysctlKey(v.Str())
 		if canonical == "" {
 			d.bad(v, at, "a kernel parameter such as net.ipv4.ip_forward", hint)
@@ -93,8 +93,8 @@ func (d *decoder) sysctlName(to *string) set {
 }
 
 // sysctlValue takes a string or a whole number: both are how people write a parameter's value.
-func (d *decoder) sysctlValue(to *string) set {
-	return func(v *document.Value, at string) {
+func SysctlValue(to *string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" || !printable(strings.ReplaceAll(v.Text, "\t", " ")) {
 			d.bad(v, at, "a parameter's value such as 1", "")
 			return
@@ -103,51 +103,51 @@ func (d *decoder) sysctlValue(to *string) set {
 	}
 }
 
-func (d *decoder) customMount(m *CustomMount) []field {
+func (m *CustomMount) fields() []field {
 	return []field{
-		{name: "what", set: d.text(&m.What, notEmpty)},
-		{name: "where", set: d.absolutePath(&m.Where)},
-		{name: "type", set: d.text(&m.Type, validModule)},
+		{name: "what", set: Text(&m.What, notEmpty)},
+		{name: "where", set: AbsolutePath(&m.Where)},
+		{name: "type", set: Text(&m.Type, validModule)},
 	}
 }
 
-func (d *decoder) customPackage(p *CustomPackage) []field {
-	return []field{{name: "name", set: d.text(&p.Name, notEmpty)}, {name: "on", set: d.text(&p.On, validName)}}
+func (p *CustomPackage) fields() []field {
+	return []field{{name: "name", set: Text(&p.Name, notEmpty)}, {name: "on", set: Text(&p.On, validName)}}
 }
 
-func (d *decoder) customCertificate(c *CustomCertificate) []field {
+func (c *CustomCertificate) fields() []field {
 	return []field{
-		{name: "keypair", set: d.text(&c.Keypair, validName)},
-		{name: "ca", set: d.text(&c.CA, validName)},
-		{name: "dir", set: d.absolutePath(&c.Dir)},
-		{name: "caFile", set: d.text(&c.CAFile, validFileName)},
-		{name: "certFile", set: d.text(&c.CertFile, validFileName)},
-		{name: "keyFile", set: d.text(&c.KeyFile, validFileName)},
-		{name: "commonName", set: d.text(&c.CommonName, notEmpty)},
+		{name: "keypair", set: Text(&c.Keypair, validName)},
+		{name: "ca", set: Text(&c.CA, validName)},
+		{name: "dir", set: AbsolutePath(&c.Dir)},
+		{name: "caFile", set: Text(&c.CAFile, validFileName)},
+		{name: "certFile", set: Text(&c.CertFile, validFileName)},
+		{name: "keyFile", set: Text(&c.KeyFile, validFileName)},
+		{name: "commonName", set: Text(&c.CommonName, notEmpty)},
 	}
 }
 
-func (d *decoder) customPort(p *CustomPort) []field {
+func (p *CustomPort) fields() []field {
 	return []field{
-		{name: "proto", set: d.choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
-		{name: "port", set: d.port(&p.Port)},
-		{name: "what", set: d.text(&p.What, notEmpty)},
+		{name: "proto", set: Choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
+		{name: "port", set: Port(&p.Port)},
+		{name: "what", set: Text(&p.What, notEmpty)},
 	}
 }
 
-func (d *decoder) customRequires(r *CustomRequires) []field {
+func (r *CustomRequires) fields() []field {
 	return []field{
-		{name: "kernel", set: d.kernel(&r.Kernel)},
-		{name: "backports", set: d.texts(&r.Backports, validPattern)},
-		{name: "clouds", set: d.texts(&r.Clouds, validName)},
-		{name: "hugepages", set: d.choice(&r.Hugepages, "2M", "1G")},
-		{name: "why", set: d.text(&r.Why, notEmpty)},
+		{name: "kernel", set: Kernel(&r.Kernel)},
+		{name: "backports", set: Texts(&r.Backports, validPattern)},
+		{name: "clouds", set: Texts(&r.Clouds, validName)},
+		{name: "hugepages", set: Choice(&r.Hugepages, "2M", "1G")},
+		{name: "why", set: Text(&r.Why, notEmpty)},
 	}
 }
 
 // kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
-func (d *decoder) kernel(to *values.Version) set {
-	return func(v *document.Value, at string) {
+func Kernel(to *values.Version) set {
+	return func(d *decoder, v *document.Value, at string) {
 		parsed, err := values.ParseVersion(v.Text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
 			d.bad(v, at, "a release of Linux such as 5.10", "")
@@ -157,27 +157,27 @@ func (d *decoder) kernel(to *values.Version) set {
 	}
 }
 
-func (d *decoder) customShared(s *CustomShared) []field {
+func (s *CustomShared) fields() []field {
 	return []field{
-		{name: "links", set: d.texts(&s.Links, validPattern)},
-		{name: "routes", set: d.boolean(&s.Routes)},
-		{name: "mac", set: d.texts(&s.MAC, validPattern)},
-		{name: "enis", set: d.boolean(&s.ENIs)},
-		{name: "firewall", set: d.boolean(&s.Firewall)},
-		{name: "others", set: entries(d, &s.Others, func(s *CustomService) []field {
-			return []field{{name: "service", set: d.text(&s.Service, notEmpty)}, {name: "leaves", set: d.text(&s.Leaves, notEmpty)}}
+		{name: "links", set: Texts(&s.Links, validPattern)},
+		{name: "routes", set: Bool(&s.Routes)},
+		{name: "mac", set: Texts(&s.MAC, validPattern)},
+		{name: "enis", set: Bool(&s.ENIs)},
+		{name: "firewall", set: Bool(&s.Firewall)},
+		{name: "others", set: entries(&s.Others, func(s *CustomService) []field {
+			return []field{{name: "service", set: Text(&s.Service, notEmpty)}, {name: "leaves", set: Text(&s.Leaves, notEmpty)}}
 		}, "service", "leaves")},
 	}
 }
 
-func (d *decoder) customSign(s *CustomSign) []field {
+func (s *CustomSign) fields() []field {
 	return []field{
-		{name: "what", set: d.text(&s.What, notEmpty)},
-		{name: "path", set: d.text(&s.Path, validPathPattern)},
-		{name: "link", set: d.text(&s.Link, validPattern)},
-		{name: "kind", set: d.text(&s.Kind, validModule)},
-		{name: "pods", set: d.boolean(&s.Pods)},
-		{name: "when", set: d.choice(&s.When, "ipv4", "ipv6")},
+		{name: "what", set: Text(&s.What, notEmpty)},
+		{name: "path", set: Text(&s.Path, validPathPattern)},
+		{name: "link", set: Text(&s.Link, validPattern)},
+		{name: "kind", set: Text(&s.Kind, validModule)},
+		{name: "pods", set: Bool(&s.Pods)},
+		{name: "when", set: Choice(&s.When, "ipv4", "ipv6")},
 	}
 }
 

@@ -23,21 +23,21 @@ type KindnetMasquerade struct {
 	NonMasqueradeCIDRs []netip.Prefix `json:"nonMasqueradeCIDRs,omitempty"` // ranges that pods reach with their own address
 }
 
-func (d *decoder) kindnet(k *Kindnet) []field {
+func (k *Kindnet) fields() []field {
 	return []field{
-		{name: "version", set: d.text(&k.Version, nil)},
-		{name: "networkPolicies", set: d.optionalBool(&k.NetworkPolicies)},
-		{name: "adminNetworkPolicies", set: d.optionalBool(&k.AdminNetworkPolicies)},
-		{name: "baselineAdminNetworkPolicies", set: d.optionalBool(&k.BaselineAdminNetworkPolicies)},
-		{name: "dnsCaching", set: d.optionalBool(&k.DNSCaching)},
-		{name: "nat64", set: d.optionalBool(&k.NAT64)},
-		{name: "fastPathThreshold", set: d.number(&k.FastPathThreshold, 0, 1<<31-1)},
-		{name: "logLevel", set: d.number(&k.LogLevel, 0, 10)},
-		{name: "masquerade", set: d.into(func() []field {
+		{name: "version", set: Text(&k.Version, nil)},
+		{name: "networkPolicies", set: OptionalBool(&k.NetworkPolicies)},
+		{name: "adminNetworkPolicies", set: OptionalBool(&k.AdminNetworkPolicies)},
+		{name: "baselineAdminNetworkPolicies", set: OptionalBool(&k.BaselineAdminNetworkPolicies)},
+		{name: "dnsCaching", set: OptionalBool(&k.DNSCaching)},
+		{name: "nat64", set: OptionalBool(&k.NAT64)},
+		{name: "fastPathThreshold", set: Number(&k.FastPathThreshold, 0, 1<<31-1)},
+		{name: "logLevel", set: Number(&k.LogLevel, 0, 10)},
+		{name: "masquerade", set: Into(func() []field {
 			m := allocate(&k.Masquerade)
 			return []field{
-				{name: "enabled", set: d.optionalBool(&m.Enabled)},
-				{name: "nonMasqueradeCIDRs", set: d.ranges(&m.NonMasqueradeCIDRs)},
+				{name: "enabled", set: OptionalBool(&m.Enabled)},
+				{name: "nonMasqueradeCIDRs", set: Ranges(&m.NonMasqueradeCIDRs)},
 			}
 		})},
 	}

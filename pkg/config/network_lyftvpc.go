@@ -17,17 +17,17 @@ type LyftVPC struct {
 	InterfaceIndex int               `json:"interfaceIndex"`        // the first interface whose addresses are for pods; 0 is the primary one
 }
 
-func (d *decoder) lyftVPC(l *LyftVPC) []field {
+func (l *LyftVPC) fields() []field {
 	return []field{
-		{name: "subnetTags", set: d.tags(&l.SubnetTags)},
-		{name: "secGroupIds", set: d.texts(&l.SecGroupIDs, validSecurityGroup)},
-		{name: "interfaceIndex", set: d.number(&l.InterfaceIndex, 0, 14)},
+		{name: "subnetTags", set: Tags(&l.SubnetTags)},
+		{name: "secGroupIds", set: Texts(&l.SecGroupIDs, validSecurityGroup)},
+		{name: "interfaceIndex", set: Number(&l.InterfaceIndex, 0, 14)},
 	}
 }
 
 // tags takes a mapping of strings to strings, which replaces what was there.
-func (d *decoder) tags(to *map[string]string) set {
-	return func(v *document.Value, at string) {
+func Tags(to *map[string]string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindMap {
 			d.wrongKind(v, at, "a mapping of tags to values")
 			return
@@ -35,7 +35,7 @@ func (d *decoder) tags(to *map[string]string) set {
 		*to = make(map[string]string, len(v.Entries))
 		for i := range v.Entries {
 			var text string
-			d.text(&text, nil)(v.Entries[i].Value, join(at, v.Entries[i].Key))
+			Text(&text, nil)(d, v.Entries[i].Value, join(at, v.Entries[i].Key))
 			(*to)[v.Entries[i].Key] = text
 		}
 	}

@@ -26,14 +26,14 @@ func (m *Multus) Thin() bool { return m.Mode == "thin" }
 
 const multusAt = "spec.networking.multus"
 
-func (d *decoder) multus(m *Multus) []field {
+func (m *Multus) fields() []field {
 	return []field{
-		{name: "mode", set: d.choice(&m.Mode, "thin", "thick")},
-		{name: "writer", set: d.choice(&m.Writer, "DaemonSet", "netwright")},
-		{name: "delegates", set: d.texts(&m.Delegates, validMember)},
-		{name: "namespaceIsolation", set: d.boolean(&m.NamespaceIsolation)},
-		{name: "globalNamespaces", set: d.text(&m.GlobalNamespaces, nil)},
-		{name: "logLevel", set: d.choice(&m.LogLevel, "debug", "verbose", "error", "panic")},
+		{name: "mode", set: Choice(&m.Mode, "thin", "thick")},
+		{name: "writer", set: Choice(&m.Writer, "DaemonSet", "netwright")},
+		{name: "delegates", set: Texts(&m.Delegates, validMember)},
+		{name: "namespaceIsolation", set: Bool(&m.NamespaceIsolation)},
+		{name: "globalNamespaces", set: Text(&m.GlobalNamespaces, nil)},
+		{name: "logLevel", set: Choice(&m.LogLevel, "debug", "verbose", "error", "panic")},
 	}
 }
 

@@ -18,14 +18,14 @@ type KubeOVN struct {
 	ConfPriority string `json:"cniConfigPriority"`   // the first characters of the conf's name, which say its place among others
 }
 
-func (d *decoder) kubeOVN(k *KubeOVN) []field {
+func (k *KubeOVN) fields() []field {
 	return []field{
-		{name: "networkType", set: d.choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
-		{name: "interface", set: d.text(&k.Interface, validLink)},
-		{name: "mtu", set: d.autoMTU(&k.MTU)},
-		{name: "ipsec", set: d.boolean(&k.IPsec)},
-		{name: "tproxy", set: d.boolean(&k.TProxy)},
-		{name: "cniConfigPriority", set: d.text(&k.ConfPriority, validPriority)},
+		{name: "networkType", set: Choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
+		{name: "interface", set: Text(&k.Interface, validLink)},
+		{name: "mtu", set: AutoMTU(&k.MTU)},
+		{name: "ipsec", set: Bool(&k.IPsec)},
+		{name: "tproxy", set: Bool(&k.TProxy)},
+		{name: "cniConfigPriority", set: Text(&k.ConfPriority, validPriority)},
 	}
 }
 
@@ -59,14 +59,14 @@ type OVNKubernetes struct {
 	IPsec     bool   `json:"ipsec,omitempty"`   // encrypts the tunnels between nodes
 }
 
-func (d *decoder) ovnKubernetes(o *OVNKubernetes) []field {
+func (o *OVNKubernetes) fields() []field {
 	return []field{
-		{name: "gatewayMode", set: d.choice(&o.GatewayMode, "shared", "local", "disabled")},
-		{name: "gatewayInterface", set: d.text(&o.Interface, validLink)},
-		{name: "mtu", set: d.mtu(&o.MTU)},
-		{name: "encapPort", set: d.port(&o.EncapPort)},
-		{name: "hostOVS", set: d.boolean(&o.HostOVS)},
-		{name: "ipsec", set: d.boolean(&o.IPsec)},
+		{name: "gatewayMode", set: Choice(&o.GatewayMode, "shared", "local", "disabled")},
+		{name: "gatewayInterface", set: Text(&o.Interface, validLink)},
+		{name: "mtu", set: MTU(&o.MTU)},
+		{name: "encapPort", set: Port(&o.EncapPort)},
+		{name: "hostOVS", set: Bool(&o.HostOVS)},
+		{name: "ipsec", set: Bool(&o.IPsec)},
 	}
 }
 

@@ -15,10 +15,10 @@ type Romana struct {
 	EtcdServiceIP   string `json:"etcdServiceIP"`   // the address of its service romana-etcd; without it the 88th of the services' range
 }
 
-func (d *decoder) romana(r *Romana) []field {
+func (r *Romana) fields() []field {
 	return []field{
-		{name: "daemonServiceIP", set: d.text(&r.DaemonServiceIP, validIPv4)},
-		{name: "etcdServiceIP", set: d.text(&r.EtcdServiceIP, validIPv4)},
+		{name: "daemonServiceIP", set: Text(&r.DaemonServiceIP, validIPv4)},
+		{name: "etcdServiceIP", set: Text(&r.EtcdServiceIP, validIPv4)},
 	}
 }
 

@@ -20,14 +20,14 @@ type Switch struct {
 // Wait is the policy of [Switch].Pods that leaves it to others to drain the node.
 const Wait = "wait"
 
-func (d *decoder) networkSwitch(s *Switch) []field {
+func (s *Switch) fields() []field {
 	if s.Pods == "" {
 		s.Pods = Remove
 	}
 	return []field{
-		{name: "allow", set: d.boolean(&s.Allow)},
-		{name: "from", set: d.choice(&s.From, SupportedNetworks()...)},
-		{name: "pods", set: d.choice(&s.Pods, Remove, Wait)},
+		{name: "allow", set: Bool(&s.Allow)},
+		{name: "from", set: Choice(&s.From, SupportedNetworks()...)},
+		{name: "pods", set: Choice(&s.Pods, Remove, Wait)},
 	}
 }
 

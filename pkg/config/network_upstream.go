@@ -4,12 +4,12 @@ package config
 // themselves give them.
 func upstream() []choice {
 	return []choice{
-		{"antrea", func(w *Networking) bool { return w.Antrea != nil }, func(d *decoder, w *Networking) []field { return d.antrea(allocate(&w.Antrea)) }},
-		{"azure", func(w *Networking) bool { return w.Azure != nil }, func(d *decoder, w *Networking) []field { return d.azure(allocate(&w.Azure)) }},
-		{"coil", func(w *Networking) bool { return w.Coil != nil }, func(d *decoder, w *Networking) []field { return d.coil(allocate(&w.Coil)) }},
-		{"hybridnet", func(w *Networking) bool { return w.Hybridnet != nil }, func(d *decoder, w *Networking) []field { return d.hybridnet(allocate(&w.Hybridnet)) }},
-		{"kubeOVN", func(w *Networking) bool { return w.KubeOVN != nil }, func(d *decoder, w *Networking) []field { return d.kubeOVN(allocate(&w.KubeOVN)) }},
-		{"ovnKubernetes", func(w *Networking) bool { return w.OVNKubernetes != nil }, func(d *decoder, w *Networking) []field { return d.ovnKubernetes(allocate(&w.OVNKubernetes)) }},
+		{"antrea", func(w *Networking) bool { return w.Antrea != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Antrea).fields() }},
+		{"azure", func(w *Networking) bool { return w.Azure != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Azure).fields() }},
+		{"coil", func(w *Networking) bool { return w.Coil != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Coil).fields() }},
+		{"hybridnet", func(w *Networking) bool { return w.Hybridnet != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Hybridnet).fields() }},
+		{"kubeOVN", func(w *Networking) bool { return w.KubeOVN != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.KubeOVN).fields() }},
+		{"ovnKubernetes", func(w *Networking) bool { return w.OVNKubernetes != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.OVNKubernetes).fields() }},
 	}
 }
 

@@ -12,17 +12,17 @@ type Weave struct {
 	Version     string `json:"version,omitempty"`      // of Weave; for its DaemonSet
 }
 
-func (d *decoder) weave(w *Weave) []field {
+func (w *Weave) fields() []field {
 	fields := []field{
-		{name: "mtu", set: d.mtu(&w.MTU)},
-		{name: "connLimit", set: d.number(&w.ConnLimit, 0, 100_000)},
-		{name: "noMasqLocal", set: d.number(&w.NoMasqLocal, 0, 1)},
-		{name: "netExtraArgs", set: d.text(&w.NetExtra, nil)},
-		{name: "npcExtraArgs", set: d.text(&w.NPCExtra, nil)},
-		{name: "version", set: d.text(&w.Version, nil)},
+		{name: "mtu", set: MTU(&w.MTU)},
+		{name: "connLimit", set: Number(&w.ConnLimit, 0, 100_000)},
+		{name: "noMasqLocal", set: Number(&w.NoMasqLocal, 0, 1)},
+		{name: "netExtraArgs", set: Text(&w.NetExtra, nil)},
+		{name: "npcExtraArgs", set: Text(&w.NPCExtra, nil)},
+		{name: "version", set: Text(&w.Version, nil)},
 	}
 	for _, name := range weaveResources {
-		fields = append(fields, field{name: name, set: d.ignore, unlisted: true})
+		fields = append(fields, field{name: name, set: Unread, unlisted: true})
 	}
 	return fields
 }

@@ -14,8 +14,8 @@ import (
 
 // text takes a string. valid may be nil; else it says what is wrong with a string: what was
 // expected, or "".
-func (d *decoder) text(to *string, valid func(string) string) set {
-	return func(v *document.Value, at string) {
+func Text(to *string, valid func(string) string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string")
 			return
@@ -32,20 +32,20 @@ func (d *decoder) text(to *string, valid func(string) string) set {
 
 // texts takes a list of strings, each valid as in text; the document's list replaces what was
 // there.
-func (d *decoder) texts(to *[]string, valid func(string) string) set {
-	return func(v *document.Value, at string) {
+func Texts(to *[]string, valid func(string) string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		*to = nil
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			var s string
-			d.text(&s, valid)(v, at)
+			Text(&s, valid)(d, v, at)
 			*to = append(*to, s)
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
 // choice takes one of a few strings. Case counts, but a near miss is named.
-func (d *decoder) choice(to *string, allowed ...string) set {
-	return func(v *document.Value, at string) {
+func Choice(to *string, allowed ...string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, oneOf(allowed))
 			return
@@ -64,8 +64,8 @@ func (d *decoder) choice(to *string, allowed ...string) set {
 	}
 }
 
-func (d *decoder) boolean(to *bool) set {
-	return func(v *document.Value, at string) {
+func Bool(to *bool) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind == document.KindBool {
 			*to = strings.EqualFold(v.Text, "true")
 			return
@@ -98,17 +98,17 @@ func (d *decoder) boolean(to *bool) set {
 	}
 }
 
-func (d *decoder) optionalBool(to **bool) set {
-	return func(v *document.Value, at string) {
+func OptionalBool(to **bool) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var b bool
-		d.boolean(&b)(v, at)
+		Bool(&b)(d, v, at)
 		*to = &b
 	}
 }
 
 // number takes a whole number from low to high.
-func (d *decoder) number(to *int, low, high int) set {
-	return func(v *document.Value, at string) {
+func Number(to *int, low, high int) set {
+	return func(d *decoder, v *document.Value, at string) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
 		n, err := strconv.Atoi(v.Text)
 		switch {
@@ -131,24 +131,24 @@ const (
 	maxMTU = 65535
 )
 
-func (d *decoder) mtu(to *int) set { return d.number(to, minMTU, maxMTU) }
+func MTU(to *int) set { return Number(to, minMTU, maxMTU) }
 
 // autoMTU is an MTU where 0 means: let the network detect it.
-func (d *decoder) autoMTU(to *int) set {
-	return func(v *document.Value, at string) {
+func AutoMTU(to *int) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind == document.KindInt && v.Text == "0" {
 			*to = 0
 			return
 		}
-		d.mtu(to)(v, at)
+		MTU(to)(d, v, at)
 	}
 }
 
-func (d *decoder) port(to *int) set { return d.number(to, 1, 65535) }
+func Port(to *int) set { return Number(to, 1, 65535) }
 
 // version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
-func (d *decoder) version(to *values.Version) set {
-	return func(v *document.Value, at string) {
+func Version(to *values.Version) set {
+	return func(d *decoder, v *document.Value, at string) {
 		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
 			hint = "write the version that the URL names: " + named
@@ -178,8 +178,8 @@ func versionIn(text string) string {
 	return ""
 }
 
-func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {
-	return func(v *document.Value, at string) {
+func Duration(to *time.Duration, low, high time.Duration) set {
+	return func(d *decoder, v *document.Value, at string) {
 		parsed, err := time.ParseDuration(v.Text)
 		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
 			hint := ""
@@ -194,8 +194,8 @@ func (d *decoder) duration(to *time.Duration, low, high time.Duration) set {
 }
 
 // absolutePath takes a clean absolute path, not the root itself.
-func (d *decoder) absolutePath(to *string) set {
-	return func(v *document.Value, at string) {
+func AbsolutePath(to *string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: an absolute path")
 			return

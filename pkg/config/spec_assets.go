@@ -10,20 +10,20 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func (d *decoder) assets(n *Node) set {
-	return func(v *document.Value, at string) {
+func assetList(n *Node) set {
+	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.Assets, func(a Asset) string { return a.Name })
-		d.list(func(v *document.Value, item string) {
+		List(func(d *decoder, v *document.Value, item string) {
 			a := Asset{Arch: make(map[string]AssetFile), Origin: d.doc.Origin(v.Pos)}
 			d.mapping(v, item, []field{
-				{name: "name", set: d.text(&a.Name, validName)},
-				{name: "version", set: d.text(&a.Version, nil)},
-				{name: "members", set: d.texts(&a.Members, validMember)},
-				{name: "arch", set: d.into(func() []field {
+				{name: "name", set: Text(&a.Name, validName)},
+				{name: "version", set: Text(&a.Version, nil)},
+				{name: "members", set: Texts(&a.Members, validMember)},
+				{name: "arch", set: Into(func() []field {
 					return []field{
-						{name: "amd64", set: d.assetFile(a.Arch, "amd64"), about: "of x86-64"},
-						{name: "arm64", set: d.assetFile(a.Arch, "arm64"), about: "of 64-bit ARM"},
+						{name: "amd64", set: assetFile(a.Arch, "amd64"), about: "of x86-64"},
+						{name: "arm64", set: assetFile(a.Arch, "arm64"), about: "of 64-bit ARM"},
 					}
 				})},
 			})
@@ -32,15 +32,15 @@ func (d *decoder) assets(n *Node) set {
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
 			put(a)
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
-func (d *decoder) assetFile(to map[string]AssetFile, arch string) set {
-	return func(v *document.Value, at string) {
+func assetFile(to map[string]AssetFile, arch string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var f AssetFile
 		d.mapping(v, at, []field{
-			{name: "sha256", set: d.text(&f.SHA256, validSHA256)}, {name: "sha512", set: d.text(&f.SHA512, validSHA512)}, {name: "urls", set: d.texts(&f.URLs, validURL)},
+			{name: "sha256", set: Text(&f.SHA256, validSHA256)}, {name: "sha512", set: Text(&f.SHA512, validSHA512)}, {name: "urls", set: Texts(&f.URLs, validURL)},
 		})
 		if d.hashed(v, at) && d.required(v, at, "urls") && len(f.URLs) == 0 {
 			d.bad(v.Get("urls"), at+".urls", "at least one URL", "")

@@ -79,13 +79,13 @@ const (
 	defaultLifetime       = 365 * 24 * time.Hour
 )
 
-func (d *decoder) certificates(n *Node) set {
-	return func(v *document.Value, at string) {
+func certificateList(n *Node) set {
+	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.Certificates, func(c Certificate) string { return c.Name })
-		d.list(func(v *document.Value, item string) {
+		List(func(d *decoder, v *document.Value, item string) {
 			c := Certificate{Origin: d.doc.Origin(v.Pos)}
-			d.mapping(v, item, d.certificate(&c))
+			d.mapping(v, item, c.fields())
 			if !d.required(v, item, "name") || !d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
 				return
 			}
@@ -94,38 +94,38 @@ func (d *decoder) certificates(n *Node) set {
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
 			put(c)
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
-func (d *decoder) certificate(c *Certificate) []field {
+func (c *Certificate) fields() []field {
 	return []field{
-		{name: "name", set: d.text(&c.Name, validName)},
-		{name: "source", set: d.choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
-		{name: "ca", set: d.text(&c.CA, validName)},
-		{name: "signer", set: d.text(&c.Signer, validSigner)},
-		{name: "commonName", set: d.text(&c.CommonName, notEmpty)},
-		{name: "organizations", set: d.texts(&c.Organizations, notEmpty)},
-		{name: "names", set: d.texts(&c.Names, validSAN)},
-		{name: "usages", set: func(v *document.Value, at string) {
+		{name: "name", set: Text(&c.Name, validName)},
+		{name: "source", set: Choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
+		{name: "ca", set: Text(&c.CA, validName)},
+		{name: "signer", set: Text(&c.Signer, validSigner)},
+		{name: "commonName", set: Text(&c.CommonName, notEmpty)},
+		{name: "organizations", set: Texts(&c.Organizations, notEmpty)},
+		{name: "names", set: Texts(&c.Names, validSAN)},
+		{name: "usages", set: func(d *decoder, v *document.Value, at string) {
 			c.Usages = nil
-			d.list(func(v *document.Value, at string) {
+			List(func(d *decoder, v *document.Value, at string) {
 				var s string
-				d.choice(&s, "client", "server")(v, at)
+				Choice(&s, "client", "server")(d, v, at)
 				c.Usages = append(c.Usages, s)
-			})(v, at)
+			})(d, v, at)
 		}},
-		{name: "lifetime", set: d.duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
-		{name: "keyType", set: d.choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
-		{name: "dir", set: d.absolutePath(&c.Dir)},
-		{name: "caFile", set: d.text(&c.CAFile, validFileName)},
-		{name: "certFile", set: d.text(&c.CertFile, validFileName)},
-		{name: "keyFile", set: d.text(&c.KeyFile, validFileName)},
-		{name: "kubeconfig", set: d.into(func() []field {
-			return []field{{name: "path", set: d.absolutePath(&c.Kubeconfig.Path)}, {name: "server", set: d.text(&c.Kubeconfig.Server, validAPIServer)}}
+		{name: "lifetime", set: Duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
+		{name: "keyType", set: Choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
+		{name: "dir", set: AbsolutePath(&c.Dir)},
+		{name: "caFile", set: Text(&c.CAFile, validFileName)},
+		{name: "certFile", set: Text(&c.CertFile, validFileName)},
+		{name: "keyFile", set: Text(&c.KeyFile, validFileName)},
+		{name: "kubeconfig", set: Into(func() []field {
+			return []field{{name: "path", set: AbsolutePath(&c.Kubeconfig.Path)}, {name: "server", set: Text(&c.Kubeconfig.Server, validAPIServer)}}
 		})},
-		{name: "restart", set: d.texts(&c.Restart, validUnit)},
-		{name: "reload", set: d.texts(&c.Reload, validUnit)},
+		{name: "restart", set: Texts(&c.Restart, validUnit)},
+		{name: "reload", set: Texts(&c.Reload, validUnit)},
 	}
 }
 

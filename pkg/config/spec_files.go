@@ -32,11 +32,11 @@ const (
 
 const aboutRoles = "only nodes of these roles get it; without it all"
 
-func (d *decoder) fileAssets(n *Node) set {
-	return func(v *document.Value, at string) {
+func fileList(n *Node) set {
+	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
-		d.list(func(v *document.Value, item string) {
+		List(func(d *decoder, v *document.Value, item string) {
 			all := d.fileAsset(v, item, n)
 			n.FileAssets = slices.Grow(n.FileAssets, len(all))
 			at := item + ".path"
@@ -45,7 +45,7 @@ func (d *decoder) fileAssets(n *Node) set {
 					put(f)
 				}
 			}
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
@@ -59,16 +59,16 @@ func (d *decoder) fileAsset(v *document.Value, at string, n *Node) []FileAsset {
 	var roles, groups []string
 	before := d.doc.Errors
 	d.mapping(v, at, []field{
-		{name: "name", set: d.text(&f.Name, validFileName)},
-		{name: "path", set: d.absolutePath(&f.Path)},
-		{name: "content", set: d.text(&content, nil)},
-		{name: "source", set: d.text(&source, validFileSource), about: "in the place of content: a file of the store, or a directory whose files all go below path"},
-		{name: "isBase64", set: d.boolean(&isBase64), about: "content is base64, for what is no text"},
-		{name: "mode", set: d.fileMode(&f.Mode)},
-		{name: "owner", set: d.text(&f.Owner, validOwner)},
-		{name: "secret", set: d.optionalBool(&secret)},
-		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
-		{name: "nodeGroups", set: d.texts(&groups, validName), about: "only nodes of these groups get it; without it all"},
+		{name: "name", set: Text(&f.Name, validFileName)},
+		{name: "path", set: AbsolutePath(&f.Path)},
+		{name: "content", set: Text(&content, nil)},
+		{name: "source", set: Text(&source, validFileSource), about: "in the place of content: a file of the store, or a directory whose files all go below path"},
+		{name: "isBase64", set: Bool(&isBase64), about: "content is base64, for what is no text"},
+		{name: "mode", set: fileMode(&f.Mode)},
+		{name: "owner", set: Text(&f.Owner, validOwner)},
+		{name: "secret", set: OptionalBool(&secret)},
+		{name: "roles", set: roleList(&roles), about: aboutRoles},
+		{name: "nodeGroups", set: Texts(&groups, validName), about: "only nodes of these groups get it; without it all"},
 	})
 	if v.Get("source") == nil && !d.required(v, at, "content") {
 		return nil
@@ -222,18 +222,18 @@ func validFileSource(s string) string {
 // meant tells whether a list of roles or groups (none: all) holds this one.
 func meant(list []string, this string) bool { return len(list) == 0 || slices.Contains(list, this) }
 
-func (d *decoder) roleList(to *[]string) set {
-	return d.list(func(v *document.Value, at string) {
+func roleList(to *[]string) set {
+	return List(func(d *decoder, v *document.Value, at string) {
 		var role string
-		d.role(&role)(v, at)
+		roleName(&role)(d, v, at)
 		*to = append(*to, role)
 	})
 }
 
 // fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
 // meant as decimal and is refused.
-func (d *decoder) fileMode(to *fs.FileMode) set {
-	return func(v *document.Value, at string) {
+func fileMode(to *fs.FileMode) set {
+	return func(d *decoder, v *document.Value, at string) {
 		const expected = `permission bits in octal, such as "0644"`
 		digits := strings.TrimPrefix(v.Text, "0o")
 		mode, err := strconv.ParseUint(digits, 8, 32)
@@ -283,18 +283,18 @@ func validAccount(s string) bool {
 	return s != "" && len(s) <= 32 && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
 }
 
-func (d *decoder) hooks(n *Node) set {
-	return func(v *document.Value, at string) {
+func hookList(n *Node) set {
+	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.Hooks, func(h Hook) string { return h.Name })
-		d.list(func(v *document.Value, item string) {
+		List(func(d *decoder, v *document.Value, item string) {
 			h, ok := d.hook(v, item, n)
 			if !ok || !d.unique(seen, h.Name, v.Pos, item+".name") {
 				return
 			}
 			d.origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
 			put(h)
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
@@ -304,23 +304,23 @@ func (d *decoder) hook(v *document.Value, at string, n *Node) (Hook, bool) {
 	var roles []string
 	manifest, container := "", false
 	fields := []field{
-		{name: "name", set: d.text(&h.Name, validUnit)},
-		{name: "enabled", set: d.boolean(&h.Enabled)},
-		{name: "manifest", set: d.text(&manifest, nil)},
-		{name: "useRawManifest", set: d.boolean(&h.UseRawManifest)},
-		{name: "before", set: d.texts(&h.Before, validUnit)},
-		{name: "requires", set: d.texts(&h.Requires, validUnit)},
-		{name: "roles", set: d.roleList(&roles), about: aboutRoles},
-		{name: "execContainer", set: func(*document.Value, string) { container = true }, unlisted: true},
+		{name: "name", set: Text(&h.Name, validUnit)},
+		{name: "enabled", set: Bool(&h.Enabled)},
+		{name: "manifest", set: Text(&manifest, nil)},
+		{name: "useRawManifest", set: Bool(&h.UseRawManifest)},
+		{name: "before", set: Texts(&h.Before, validUnit)},
+		{name: "requires", set: Texts(&h.Requires, validUnit)},
+		{name: "roles", set: roleList(&roles), about: aboutRoles},
+		{name: "execContainer", set: func(*decoder, *document.Value, string) { container = true }, unlisted: true},
 	}
 	if disabled := (*bool)(nil); d.doc.dialect.lenient {
-		fields = append(fields, field{name: "disabled", set: func(v *document.Value, at string) {
-			if d.optionalBool(&disabled)(v, at); disabled != nil {
+		fields = append(fields, field{name: "disabled", set: func(d *decoder, v *document.Value, at string) {
+			if OptionalBool(&disabled)(d, v, at); disabled != nil {
 				h.Enabled = !*disabled
 			}
 		}, unlisted: true}) // kOps' older spelling
 	} else { // kOps has no such field
-		fields = append(fields, field{name: "timeout", set: d.duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), newer: true})
+		fields = append(fields, field{name: "timeout", set: Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), newer: true})
 	}
 	d.mapping(v, at, fields)
 	if container {

@@ -61,11 +61,11 @@ func merging[T any](list *[]T, key func(T) string) func(T) {
 }
 
 // sysctls reads kOps' form: a list of "key=value".
-func (d *decoder) sysctls(n *Node) set {
-	return func(v *document.Value, at string) {
+func sysctlList(n *Node) set {
+	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
-		d.list(func(v *document.Value, item string) {
+		List(func(d *decoder, v *document.Value, item string) {
 			if d.doc.dialect.lenient && d.passedBySysctl(v, item) {
 				return
 			}
@@ -81,7 +81,7 @@ func (d *decoder) sysctls(n *Node) set {
 				return
 			}
 			put(s)
-		})(v, at)
+		})(d, v, at)
 	}
 }
 

@@ -12,27 +12,27 @@ import (
 // choices lists the networks by name.
 func choices() []choice {
 	return append([]choice{
-		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(d *decoder, w *Networking) []field { return d.amazonVPC(allocate(&w.AmazonVPC)) }},
-		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return d.bridge(allocate(&w.Bridge)) }},
-		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return d.calico(allocate(&w.Calico)) }},
-		{"canal", func(w *Networking) bool { return w.Canal != nil }, func(d *decoder, w *Networking) []field { return d.canal(allocate(&w.Canal)) }},
-		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return d.cilium(allocate(&w.Cilium)) }},
+		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.AmazonVPC).fields() }},
+		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Bridge).fields() }},
+		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Calico).fields() }},
+		{"canal", func(w *Networking) bool { return w.Canal != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Canal).fields() }},
+		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Cilium).fields() }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
-		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(d *decoder, w *Networking) []field { return d.custom(allocate(&w.Custom)) }},
+		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Custom).fields() }},
 		bare("external", func(w *Networking) **Bare { return &w.External }),
-		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return d.flannel(allocate(&w.Flannel)) }},
+		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Flannel).fields() }},
 		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},
-		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return d.kindnet(allocate(&w.Kindnet)) }},
+		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Kindnet).fields() }},
 		bare("kopeio", func(w *Networking) **Bare { return &w.Kopeio }),
 		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(d *decoder, w *Networking) []field {
-			return []field{{name: "useNFTablesForNetpol", set: d.optionalBool(&allocate(&w.KubeRouter).UseNFTablesForNetpol)}}
+			return []field{{name: "useNFTablesForNetpol", set: OptionalBool(&allocate(&w.KubeRouter).UseNFTablesForNetpol)}}
 		}},
 		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(d *decoder, w *Networking) []field {
-			return []field{{name: "mtu", set: d.mtu(&allocate(&w.Kubenet).MTU)}}
+			return []field{{name: "mtu", set: MTU(&allocate(&w.Kubenet).MTU)}}
 		}},
-		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil }, func(d *decoder, w *Networking) []field { return d.lyftVPC(allocate(&w.LyftVPC)) }},
-		{"romana", func(w *Networking) bool { return w.Romana != nil }, func(d *decoder, w *Networking) []field { return d.romana(allocate(&w.Romana)) }},
-		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return d.weave(allocate(&w.Weave)) }},
+		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.LyftVPC).fields() }},
+		{"romana", func(w *Networking) bool { return w.Romana != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Romana).fields() }},
+		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Weave).fields() }},
 	}, append(archived(), upstream()...)...)
 }
 
@@ -48,15 +48,15 @@ func SupportedNetworks() []string {
 	return names
 }
 
-func (d *decoder) networking(n *Node) set {
+func networkFields(d *decoder, n *Node) set {
 	w := &n.Networking
-	return d.into(func() []field {
+	return Into(func() []field {
 		var fields []field
 		for _, c := range choices() {
-			fields = append(fields, field{name: c.name, unlisted: slices.Contains(goneNetworks[:], c.name), set: func(v *document.Value, at string) {
+			fields = append(fields, field{name: c.name, unlisted: slices.Contains(goneNetworks[:], c.name), set: func(d *decoder, v *document.Value, at string) {
 				if c.name == byoNetwork {
 					w.CNI = &n.CNI
-					d.mapping(v, at, d.cni(&n.CNI))
+					d.mapping(v, at, n.CNI.fields())
 					return
 				}
 				d.mapping(v, at, c.fields(d, w))
@@ -65,127 +65,127 @@ func (d *decoder) networking(n *Node) set {
 		if d.doc.dialect.nested {
 			fields = append(fields, d.rangesSpec(n)...)
 		}
-		fields = append(fields, field{name: "multus", set: d.into(func() []field { return d.multus(allocate(&w.Multus)) })})
+		fields = append(fields, field{name: "multus", set: Into(func() []field { return allocate(&w.Multus).fields() })})
 		if d.doc.dialect != &kops { // kOps has no word for it
-			fields = append(fields, field{name: "bridgeNetfilter", set: d.bridgeNetfilter(&w.BridgeNetfilter)},
-				field{name: "switch", set: d.into(func() []field { return d.networkSwitch(allocate(&w.Switch)) })})
+			fields = append(fields, field{name: "bridgeNetfilter", set: bridgeNetfilter(&w.BridgeNetfilter)},
+				field{name: "switch", set: Into(func() []field { return allocate(&w.Switch).fields() })})
 		}
 		return fields
 	})
 }
 
 // bridgeNetfilter takes the kernel's own numbers, in quotes or not, or that they are not ours.
-func (d *decoder) bridgeNetfilter(to *string) set {
-	return func(v *document.Value, at string) {
+func bridgeNetfilter(to *string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if v.Kind == document.KindInt && (v.Text == "0" || v.Text == "1") {
 			*to = v.Text
 			return
 		}
-		d.choice(to, "1", "0", Unmanaged)(v, at)
+		Choice(to, "1", "0", Unmanaged)(d, v, at)
 	}
 }
 
-func (d *decoder) cni(c *CNI) []field {
+func (c *CNI) fields() []field {
 	return []field{
-		{name: "binDir", set: d.absolutePath(&c.BinDir)},
-		{name: "confDir", set: d.absolutePath(&c.ConfDir)},
-		{name: "usesSecondaryIP", set: d.boolean(&c.UsesSecondaryIP)},
+		{name: "binDir", set: AbsolutePath(&c.BinDir)},
+		{name: "confDir", set: AbsolutePath(&c.ConfDir)},
+		{name: "usesSecondaryIP", set: Bool(&c.UsesSecondaryIP)},
 	}
 }
 
-func (d *decoder) bridge(b *Bridge) []field {
+func (b *Bridge) fields() []field {
 	return []field{
-		{name: "mtu", set: d.mtu(&b.MTU)},
-		{name: "hairpin", set: d.boolean(&b.Hairpin)},
-		{name: "nodes", set: d.bridgeNodes(&b.Nodes)},
+		{name: "mtu", set: MTU(&b.MTU)},
+		{name: "hairpin", set: Bool(&b.Hairpin)},
+		{name: "nodes", set: bridgeNodes(&b.Nodes)},
 	}
 }
 
-func (d *decoder) bridgeNodes(to *[]Peer) set {
-	return func(v *document.Value, at string) {
+func bridgeNodes(to *[]Peer) set {
+	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(to, func(p Peer) string { return p.Name })
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			p := Peer{Origin: d.doc.Origin(v.Pos)}
 			d.mapping(v, at, []field{
-				{name: "name", set: d.text(&p.Name, validName)},
-				{name: "address", set: d.addresses(&p.Address)},
-				{name: "podCIDRs", set: d.cidrList(&p.PodCIDRs)},
+				{name: "name", set: Text(&p.Name, validName)},
+				{name: "address", set: Addresses(&p.Address)},
+				{name: "podCIDRs", set: CIDRList(&p.PodCIDRs)},
 			})
 			if d.required(v, at, "name") && d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, at+".name") {
 				put(p)
 			}
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
-func (d *decoder) flannel(f *Flannel) []field {
+func (f *Flannel) fields() []field {
 	return []field{
-		{name: "backend", set: d.flannelBackend(&f.Backend)},
-		{name: "iptablesResyncSeconds", set: d.number(&f.IptablesResyncSeconds, 1, 86_400)},
-		{name: "disableTxChecksumOffloading", set: d.boolean(&f.DisableTxChecksumOffloading)},
+		{name: "backend", set: flannelBackend(&f.Backend)},
+		{name: "iptablesResyncSeconds", set: Number(&f.IptablesResyncSeconds, 1, 86_400)},
+		{name: "disableTxChecksumOffloading", set: Bool(&f.DisableTxChecksumOffloading)},
 	}
 }
 
 // flannelBackends are those that a node prepares for. kOps deploys the first two.
 var flannelBackends = [...]string{"udp", "vxlan", "host-gw", "wireguard"}
 
-func (d *decoder) flannelBackend(to *string) set {
-	return func(v *document.Value, at string) {
+func flannelBackend(to *string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		if kops := flannelBackends[:2]; d.doc.dialect.lenient && !slices.Contains(kops, v.Str()) && slices.Contains(flannelBackends[2:], v.Str()) {
 			d.bad(v, at, oneOf(kops), fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.Text, strict.apiVersion))
 			return
 		}
-		d.choice(to, flannelBackends[:]...)(v, at)
+		Choice(to, flannelBackends[:]...)(d, v, at)
 	}
 }
 
-func (d *decoder) calico(c *Calico) []field {
+func (c *Calico) fields() []field {
 	severities := []string{"Debug", "Info", "Warning", "Error", "Fatal", "None", "debug", "info", "warning", "error", "fatal", "critical", "none"}
 	return []field{
-		{name: "registry", set: d.text(&c.Registry, nil)},
-		{name: "version", set: d.text(&c.Version, nil)},
-		{name: "majorVersion", set: d.choice(&c.MajorVersion, "v2", "v3")},
-		{name: "allowIPForwarding", set: d.boolean(&c.AllowIPForwarding)},
-		{name: "awsSrcDstCheck", set: d.choice(&c.AWSSrcDstCheck, "Enable", "Disable", "DoNothing")},
-		{name: "bpfEnabled", set: d.boolean(&c.BPFEnabled)},
-		{name: "bpfExternalServiceMode", set: d.choice(&c.BPFExternalServiceMode, "Tunnel", "DSR")},
-		{name: "bpfKubeProxyIptablesCleanupEnabled", set: d.boolean(&c.BPFKubeProxyIptablesCleanupEnabled)},
-		{name: "bpfLogLevel", set: d.choice(&c.BPFLogLevel, "Off", "Info", "Debug")},
-		{name: "chainInsertMode", set: d.choice(&c.ChainInsertMode, "insert", "append")},
-		{name: "cpuRequest", set: d.text(&c.CPURequest, nil)},
-		{name: "crossSubnet", set: d.boolean(&c.CrossSubnet)},
-		{name: "encapsulationMode", set: d.choice(&c.EncapsulationMode, "ipip", "vxlan", "none")},
-		{name: "ipipMode", set: d.choice(&c.IPIPMode, "CrossSubnet", "Always", "Never")},
-		{name: "ipv4AutoDetectionMethod", set: d.text(&c.IPv4AutoDetectionMethod, validDetection)},
-		{name: "ipv6AutoDetectionMethod", set: d.text(&c.IPv6AutoDetectionMethod, validDetection)},
-		{name: "iptablesBackend", set: d.choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
-		{name: "logSeverityScreen", set: d.choice(&c.LogSeverityScreen, severities...)},
-		{name: "logSeveritySys", set: d.choice(&c.LogSeveritySys, severities...)},
-		{name: "mtu", set: d.autoMTU(&c.MTU)},
-		{name: "nftablesMode", set: d.choice(&c.NFTablesMode, "Enabled", "Disabled", "Auto")},
-		{name: "prometheusMetricsEnabled", set: d.boolean(&c.PrometheusMetricsEnabled)},
-		{name: "prometheusMetricsPort", set: d.port(&c.PrometheusMetricsPort)},
-		{name: "prometheusGoMetricsEnabled", set: d.boolean(&c.PrometheusGoMetricsEnabled)},
-		{name: "prometheusProcessMetricsEnabled", set: d.boolean(&c.PrometheusProcessMetricsEnabled)},
-		{name: "typhaPrometheusMetricsEnabled", set: d.boolean(&c.TyphaPrometheusMetricsEnabled)},
-		{name: "typhaPrometheusMetricsPort", set: d.port(&c.TyphaPrometheusMetricsPort)},
-		{name: "typhaReplicas", set: d.number(&c.TyphaReplicas, 0, 10_000)},
-		{name: "vxlanMode", set: d.choice(&c.VXLANMode, "CrossSubnet", "Always", "Never")},
-		{name: "wireguardEnabled", set: d.optionalBool(&c.WireguardEnabled)},
-		{name: "datastore", set: d.choice(&c.Datastore, "kubernetes", "etcd")},
-		{name: "etcd", set: d.into(func() []field { return d.calicoEtcd(allocate(&c.Etcd)) })},
+		{name: "registry", set: Text(&c.Registry, nil)},
+		{name: "version", set: Text(&c.Version, nil)},
+		{name: "majorVersion", set: Choice(&c.MajorVersion, "v2", "v3")},
+		{name: "allowIPForwarding", set: Bool(&c.AllowIPForwarding)},
+		{name: "awsSrcDstCheck", set: Choice(&c.AWSSrcDstCheck, "Enable", "Disable", "DoNothing")},
+		{name: "bpfEnabled", set: Bool(&c.BPFEnabled)},
+		{name: "bpfExternalServiceMode", set: Choice(&c.BPFExternalServiceMode, "Tunnel", "DSR")},
+		{name: "bpfKubeProxyIptablesCleanupEnabled", set: Bool(&c.BPFKubeProxyIptablesCleanupEnabled)},
+		{name: "bpfLogLevel", set: Choice(&c.BPFLogLevel, "Off", "Info", "Debug")},
+		{name: "chainInsertMode", set: Choice(&c.ChainInsertMode, "insert", "append")},
+		{name: "cpuRequest", set: Text(&c.CPURequest, nil)},
+		{name: "crossSubnet", set: Bool(&c.CrossSubnet)},
+		{name: "encapsulationMode", set: Choice(&c.EncapsulationMode, "ipip", "vxlan", "none")},
+		{name: "ipipMode", set: Choice(&c.IPIPMode, "CrossSubnet", "Always", "Never")},
+		{name: "ipv4AutoDetectionMethod", set: Text(&c.IPv4AutoDetectionMethod, validDetection)},
+		{name: "ipv6AutoDetectionMethod", set: Text(&c.IPv6AutoDetectionMethod, validDetection)},
+		{name: "iptablesBackend", set: Choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
+		{name: "logSeverityScreen", set: Choice(&c.LogSeverityScreen, severities...)},
+		{name: "logSeveritySys", set: Choice(&c.LogSeveritySys, severities...)},
+		{name: "mtu", set: AutoMTU(&c.MTU)},
+		{name: "nftablesMode", set: Choice(&c.NFTablesMode, "Enabled", "Disabled", "Auto")},
+		{name: "prometheusMetricsEnabled", set: Bool(&c.PrometheusMetricsEnabled)},
+		{name: "prometheusMetricsPort", set: Port(&c.PrometheusMetricsPort)},
+		{name: "prometheusGoMetricsEnabled", set: Bool(&c.PrometheusGoMetricsEnabled)},
+		{name: "prometheusProcessMetricsEnabled", set: Bool(&c.PrometheusProcessMetricsEnabled)},
+		{name: "typhaPrometheusMetricsEnabled", set: Bool(&c.TyphaPrometheusMetricsEnabled)},
+		{name: "typhaPrometheusMetricsPort", set: Port(&c.TyphaPrometheusMetricsPort)},
+		{name: "typhaReplicas", set: Number(&c.TyphaReplicas, 0, 10_000)},
+		{name: "vxlanMode", set: Choice(&c.VXLANMode, "CrossSubnet", "Always", "Never")},
+		{name: "wireguardEnabled", set: OptionalBool(&c.WireguardEnabled)},
+		{name: "datastore", set: Choice(&c.Datastore, "kubernetes", "etcd")},
+		{name: "etcd", set: Into(func() []field { return allocate(&c.Etcd).fields() })},
 	}
 }
 
-func (d *decoder) calicoEtcd(e *CalicoEtcd) []field {
+func (e *CalicoEtcd) fields() []field {
 	return []field{
-		{name: "endpoints", set: d.texts(&e.Endpoints, validEndpoint)},
-		{name: "certificates", set: d.into(func() []field {
+		{name: "endpoints", set: Texts(&e.Endpoints, validEndpoint)},
+		{name: "certificates", set: Into(func() []field {
 			return []field{
-				{name: "dir", set: d.absolutePath(&e.Certificates.Dir)},
-				{name: "ca", set: d.text(&e.Certificates.CA, validName)},
-				{name: "keypair", set: d.text(&e.Certificates.Keypair, validName)},
+				{name: "dir", set: AbsolutePath(&e.Certificates.Dir)},
+				{name: "ca", set: Text(&e.Certificates.CA, validName)},
+				{name: "keypair", set: Text(&e.Certificates.Keypair, validName)},
 			}
 		})},
 	}

@@ -50,33 +50,33 @@ const (
 	maxWatch       = time.Hour
 )
 
-func (d *decoder) update(u *Update) []field {
+func (u *Update) fields() []field {
 	return []field{
-		{name: "auto", set: d.choice(&u.Auto, "live", "reload", "restart")},
-		{name: "splay", set: d.duration((*time.Duration)(&u.Splay), 0, maxSplay)},
-		{name: "percent", set: d.number(&u.Percent, 0, 100)},
-		{name: "freeze", set: d.boolean(&u.Freeze), newer: true},
-		{name: "watch", set: d.duration((*time.Duration)(&u.Watch), 0, maxWatch), newer: true},
-		{name: "bootUndo", set: d.choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), newer: true},
-		{name: "window", set: func(v *document.Value, at string) {
+		{name: "auto", set: Choice(&u.Auto, "live", "reload", "restart")},
+		{name: "splay", set: Duration((*time.Duration)(&u.Splay), 0, maxSplay)},
+		{name: "percent", set: Number(&u.Percent, 0, 100)},
+		{name: "freeze", set: Bool(&u.Freeze), newer: true},
+		{name: "watch", set: Duration((*time.Duration)(&u.Watch), 0, maxWatch), newer: true},
+		{name: "bootUndo", set: Choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), newer: true},
+		{name: "window", set: func(d *decoder, v *document.Value, at string) {
 			u.Window = nil
-			d.list(func(v *document.Value, item string) {
+			List(func(d *decoder, v *document.Value, item string) {
 				w := Window{TimeZone: "UTC", Origin: d.doc.Origin(v.Pos)}
-				d.mapping(v, item, d.window(&w))
+				d.mapping(v, item, w.fields())
 				if d.required(v, item, "from") && d.required(v, item, "until") {
 					u.Window = append(u.Window, w)
 				}
-			})(v, at)
+			})(d, v, at)
 		}},
 	}
 }
 
-func (d *decoder) window(w *Window) []field {
+func (w *Window) fields() []field {
 	return []field{
-		{name: "days", set: d.days(&w.Days)},
-		{name: "from", set: d.clock(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
-		{name: "until", set: d.clock(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
-		{name: "timeZone", set: d.text(&w.TimeZone, validTimeZone)},
+		{name: "days", set: weekDays(&w.Days)},
+		{name: "from", set: timeOfDay(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
+		{name: "until", set: timeOfDay(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
+		{name: "timeZone", set: Text(&w.TimeZone, validTimeZone)},
 	}
 }
 
@@ -84,10 +84,10 @@ func (d *decoder) window(w *Window) []field {
 var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
-func (d *decoder) days(to *[]Weekday) set {
-	return func(v *document.Value, at string) {
+func weekDays(to *[]Weekday) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var named [7]bool
-		d.list(func(v *document.Value, at string) {
+		List(func(d *decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
 				d.wrongKind(v, at, "a string: a day or a range of days")
 				return
@@ -111,7 +111,7 @@ func (d *decoder) days(to *[]Weekday) set {
 					return
 				}
 			}
-		})(v, at)
+		})(d, v, at)
 		*to = nil
 		for i := range named {
 			if day := (i + 1) % 7; named[day] { // a week begins on Monday
@@ -125,8 +125,8 @@ func (d *decoder) days(to *[]Weekday) set {
 }
 
 // clock takes a time of day.
-func (d *decoder) clock(to *Clock, most Clock, expected string) set {
-	return func(v *document.Value, at string) {
+func timeOfDay(to *Clock, most Clock, expected string) set {
+	return func(d *decoder, v *document.Value, at string) {
 		var h, m int
 		if v.Kind != document.KindString {
 			d.wrongKind(v, at, "a string: "+expected)
