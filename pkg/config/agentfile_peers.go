@@ -40,7 +40,7 @@ func peerFields(p *Peers) set {
 			{name: "ask", set: EachAddress(&p.Ask)},
 			{name: "answer", set: Ranges(&p.Answer)},
 		})
-		if d.told != nil || !errors && d.doc.Diags.HasErrors() {
+		if d.telling() || !errors && d.doc.Diags.HasErrors() {
 			return
 		}
 		complain := func(summary, expected string) {

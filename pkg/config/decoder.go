@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -16,10 +15,9 @@ import (
 type decoder struct {
 	doc     *specDocument
 	origins origins
-	kinds   []string       // of keys: what spec.drift may name
-	files   []hostfs.Named // of the store, sorted: what fileAssets name by source
-	checks  bool           // for [CheckAll]: what is newly refused is an error, and not a warning
-	told    *[]Field       // set: mappings tell their fields and read nothing
+	checks  bool                    // what is newly refused is an error, and not a warning
+	home    func(key string) string // says where a misplaced field belongs; nil, or "": nowhere
+	told    *[]Description          // set: mappings tell their fields and read nothing
 }
 
 // set takes a value of the document; path is the field's full path. It reports what is wrong
@@ -38,7 +36,7 @@ type field struct {
 
 // mapping reads v, which must be a mapping, field by field.
 func (d *decoder) mapping(v *document.Value, at string, fields []field) {
-	if d.told != nil {
+	if d.telling() {
 		d.tell(at, fields)
 		return
 	}
@@ -134,8 +132,8 @@ func (d *decoder) unknownField(e *document.Entry, at string, fields []field) {
 	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: fmt.Sprintf("unknown field %q", document.Clip(e.Key)), Field: join(at, document.Clip(e.Key)), Expected: oneOf(listed)}
 	if near := document.Nearest(e.Key, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)
-	} else if elsewhere := homeOf(e.Key); elsewhere != "" && at != "" {
-		diag.Hint = elsewhere
+	} else if at != "" && d.home != nil {
+		diag.Hint = d.home(e.Key)
 	}
 	diag.Hint = also(diag.Hint, e.Key)
 	d.doc.ErrorAt(e.Pos, diag)
@@ -212,41 +210,4 @@ func (d *decoder) shownText(v *document.Value, path string) string {
 		return document.NotShown
 	}
 	return document.Clip(document.MaskURLs(v.Text))
-}
-
-// origins maps a field's path to where its value came from.
-type origins map[string]document.Origin
-
-// homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
-func homeOf(key string) string {
-	switch key {
-	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
-		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update", "followLinks":
-		return key + " belongs under spec"
-	case "address", "podCIDRs", "nodeGroup":
-		return key + " belongs under spec of a Node"
-	case "role", "minSize", "maxSize":
-		return key + " belongs under spec of a NodeGroup"
-	case "sourceDestCheck", "countRoutes":
-		return key + " belongs under spec.aws"
-	case "auto", "splay", "percent", "window":
-		return key + " belongs under spec.update"
-	case "changed":
-		return "changed belongs under spec.prune"
-	case "binDir", "confDir":
-		return key + " belongs under spec.networking.cni"
-	case "allow", "from":
-		return key + " belongs under spec.networking.switch"
-	case "mtu":
-		return "mtu belongs under the network: spec.networking.bridge.mtu"
-	case "nodeIP":
-		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who starts kubelet"
-	case "proxyMode":
-		return "kube-proxy's own settings stay with who starts it"
-	}
-	if slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key }) {
-		return key + " belongs under spec.networking: indent it further"
-	}
-	return ""
 }

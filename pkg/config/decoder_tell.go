@@ -6,14 +6,25 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Field is a field that a network has in the documents.
-type Field struct {
+// Description says of a field what the manual says of it.
+type Description struct {
 	Path    string // below the network: "mtu", "etcd.endpoints"; of a list's entries "nodes[].name"
 	Takes   string // in the words of the error that any other value gets
 	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
 	About   string // what it is; "" where the comment on its field in this package's types says so
 	Newer   bool   // agents of earlier releases refuse a document that has it
 }
+
+// Describe lists fields as a decoder knows them, with those of mappings below them. The manual is
+// made of it.
+func Describe(at string, list []field) []Description {
+	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Description{}}
+	d.mapping(&document.Value{}, at, list)
+	return *d.told
+}
+
+// telling says that fields are told, and none is read.
+func (d *decoder) telling() bool { return d.told != nil }
 
 // tell notes fields instead of reading them.
 func (d *decoder) tell(at string, fields []field) {
@@ -22,7 +33,7 @@ func (d *decoder) tell(at string, fields []field) {
 			continue
 		}
 		i := len(*d.told)
-		*d.told = append(*d.told, Field{Path: join(at, f.name), About: f.about, Newer: f.newer})
+		*d.told = append(*d.told, Description{Path: join(at, f.name), About: f.about, Newer: f.newer})
 		takes := d.takes(f.set, join(at, f.name))
 		(*d.told)[i].Takes = takes
 	}

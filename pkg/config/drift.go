@@ -55,10 +55,10 @@ func (n *Node) Mode(key string) (mode, path string) {
 
 // drift reads spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the
 // cluster's for files as it is.
-func (d *decoder) drift(to *Drift) []field {
+func driftFields(to *Drift, kinds []string) []field {
 	fields := []field{
 		{name: "default", set: driftMode(&to.Default)},
-		{name: "keys", set: driftKeys(&to.Keys), about: "the modes of single keys, as a plan shows them; stronger than their kind's"},
+		{name: "keys", set: driftKeys(&to.Keys, kinds), about: "the modes of single keys, as a plan shows them; stronger than their kind's"},
 		{name: "contested", set: Into(func() []field {
 			return []field{
 				{name: "after", set: Number(&to.Contested.After, 2, 1000)},
@@ -66,7 +66,7 @@ func (d *decoder) drift(to *Drift) []field {
 			}
 		})},
 	}
-	for _, kind := range d.kinds {
+	for _, kind := range kinds {
 		fields = append(fields, field{name: kind, set: modeOf(&to.Kinds, kind), about: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
@@ -93,15 +93,15 @@ func modeOf(to *map[string]string, name string) set {
 }
 
 // driftKeys reads the modes of single keys.
-func driftKeys(to *map[string]string) set {
+func driftKeys(to *map[string]string, kinds []string) set {
 	return func(d *decoder, v *document.Value, at string) {
 		var fields []field
-		if d.told != nil {
+		if d.telling() {
 			fields = append(fields, field{name: "KIND:NAME", set: modeOf(to, ""), about: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {
-				if e := &v.Entries[i]; d.driftKey(e, at) {
+				if e := &v.Entries[i]; driftKey(d, e, at, kinds) {
 					fields = append(fields, field{name: e.Key, set: modeOf(to, canonicalKey(e.Key))})
 				} else {
 					fields = append(fields, field{name: e.Key, set: Unread})
@@ -113,13 +113,13 @@ func driftKeys(to *map[string]string) set {
 }
 
 // driftKey says whether it is a key that a task may own.
-func (d *decoder) driftKey(e *document.Entry, at string) bool {
+func driftKey(d *decoder, e *document.Entry, at string, kinds []string) bool {
 	kind, name, _ := strings.Cut(e.Key, ":")
 	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + document.Clip(e.Key) + " is none that a task can have", Field: join(at, document.Clip(e.Key)),
-		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(d.kinds)}
+		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(kinds)}
 	switch {
-	case !slices.Contains(d.kinds, kind):
-		if near := document.Nearest(kind, d.kinds); near != "" {
+	case !slices.Contains(kinds, kind):
+		if near := document.Nearest(kind, kinds); near != "" {
 			diag.Hint = "did you mean " + near + ":" + document.Clip(name) + "?"
 		}
 	case name != "" && printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.Key) != ""):

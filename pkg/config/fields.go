@@ -7,34 +7,33 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
 // the name. The manual is made of it.
-func NetworkFields(name string) []Field {
-	beside := choice{name: "multus", fields: func(d *decoder, w *Networking) []field { return allocate(&w.Multus).fields() }}
+func NetworkFields(name string) []Description {
+	beside := choice{name: "multus", fields: func(w *Networking) []field { return allocate(&w.Multus).fields() }}
 	for _, c := range append(choices(), beside) {
 		if c.name != name {
 			continue
 		}
 		n := &Node{origins: make(origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
-		d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
 		at := "spec.networking." + name
+		list := n.CNI.fields()
 		if name == byoNetwork {
 			n.Networking.CNI = &n.CNI
-			d.mapping(&document.Value{}, at, n.CNI.fields())
 		} else {
-			d.mapping(&document.Value{}, at, c.fields(d, &n.Networking))
+			list = c.fields(&n.Networking)
 		}
+		told := Describe(at, list)
 		n.fillDefaults()
-		for i := range *d.told {
-			f := &(*d.told)[i]
+		for i := range told {
+			f := &told[i]
 			f.Default = n.defaultOf(f.Path)
 			f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
 		}
-		return *d.told
+		return told
 	}
 	return nil
 }
@@ -65,22 +64,24 @@ var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 // DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node),
 // without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
 // of [Load]. The manual is made of it.
-func DocumentFields(kinds []string, kind string) []Field {
+func DocumentFields(kinds []string, kind string) []Description {
 	n := &Node{origins: make(origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
-	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}
+	r := reader{node: n, dialect: &strict, kinds: kinds}
+	var list []field
 	switch kind {
 	case KindCluster:
-		d.mapping(&document.Value{}, "spec", d.clusterSpec(n))
+		list = r.cluster()
 	case KindNodeGroup:
-		d.mapping(&document.Value{}, "spec", d.groupSpec(n))
+		list = r.group()
 	case KindNode:
-		d.mapping(&document.Value{}, "spec", d.nodeSpec(n))
+		list = r.own()
 	default:
 		return nil
 	}
+	told := Describe("spec", list)
 	n.fillDefaults()
-	var out []Field
-	for _, f := range *d.told {
+	var out []Description
+	for _, f := range told {
 		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
 		name, _, _ := strings.Cut(rest, ".")
 		name, _, _ = strings.Cut(name, "[")
@@ -95,11 +96,10 @@ func DocumentFields(kinds []string, kind string) []Field {
 }
 
 // AgentFields lists the fields of the agent's own file. The manual is made of it.
-func AgentFields() []Field {
-	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
-	d.mapping(&document.Value{}, "", (&AgentFile{}).fields())
-	for i := range *d.told {
-		f := &(*d.told)[i]
+func AgentFields() []Description {
+	told := Describe("", (&AgentFile{}).fields())
+	for i := range told {
+		f := &told[i]
 		switch f.Path {
 		case "interval":
 			f.Default = DefaultInterval.String()
@@ -113,5 +113,5 @@ func AgentFields() []Field {
 			f.Default = strconv.Itoa(DefaultPeersPort)
 		}
 	}
-	return *d.told
+	return told
 }

@@ -8,7 +8,7 @@ import (
 // TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults
 // are those that are filled in.
 func TestNetworkFields(t *testing.T) {
-	for network, want := range map[string][]Field{
+	for network, want := range map[string][]Description{
 		"flannel": {{"backend", "one of host-gw, udp, vxlan, wireguard", "", "", false}, {"iptablesResyncSeconds", "a whole number from 1 to 86400", "5", "", false}},
 		"bridge":  {{"mtu", "a whole number from 576 to 65535", "", "", false}, {"hairpin", "true or false", "true", "", false}, {"nodes", "a list", "", "", false}, {"nodes[].name", "a name of lower-case letters, digits, - and .", "", "", false}},
 		"calico":  {{"etcd", "a mapping", "", "", false}, {"etcd.certificates.dir", "an absolute path", "/srv/kubernetes/calico", "", false}, {"encapsulationMode", "one of ipip, none, vxlan", "ipip", "", false}},

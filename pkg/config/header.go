@@ -111,17 +111,14 @@ func (d *specDocument) wrongHeader(name string, v *document.Value, allowed []str
 	d.ErrorAt(kindPos(d.Root, v), diag)
 }
 
-// headerFields are all fields that a document has at its top.
-var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
-
-// document reads the whole document onto n: metadata into name, spec by the given fields.
-func (d *decoder) document(name *string, fileName string, spec []field) {
+// readDocument reads the whole document onto n: metadata into name, spec by the given fields.
+func readDocument(d *decoder, name *string, fileName string, spec []field) {
 	metadata := []field{
 		{name: "name", set: Text(name, validName)},
 		{name: "labels", set: Unread},
 		{name: "annotations", set: Unread},
 	}
-	header := decoder{doc: d.doc, origins: make(origins)} // every document has one: only the cluster's is worth remembering
+	header := decoder{doc: d.doc, origins: make(origins), home: d.home} // every document has one: only the cluster's is worth remembering
 	header.mapping(d.doc.Root, "", []field{
 		{name: "apiVersion", set: Unread},
 		{name: "kind", set: Unread},

@@ -90,15 +90,17 @@ func (l *loader) nodeupOf(group, role string) *specDocument {
 }
 
 // nodeup reads a NodeupConfig.
-func (d *decoder) nodeup(n *Node) {
+func (r *reader) nodeup(d *decoder) {
+	n := r.node
 	var plugins kopsPlugins
-	d.mapping(d.doc.Root, "spec", append(d.nodeupSpec(n), d.kopsPluginFields(&plugins)...))
-	d.setKopsPlugins(&plugins, n)
+	d.mapping(d.doc.Root, "spec", append(r.nodeupSpec(), kopsPluginFields(&plugins)...))
+	setKopsPlugins(d, &plugins, n)
 }
 
 // nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
-func (d *decoder) nodeupSpec(n *Node) []field {
+func (r *reader) nodeupSpec() []field {
+	n := r.node
 	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
-	return append(slices.DeleteFunc(d.commonSpec(n), func(f field) bool { return !slices.Contains(wanted, f.name) }),
+	return append(slices.DeleteFunc(r.common(), func(f field) bool { return !slices.Contains(wanted, f.name) }),
 		field{name: "serviceNodePortRange", set: Ports(&n.NodePortRange)})
 }

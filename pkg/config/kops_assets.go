@@ -22,7 +22,7 @@ type kopsPlugins struct {
 }
 
 // kopsPluginFields read what [decoder.setKopsPlugins] then decides by.
-func (d *decoder) kopsPluginFields(p *kopsPlugins) []field {
+func kopsPluginFields(p *kopsPlugins) []field {
 	return []field{
 		{name: "InstallCNIAssets", set: func(d *decoder, v *document.Value, at string) {
 			delete(d.origins, at) // no field of ours
@@ -38,7 +38,7 @@ func (d *decoder) kopsPluginFields(p *kopsPlugins) []field {
 // setKopsPlugins takes over which plugins kOps installs, by its own hash and from its own URLs:
 // they may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours
 // names comes first.
-func (d *decoder) setKopsPlugins(p *kopsPlugins, n *Node) {
+func setKopsPlugins(d *decoder, p *kopsPlugins, n *Node) {
 	switch {
 	case slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == cniPlugins }):
 		return

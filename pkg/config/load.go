@@ -243,20 +243,21 @@ func (l *loader) read(doc *specDocument, kind string, n *Node) bool {
 	if !doc.header(kind) {
 		return false
 	}
-	d := decoder{doc: doc, origins: n.origins, kinds: l.kinds, files: l.files, checks: l.checks}
+	d := decoder{doc: doc, origins: n.origins, checks: l.checks, home: homeOf}
+	r := reader{node: n, dialect: doc.dialect, kinds: l.kinds, files: l.files}
 	before := doc.Errors
 	_, fileName := kindOf(doc.Path)
 	var name string
 	switch kind {
 	case KindCluster:
 		n.kops.cluster = doc.dialect.lenient
-		d.document(&n.Cluster, "", d.clusterSpec(n))
+		readDocument(&d, &n.Cluster, "", r.cluster())
 	case KindNodeGroup:
-		d.document(&name, fileName, d.groupSpec(n))
+		readDocument(&d, &name, fileName, r.group())
 	case KindNode:
-		d.document(&name, fileName, d.nodeSpec(n))
+		readDocument(&d, &name, fileName, r.own())
 	case kindNodeup:
-		d.nodeup(n)
+		r.nodeup(&d)
 	}
 	return doc.Errors == before
 }

@@ -37,9 +37,9 @@ func (a *Antrea) fields() []field {
 func (n *Node) fillAntrea() {
 	if a := n.Networking.Antrea; a != nil {
 		const at = "spec.networking.antrea."
-		fill(n, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
-		fill(n, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
-		fill(n, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
+		fill(n.origins, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
+		fill(n.origins, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
+		fill(n.origins, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
 	}
 }
 

@@ -13,7 +13,7 @@ var goneNetworks = [...]string{"classic", "jaguar"}
 // bare is the choice of a network without fields.
 func bare(name string, at func(*Networking) **Bare) choice {
 	return choice{name, func(w *Networking) bool { return *at(w) != nil },
-		func(_ *decoder, w *Networking) []field { allocate(at(w)); return nil }}
+		func(w *Networking) []field { allocate(at(w)); return nil }}
 }
 
 // ACI is Cisco's aci-containers. https://github.com/noironetworks/acc-provision, net_config of its
@@ -38,18 +38,18 @@ type KVSwitch struct {
 // archived are the choices of networks that ended, sleep, or cannot be had without their maker.
 func archived() []choice {
 	return []choice{
-		{"aci", func(w *Networking) bool { return w.ACI != nil }, func(d *decoder, w *Networking) []field {
+		{"aci", func(w *Networking) bool { return w.ACI != nil }, func(w *Networking) []field {
 			return []field{{name: "mtu", set: Number(&allocate(&w.ACI).MTU, 1280, 8900)}} // acc_provision.py
 		}},
 		bare("classic", func(w *Networking) **Bare { return &w.Classic }),
 		bare("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }),
 		bare("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }),
-		{"contrail", func(w *Networking) bool { return w.Contrail != nil }, func(d *decoder, w *Networking) []field {
+		{"contrail", func(w *Networking) bool { return w.Contrail != nil }, func(w *Networking) []field {
 			return []field{{name: "operator", set: Bool(&allocate(&w.Contrail).Operator)}}
 		}},
 		bare("danm", func(w *Networking) **Bare { return &w.DANM }),
 		bare("jaguar", func(w *Networking) **Bare { return &w.Jaguar }),
-		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil }, func(d *decoder, w *Networking) []field {
+		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil }, func(w *Networking) []field {
 			return []field{{name: "overlay", set: Choice(&allocate(&w.KVSwitch).Overlay, "vxlan", "gre")}}
 		}},
 		bare("knitter", func(w *Networking) **Bare { return &w.Knitter }),
@@ -60,6 +60,6 @@ func archived() []choice {
 
 func (n *Node) fillArchived() {
 	if k := n.Networking.KVSwitch; k != nil {
-		fill(n, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
+		fill(n.origins, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
 	}
 }

@@ -26,8 +26,8 @@ func (a *Azure) fields() []field {
 
 func (n *Node) fillAzure() {
 	if a := n.Networking.Azure; a != nil {
-		fill(n, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
-		fill(n, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
+		fill(n.origins, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
+		fill(n.origins, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 	}
 }
 

@@ -61,7 +61,7 @@ func Not(to **bool) set {
 
 func (n *Node) fillCanal() {
 	if c := n.Networking.Canal; c != nil {
-		fill(n, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
+		fill(n.origins, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
 	}
 }
 

@@ -47,14 +47,14 @@ func validConflist(s string) string {
 
 func (n *Node) fillCoil() {
 	if c := n.Networking.Coil; c != nil {
-		fill(n, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
-		fill(n, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
+		fill(n.origins, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
+		fill(n.origins, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
 	}
 	if h := n.Networking.Hybridnet; h != nil {
 		const at = "spec.networking.hybridnet."
-		fill(n, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
-		fill(n, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")
-		fill(n, at+"policy", document.NodeDefault, &h.Policy, true)
+		fill(n.origins, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
+		fill(n.origins, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")
+		fill(n.origins, at+"policy", document.NodeDefault, &h.Policy, true)
 	}
 }
 

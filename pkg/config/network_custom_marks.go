@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/netwright/netwright/pkg/config/document"
@@ -98,9 +97,6 @@ func Mark(to *uint32) set {
 		*to = uint32(n)
 	}
 }
-
-// index is the path of a list's entry.
-func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
 
 func (m *CustomMoved) fields() []field {
 	return []field{{name: "link", set: Text(&m.Link, validPattern)}, {name: "kind", set: Text(&m.Kind, validModule)}}

@@ -2,46 +2,11 @@ package config
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
-
-// entries reads a list of mappings in the place of what an earlier document listed, and keeps where
-// each entry stands: [Node.Origin] of "spec.networking.custom.ports[0]".
-func entries[T any](to *[]T, fields func(*T) []field, required ...string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		d.fresh(at, len(*to))
-		*to = nil
-		List(func(d *decoder, v *document.Value, at string) {
-			var x T
-			d.mapping(v, at, fields(&x))
-			d.required(v, at, required...)
-			d.origins[at] = d.doc.Origin(v.Pos)
-			*to = append(*to, x)
-		})(d, v, at)
-	}
-}
-
-// names reads a list of strings as [decoder.texts] does, and keeps where each stands.
-func Names(to *[]string, valid func(string) string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		d.fresh(at, len(*to))
-		Texts(to, valid)(d, v, at)
-		for i, item := range v.Items {
-			d.origins[index(at, i)] = d.doc.Origin(item.Pos)
-		}
-	}
-}
-
-// fresh forgets where the entries of an earlier document's list stood.
-func (d *decoder) fresh(at string, was int) {
-	for i := range was {
-		delete(d.origins, index(at, i))
-	}
-}
 
 func (c *CustomConf) fields() []field {
 	return []field{
@@ -77,29 +42,6 @@ func (s *CustomSysctl) fields() []field {
 		{name: "when", set: Choice(&s.When, "ipv4", "ipv6")},
 		{name: "required", set: Bool(&s.Required)},
 		{name: "optional", set: Bool(&s.Optional)},
-	}
-}
-
-// sysctlName takes a parameter's key, in either form of sysctl(8).
-func SysctlName(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		canonical, hint := sysctlKey(v.Str())
-		if canonical == "" {
-			d.bad(v, at, "a kernel parameter such as net.ipv4.ip_forward", hint)
-			return
-		}
-		*to = canonical
-	}
-}
-
-// sysctlValue takes a string or a whole number: both are how people write a parameter's value.
-func SysctlValue(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" || !printable(strings.ReplaceAll(v.Text, "\t", " ")) {
-			d.bad(v, at, "a parameter's value such as 1", "")
-			return
-		}
-		*to = v.Text
 	}
 }
 
@@ -179,22 +121,6 @@ func (s *CustomSign) fields() []field {
 		{name: "pods", set: Bool(&s.Pods)},
 		{name: "when", set: Choice(&s.When, "ipv4", "ipv6")},
 	}
-}
-
-func notEmpty(s string) string {
-	if s == "" || !printable(strings.ReplaceAll(s, "\n", "")) {
-		return "a text"
-	}
-	return ""
-}
-
-// validConfName accepts a file that runtimes look at.
-// https://github.com/containernetworking/cni/blob/main/libcni/conf.go (ConfFiles)
-func validConfName(s string) string {
-	if validFileName(s) != "" || !slices.Contains([]string{".conf", ".conflist", ".json"}, path.Ext(s)) {
-		return "a file's name that ends in .conflist, .conf or .json"
-	}
-	return ""
 }
 
 func validModule(s string) string {

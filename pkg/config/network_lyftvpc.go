@@ -57,6 +57,6 @@ func (n *Node) fillLyftVPC() {
 	if !n.KubernetesVersion.AtLeast(1, 18) {
 		tags = map[string]string{"Type": "pod"}
 	}
-	fill(n, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
-	fill(n, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
+	fill(n.origins, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
+	fill(n.origins, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
 }

@@ -72,13 +72,13 @@ func (o *OVNKubernetes) fields() []field {
 
 func (n *Node) fillOVN() {
 	if k := n.Networking.KubeOVN; k != nil {
-		fill(n, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
-		fill(n, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
+		fill(n.origins, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
+		fill(n.origins, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 	}
 	if o := n.Networking.OVNKubernetes; o != nil {
-		fill(n, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
-		fill(n, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
-		fill(n, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
+		fill(n.origins, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
+		fill(n.origins, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
+		fill(n.origins, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
 	}
 }
 

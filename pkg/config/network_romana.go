@@ -22,13 +22,6 @@ func (r *Romana) fields() []field {
 	}
 }
 
-func validIPv4(s string) string {
-	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
-		return "an IPv4 address such as 100.64.0.88"
-	}
-	return ""
-}
-
 // fillRomana: https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go,
 // WellKnownServiceIP.
 func (n *Node) fillRomana() {
@@ -41,8 +34,8 @@ func (n *Node) fillRomana() {
 		four[3] += host
 		return netip.AddrFrom4(four).String()
 	}
-	fill(n, "spec.networking.romana.daemonServiceIP", document.KopsDefault, &r.DaemonServiceIP, of(99))
-	fill(n, "spec.networking.romana.etcdServiceIP", document.KopsDefault, &r.EtcdServiceIP, of(88))
+	fill(n.origins, "spec.networking.romana.daemonServiceIP", document.KopsDefault, &r.DaemonServiceIP, of(99))
+	fill(n.origins, "spec.networking.romana.etcdServiceIP", document.KopsDefault, &r.EtcdServiceIP, of(88))
 }
 
 // romana: its services are two, and services' addresses.

@@ -35,19 +35,3 @@ func (n *Node) Paths() []string {
 	sort.Strings(paths)
 	return paths
 }
-
-// unsaid tells that no document says path, and records the default instead.
-func (n *Node) unsaid(path, whose string) bool {
-	if _, said := n.origins[path]; said {
-		return false
-	}
-	n.origins[path] = document.Origin{Default: whose}
-	return true
-}
-
-// fill gives a field its default when no document says it.
-func fill[T any](n *Node, path, whose string, to *T, value T) {
-	if n.unsaid(path, whose) {
-		*to = value
-	}
-}

@@ -188,7 +188,7 @@ func readBySystemd(at string) bool {
 // refuse reports what the rule refuses: an error where documents are checked. On a node, which may
 // have got them from an older release, it is a warning, and what comes back is why this one key
 // fails there.
-func (d *decoder) refuse(v *document.Value, at, why, expected, hint string) string {
+func refuse(d *decoder, v *document.Value, at, why, expected, hint string) string {
 	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
 	if d.checks {
 		d.doc.ErrorAt(v.Pos, diag)

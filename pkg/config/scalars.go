@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
@@ -211,33 +210,4 @@ func AbsolutePath(to *string) set {
 		}
 		*to = clean
 	}
-}
-
-func printable(s string) bool {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// validName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123
-// subdomains).
-func validName(s string) string {
-	const expected = "a name of lower-case letters, digits, - and ., at most 253 characters, beginning and ending with a letter or digit"
-	if s == "" || len(s) > 253 {
-		return expected
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return expected
-		}
-		for _, c := range []byte(label) {
-			if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-				return expected
-			}
-		}
-	}
-	return ""
 }

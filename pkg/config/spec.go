@@ -2,19 +2,28 @@ package config
 
 import (
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // The fields of the three kinds. A cluster says what holds for all; a node group and a node say
 // again, for theirs, whatever may differ between nodes.
 
-func (d *decoder) clusterSpec(n *Node) []field {
-	fields := d.commonSpec(n)
-	if d.doc.dialect.nested {
+// reader knows the fields of a kind of document, and reads them onto a node.
+type reader struct {
+	node    *Node
+	dialect *dialect
+	kinds   []string       // of keys: what spec.drift may name
+	files   []hostfs.Named // of the store, sorted: what fileAssets name by source
+}
+
+func (r *reader) cluster() []field {
+	n, fields := r.node, r.common()
+	if r.dialect.nested {
 		fields = append(fields, field{name: "cloudProvider", set: cloudName(&n.CloudProvider)})
 	} else {
-		fields = append(append(fields, field{name: "cloudProvider", set: Text(&n.CloudProvider, nil)}), d.rangesSpec(n)...)
+		fields = append(append(fields, field{name: "cloudProvider", set: Text(&n.CloudProvider, nil)}), r.ranges()...)
 	}
-	if d.doc.dialect.lenient {
+	if r.dialect.lenient {
 		return append(fields, field{name: "kubeAPIServer", set: func(d *decoder, v *document.Value, at string) {
 			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(d *decoder, v *document.Value, at string) {
 				d.origins["spec.serviceNodePortRange"] = d.origins[at]
@@ -26,7 +35,8 @@ func (d *decoder) clusterSpec(n *Node) []field {
 }
 
 // rangesSpec are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
-func (d *decoder) rangesSpec(n *Node) []field {
+func (r *reader) ranges() []field {
+	n := r.node
 	fields := []field{
 		{name: "topology", set: Into(func() []field { return n.Topology.fields() })},
 		{name: "podCIDR", set: CIDRs(&n.PodCIDR)},
@@ -34,7 +44,7 @@ func (d *decoder) rangesSpec(n *Node) []field {
 		{name: "serviceClusterIPRange", set: CIDRs(&n.ServiceClusterIPRange)},
 		{name: "networkCIDR", set: CIDRs(&n.NetworkCIDR)},
 	}
-	if !d.doc.dialect.nested {
+	if !r.dialect.nested {
 		return fields
 	}
 	for i := range fields { // the origin is asked for where our own documents say it
@@ -65,9 +75,10 @@ func cloudName(to *string) set {
 	}
 }
 
-func (d *decoder) groupSpec(n *Node) []field {
+func (r *reader) group() []field {
+	n := r.node
 	var unread int // [loader.size] counts all groups
-	return append(d.commonSpec(n),
+	return append(r.common(),
 		field{name: "role", set: func(d *decoder, v *document.Value, at string) {
 			n.kops.role = d.doc.dialect.lenient
 			roleName(&n.Role)(d, v, at)
@@ -77,8 +88,9 @@ func (d *decoder) groupSpec(n *Node) []field {
 	)
 }
 
-func (d *decoder) nodeSpec(n *Node) []field {
-	return append(d.commonSpec(n),
+func (r *reader) own() []field {
+	n := r.node
+	return append(r.common(),
 		field{name: "nodeGroup", set: Text(&n.NodeGroup, validName)},
 		field{name: "address", set: Addresses(&n.Address)},
 		field{name: "podCIDRs", set: CIDRList(&n.PodCIDRs)},
@@ -86,15 +98,16 @@ func (d *decoder) nodeSpec(n *Node) []field {
 }
 
 // commonSpec are the fields that every kind has.
-func (d *decoder) commonSpec(n *Node) []field {
+func (r *reader) common() []field {
+	n := r.node
 	assets := assetList(n)
-	if d.doc.dialect.lenient {
+	if r.dialect.lenient {
 		assets = kopsAssets(n) // the same name for another thing: where to download from
 	}
 	fields := []field{
 		{name: "kubernetesVersion", set: Version(&n.KubernetesVersion)},
 		{name: "containerRuntime", set: Choice(&n.ContainerRuntime, "containerd", "docker")},
-		{name: "networking", set: networkFields(d, n)},
+		{name: "networking", set: r.networking()},
 		{name: "sysctlParameters", set: sysctlList(n)},
 		{name: "assets", set: assets},
 		{name: "assetsMirror", set: Text(&n.AssetsMirror, validMirror)},
@@ -103,14 +116,14 @@ func (d *decoder) commonSpec(n *Node) []field {
 			return []field{{name: "enabled", set: OptionalBool(&n.KubeProxy), about: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
 		})},
 		{name: "containerd", set: Into(func() []field { return n.Containerd.fields() })},
-		{name: "fileAssets", set: fileList(n)},
+		{name: "fileAssets", set: fileList(n, r.files)},
 		{name: "hooks", set: hookList(n)},
 	}
-	if d.doc.dialect.lenient {
+	if r.dialect.lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
 	fields = append(fields, field{name: "followLinks", set: followLinks(n), newer: true})
-	return append(fields, field{name: "aws", set: awsFields(&n.AWS)}, field{name: "drift", set: Into(func() []field { return d.drift(&n.Drift) })}, field{name: "certificates", set: certificateList(n)}, field{name: "prune", set: Into(func() []field {
+	return append(fields, field{name: "aws", set: awsFields(&n.AWS)}, field{name: "drift", set: Into(func() []field { return driftFields(&n.Drift, r.kinds) })}, field{name: "certificates", set: certificateList(n)}, field{name: "prune", set: Into(func() []field {
 		return []field{{name: "changed", set: Choice(&n.Prune.Changed, Keep, Remove)}}
 	})}, field{name: "update", set: Into(func() []field { return n.Update.fields() })})
 }

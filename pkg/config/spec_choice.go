@@ -5,7 +5,7 @@ package config
 type choice struct {
 	name   string
 	set    func(*Networking) bool
-	fields func(*decoder, *Networking) []field
+	fields func(*Networking) []field
 }
 
 // byoNetwork plays two parts: see [CNI].

@@ -32,12 +32,12 @@ const (
 
 const aboutRoles = "only nodes of these roles get it; without it all"
 
-func fileList(n *Node) set {
+func fileList(n *Node, stored []hostfs.Named) set {
 	return func(d *decoder, v *document.Value, at string) {
 		seen := make(keys)
 		put := merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
 		List(func(d *decoder, v *document.Value, item string) {
-			all := d.fileAsset(v, item, n)
+			all := fileAsset(d, v, item, n, stored)
 			n.FileAssets = slices.Grow(n.FileAssets, len(all))
 			at := item + ".path"
 			for _, f := range all {
@@ -51,7 +51,7 @@ func fileList(n *Node) set {
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
 // wrong, or meant for other nodes.
-func (d *decoder) fileAsset(v *document.Value, at string, n *Node) []FileAsset {
+func fileAsset(d *decoder, v *document.Value, at string, n *Node, stored []hostfs.Named) []FileAsset {
 	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.Origin(v.Pos)}
 	var content, source string
 	var isBase64 bool
@@ -92,18 +92,18 @@ func (d *decoder) fileAsset(v *document.Value, at string, n *Node) []FileAsset {
 		f.Secret, stated = *secret, true
 	}
 	if text := v.Get("content"); f.Secret && stated && text != nil && d.doc.Errors == before {
-		d.inlineSecret(text, at+".content")
+		inlineSecret(d, text, at+".content")
 	}
 	var all []FileAsset
 	switch {
 	case v.Get("source") == nil:
-		all = d.writtenFile(f, v, at, content, isBase64)
+		all = writtenFile(d, f, v, at, content, isBase64)
 	case v.Get("content") != nil || v.Get("isBase64") != nil:
 		d.doc.ErrorAt(v.Get("source").Pos, document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
 	case source != "":
-		all = d.storedFiles(f, v, at, source)
+		all = storedFiles(d, f, v, at, source, stored)
 	}
-	d.refuseFiles(all, v, at)
+	refuseFiles(d, all, v, at)
 	if !meant(roles, n.Role) || !meant(groups, n.NodeGroup) {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (d *decoder) fileAsset(v *document.Value, at string, n *Node) []FileAsset {
 }
 
 // refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
-func (d *decoder) refuseFiles(all []FileAsset, v *document.Value, at string) {
+func refuseFiles(d *decoder, all []FileAsset, v *document.Value, at string) {
 	said, name := v.Get("path"), ".path"
 	if said == nil {
 		said, name = v.Get("name"), ".name"
@@ -126,7 +126,7 @@ func (d *decoder) refuseFiles(all []FileAsset, v *document.Value, at string) {
 			if f.Path == said.Str() {
 				what = "that is " + why
 			}
-			f.Refused = d.refuse(said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
+			f.Refused = refuse(d, said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
 			continue
 		}
 		if !readBySystemd(f.Path) {
@@ -134,7 +134,7 @@ func (d *decoder) refuseFiles(all []FileAsset, v *document.Value, at string) {
 		}
 		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
 			if why := reservedText(string(text)); why != "" {
-				f.Refused = d.refuse(said, at+name, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
+				f.Refused = refuse(d, said, at+name, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
 			}
 		}
 	}
@@ -163,7 +163,7 @@ var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin
 	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
 // writtenFile is the file whose content the document holds.
-func (d *decoder) writtenFile(f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
+func writtenFile(d *decoder, f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
 	raw := []byte(content)
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
@@ -178,28 +178,28 @@ func (d *decoder) writtenFile(f FileAsset, v *document.Value, at, content string
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
-func (d *decoder) storedFiles(f FileAsset, v *document.Value, at, source string) []FileAsset {
+func storedFiles(d *decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named) []FileAsset {
 	byName := func(f hostfs.Named, name string) int { return strings.Compare(f.Name, name) }
-	if i, ok := slices.BinarySearchFunc(d.files, source, byName); ok {
-		f.Content = d.files[i].Content
+	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
+		f.Content = files[i].Content
 		return []FileAsset{f}
 	}
 	dir := strings.TrimSuffix(source, "/") + "/"
-	first, _ := slices.BinarySearchFunc(d.files, dir, byName)
+	first, _ := slices.BinarySearchFunc(files, dir, byName)
 	end := first
-	for end < len(d.files) && strings.HasPrefix(d.files[end].Name, dir) {
+	for end < len(files) && strings.HasPrefix(files[end].Name, dir) {
 		end++
 	}
 	all := make([]FileAsset, end-first)
-	for i, stored := range d.files[first:end] {
+	for i, stored := range files[first:end] {
 		all[i] = f
 		all[i].Path, all[i].Content = f.Path+"/"+stored.Name[len(dir):], stored.Content
 	}
 	if len(all) == 0 {
 		hint := ""
-		names := make([]string, len(d.files))
+		names := make([]string, len(files))
 		for i := range names {
-			names[i] = d.files[i].Name
+			names[i] = files[i].Name
 		}
 		if near := document.Nearest(source, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
@@ -264,13 +264,6 @@ func (f FileAsset) MarshalJSON() ([]byte, error) {
 	}{f.Name, f.Path, f.Content.Size, fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Refused, f.Origin})
 }
 
-func validFileName(s string) string {
-	if s == "" || s == "." || s == ".." || strings.Contains(s, "/") || !printable(s) {
-		return "a file's name without slashes"
-	}
-	return ""
-}
-
 func validOwner(s string) string {
 	user, group, both := strings.Cut(s, ":")
 	if !validAccount(user) || both && !validAccount(group) {
@@ -288,7 +281,7 @@ func hookList(n *Node) set {
 		seen := make(keys)
 		put := merging(&n.Hooks, func(h Hook) string { return h.Name })
 		List(func(d *decoder, v *document.Value, item string) {
-			h, ok := d.hook(v, item, n)
+			h, ok := hookOf(d, v, item, n)
 			if !ok || !d.unique(seen, h.Name, v.Pos, item+".name") {
 				return
 			}
@@ -299,7 +292,7 @@ func hookList(n *Node) set {
 }
 
 // hook reads one entry; false when it is wrong, or meant for other nodes.
-func (d *decoder) hook(v *document.Value, at string, n *Node) (Hook, bool) {
+func hookOf(d *decoder, v *document.Value, at string, n *Node) (Hook, bool) {
 	h := Hook{Enabled: true, Origin: d.doc.Origin(v.Pos)}
 	var roles []string
 	manifest, container := "", false
@@ -334,7 +327,7 @@ func (d *decoder) hook(v *document.Value, at string, n *Node) (Hook, bool) {
 	}
 	h.Manifest = secret.New(manifest)
 	if d.doc.dialect.lenient {
-		otherwise(&h.Name, d.kopsHookName(at))
+		otherwise(&h.Name, kopsHookName(d, at))
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
 			d.doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
 			return h, false
@@ -358,31 +351,22 @@ func (d *decoder) hook(v *document.Value, at string, n *Node) (Hook, bool) {
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
 		h.Name += ".service"
 	}
-	d.hookText(v, at, &h)
+	hookText(d, v, at, &h)
 	if why := reservedUnit(h.Name); why != "" {
-		h.Refused = d.refuse(v.Get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
+		h.Refused = refuse(d, v.Get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {
-		h.Refused = d.refuse(v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
+		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
 	}
 	return h, meant(roles, n.Role)
 }
 
 // kopsHookName is what nodeup calls a hook without a name.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
-func (d *decoder) kopsHookName(at string) string {
+func kopsHookName(d *decoder, at string) string {
 	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
 	name := "kops-hook-" + number
 	if kind, _ := kindOf(d.doc.Path); kind == KindNodeGroup {
 		name += "-ig"
 	}
 	return name
-}
-
-// validUnit accepts the name of a systemd unit.
-// https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
-func validUnit(s string) string {
-	if s == "" || len(s) > 200 || strings.Trim(strings.ToLower(s), `abcdefghijklmnopqrstuvwxyz0123456789:-_.\@`) != "" || s[0] == '.' {
-		return "the name of a systemd unit such as example.service"
-	}
-	return ""
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -12,27 +11,27 @@ import (
 // choices lists the networks by name.
 func choices() []choice {
 	return append([]choice{
-		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.AmazonVPC).fields() }},
-		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Bridge).fields() }},
-		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Calico).fields() }},
-		{"canal", func(w *Networking) bool { return w.Canal != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Canal).fields() }},
-		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Cilium).fields() }},
+		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil }, func(w *Networking) []field { return allocate(&w.AmazonVPC).fields() }},
+		{"bridge", func(w *Networking) bool { return w.Bridge != nil }, func(w *Networking) []field { return allocate(&w.Bridge).fields() }},
+		{"calico", func(w *Networking) bool { return w.Calico != nil }, func(w *Networking) []field { return allocate(&w.Calico).fields() }},
+		{"canal", func(w *Networking) bool { return w.Canal != nil }, func(w *Networking) []field { return allocate(&w.Canal).fields() }},
+		{"cilium", func(w *Networking) bool { return w.Cilium != nil }, func(w *Networking) []field { return allocate(&w.Cilium).fields() }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
-		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Custom).fields() }},
+		{"custom", func(w *Networking) bool { return w.Custom != nil }, func(w *Networking) []field { return allocate(&w.Custom).fields() }},
 		bare("external", func(w *Networking) **Bare { return &w.External }),
-		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Flannel).fields() }},
-		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(_ *decoder, w *Networking) []field { allocate(&w.GCP); return nil }},
-		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Kindnet).fields() }},
+		{"flannel", func(w *Networking) bool { return w.Flannel != nil }, func(w *Networking) []field { return allocate(&w.Flannel).fields() }},
+		{"gcp", func(w *Networking) bool { return w.GCP != nil }, func(w *Networking) []field { allocate(&w.GCP); return nil }},
+		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil }, func(w *Networking) []field { return allocate(&w.Kindnet).fields() }},
 		bare("kopeio", func(w *Networking) **Bare { return &w.Kopeio }),
-		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(d *decoder, w *Networking) []field {
+		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil }, func(w *Networking) []field {
 			return []field{{name: "useNFTablesForNetpol", set: OptionalBool(&allocate(&w.KubeRouter).UseNFTablesForNetpol)}}
 		}},
-		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(d *decoder, w *Networking) []field {
+		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil }, func(w *Networking) []field {
 			return []field{{name: "mtu", set: MTU(&allocate(&w.Kubenet).MTU)}}
 		}},
-		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.LyftVPC).fields() }},
-		{"romana", func(w *Networking) bool { return w.Romana != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Romana).fields() }},
-		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(d *decoder, w *Networking) []field { return allocate(&w.Weave).fields() }},
+		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil }, func(w *Networking) []field { return allocate(&w.LyftVPC).fields() }},
+		{"romana", func(w *Networking) bool { return w.Romana != nil }, func(w *Networking) []field { return allocate(&w.Romana).fields() }},
+		{"weave", func(w *Networking) bool { return w.Weave != nil }, func(w *Networking) []field { return allocate(&w.Weave).fields() }},
 	}, append(archived(), upstream()...)...)
 }
 
@@ -48,7 +47,8 @@ func SupportedNetworks() []string {
 	return names
 }
 
-func networkFields(d *decoder, n *Node) set {
+func (r *reader) networking() set {
+	n := r.node
 	w := &n.Networking
 	return Into(func() []field {
 		var fields []field
@@ -59,14 +59,14 @@ func networkFields(d *decoder, n *Node) set {
 					d.mapping(v, at, n.CNI.fields())
 					return
 				}
-				d.mapping(v, at, c.fields(d, w))
+				d.mapping(v, at, c.fields(w))
 			}})
 		}
-		if d.doc.dialect.nested {
-			fields = append(fields, d.rangesSpec(n)...)
+		if r.dialect.nested {
+			fields = append(fields, r.ranges()...)
 		}
 		fields = append(fields, field{name: "multus", set: Into(func() []field { return allocate(&w.Multus).fields() })})
-		if d.doc.dialect != &kops { // kOps has no word for it
+		if r.dialect != &kops { // kOps has no word for it
 			fields = append(fields, field{name: "bridgeNetfilter", set: bridgeNetfilter(&w.BridgeNetfilter)},
 				field{name: "switch", set: Into(func() []field { return allocate(&w.Switch).fields() })})
 		}
@@ -205,12 +205,4 @@ func validDetection(s string) string {
 		}
 	}
 	return "first-found, kubernetes-internal-ip, can-reach=…, interface=…, skip-interface=… or cidr=…"
-}
-
-func validEndpoint(s string) string {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "an etcd endpoint such as https://etcd-a.internal.example.com:2379 or https://[fd00::1]:2379"
-	}
-	return ""
 }

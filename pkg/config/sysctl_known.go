@@ -28,7 +28,7 @@ const misspeltLetters = 2
 
 // knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
 // that no kernel takes. On a node the key fails by itself.
-func (d *decoder) knownSysctl(v *document.Value, at, key, val string) {
+func knownSysctl(d *decoder, v *document.Value, at, key, val string) {
 	if !d.checks {
 		return
 	}

@@ -193,7 +193,7 @@ func (v *validator) windows() {
 
 // hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
 // start, and says what everybody on the node can read of it.
-func (d *decoder) hookText(v *document.Value, at string, h *Hook) {
+func hookText(d *decoder, v *document.Value, at string, h *Hook) {
 	text := v.Get("manifest")
 	if !d.checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
 		return

@@ -18,7 +18,7 @@ func Documents(meanings Meanings) string {
 		"A field that stands in several documents has the value of the most special one: Cluster, then NodeGroup, then Node."})
 	w.section("The agent's own file", "AgentFile", config.AgentFields(), meanings)
 	w.para("`/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and nothing of what is in them. It may be missing; a flag of the same name wins ([the command line](../command-line.md)).")
-	var group []config.Field
+	var group []config.Description
 	common := map[string]bool{}
 	others := config.DocumentFields(tasks.DriftKinds(), config.KindNodeGroup)
 	for _, f := range config.DocumentFields(tasks.DriftKinds(), config.KindNode) {
@@ -31,7 +31,7 @@ func Documents(meanings Meanings) string {
 	for _, kind := range []struct{ name, title string }{
 		{config.KindCluster, "In the Cluster alone"}, {config.KindNodeGroup, "In a NodeGroup alone"}, {config.KindNode, "In a Node alone"},
 	} {
-		var own []config.Field
+		var own []config.Description
 		for _, f := range config.DocumentFields(tasks.DriftKinds(), kind.name) {
 			if !common[f.Path] {
 				own = append(own, f)
@@ -42,7 +42,7 @@ func Documents(meanings Meanings) string {
 	return w.String()
 }
 
-func has(all []config.Field, path string) bool {
+func has(all []config.Description, path string) bool {
 	for _, f := range all {
 		if f.Path == path {
 			return true
@@ -52,7 +52,7 @@ func has(all []config.Field, path string) bool {
 }
 
 // section is a table of the fields of one Go type.
-func (w *writer) section(title, root string, fields []config.Field, meanings Meanings) {
+func (w *writer) section(title, root string, fields []config.Description, meanings Meanings) {
 	w.para("## %s", title)
 	var rows [][]string
 	for _, f := range fields {

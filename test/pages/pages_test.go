@@ -130,7 +130,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(where, typ string, fields []config.Field) {
+	check := func(where, typ string, fields []config.Description) {
 		t.Helper()
 		for _, f := range fields {
 			if f.Takes == "" || f.Takes == "anything" {

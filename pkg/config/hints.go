@@ -1,0 +1,42 @@
+package config
+
+import (
+	"slices"
+)
+
+// homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
+func homeOf(key string) string {
+	switch key {
+	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
+		return key + " belongs under spec of the Cluster"
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update", "followLinks":
+		return key + " belongs under spec"
+	case "address", "podCIDRs", "nodeGroup":
+		return key + " belongs under spec of a Node"
+	case "role", "minSize", "maxSize":
+		return key + " belongs under spec of a NodeGroup"
+	case "sourceDestCheck", "countRoutes":
+		return key + " belongs under spec.aws"
+	case "auto", "splay", "percent", "window":
+		return key + " belongs under spec.update"
+	case "changed":
+		return "changed belongs under spec.prune"
+	case "binDir", "confDir":
+		return key + " belongs under spec.networking.cni"
+	case "allow", "from":
+		return key + " belongs under spec.networking.switch"
+	case "mtu":
+		return "mtu belongs under the network: spec.networking.bridge.mtu"
+	case "nodeIP":
+		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who starts kubelet"
+	case "proxyMode":
+		return "kube-proxy's own settings stay with who starts it"
+	}
+	if slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key }) {
+		return key + " belongs under spec.networking: indent it further"
+	}
+	return ""
+}
+
+// headerFields are all fields that a document has at its top.
+var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
