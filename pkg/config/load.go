@@ -174,7 +174,7 @@ func (l *loader) load(sel Select) *Node {
 		return n
 	}
 	n.fillDefaults()
-	v := validator{loader: l, node: n}
+	v := validator{&report{docs: l.docs, cluster: l.cluster, origins: n.origins, checks: l.checks}, n}
 	v.versions()
 	if !v.network() {
 		return n

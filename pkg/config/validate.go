@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -116,11 +117,11 @@ func (v *validator) versions() {
 func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
-		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
+		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
 			v.errorAt("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
 		}
-		if services := sameFamily(n.ServiceClusterIPRange, p); services.IsValid() && services.Overlaps(p) {
+		if services := n.ServiceClusterIPRange.SameFamily(p); services.IsValid() && services.Overlaps(p) {
 			say := v.checked
 			if n.Networking.podsOfVPC() {
 				say = v.warnAt
@@ -133,7 +134,7 @@ func (v *validator) ranges() {
 		if n.Networking.podsOfVPC() {
 			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
 		}
-		if whole := sameFamily(n.NonMasqueradeCIDR, p); whole.IsValid() && !within(p, whole) {
+		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
 			v.warnAt("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
 		}

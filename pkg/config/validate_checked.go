@@ -16,22 +16,13 @@ import (
 // What is refused here was taken by an earlier release: it is an error where documents are checked,
 // and on a node a warning, or nothing where the one key that it is about fails there by itself.
 
-// checked reports an error of a check, which is a warning on a node.
-func (v *validator) checked(at string, diag document.Diagnostic) {
-	if v.loader.checks {
-		v.errorAt(at, diag)
-	} else {
-		v.warnAt(at, diag)
-	}
-}
-
 // clouds are those that kOps runs in, by its names, and machines of one's own.
 var clouds = []string{"aws", "azure", "digitalocean", "gce", "hetzner", "linode", "metal", "openstack", "scaleway"}
 
 // cloud refuses a word that is none: what depends on the cloud would be left out without a word.
 func (v *validator) cloud() {
 	said := v.node.CloudProvider
-	if said == "" || slices.Contains(clouds, said) || v.loader.cluster.dialect.lenient { // kOps itself judges what it takes
+	if said == "" || slices.Contains(clouds, said) || v.cluster.dialect.lenient { // kOps itself judges what it takes
 		return
 	}
 	if c := v.node.Networking.Custom; c != nil && slices.Contains(c.Requires.Clouds, said) {
@@ -55,7 +46,7 @@ func (v *validator) cloud() {
 // node's pods would be by themselves.
 func (v *validator) routed() {
 	n := v.node
-	if n.Networking.Kubenet != nil && !v.loader.cluster.dialect.lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.loader.checks {
+	if n.Networking.Kubenet != nil && !v.cluster.dialect.lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.checks {
 		said := "no cloudProvider is set"
 		if n.CloudProvider != "" {
 			said = fmt.Sprintf("cloudProvider is %s (%s)", n.CloudProvider, n.Origin("spec.cloudProvider"))
@@ -69,7 +60,7 @@ func (v *validator) routed() {
 // it is left out then.
 func (v *validator) ofOneCloud() {
 	n := v.node
-	if n.CloudProvider != "" || !v.loader.checks || v.loader.cluster.dialect.lenient {
+	if n.CloudProvider != "" || !v.checks || v.cluster.dialect.lenient {
 		return
 	}
 	for cloud, has := range map[string]bool{
@@ -158,7 +149,7 @@ func (v *validator) ciliumRelease() {
 func (v *validator) ownRanges() {
 	n := v.node
 	for _, p := range n.PodCIDRs {
-		if pods := sameFamily(n.PodCIDR, p); pods.IsValid() && !within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
+		if pods := n.PodCIDR.SameFamily(p); pods.IsValid() && !values.Within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
 			v.checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
 				Expected: ownPart})
 		}
@@ -175,7 +166,7 @@ var newest = values.Version{Major: 1, Minor: 37}
 
 // release says that a release is not known. It may be one to come, or a slip.
 func (v *validator) release() {
-	if said := v.node.KubernetesVersion; v.loader.checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
+	if said := v.node.KubernetesVersion; v.checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
 		v.warnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
 			Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
 	}
@@ -184,7 +175,7 @@ func (v *validator) release() {
 // windows: one that closes when it opens is open for a whole day.
 func (v *validator) windows() {
 	for i, w := range v.node.Update.Window {
-		if w.From == w.Until && v.loader.checks {
+		if w.From == w.Until && v.checks {
 			v.reportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
 				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
 		}

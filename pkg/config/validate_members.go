@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -61,12 +62,12 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 	if prefix.Addr().BitLen()-prefix.Bits() < 2 {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is too small", prefix, p.Name), "room for a gateway and pods: at most /30, or /126 for IPv6", "")
 	}
-	if whole := sameFamily(n.NonMasqueradeCIDR, prefix); whole.IsValid() && !within(prefix, whole) {
+	if whole := n.NonMasqueradeCIDR.SameFamily(prefix); whole.IsValid() && !values.Within(prefix, whole) {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name, whole, n.Origin("spec.nonMasqueradeCIDR")), "",
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
-	} else if pods := sameFamily(n.PodCIDR, prefix); pods.IsValid() && !within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
+	} else if pods := n.PodCIDR.SameFamily(prefix); pods.IsValid() && !values.Within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
 		severity := document.SeverityWarning
-		if v.loader.checks {
+		if v.checks {
 			severity = document.SeverityError
 		}
 		v.reportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",

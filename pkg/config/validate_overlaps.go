@@ -26,7 +26,7 @@ func (v *validator) overlaps() {
 			continue
 		}
 		for _, p := range r.ranges {
-			if net := sameFamily(n.NetworkCIDR, p); net.IsValid() && net.Overlaps(p) {
+			if net := n.NetworkCIDR.SameFamily(p); net.IsValid() && net.Overlaps(p) {
 				say, expected := v.errorAt, "ranges that do not overlap"
 				if n.servicesOfVPC(p) {
 					say, expected = v.warnAt, "no subnet of the nodes within it"
@@ -49,8 +49,8 @@ func (n *Node) servicesOfVPC(services netip.Prefix) bool {
 	if !n.Networking.podsOfVPC() {
 		return false
 	}
-	within := sameFamily(n.NonMasqueradeCIDR, services)
-	return within.IsValid() && within == sameFamily(n.NetworkCIDR, services) && within.Contains(services.Addr())
+	within := n.NonMasqueradeCIDR.SameFamily(services)
+	return within.IsValid() && within == n.NetworkCIDR.SameFamily(services) && within.Contains(services.Addr())
 }
 
 func addressIn(addresses values.Addresses, p netip.Prefix) netip.Addr {

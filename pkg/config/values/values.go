@@ -89,6 +89,12 @@ func (c CIDRs) String() string {
 	return strings.Join(s, ",")
 }
 
+// SameFamily is the range of p's family; invalid (zero) when there is none.
+func (c CIDRs) SameFamily(p netip.Prefix) netip.Prefix { return c.Family(p.Addr().Is4()) }
+
+// Within tells whether the whole of p lies in q.
+func Within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
+
 // Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two
 // with a comma: "10.0.0.1,fd00::1".
 type Addresses []netip.Addr
