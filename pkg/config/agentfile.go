@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -57,7 +58,7 @@ type AgentFile struct {
 	// journal, else text
 	LogFormat string `json:"logFormat,omitempty"`
 
-	origins origins
+	origins decode.Origins
 }
 
 // The values of AgentFile.LogFormat.
@@ -90,13 +91,13 @@ func (a *AgentFile) Origin(path string) document.Origin { return a.origins[path]
 // DecodeAgentFile reads the agent's own file, as strictly as the documents of a store. An empty
 // file is fine. With an error among the diagnostics the result is nil.
 func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
-	a := &AgentFile{origins: make(origins)}
-	doc := newSpecDocument(src)
+	a := &AgentFile{origins: make(decode.Origins)}
+	doc := decode.NewDocument(src)
 	doc.MayBeEmpty = true
 	doc.Parse()
 	if doc.Root != nil {
-		d := decoder{doc: doc, origins: a.origins}
-		d.mapping(doc.Root, "", a.fields())
+		d := decode.Decoder{Doc: doc, Origins: a.origins}
+		d.Mapping(doc.Root, "", a.fields())
 	}
 	if doc.Diags.HasErrors() {
 		return nil, doc.Diags
@@ -104,29 +105,29 @@ func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
 	return a, doc.Diags
 }
 
-func (a *AgentFile) fields() []field {
-	return []field{
-		{name: "store", set: Text(&a.Store, validStore)},
-		{name: "cluster", set: Text(&a.Cluster, validName)},
-		{name: "nodeGroup", set: Text(&a.NodeGroup, validName)},
-		{name: "node", set: Text(&a.Node, validName)},
-		{name: "storeCA", set: AbsolutePath(&a.StoreCA)},
-		{name: "storeCert", set: AbsolutePath(&a.StoreCert)},
-		{name: "storeKey", set: AbsolutePath(&a.StoreKey)},
-		{name: "storeTokenFile", set: AbsolutePath(&a.StoreTokenFile)},
-		{name: "pin", set: Text(&a.Pin, validSHA256)},
-		{name: "trustedKeys", set: Texts(&a.TrustedKeys, validKey)},
-		{name: "insecureUnsigned", set: Bool(&a.InsecureUnsigned)},
-		{name: "kubeconfig", set: AbsolutePath(&a.Kubeconfig)},
-		{name: "interval", set: Duration(&a.Interval, minInterval, maxInterval)},
-		{name: "probes", set: Texts(&a.Probes, validProbe)},
-		{name: "logFormat", set: Text(&a.LogFormat, validLogFormat)},
-		{name: "probeWindow", set: Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
-		{name: "metrics", set: Text(&a.Metrics, ValidMetrics)},
-		{name: "nodeStatus", set: Text(&a.NodeStatus, ValidNodeStatus)},
-		{name: "statusGroup", set: Text(&a.StatusGroup, validGroup)},
-		{name: "statusObject", set: statusObject(&a.StatusObject)},
-		{name: "peers", set: peerFields(&a.Peers)},
+func (a *AgentFile) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "store", Set: decode.Text(&a.Store, validStore)},
+		{Name: "cluster", Set: decode.Text(&a.Cluster, decode.ValidName)},
+		{Name: "nodeGroup", Set: decode.Text(&a.NodeGroup, decode.ValidName)},
+		{Name: "node", Set: decode.Text(&a.Node, decode.ValidName)},
+		{Name: "storeCA", Set: decode.AbsolutePath(&a.StoreCA)},
+		{Name: "storeCert", Set: decode.AbsolutePath(&a.StoreCert)},
+		{Name: "storeKey", Set: decode.AbsolutePath(&a.StoreKey)},
+		{Name: "storeTokenFile", Set: decode.AbsolutePath(&a.StoreTokenFile)},
+		{Name: "pin", Set: decode.Text(&a.Pin, decode.ValidSHA256)},
+		{Name: "trustedKeys", Set: decode.Texts(&a.TrustedKeys, validKey)},
+		{Name: "insecureUnsigned", Set: decode.Bool(&a.InsecureUnsigned)},
+		{Name: "kubeconfig", Set: decode.AbsolutePath(&a.Kubeconfig)},
+		{Name: "interval", Set: decode.Duration(&a.Interval, minInterval, maxInterval)},
+		{Name: "probes", Set: decode.Texts(&a.Probes, validProbe)},
+		{Name: "logFormat", Set: decode.Text(&a.LogFormat, validLogFormat)},
+		{Name: "probeWindow", Set: decode.Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
+		{Name: "metrics", Set: decode.Text(&a.Metrics, ValidMetrics)},
+		{Name: "nodeStatus", Set: decode.Text(&a.NodeStatus, ValidNodeStatus)},
+		{Name: "statusGroup", Set: decode.Text(&a.StatusGroup, validGroup)},
+		{Name: "statusObject", Set: statusObject(&a.StatusObject)},
+		{Name: "peers", Set: peerFields(&a.Peers)},
 	}
 }
 
@@ -160,21 +161,21 @@ func ValidNodeStatus(s string) string {
 // to know.
 func validStore(s string) string {
 	scheme, rest, isURL := strings.Cut(s, "://")
-	if strings.HasPrefix(s, "/") && printable(s) || isURL && scheme != "" && rest != "" && printable(s) && !strings.ContainsAny(s, " @") {
+	if strings.HasPrefix(s, "/") && decode.Printable(s) || isURL && scheme != "" && rest != "" && decode.Printable(s) && !strings.ContainsAny(s, " @") {
 		return ""
 	}
 	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
 }
 
 // statusObject takes true for the store itself, or a place of its own.
-func statusObject(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func statusObject(to *string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindBool {
-			Text(to, validStore)(d, v, at)
+			decode.Text(to, validStore)(d, v, at)
 			return
 		}
 		var on bool
-		if Bool(&on)(d, v, at); on {
+		if decode.Bool(&on)(d, v, at); on {
 			*to = On
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -30,21 +31,21 @@ const MaxAsked = 8
 
 // peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are
 // none.
-func peerFields(p *Peers) set {
-	return func(d *decoder, v *document.Value, at string) {
+func peerFields(p *Peers) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		p.Port = DefaultPeersPort
-		errors := d.doc.Diags.HasErrors()
-		d.mapping(v, at, []field{
-			{name: "keyFile", set: AbsolutePath(&p.KeyFile)},
-			{name: "port", set: Number(&p.Port, 1, 65535)},
-			{name: "ask", set: EachAddress(&p.Ask)},
-			{name: "answer", set: Ranges(&p.Answer)},
+		errors := d.Doc.Diags.HasErrors()
+		d.Mapping(v, at, []decode.Field{
+			{Name: "keyFile", Set: decode.AbsolutePath(&p.KeyFile)},
+			{Name: "port", Set: decode.Number(&p.Port, 1, 65535)},
+			{Name: "ask", Set: decode.EachAddress(&p.Ask)},
+			{Name: "answer", Set: decode.Ranges(&p.Answer)},
 		})
-		if d.telling() || !errors && d.doc.Diags.HasErrors() {
+		if d.Telling() || !errors && d.Doc.Diags.HasErrors() {
 			return
 		}
 		complain := func(summary, expected string) {
-			d.doc.ErrorAt(v.Pos, document.Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
+			d.Doc.ErrorAt(v.Pos, document.Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
 		}
 		switch {
 		case p.KeyFile == "":

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -107,28 +108,28 @@ func (v *validator) custom() {
 		return
 	}
 	if c.Title == "" {
-		v.errorAt(customAt, document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing", Expected: "one line that says what the network is"})
+		v.ErrorAt(customAt, document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing", Expected: "one line that says what the network is"})
 	}
 	conf := &c.Conf
 	switch {
 	case conf.Writer == "":
-		v.errorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.writer is missing", Expected: "one of DaemonSet, containerd, netwright, user"})
+		v.ErrorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.writer is missing", Expected: "one of DaemonSet, containerd, netwright, user"})
 		return
 	case conf.File == "" && (conf.Writer == "netwright" || conf.Writer == "DaemonSet"):
-		v.errorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.file is missing", Expected: "the conf's name, such as 10-acme.conflist"})
+		v.ErrorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.file is missing", Expected: "the conf's name, such as 10-acme.conflist"})
 		return
 	case conf.Template == "" && (conf.Writer == "netwright" || conf.Writer == "containerd"):
-		v.errorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.conf.template is missing: the writer is %s", customAt, conf.Writer), Expected: "the conf as it is to be written"})
+		v.ErrorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.conf.template is missing: the writer is %s", customAt, conf.Writer), Expected: "the conf as it is to be written"})
 		return
 	case conf.Template != "" && (conf.Writer == "DaemonSet" || conf.Writer == "user"):
-		v.errorAt(customAt+".conf.template", document.Diagnostic{Summary: "a template is set, and the conf is written by " + conf.Writer, Hint: "take it out, or set writer: netwright"})
+		v.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: "a template is set, and the conf is written by " + conf.Writer, Hint: "take it out, or set writer: netwright"})
 		return
 	case conf.Writer == "netwright":
 		v.customTemplate(conf)
 	}
 	v.customSigns(c)
 	if c.PodIPv6(v.node) && !c.IPv6 {
-		v.errorAt("spec.podCIDR", document.Diagnostic{Summary: fmt.Sprintf("podCIDR is %s, and %s does not say that it can do IPv6", v.node.PodCIDR, customAt), Expected: "ipv6: true, if it can"})
+		v.ErrorAt("spec.podCIDR", document.Diagnostic{Summary: fmt.Sprintf("podCIDR is %s, and %s does not say that it can do IPv6", v.node.PodCIDR, customAt), Expected: "ipv6: true, if it can"})
 	}
 }
 
@@ -142,16 +143,16 @@ func (v *validator) customTemplate(conf *CustomConf) {
 		for _, known := range ConfVariables {
 			names = append(names, known.Name)
 		}
-		v.errorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: oneOf(names)})
+		v.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: decode.OneOf(names)})
 		return
 	}
 	chain, err := chainOf(conf.File, text)
 	if err != nil {
-		v.errorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
+		v.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
 		return
 	}
 	if len(conf.Chain) > 0 && !slices.Equal(conf.Chain, chain) {
-		v.errorAt(customAt+".conf.chain", document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s", strings.Join(conf.Chain, ", "), strings.Join(chain, ", ")),
+		v.ErrorAt(customAt+".conf.chain", document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s", strings.Join(conf.Chain, ", "), strings.Join(chain, ", ")),
 			Hint: "take the chain out: the template says it"})
 	}
 	conf.Chain = chain
@@ -160,12 +161,12 @@ func (v *validator) customTemplate(conf *CustomConf) {
 func (v *validator) customSigns(c *Custom) {
 	for i, s := range c.Signs {
 		if (s.Path == "") == (s.Link == "") {
-			v.errorAt(index(customAt+".signs", i), document.Diagnostic{Summary: fmt.Sprintf("sign %q names neither or both of a path and a link", document.Clip(s.What)), Expected: "one of path, link"})
+			v.ErrorAt(decode.Index(customAt+".signs", i), document.Diagnostic{Summary: fmt.Sprintf("sign %q names neither or both of a path and a link", document.Clip(s.What)), Expected: "one of path, link"})
 		}
 	}
 	for i, p := range c.Ports {
 		if p.Proto == "ip" && p.Port > 255 {
-			v.errorAt(index(customAt+".ports", i), document.Diagnostic{Summary: fmt.Sprintf("%d is no number of an IP protocol", p.Port), Expected: "a whole number from 1 to 255"})
+			v.ErrorAt(decode.Index(customAt+".ports", i), document.Diagnostic{Summary: fmt.Sprintf("%d is no number of an IP protocol", p.Port), Expected: "a whole number from 1 to 255"})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
@@ -29,22 +30,22 @@ var (
 )
 
 func (n *Node) fillDefaults() {
-	fill(n.origins, "spec.role", document.KopsDefault, &n.Role, RoleNode)
+	decode.Fill(n.origins, "spec.role", document.KopsDefault, &n.Role, RoleNode)
 	runtime := "containerd"
 	if !n.KubernetesVersion.AtLeast(firstContainerdKops.Major, firstContainerdKops.Minor) && !n.KubernetesVersion.IsZero() {
 		runtime = "docker"
 	}
-	fill(n.origins, "spec.containerRuntime", document.KopsDefault, &n.ContainerRuntime, runtime)
-	fill(n.origins, "spec.networking.cni.binDir", document.NodeDefault, &n.CNI.BinDir, defaultCNIBinDir)
-	fill(n.origins, "spec.networking.cni.confDir", document.NodeDefault, &n.CNI.ConfDir, defaultCNIConfDir)
-	fill(n.origins, "spec.serviceNodePortRange", document.KopsDefault, &n.NodePortRange, kopsNodePorts)
-	fill(n.origins, "spec.containerd.address", document.NodeDefault, &n.Containerd.Address, containerdSocket)
-	fill(n.origins, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
-	fill(n.origins, "spec.prune.changed", document.NodeDefault, &n.Prune.Changed, Keep)
-	fill(n.origins, "spec.update.auto", document.NodeDefault, &n.Update.Auto, defaultAuto)
-	fill(n.origins, "spec.update.splay", document.NodeDefault, &n.Update.Splay, values.Duration(defaultSplay))
-	fill(n.origins, "spec.update.percent", document.NodeDefault, &n.Update.Percent, defaultPercent)
-	fill(n.origins, "spec.update.watch", document.NodeDefault, &n.Update.Watch, values.Duration(defaultWatch))
+	decode.Fill(n.origins, "spec.containerRuntime", document.KopsDefault, &n.ContainerRuntime, runtime)
+	decode.Fill(n.origins, "spec.networking.cni.binDir", document.NodeDefault, &n.CNI.BinDir, defaultCNIBinDir)
+	decode.Fill(n.origins, "spec.networking.cni.confDir", document.NodeDefault, &n.CNI.ConfDir, defaultCNIConfDir)
+	decode.Fill(n.origins, "spec.serviceNodePortRange", document.KopsDefault, &n.NodePortRange, kopsNodePorts)
+	decode.Fill(n.origins, "spec.containerd.address", document.NodeDefault, &n.Containerd.Address, containerdSocket)
+	decode.Fill(n.origins, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
+	decode.Fill(n.origins, "spec.prune.changed", document.NodeDefault, &n.Prune.Changed, Keep)
+	decode.Fill(n.origins, "spec.update.auto", document.NodeDefault, &n.Update.Auto, defaultAuto)
+	decode.Fill(n.origins, "spec.update.splay", document.NodeDefault, &n.Update.Splay, values.Duration(defaultSplay))
+	decode.Fill(n.origins, "spec.update.percent", document.NodeDefault, &n.Update.Percent, defaultPercent)
+	decode.Fill(n.origins, "spec.update.watch", document.NodeDefault, &n.Update.Watch, values.Duration(defaultWatch))
 	n.fillRanges()
 	n.fillNetwork()
 	n.fillCertificates()
@@ -55,17 +56,17 @@ func (n *Node) fillDefaults() {
 func (n *Node) fillRanges() {
 	sixOnly := func(c values.CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
 	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {
-		fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade6})
-		fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{kopsServices6})
+		decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade6})
+		decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{kopsServices6})
 		return
 	}
-	fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade})
+	decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade})
 	whole := n.NonMasqueradeCIDR.V4()
 	if !whole.IsValid() || whole.Bits() == 0 || whole.Bits() > 24 {
 		return // too wide or too narrow to divide: what is not said stays unknown
 	}
-	fill(n.origins, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, values.CIDRs{part(whole, 1, 1)})
-	fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{part(whole, 3, 0)})
+	decode.Fill(n.origins, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, values.CIDRs{part(whole, 1, 1)})
+	decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{part(whole, 3, 0)})
 }
 
 // part is the index-th of the 2^bits equal parts of an IPv4 range.
@@ -79,25 +80,25 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 func (n *Node) fillNetwork() {
 	w := &n.Networking
 	if w.Bridge != nil {
-		fill(n.origins, "spec.networking.bridge.hairpin", document.NodeDefault, &w.Bridge.Hairpin, true)
+		decode.Fill(n.origins, "spec.networking.bridge.hairpin", document.NodeDefault, &w.Bridge.Hairpin, true)
 	}
 	if w.Flannel != nil {
-		fill(n.origins, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &w.Flannel.IptablesResyncSeconds, kopsResyncSeconds)
+		decode.Fill(n.origins, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &w.Flannel.IptablesResyncSeconds, kopsResyncSeconds)
 	}
 	if c := w.Cilium; c != nil {
-		fill(n.origins, "spec.networking.cilium.ipam", document.KopsDefault, &c.IPAM, "kubernetes")
+		decode.Fill(n.origins, "spec.networking.cilium.ipam", document.KopsDefault, &c.IPAM, "kubernetes")
 		tunnel := "vxlan"
 		if c.ENI() || n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid() {
 			tunnel = "disabled"
 		}
-		fill(n.origins, "spec.networking.cilium.tunnel", document.KopsDefault, &c.Tunnel, tunnel)
-		fill(n.origins, "spec.networking.cilium.encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
-		fill(n.origins, "spec.networking.cilium.identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
-		fill(n.origins, "spec.networking.cilium.chainingMode", document.KopsDefault, &c.ChainingMode, "none")
+		decode.Fill(n.origins, "spec.networking.cilium.tunnel", document.KopsDefault, &c.Tunnel, tunnel)
+		decode.Fill(n.origins, "spec.networking.cilium.encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
+		decode.Fill(n.origins, "spec.networking.cilium.identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
+		decode.Fill(n.origins, "spec.networking.cilium.chainingMode", document.KopsDefault, &c.ChainingMode, "none")
 	}
 	if w.Multus != nil {
-		fill(n.origins, multusAt+".mode", document.NodeDefault, &w.Multus.Mode, "thick")
-		fill(n.origins, multusAt+".writer", document.NodeDefault, &w.Multus.Writer, "DaemonSet")
+		decode.Fill(n.origins, multusAt+".mode", document.NodeDefault, &w.Multus.Mode, "thick")
+		decode.Fill(n.origins, multusAt+".writer", document.NodeDefault, &w.Multus.Writer, "DaemonSet")
 	}
 	if w.Custom != nil {
 		w.Custom.fillCertificates()
@@ -117,13 +118,13 @@ func (n *Node) fillNetwork() {
 	case n.CloudProvider == "azure":
 		encapsulation = "vxlan"
 	}
-	fill(n.origins, "spec.networking.calico.encapsulationMode", document.KopsDefault, &w.Calico.EncapsulationMode, encapsulation)
-	fill(n.origins, "spec.networking.calico.datastore", document.NodeDefault, &w.Calico.Datastore, "kubernetes")
+	decode.Fill(n.origins, "spec.networking.calico.encapsulationMode", document.KopsDefault, &w.Calico.EncapsulationMode, encapsulation)
+	decode.Fill(n.origins, "spec.networking.calico.datastore", document.NodeDefault, &w.Calico.Datastore, "kubernetes")
 	if etcd := w.Calico.Etcd; etcd != nil {
 		const at = "spec.networking.calico.etcd.certificates."
-		fill(n.origins, at+"dir", document.KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
-		fill(n.origins, at+"ca", document.KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
-		fill(n.origins, at+"keypair", document.KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
+		decode.Fill(n.origins, at+"dir", document.KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
+		decode.Fill(n.origins, at+"ca", document.KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
+		decode.Fill(n.origins, at+"keypair", document.KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
 	}
 }
 

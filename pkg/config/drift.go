@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
@@ -55,33 +56,33 @@ func (n *Node) Mode(key string) (mode, path string) {
 
 // drift reads spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the
 // cluster's for files as it is.
-func driftFields(to *Drift, kinds []string) []field {
-	fields := []field{
-		{name: "default", set: driftMode(&to.Default)},
-		{name: "keys", set: driftKeys(&to.Keys, kinds), about: "the modes of single keys, as a plan shows them; stronger than their kind's"},
-		{name: "contested", set: Into(func() []field {
-			return []field{
-				{name: "after", set: Number(&to.Contested.After, 2, 1000)},
-				{name: "within", set: Duration((*time.Duration)(&to.Contested.Within), 10*time.Second, 24*time.Hour)},
+func driftFields(to *Drift, kinds []string) []decode.Field {
+	fields := []decode.Field{
+		{Name: "default", Set: driftMode(&to.Default)},
+		{Name: "keys", Set: driftKeys(&to.Keys, kinds), About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
+		{Name: "contested", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{
+				{Name: "after", Set: decode.Number(&to.Contested.After, 2, 1000)},
+				{Name: "within", Set: decode.Duration((*time.Duration)(&to.Contested.Within), 10*time.Second, 24*time.Hour)},
 			}
 		})},
 	}
 	for _, kind := range kinds {
-		fields = append(fields, field{name: kind, set: modeOf(&to.Kinds, kind), about: "the mode of keys " + kind + ":NAME; without it default"})
+		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&to.Kinds, kind), About: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
 }
 
-func driftMode(to *string) set { return Choice(to, Repair, Report, Ignore) }
+func driftMode(to *string) decode.Set { return decode.Choice(to, Repair, Report, Ignore) }
 
 const driftKeysAt = "spec.drift.keys."
 
 // modeOf puts a mode into a map.
-func modeOf(to *map[string]string, name string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func modeOf(to *map[string]string, name string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		var mode string
 		if key, found := strings.CutPrefix(at, driftKeysAt); found && key != name {
-			d.origins[driftKeysAt+name] = d.origins[at]
+			d.Origins[driftKeysAt+name] = d.Origins[at]
 		}
 		if driftMode(&mode)(d, v, at); mode != "" {
 			if *to == nil {
@@ -93,39 +94,39 @@ func modeOf(to *map[string]string, name string) set {
 }
 
 // driftKeys reads the modes of single keys.
-func driftKeys(to *map[string]string, kinds []string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		var fields []field
-		if d.telling() {
-			fields = append(fields, field{name: "KIND:NAME", set: modeOf(to, ""), about: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
+func driftKeys(to *map[string]string, kinds []string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var fields []decode.Field
+		if d.Telling() {
+			fields = append(fields, decode.Field{Name: "KIND:NAME", Set: modeOf(to, ""), About: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {
 				if e := &v.Entries[i]; driftKey(d, e, at, kinds) {
-					fields = append(fields, field{name: e.Key, set: modeOf(to, canonicalKey(e.Key))})
+					fields = append(fields, decode.Field{Name: e.Key, Set: modeOf(to, canonicalKey(e.Key))})
 				} else {
-					fields = append(fields, field{name: e.Key, set: Unread})
+					fields = append(fields, decode.Field{Name: e.Key, Set: decode.Unread})
 				}
 			}
 		}
-		d.mapping(v, at, fields)
+		d.Mapping(v, at, fields)
 	}
 }
 
 // driftKey says whether it is a key that a task may own.
-func driftKey(d *decoder, e *document.Entry, at string, kinds []string) bool {
+func driftKey(d *decode.Decoder, e *document.Entry, at string, kinds []string) bool {
 	kind, name, _ := strings.Cut(e.Key, ":")
-	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + document.Clip(e.Key) + " is none that a task can have", Field: join(at, document.Clip(e.Key)),
-		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + oneOf(kinds)}
+	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + document.Clip(e.Key) + " is none that a task can have", Field: decode.Join(at, document.Clip(e.Key)),
+		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + decode.OneOf(kinds)}
 	switch {
 	case !slices.Contains(kinds, kind):
 		if near := document.Nearest(kind, kinds); near != "" {
 			diag.Hint = "did you mean " + near + ":" + document.Clip(name) + "?"
 		}
-	case name != "" && printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.Key) != ""):
+	case name != "" && decode.Printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.Key) != ""):
 		return true
 	}
-	d.doc.ErrorAt(e.Pos, diag)
+	d.Doc.ErrorAt(e.Pos, diag)
 	return false
 }
 
@@ -135,7 +136,7 @@ func canonicalKey(key string) string {
 	if !isSysctl {
 		return key
 	}
-	if name, _ = sysctlKey(name); name == "" {
+	if name, _ = decode.SysctlKey(name); name == "" {
 		return ""
 	}
 	return "sysctl:" + name

@@ -7,18 +7,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
 // the name. The manual is made of it.
-func NetworkFields(name string) []Description {
-	beside := choice{name: "multus", fields: func(w *Networking) []field { return allocate(&w.Multus).fields() }}
+func NetworkFields(name string) []decode.Description {
+	beside := choice{name: "multus", fields: func(w *Networking) []decode.Field { return allocate(&w.Multus).fields() }}
 	for _, c := range append(choices(), beside) {
 		if c.name != name {
 			continue
 		}
-		n := &Node{origins: make(origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
+		n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
 		at := "spec.networking." + name
 		list := n.CNI.fields()
 		if name == byoNetwork {
@@ -26,7 +27,7 @@ func NetworkFields(name string) []Description {
 		} else {
 			list = c.fields(&n.Networking)
 		}
-		told := Describe(at, list)
+		told := decode.Describe(at, list)
 		n.fillDefaults()
 		for i := range told {
 			f := &told[i]
@@ -64,23 +65,23 @@ var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 // DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node),
 // without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
 // of [Load]. The manual is made of it.
-func DocumentFields(kinds []string, kind string) []Description {
-	n := &Node{origins: make(origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
-	r := reader{node: n, dialect: &strict, kinds: kinds}
-	var list []field
+func DocumentFields(kinds []string, kind string) []decode.Description {
+	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
+	r := reader{node: n, dialect: &decode.Strict, kinds: kinds}
+	var list []decode.Field
 	switch kind {
-	case KindCluster:
+	case decode.KindCluster:
 		list = r.cluster()
-	case KindNodeGroup:
+	case decode.KindNodeGroup:
 		list = r.group()
-	case KindNode:
+	case decode.KindNode:
 		list = r.own()
 	default:
 		return nil
 	}
-	told := Describe("spec", list)
+	told := decode.Describe("spec", list)
 	n.fillDefaults()
-	var out []Description
+	var out []decode.Description
 	for _, f := range told {
 		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
 		name, _, _ := strings.Cut(rest, ".")
@@ -96,8 +97,8 @@ func DocumentFields(kinds []string, kind string) []Description {
 }
 
 // AgentFields lists the fields of the agent's own file. The manual is made of it.
-func AgentFields() []Description {
-	told := Describe("", (&AgentFile{}).fields())
+func AgentFields() []decode.Description {
+	told := decode.Describe("", (&AgentFile{}).fields())
 	for i := range told {
 		f := &told[i]
 		switch f.Path {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -26,9 +27,9 @@ func FuzzLoad(f *testing.F) {
 		cluster, group := []byte(smallest), []byte(nil)
 		for _, doc := range a.Files {
 			switch kind, _ := kindOf(doc.Name); kind {
-			case KindCluster:
+			case decode.KindCluster:
 				cluster = doc.Data
-			case KindNodeGroup:
+			case decode.KindNodeGroup:
 				group = doc.Data
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
 )
 
 // What kOps itself keeps in its state store, by release:
@@ -38,9 +40,9 @@ func KopsNodeups(group string) []string {
 const kindNodeup = "NodeupConfig"
 
 // nodeup is how a NodeupConfig is written. Its Networking is a part of the cluster's, and not read.
-var nodeup = dialect{
-	apiVersion: "nodeup.kops.k8s.io",
-	spelling: map[string]string{
+var nodeup = decode.Dialect{
+	APIVersion: "nodeup.kops.k8s.io",
+	Spelling: map[string]string{
 		"spec.KubeletConfig":         "kubelet",
 		"spec.KubernetesVersion":     "kubernetesVersion",
 		"spec.SysctlParameters":      "sysctlParameters",
@@ -50,7 +52,7 @@ var nodeup = dialect{
 		"spec.kubelet.configureCBR0": "configureCbr0",
 		"spec.ServiceNodePortRange":  "serviceNodePortRange",
 	},
-	lenient: true,
+	Lenient: true,
 }
 
 // kindOfKops is [kindOf] for kOps' own names.
@@ -58,9 +60,9 @@ func kindOfKops(file string) (kind, name string) {
 	parts := strings.Split(file, "/")
 	switch {
 	case slices.Contains(KopsClusters, file):
-		return KindCluster, ""
+		return decode.KindCluster, ""
 	case len(parts) == 2 && file == KopsGroup(parts[1]):
-		return KindNodeGroup, parts[1]
+		return decode.KindNodeGroup, parts[1]
 	case len(parts) == 4 && file == KopsNodeup(parts[1], parts[2]):
 		return kindNodeup, parts[2]
 	}
@@ -80,7 +82,7 @@ var nodeupDirs = map[string][]string{
 }
 
 // nodeupOf is the NodeupConfig of a group; nil: there is none.
-func (l *loader) nodeupOf(group, role string) *specDocument {
+func (l *loader) nodeupOf(group, role string) *decode.Document {
 	for _, dir := range nodeupDirs[role] {
 		if doc := l.docs[KopsNodeup(dir, group)]; doc != nil {
 			return doc
@@ -90,17 +92,17 @@ func (l *loader) nodeupOf(group, role string) *specDocument {
 }
 
 // nodeup reads a NodeupConfig.
-func (r *reader) nodeup(d *decoder) {
+func (r *reader) nodeup(d *decode.Decoder) {
 	n := r.node
 	var plugins kopsPlugins
-	d.mapping(d.doc.Root, "spec", append(r.nodeupSpec(), kopsPluginFields(&plugins)...))
+	d.Mapping(d.Doc.Root, "spec", append(r.nodeupSpec(), kopsPluginFields(&plugins)...))
 	setKopsPlugins(d, &plugins, n)
 }
 
 // nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
-func (r *reader) nodeupSpec() []field {
+func (r *reader) nodeupSpec() []decode.Field {
 	n := r.node
 	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
-	return append(slices.DeleteFunc(r.common(), func(f field) bool { return !slices.Contains(wanted, f.name) }),
-		field{name: "serviceNodePortRange", set: Ports(&n.NodePortRange)})
+	return append(slices.DeleteFunc(r.common(), func(f decode.Field) bool { return !slices.Contains(wanted, f.Name) }),
+		decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
 }

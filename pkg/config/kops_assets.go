@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -22,14 +23,14 @@ type kopsPlugins struct {
 }
 
 // kopsPluginFields read what [decoder.setKopsPlugins] then decides by.
-func kopsPluginFields(p *kopsPlugins) []field {
-	return []field{
-		{name: "InstallCNIAssets", set: func(d *decoder, v *document.Value, at string) {
-			delete(d.origins, at) // no field of ours
-			OptionalBool(&p.install)(d, v, at)
+func kopsPluginFields(p *kopsPlugins) []decode.Field {
+	return []decode.Field{
+		{Name: "InstallCNIAssets", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			delete(d.Origins, at) // no field of ours
+			decode.OptionalBool(&p.install)(d, v, at)
 		}},
-		{name: "Assets", set: func(d *decoder, v *document.Value, at string) {
-			delete(d.origins, at)
+		{Name: "Assets", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			delete(d.Origins, at)
 			p.assets, p.at = v, at
 		}},
 	}
@@ -38,7 +39,7 @@ func kopsPluginFields(p *kopsPlugins) []field {
 // setKopsPlugins takes over which plugins kOps installs, by its own hash and from its own URLs:
 // they may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours
 // names comes first.
-func setKopsPlugins(d *decoder, p *kopsPlugins, n *Node) {
+func setKopsPlugins(d *decode.Decoder, p *kopsPlugins, n *Node) {
 	switch {
 	case slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == cniPlugins }):
 		return
@@ -48,7 +49,7 @@ func setKopsPlugins(d *decoder, p *kopsPlugins, n *Node) {
 	case p.assets == nil:
 		return
 	}
-	asset := Asset{Name: cniPlugins, Arch: map[string]AssetFile{}, Origin: d.doc.Origin(p.assets.Pos)}
+	asset := Asset{Name: cniPlugins, Arch: map[string]AssetFile{}, Origin: d.Doc.Origin(p.assets.Pos)}
 	for i := range p.assets.Entries {
 		arch := p.assets.Entries[i].Key
 		entry := pluginArchive(p.assets.Entries[i].Value, p.install != nil)
@@ -57,17 +58,17 @@ func setKopsPlugins(d *decoder, p *kopsPlugins, n *Node) {
 		}
 		file, ok := mirroredAsset(entry.Text)
 		if !ok {
-			d.doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be fetched from here: they are left as they are", arch), Field: p.at,
+			d.Doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be fetched from here: they are left as they are", arch), Field: p.at,
 				Expected: "SHA256@URL, with a URL of https, http or s3"})
 			n.kops.ownPlugins = true
 			return
 		}
-		asset.Arch[arch], asset.Origin = file, d.doc.Origin(entry.Pos)
+		asset.Arch[arch], asset.Origin = file, d.Doc.Origin(entry.Pos)
 		asset.Version = releaseName.FindString(file.URLs[0])
 	}
 	if len(asset.Arch) > 0 {
 		n.Assets = append(n.Assets, asset)
-		d.origins[fmt.Sprintf("spec.assets[%s]", asset.Name)] = asset.Origin
+		d.Origins[fmt.Sprintf("spec.assets[%s]", asset.Name)] = asset.Origin
 	}
 }
 
@@ -90,7 +91,7 @@ func pluginArchive(list *document.Value, installs bool) *document.Value {
 func mirroredAsset(text string) (AssetFile, bool) {
 	hash, urls, _ := strings.Cut(text, "@")
 	file := AssetFile{SHA256: hash, URLs: strings.Split(urls, ",")}
-	good := validSHA256(hash) == "" && !slices.ContainsFunc(file.URLs, func(u string) bool { return !strings.Contains(u, "://") || validURL(u) != "" })
+	good := decode.ValidSHA256(hash) == "" && !slices.ContainsFunc(file.URLs, func(u string) bool { return !strings.Contains(u, "://") || decode.ValidURL(u) != "" })
 	return file, good
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -29,10 +30,10 @@ func (l *loader) leftOut() {
 	}
 	docs := l.groups
 	if cluster != nil {
-		docs = append([]*specDocument{cluster}, docs...)
+		docs = append([]*decode.Document{cluster}, docs...)
 	}
 	var found []string
-	var first *specDocument
+	var first *decode.Document
 	for _, field := range leftToNodeup {
 		for _, doc := range docs {
 			if doc.Parse(); !fromKops(doc.Path) || doc.Root == nil {

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/document"
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only
 // recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
@@ -14,27 +18,27 @@ type AmazonVPC struct {
 	Env map[string]string `json:"env,omitempty"`
 }
 
-func (a *AmazonVPC) fields() []field {
-	return []field{
-		{name: "image", set: Text(&a.Image, nil)},
-		{name: "imageName", set: Text(&a.Image, nil), unlisted: true}, // v1alpha2
-		{name: "initImage", set: Text(&a.InitImage, nil)},
-		{name: "initImageName", set: Text(&a.InitImage, nil), unlisted: true}, // v1alpha2
-		{name: "networkPolicyAgentImage", set: Text(&a.NetworkPolicyAgent, nil)},
-		{name: "env", set: Env(&a.Env)},
+func (a *AmazonVPC) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "image", Set: decode.Text(&a.Image, nil)},
+		{Name: "imageName", Set: decode.Text(&a.Image, nil), Unlisted: true}, // v1alpha2
+		{Name: "initImage", Set: decode.Text(&a.InitImage, nil)},
+		{Name: "initImageName", Set: decode.Text(&a.InitImage, nil), Unlisted: true}, // v1alpha2
+		{Name: "networkPolicyAgentImage", Set: decode.Text(&a.NetworkPolicyAgent, nil)},
+		{Name: "env", Set: env(&a.Env)},
 	}
 }
 
 // env reads a container's environment, a list of name and value.
-func Env(to *map[string]string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		List(func(d *decoder, v *document.Value, at string) {
+func env(to *map[string]string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 			var name, value string
-			d.mapping(v, at, []field{
-				{name: "name", set: Text(&name, nil), about: "of the variable"},
-				{name: "value", set: Text(&value, nil), about: "of the variable; without it empty"},
+			d.Mapping(v, at, []decode.Field{
+				{Name: "name", Set: decode.Text(&name, nil), About: "of the variable"},
+				{Name: "value", Set: decode.Text(&value, nil), About: "of the variable; without it empty"},
 			})
-			if !d.required(v, at, "name") {
+			if !d.Required(v, at, "name") {
 				return
 			}
 			if *to == nil {

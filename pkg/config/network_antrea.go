@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/document"
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its
 // own. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
@@ -23,23 +27,23 @@ func (a *Antrea) Tunnels() bool {
 // WireGuard says that nodes talk to each other by WireGuard, in place of a tunnel.
 func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard" }
 
-func (a *Antrea) fields() []field {
-	return []field{
-		{name: "trafficEncapMode", set: Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
-		{name: "tunnelType", set: Choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
-		{name: "trafficEncryptionMode", set: Choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
-		{name: "proxyAll", set: Bool(&a.ProxyAll)},
-		{name: "defaultMTU", set: AutoMTU(&a.DefaultMTU)},
-		{name: "secondaryNetwork", set: Bool(&a.SecondaryNetwork)},
+func (a *Antrea) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "trafficEncapMode", Set: decode.Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
+		{Name: "tunnelType", Set: decode.Choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
+		{Name: "trafficEncryptionMode", Set: decode.Choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
+		{Name: "proxyAll", Set: decode.Bool(&a.ProxyAll)},
+		{Name: "defaultMTU", Set: decode.AutoMTU(&a.DefaultMTU)},
+		{Name: "secondaryNetwork", Set: decode.Bool(&a.SecondaryNetwork)},
 	}
 }
 
 func (n *Node) fillAntrea() {
 	if a := n.Networking.Antrea; a != nil {
 		const at = "spec.networking.antrea."
-		fill(n.origins, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
-		fill(n.origins, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
-		fill(n.origins, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
+		decode.Fill(n.origins, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
+		decode.Fill(n.origins, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
+		decode.Fill(n.origins, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
 	}
 }
 
@@ -52,10 +56,10 @@ func (v *validator) antrea() {
 	const at = "spec.networking.antrea."
 	switch encrypts := a.TrafficEncryptionMode != "none"; {
 	case encrypts && a.TrafficEncapMode != "encap":
-		v.errorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
+		v.ErrorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
 	case a.TrafficEncryptionMode == "ipsec" && v.node.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
-		v.errorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
+		v.ErrorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
 	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && v.node.Origin(at+"tunnelType").File != "":
-		v.warnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
+		v.WarnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
 	}
 }

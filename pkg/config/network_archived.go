@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/document"
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Bare is a network without fields here: what it can be told is told to its own DaemonSet or
 // controller.
@@ -13,7 +17,7 @@ var goneNetworks = [...]string{"classic", "jaguar"}
 // bare is the choice of a network without fields.
 func bare(name string, at func(*Networking) **Bare) choice {
 	return choice{name, func(w *Networking) bool { return *at(w) != nil },
-		func(w *Networking) []field { allocate(at(w)); return nil }}
+		func(w *Networking) []decode.Field { allocate(at(w)); return nil }}
 }
 
 // ACI is Cisco's aci-containers. https://github.com/noironetworks/acc-provision, net_config of its
@@ -38,19 +42,19 @@ type KVSwitch struct {
 // archived are the choices of networks that ended, sleep, or cannot be had without their maker.
 func archived() []choice {
 	return []choice{
-		{"aci", func(w *Networking) bool { return w.ACI != nil }, func(w *Networking) []field {
-			return []field{{name: "mtu", set: Number(&allocate(&w.ACI).MTU, 1280, 8900)}} // acc_provision.py
+		{"aci", func(w *Networking) bool { return w.ACI != nil }, func(w *Networking) []decode.Field {
+			return []decode.Field{{Name: "mtu", Set: decode.Number(&allocate(&w.ACI).MTU, 1280, 8900)}} // acc_provision.py
 		}},
 		bare("classic", func(w *Networking) **Bare { return &w.Classic }),
 		bare("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }),
 		bare("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }),
-		{"contrail", func(w *Networking) bool { return w.Contrail != nil }, func(w *Networking) []field {
-			return []field{{name: "operator", set: Bool(&allocate(&w.Contrail).Operator)}}
+		{"contrail", func(w *Networking) bool { return w.Contrail != nil }, func(w *Networking) []decode.Field {
+			return []decode.Field{{Name: "operator", Set: decode.Bool(&allocate(&w.Contrail).Operator)}}
 		}},
 		bare("danm", func(w *Networking) **Bare { return &w.DANM }),
 		bare("jaguar", func(w *Networking) **Bare { return &w.Jaguar }),
-		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil }, func(w *Networking) []field {
-			return []field{{name: "overlay", set: Choice(&allocate(&w.KVSwitch).Overlay, "vxlan", "gre")}}
+		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil }, func(w *Networking) []decode.Field {
+			return []decode.Field{{Name: "overlay", Set: decode.Choice(&allocate(&w.KVSwitch).Overlay, "vxlan", "gre")}}
 		}},
 		bare("knitter", func(w *Networking) **Bare { return &w.Knitter }),
 		bare("nsxT", func(w *Networking) **Bare { return &w.NSXT }),
@@ -60,6 +64,6 @@ func archived() []choice {
 
 func (n *Node) fillArchived() {
 	if k := n.Networking.KVSwitch; k != nil {
-		fill(n.origins, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
+		decode.Fill(n.origins, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
 	}
 }

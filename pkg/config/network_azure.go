@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/document"
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking
 // (cni, cns/configuration)
@@ -16,18 +20,18 @@ type Azure struct {
 	IPsToRouteViaHost []string `json:"ipsToRouteViaHost,omitempty"`
 }
 
-func (a *Azure) fields() []field {
-	return []field{
-		{name: "scenario", set: Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
-		{name: "mode", set: Choice(&a.Mode, "transparent", "bridge")},
-		{name: "ipsToRouteViaHost", set: Texts(&a.IPsToRouteViaHost, validIPv4)},
+func (a *Azure) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "scenario", Set: decode.Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
+		{Name: "mode", Set: decode.Choice(&a.Mode, "transparent", "bridge")},
+		{Name: "ipsToRouteViaHost", Set: decode.Texts(&a.IPsToRouteViaHost, decode.ValidIPv4)},
 	}
 }
 
 func (n *Node) fillAzure() {
 	if a := n.Networking.Azure; a != nil {
-		fill(n.origins, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
-		fill(n.origins, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
+		decode.Fill(n.origins, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
+		decode.Fill(n.origins, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 	}
 }
 
@@ -38,7 +42,7 @@ func (v *validator) azure() {
 	}
 	for _, name := range [...]string{"mode", "ipsToRouteViaHost"} {
 		if at := "spec.networking.azure." + name; v.node.Origin(at).File != "" {
-			v.errorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
+			v.ErrorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
 		}
 	}
 }

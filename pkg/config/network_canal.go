@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -29,39 +30,39 @@ type Canal struct {
 	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`                   // how many Typhas there are; 0 is none
 }
 
-func (c *Canal) fields() []field {
-	return []field{
-		{name: "backend", set: Choice(&c.Backend, "vxlan", "host-gw", "wireguard", "udp")},
-		{name: "mtu", set: MTU(&c.MTU)},
-		{name: "chainInsertMode", set: Choice(&c.ChainInsertMode, "insert", "append")},
-		{name: "cpuRequest", set: Text(&c.CPURequest, nil)},
-		{name: "defaultEndpointToHostAction", set: Choice(&c.DefaultEndpointToHostAction, "ACCEPT", "DROP", "RETURN")},
-		{name: "disableTxChecksumOffloading", set: Bool(&c.DisableTxChecksumOffloading)},
-		{name: "flanneldIptablesForwardRules", set: OptionalBool(&c.FlannelForwardRules)},
-		{name: "disableFlannelForwardRules", set: Not(&c.FlannelForwardRules), unlisted: true}, // v1alpha2
-		{name: "iptablesBackend", set: Choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
-		{name: "logSeveritySys", set: Choice(&c.LogSeveritySys, "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "NONE")},
-		{name: "prometheusGoMetricsEnabled", set: Bool(&c.PrometheusGoMetricsEnabled)},
-		{name: "prometheusMetricsEnabled", set: Bool(&c.PrometheusMetricsEnabled)},
-		{name: "prometheusMetricsPort", set: Port(&c.PrometheusMetricsPort)},
-		{name: "prometheusProcessMetricsEnabled", set: Bool(&c.PrometheusProcessMetricsEnabled)},
-		{name: "typhaPrometheusMetricsEnabled", set: Bool(&c.TyphaPrometheusMetricsEnabled)},
-		{name: "typhaPrometheusMetricsPort", set: Port(&c.TyphaPrometheusMetricsPort)},
-		{name: "typhaReplicas", set: Number(&c.TyphaReplicas, 0, 10_000)},
+func (c *Canal) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "backend", Set: decode.Choice(&c.Backend, "vxlan", "host-gw", "wireguard", "udp")},
+		{Name: "mtu", Set: decode.MTU(&c.MTU)},
+		{Name: "chainInsertMode", Set: decode.Choice(&c.ChainInsertMode, "insert", "append")},
+		{Name: "cpuRequest", Set: decode.Text(&c.CPURequest, nil)},
+		{Name: "defaultEndpointToHostAction", Set: decode.Choice(&c.DefaultEndpointToHostAction, "ACCEPT", "DROP", "RETURN")},
+		{Name: "disableTxChecksumOffloading", Set: decode.Bool(&c.DisableTxChecksumOffloading)},
+		{Name: "flanneldIptablesForwardRules", Set: decode.OptionalBool(&c.FlannelForwardRules)},
+		{Name: "disableFlannelForwardRules", Set: not(&c.FlannelForwardRules), Unlisted: true}, // v1alpha2
+		{Name: "iptablesBackend", Set: decode.Choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
+		{Name: "logSeveritySys", Set: decode.Choice(&c.LogSeveritySys, "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL", "NONE")},
+		{Name: "prometheusGoMetricsEnabled", Set: decode.Bool(&c.PrometheusGoMetricsEnabled)},
+		{Name: "prometheusMetricsEnabled", Set: decode.Bool(&c.PrometheusMetricsEnabled)},
+		{Name: "prometheusMetricsPort", Set: decode.Port(&c.PrometheusMetricsPort)},
+		{Name: "prometheusProcessMetricsEnabled", Set: decode.Bool(&c.PrometheusProcessMetricsEnabled)},
+		{Name: "typhaPrometheusMetricsEnabled", Set: decode.Bool(&c.TyphaPrometheusMetricsEnabled)},
+		{Name: "typhaPrometheusMetricsPort", Set: decode.Port(&c.TyphaPrometheusMetricsPort)},
+		{Name: "typhaReplicas", Set: decode.Number(&c.TyphaReplicas, 0, 10_000)},
 	}
 }
 
 // not takes a boolean that says the opposite of what is kept.
-func Not(to **bool) set {
-	return func(d *decoder, v *document.Value, at string) {
-		OptionalBool(to)(d, v, at)
+func not(to **bool) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		decode.OptionalBool(to)(d, v, at)
 		**to = !**to
 	}
 }
 
 func (n *Node) fillCanal() {
 	if c := n.Networking.Canal; c != nil {
-		fill(n.origins, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
+		decode.Fill(n.origins, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
 	}
 }
 
@@ -71,6 +72,6 @@ func (v *validator) canal() {
 	if c == nil || c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return
 	}
-	v.errorAt("spec.networking.canal.typhaPrometheusMetricsPort", document.Diagnostic{
+	v.ErrorAt("spec.networking.canal.typhaPrometheusMetricsPort", document.Diagnostic{
 		Summary: fmt.Sprintf("Felix and Typha both serve their metrics on port %d of the host", c.PrometheusMetricsPort), Expected: "two ports, such as 9091 and 9093"})
 }

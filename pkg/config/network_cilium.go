@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's;
 // they are accepted and not looked at. "" means: kOps' or Cilium's default.
@@ -28,22 +32,22 @@ func (c *Cilium) WireGuard() bool { return c.EnableEncryption && c.EncryptionTyp
 // IPsec says that Cilium's nodes talk to each other by IPsec.
 func (c *Cilium) IPsec() bool { return c.EnableEncryption && c.EncryptionType != "wireguard" }
 
-func (c *Cilium) fields() []field {
-	fields := []field{
-		{name: "version", set: Text(&c.Version, nil)},
-		{name: "tunnel", set: Choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
-		{name: "ipam", set: Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
-		{name: "enableEncryption", set: Bool(&c.EnableEncryption)},
-		{name: "encryptionType", set: Choice(&c.EncryptionType, "ipsec", "wireguard")},
-		{name: "enableNodePort", set: Bool(&c.EnableNodePort)},
-		{name: "etcdManaged", set: Bool(&c.EtcdManaged)},
-		{name: "identityAllocationMode", set: Choice(&c.IdentityAllocationMode, "crd", "kvstore")},
-		{name: "chainingMode", set: Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
-		{name: "cniExclusive", set: OptionalBool(&c.CNIExclusive)},
-		{name: "mtu", set: MTU(&c.MTU)},
+func (c *Cilium) fields() []decode.Field {
+	fields := []decode.Field{
+		{Name: "version", Set: decode.Text(&c.Version, nil)},
+		{Name: "tunnel", Set: decode.Choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
+		{Name: "ipam", Set: decode.Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
+		{Name: "enableEncryption", Set: decode.Bool(&c.EnableEncryption)},
+		{Name: "encryptionType", Set: decode.Choice(&c.EncryptionType, "ipsec", "wireguard")},
+		{Name: "enableNodePort", Set: decode.Bool(&c.EnableNodePort)},
+		{Name: "etcdManaged", Set: decode.Bool(&c.EtcdManaged)},
+		{Name: "identityAllocationMode", Set: decode.Choice(&c.IdentityAllocationMode, "crd", "kvstore")},
+		{Name: "chainingMode", Set: decode.Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
+		{Name: "cniExclusive", Set: decode.OptionalBool(&c.CNIExclusive)},
+		{Name: "mtu", Set: decode.MTU(&c.MTU)},
 	}
 	for _, name := range slices.Concat(ciliumFields[:], ciliumUnused[:]) {
-		fields = append(fields, field{name: name, set: Unread, unlisted: true})
+		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
 	}
 	return fields
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -14,11 +15,11 @@ type Coil struct {
 	CompatCalico bool `json:"compatCalico,omitempty"` // names the pods' links as Calico does
 }
 
-func (c *Coil) fields() []field {
-	return []field{
-		{name: "ipam", set: Bool(&c.IPAM)},
-		{name: "egress", set: Bool(&c.Egress)},
-		{name: "compatCalico", set: Bool(&c.CompatCalico)},
+func (c *Coil) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "ipam", Set: decode.Bool(&c.IPAM)},
+		{Name: "egress", Set: decode.Bool(&c.Egress)},
+		{Name: "compatCalico", Set: decode.Bool(&c.CompatCalico)},
 	}
 }
 
@@ -30,16 +31,16 @@ type Hybridnet struct {
 	Policy      bool   `json:"policy"`      // Felix keeps network policy
 }
 
-func (h *Hybridnet) fields() []field {
-	return []field{
-		{name: "networkType", set: Choice(&h.NetworkType, "vxlan", "vlan", "bgp")},
-		{name: "cniConfName", set: Text(&h.ConfName, validConflist)},
-		{name: "policy", set: Bool(&h.Policy)},
+func (h *Hybridnet) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "networkType", Set: decode.Choice(&h.NetworkType, "vxlan", "vlan", "bgp")},
+		{Name: "cniConfName", Set: decode.Text(&h.ConfName, validConflist)},
+		{Name: "policy", Set: decode.Bool(&h.Policy)},
 	}
 }
 
 func validConflist(s string) string {
-	if strings.HasSuffix(s, ".conflist") && validConfName(s) == "" {
+	if strings.HasSuffix(s, ".conflist") && decode.ValidConfName(s) == "" {
 		return ""
 	}
 	return "the name of a file, such as 06-hybridnet.conflist"
@@ -47,20 +48,20 @@ func validConflist(s string) string {
 
 func (n *Node) fillCoil() {
 	if c := n.Networking.Coil; c != nil {
-		fill(n.origins, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
-		fill(n.origins, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
+		decode.Fill(n.origins, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
+		decode.Fill(n.origins, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
 	}
 	if h := n.Networking.Hybridnet; h != nil {
 		const at = "spec.networking.hybridnet."
-		fill(n.origins, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
-		fill(n.origins, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")
-		fill(n.origins, at+"policy", document.NodeDefault, &h.Policy, true)
+		decode.Fill(n.origins, at+"networkType", document.NodeDefault, &h.NetworkType, "vxlan")
+		decode.Fill(n.origins, at+"cniConfName", document.NodeDefault, &h.ConfName, "06-hybridnet.conflist")
+		decode.Fill(n.origins, at+"policy", document.NodeDefault, &h.Policy, true)
 	}
 }
 
 // coil without its two halves is nothing.
 func (v *validator) coil() {
 	if c := v.node.Networking.Coil; c != nil && !c.IPAM && !c.Egress {
-		v.errorAt("spec.networking.coil.egress", document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
+		v.ErrorAt("spec.networking.coil.egress", document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
 	}
 }

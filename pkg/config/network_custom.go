@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/values"
+import (
+	"github.com/netwright/netwright/pkg/config/values"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Custom is a network that this agent does not know, declared in the terms in which it knows the
 // others: what it needs of a node, who writes its conf, how one sees that it works, what it leaves.
@@ -137,30 +141,30 @@ type CustomSign struct {
 	When string `json:"when,omitempty"` // only where pods have addresses of this family
 }
 
-func (c *Custom) fields() []field {
-	return []field{
-		{name: "name", set: Text(&c.Name, validName)},
-		{name: "title", set: Text(&c.Title, notEmpty)},
-		{name: "docs", set: Text(&c.Docs, nil)},
-		{name: "kubernetes", set: Into(func() []field {
-			return []field{{name: "first", set: Version(&c.First)}, {name: "last", set: Version(&c.Last)}}
-		}), about: "which releases of Kubernetes it runs with"},
-		{name: "conf", set: Into(func() []field { return c.Conf.fields() })},
-		{name: "plugins", set: entries(&c.Plugins, (*CustomPlugin).fields, "asset", "members")},
-		{name: "modules", set: entries(&c.Modules, (*CustomModule).fields, "name", "why")},
-		{name: "sysctls", set: entries(&c.Sysctls, (*CustomSysctl).fields, "key", "value", "why")},
-		{name: "mounts", set: entries(&c.Mounts, (*CustomMount).fields, "what", "where", "type")},
-		{name: "packages", set: entries(&c.Packages, (*CustomPackage).fields, "name", "on")},
-		{name: "certificates", set: entries(&c.Certificates, (*CustomCertificate).fields, "keypair", "dir")},
-		{name: "kubeconfig", set: Text(&c.Kubeconfig, notEmpty)},
-		{name: "ports", set: entries(&c.Ports, (*CustomPort).fields, "proto", "port", "what")},
-		{name: "mtu", set: MTU(&c.MTU)},
-		{name: "overhead", set: Number(&c.Overhead, 0, 200)},
-		{name: "ipv6", set: Bool(&c.IPv6)},
-		{name: "requires", set: Into(func() []field { return c.Requires.fields() })},
-		{name: "sharedHost", set: Into(func() []field { return c.SharedHost.fields() })},
-		{name: "signs", set: entries(&c.Signs, (*CustomSign).fields, "what")},
-		{name: "agents", set: Texts(&c.Agents, notEmpty)},
-		{name: "leftovers", set: Into(func() []field { return c.Leftovers.fields() })},
+func (c *Custom) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "name", Set: decode.Text(&c.Name, decode.ValidName)},
+		{Name: "title", Set: decode.Text(&c.Title, decode.NotEmpty)},
+		{Name: "docs", Set: decode.Text(&c.Docs, nil)},
+		{Name: "kubernetes", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{{Name: "first", Set: decode.Version(&c.First)}, {Name: "last", Set: decode.Version(&c.Last)}}
+		}), About: "which releases of Kubernetes it runs with"},
+		{Name: "conf", Set: decode.Into(func() []decode.Field { return c.Conf.fields() })},
+		{Name: "plugins", Set: decode.Entries(&c.Plugins, (*CustomPlugin).fields, "asset", "members")},
+		{Name: "modules", Set: decode.Entries(&c.Modules, (*CustomModule).fields, "name", "why")},
+		{Name: "sysctls", Set: decode.Entries(&c.Sysctls, (*CustomSysctl).fields, "key", "value", "why")},
+		{Name: "mounts", Set: decode.Entries(&c.Mounts, (*CustomMount).fields, "what", "where", "type")},
+		{Name: "packages", Set: decode.Entries(&c.Packages, (*CustomPackage).fields, "name", "on")},
+		{Name: "certificates", Set: decode.Entries(&c.Certificates, (*CustomCertificate).fields, "keypair", "dir")},
+		{Name: "kubeconfig", Set: decode.Text(&c.Kubeconfig, decode.NotEmpty)},
+		{Name: "ports", Set: decode.Entries(&c.Ports, (*CustomPort).fields, "proto", "port", "what")},
+		{Name: "mtu", Set: decode.MTU(&c.MTU)},
+		{Name: "overhead", Set: decode.Number(&c.Overhead, 0, 200)},
+		{Name: "ipv6", Set: decode.Bool(&c.IPv6)},
+		{Name: "requires", Set: decode.Into(func() []decode.Field { return c.Requires.fields() })},
+		{Name: "sharedHost", Set: decode.Into(func() []decode.Field { return c.SharedHost.fields() })},
+		{Name: "signs", Set: decode.Entries(&c.Signs, (*CustomSign).fields, "what")},
+		{Name: "agents", Set: decode.Texts(&c.Agents, decode.NotEmpty)},
+		{Name: "leftovers", Set: decode.Into(func() []decode.Field { return c.Leftovers.fields() })},
 	}
 }

@@ -4,122 +4,123 @@ import (
 	"path"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-func (c *CustomConf) fields() []field {
-	return []field{
-		{name: "writer", set: Choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
-		{name: "file", set: Text(&c.File, validConfName)},
-		{name: "template", set: Text(&c.Template, notEmpty)},
-		{name: "chain", set: Texts(&c.Chain, validMember)},
+func (c *CustomConf) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "writer", Set: decode.Choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
+		{Name: "file", Set: decode.Text(&c.File, decode.ValidConfName)},
+		{Name: "template", Set: decode.Text(&c.Template, decode.NotEmpty)},
+		{Name: "chain", Set: decode.Texts(&c.Chain, decode.ValidMember)},
 	}
 }
 
-func (p *CustomPlugin) fields() []field {
-	return []field{
-		{name: "asset", set: Text(&p.Asset, validName)},
-		{name: "members", set: Texts(&p.Members, validMember)},
-		{name: "minimum", set: Text(&p.Minimum, validMinimum)},
+func (p *CustomPlugin) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "asset", Set: decode.Text(&p.Asset, decode.ValidName)},
+		{Name: "members", Set: decode.Texts(&p.Members, decode.ValidMember)},
+		{Name: "minimum", Set: decode.Text(&p.Minimum, validMinimum)},
 	}
 }
 
-func (m *CustomModule) fields() []field {
-	return []field{
-		{name: "name", set: Text(&m.Name, validModule)},
-		{name: "why", set: Text(&m.Why, notEmpty)},
-		{name: "when", set: Choice(&m.When, "ipv4", "ipv6")},
-		{name: "optional", set: Bool(&m.Optional)},
+func (m *CustomModule) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "name", Set: decode.Text(&m.Name, validModule)},
+		{Name: "why", Set: decode.Text(&m.Why, decode.NotEmpty)},
+		{Name: "when", Set: decode.Choice(&m.When, "ipv4", "ipv6")},
+		{Name: "optional", Set: decode.Bool(&m.Optional)},
 	}
 }
 
-func (s *CustomSysctl) fields() []field {
-	return []field{
-		{name: "key", set: SysctlName(&s.Key)},
-		{name: "value", set: SysctlValue(&s.Value)},
-		{name: "why", set: Text(&s.Why, notEmpty)},
-		{name: "when", set: Choice(&s.When, "ipv4", "ipv6")},
-		{name: "required", set: Bool(&s.Required)},
-		{name: "optional", set: Bool(&s.Optional)},
+func (s *CustomSysctl) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "key", Set: decode.SysctlName(&s.Key)},
+		{Name: "value", Set: decode.SysctlValue(&s.Value)},
+		{Name: "why", Set: decode.Text(&s.Why, decode.NotEmpty)},
+		{Name: "when", Set: decode.Choice(&s.When, "ipv4", "ipv6")},
+		{Name: "required", Set: decode.Bool(&s.Required)},
+		{Name: "optional", Set: decode.Bool(&s.Optional)},
 	}
 }
 
-func (m *CustomMount) fields() []field {
-	return []field{
-		{name: "what", set: Text(&m.What, notEmpty)},
-		{name: "where", set: AbsolutePath(&m.Where)},
-		{name: "type", set: Text(&m.Type, validModule)},
+func (m *CustomMount) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "what", Set: decode.Text(&m.What, decode.NotEmpty)},
+		{Name: "where", Set: decode.AbsolutePath(&m.Where)},
+		{Name: "type", Set: decode.Text(&m.Type, validModule)},
 	}
 }
 
-func (p *CustomPackage) fields() []field {
-	return []field{{name: "name", set: Text(&p.Name, notEmpty)}, {name: "on", set: Text(&p.On, validName)}}
+func (p *CustomPackage) fields() []decode.Field {
+	return []decode.Field{{Name: "name", Set: decode.Text(&p.Name, decode.NotEmpty)}, {Name: "on", Set: decode.Text(&p.On, decode.ValidName)}}
 }
 
-func (c *CustomCertificate) fields() []field {
-	return []field{
-		{name: "keypair", set: Text(&c.Keypair, validName)},
-		{name: "ca", set: Text(&c.CA, validName)},
-		{name: "dir", set: AbsolutePath(&c.Dir)},
-		{name: "caFile", set: Text(&c.CAFile, validFileName)},
-		{name: "certFile", set: Text(&c.CertFile, validFileName)},
-		{name: "keyFile", set: Text(&c.KeyFile, validFileName)},
-		{name: "commonName", set: Text(&c.CommonName, notEmpty)},
+func (c *CustomCertificate) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "keypair", Set: decode.Text(&c.Keypair, decode.ValidName)},
+		{Name: "ca", Set: decode.Text(&c.CA, decode.ValidName)},
+		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},
+		{Name: "caFile", Set: decode.Text(&c.CAFile, decode.ValidFileName)},
+		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
+		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
+		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
 	}
 }
 
-func (p *CustomPort) fields() []field {
-	return []field{
-		{name: "proto", set: Choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
-		{name: "port", set: Port(&p.Port)},
-		{name: "what", set: Text(&p.What, notEmpty)},
+func (p *CustomPort) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "proto", Set: decode.Choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
+		{Name: "port", Set: decode.Port(&p.Port)},
+		{Name: "what", Set: decode.Text(&p.What, decode.NotEmpty)},
 	}
 }
 
-func (r *CustomRequires) fields() []field {
-	return []field{
-		{name: "kernel", set: Kernel(&r.Kernel)},
-		{name: "backports", set: Texts(&r.Backports, validPattern)},
-		{name: "clouds", set: Texts(&r.Clouds, validName)},
-		{name: "hugepages", set: Choice(&r.Hugepages, "2M", "1G")},
-		{name: "why", set: Text(&r.Why, notEmpty)},
+func (r *CustomRequires) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "kernel", Set: kernel(&r.Kernel)},
+		{Name: "backports", Set: decode.Texts(&r.Backports, validPattern)},
+		{Name: "clouds", Set: decode.Texts(&r.Clouds, decode.ValidName)},
+		{Name: "hugepages", Set: decode.Choice(&r.Hugepages, "2M", "1G")},
+		{Name: "why", Set: decode.Text(&r.Why, decode.NotEmpty)},
 	}
 }
 
 // kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
-func Kernel(to *values.Version) set {
-	return func(d *decoder, v *document.Value, at string) {
+func kernel(to *values.Version) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		parsed, err := values.ParseVersion(v.Text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
-			d.bad(v, at, "a release of Linux such as 5.10", "")
+			d.Bad(v, at, "a release of Linux such as 5.10", "")
 			return
 		}
 		*to = parsed
 	}
 }
 
-func (s *CustomShared) fields() []field {
-	return []field{
-		{name: "links", set: Texts(&s.Links, validPattern)},
-		{name: "routes", set: Bool(&s.Routes)},
-		{name: "mac", set: Texts(&s.MAC, validPattern)},
-		{name: "enis", set: Bool(&s.ENIs)},
-		{name: "firewall", set: Bool(&s.Firewall)},
-		{name: "others", set: entries(&s.Others, func(s *CustomService) []field {
-			return []field{{name: "service", set: Text(&s.Service, notEmpty)}, {name: "leaves", set: Text(&s.Leaves, notEmpty)}}
+func (s *CustomShared) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "links", Set: decode.Texts(&s.Links, validPattern)},
+		{Name: "routes", Set: decode.Bool(&s.Routes)},
+		{Name: "mac", Set: decode.Texts(&s.MAC, validPattern)},
+		{Name: "enis", Set: decode.Bool(&s.ENIs)},
+		{Name: "firewall", Set: decode.Bool(&s.Firewall)},
+		{Name: "others", Set: decode.Entries(&s.Others, func(s *CustomService) []decode.Field {
+			return []decode.Field{{Name: "service", Set: decode.Text(&s.Service, decode.NotEmpty)}, {Name: "leaves", Set: decode.Text(&s.Leaves, decode.NotEmpty)}}
 		}, "service", "leaves")},
 	}
 }
 
-func (s *CustomSign) fields() []field {
-	return []field{
-		{name: "what", set: Text(&s.What, notEmpty)},
-		{name: "path", set: Text(&s.Path, validPathPattern)},
-		{name: "link", set: Text(&s.Link, validPattern)},
-		{name: "kind", set: Text(&s.Kind, validModule)},
-		{name: "pods", set: Bool(&s.Pods)},
-		{name: "when", set: Choice(&s.When, "ipv4", "ipv6")},
+func (s *CustomSign) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "what", Set: decode.Text(&s.What, decode.NotEmpty)},
+		{Name: "path", Set: decode.Text(&s.Path, validPathPattern)},
+		{Name: "link", Set: decode.Text(&s.Link, validPattern)},
+		{Name: "kind", Set: decode.Text(&s.Kind, validModule)},
+		{Name: "pods", Set: decode.Bool(&s.Pods)},
+		{Name: "when", Set: decode.Choice(&s.When, "ipv4", "ipv6")},
 	}
 }
 
@@ -138,7 +139,7 @@ func validMinimum(s string) string {
 }
 
 func validPattern(s string) string {
-	if _, err := path.Match(s, ""); err != nil || s == "" || !printable(s) {
+	if _, err := path.Match(s, ""); err != nil || s == "" || !decode.Printable(s) {
 		return "a name, or a pattern such as acme*"
 	}
 	return ""

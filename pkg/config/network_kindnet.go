@@ -1,6 +1,10 @@
 package config
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Kindnet is kOps' kindnet (1.32 and up). All but fastPathThreshold is for its DaemonSet, and only
 // recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
@@ -23,21 +27,21 @@ type KindnetMasquerade struct {
 	NonMasqueradeCIDRs []netip.Prefix `json:"nonMasqueradeCIDRs,omitempty"` // ranges that pods reach with their own address
 }
 
-func (k *Kindnet) fields() []field {
-	return []field{
-		{name: "version", set: Text(&k.Version, nil)},
-		{name: "networkPolicies", set: OptionalBool(&k.NetworkPolicies)},
-		{name: "adminNetworkPolicies", set: OptionalBool(&k.AdminNetworkPolicies)},
-		{name: "baselineAdminNetworkPolicies", set: OptionalBool(&k.BaselineAdminNetworkPolicies)},
-		{name: "dnsCaching", set: OptionalBool(&k.DNSCaching)},
-		{name: "nat64", set: OptionalBool(&k.NAT64)},
-		{name: "fastPathThreshold", set: Number(&k.FastPathThreshold, 0, 1<<31-1)},
-		{name: "logLevel", set: Number(&k.LogLevel, 0, 10)},
-		{name: "masquerade", set: Into(func() []field {
+func (k *Kindnet) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "version", Set: decode.Text(&k.Version, nil)},
+		{Name: "networkPolicies", Set: decode.OptionalBool(&k.NetworkPolicies)},
+		{Name: "adminNetworkPolicies", Set: decode.OptionalBool(&k.AdminNetworkPolicies)},
+		{Name: "baselineAdminNetworkPolicies", Set: decode.OptionalBool(&k.BaselineAdminNetworkPolicies)},
+		{Name: "dnsCaching", Set: decode.OptionalBool(&k.DNSCaching)},
+		{Name: "nat64", Set: decode.OptionalBool(&k.NAT64)},
+		{Name: "fastPathThreshold", Set: decode.Number(&k.FastPathThreshold, 0, 1<<31-1)},
+		{Name: "logLevel", Set: decode.Number(&k.LogLevel, 0, 10)},
+		{Name: "masquerade", Set: decode.Into(func() []decode.Field {
 			m := allocate(&k.Masquerade)
-			return []field{
-				{name: "enabled", set: OptionalBool(&m.Enabled)},
-				{name: "nonMasqueradeCIDRs", set: Ranges(&m.NonMasqueradeCIDRs)},
+			return []decode.Field{
+				{Name: "enabled", Set: decode.OptionalBool(&m.Enabled)},
+				{Name: "nonMasqueradeCIDRs", Set: decode.Ranges(&m.NonMasqueradeCIDRs)},
 			}
 		})},
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -17,25 +18,25 @@ type LyftVPC struct {
 	InterfaceIndex int               `json:"interfaceIndex"`        // the first interface whose addresses are for pods; 0 is the primary one
 }
 
-func (l *LyftVPC) fields() []field {
-	return []field{
-		{name: "subnetTags", set: Tags(&l.SubnetTags)},
-		{name: "secGroupIds", set: Texts(&l.SecGroupIDs, validSecurityGroup)},
-		{name: "interfaceIndex", set: Number(&l.InterfaceIndex, 0, 14)},
+func (l *LyftVPC) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "subnetTags", Set: tags(&l.SubnetTags)},
+		{Name: "secGroupIds", Set: decode.Texts(&l.SecGroupIDs, validSecurityGroup)},
+		{Name: "interfaceIndex", Set: decode.Number(&l.InterfaceIndex, 0, 14)},
 	}
 }
 
 // tags takes a mapping of strings to strings, which replaces what was there.
-func Tags(to *map[string]string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func tags(to *map[string]string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindMap {
-			d.wrongKind(v, at, "a mapping of tags to values")
+			d.WrongKind(v, at, "a mapping of tags to values")
 			return
 		}
 		*to = make(map[string]string, len(v.Entries))
 		for i := range v.Entries {
 			var text string
-			Text(&text, nil)(d, v.Entries[i].Value, join(at, v.Entries[i].Key))
+			decode.Text(&text, nil)(d, v.Entries[i].Value, decode.Join(at, v.Entries[i].Key))
 			(*to)[v.Entries[i].Key] = text
 		}
 	}
@@ -57,6 +58,6 @@ func (n *Node) fillLyftVPC() {
 	if !n.KubernetesVersion.AtLeast(1, 18) {
 		tags = map[string]string{"Type": "pod"}
 	}
-	fill(n.origins, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
-	fill(n.origins, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
+	decode.Fill(n.origins, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
+	decode.Fill(n.origins, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -26,14 +27,14 @@ func (m *Multus) Thin() bool { return m.Mode == "thin" }
 
 const multusAt = "spec.networking.multus"
 
-func (m *Multus) fields() []field {
-	return []field{
-		{name: "mode", set: Choice(&m.Mode, "thin", "thick")},
-		{name: "writer", set: Choice(&m.Writer, "DaemonSet", "netwright")},
-		{name: "delegates", set: Texts(&m.Delegates, validMember)},
-		{name: "namespaceIsolation", set: Bool(&m.NamespaceIsolation)},
-		{name: "globalNamespaces", set: Text(&m.GlobalNamespaces, nil)},
-		{name: "logLevel", set: Choice(&m.LogLevel, "debug", "verbose", "error", "panic")},
+func (m *Multus) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "mode", Set: decode.Choice(&m.Mode, "thin", "thick")},
+		{Name: "writer", Set: decode.Choice(&m.Writer, "DaemonSet", "netwright")},
+		{Name: "delegates", Set: decode.Texts(&m.Delegates, decode.ValidMember)},
+		{Name: "namespaceIsolation", Set: decode.Bool(&m.NamespaceIsolation)},
+		{Name: "globalNamespaces", Set: decode.Text(&m.GlobalNamespaces, nil)},
+		{Name: "logLevel", Set: decode.Choice(&m.LogLevel, "debug", "verbose", "error", "panic")},
 	}
 }
 
@@ -47,15 +48,15 @@ func (v *validator) multus() {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {
 	case w.Multus.Writer == "netwright" && !ours:
-		v.errorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
+		v.ErrorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
 			Expected: "DaemonSet", Hint: "a conf that is there before its network tells the runtime that pods may come"})
 	case w.Cilium != nil && (w.Cilium.CNIExclusive == nil || *w.Cilium.CNIExclusive):
-		v.errorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
+		v.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
 			Hint: "set spec.networking.cilium.cniExclusive: false"})
 	case w.Custom != nil && w.Custom.Conf.File != "" && w.Custom.Conf.File < "00-multus.conf":
-		v.errorAt(customAt+".conf.file", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
+		v.ErrorAt(customAt+".conf.file", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
 			Expected: "a name that sorts after it, such as 10-acme.conflist"})
 	case w.CNI == nil && v.node.ContainerRuntime == "docker" && (w.Kubenet != nil || w.GCP != nil):
-		v.errorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
+		v.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
 	}
 }

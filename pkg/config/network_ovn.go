@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -18,14 +19,14 @@ type KubeOVN struct {
 	ConfPriority string `json:"cniConfigPriority"`   // the first characters of the conf's name, which say its place among others
 }
 
-func (k *KubeOVN) fields() []field {
-	return []field{
-		{name: "networkType", set: Choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
-		{name: "interface", set: Text(&k.Interface, validLink)},
-		{name: "mtu", set: AutoMTU(&k.MTU)},
-		{name: "ipsec", set: Bool(&k.IPsec)},
-		{name: "tproxy", set: Bool(&k.TProxy)},
-		{name: "cniConfigPriority", set: Text(&k.ConfPriority, validPriority)},
+func (k *KubeOVN) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "networkType", Set: decode.Choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
+		{Name: "interface", Set: decode.Text(&k.Interface, validLink)},
+		{Name: "mtu", Set: decode.AutoMTU(&k.MTU)},
+		{Name: "ipsec", Set: decode.Bool(&k.IPsec)},
+		{Name: "tproxy", Set: decode.Bool(&k.TProxy)},
+		{Name: "cniConfigPriority", Set: decode.Text(&k.ConfPriority, validPriority)},
 	}
 }
 
@@ -59,26 +60,26 @@ type OVNKubernetes struct {
 	IPsec     bool   `json:"ipsec,omitempty"`   // encrypts the tunnels between nodes
 }
 
-func (o *OVNKubernetes) fields() []field {
-	return []field{
-		{name: "gatewayMode", set: Choice(&o.GatewayMode, "shared", "local", "disabled")},
-		{name: "gatewayInterface", set: Text(&o.Interface, validLink)},
-		{name: "mtu", set: MTU(&o.MTU)},
-		{name: "encapPort", set: Port(&o.EncapPort)},
-		{name: "hostOVS", set: Bool(&o.HostOVS)},
-		{name: "ipsec", set: Bool(&o.IPsec)},
+func (o *OVNKubernetes) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "gatewayMode", Set: decode.Choice(&o.GatewayMode, "shared", "local", "disabled")},
+		{Name: "gatewayInterface", Set: decode.Text(&o.Interface, validLink)},
+		{Name: "mtu", Set: decode.MTU(&o.MTU)},
+		{Name: "encapPort", Set: decode.Port(&o.EncapPort)},
+		{Name: "hostOVS", Set: decode.Bool(&o.HostOVS)},
+		{Name: "ipsec", Set: decode.Bool(&o.IPsec)},
 	}
 }
 
 func (n *Node) fillOVN() {
 	if k := n.Networking.KubeOVN; k != nil {
-		fill(n.origins, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
-		fill(n.origins, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
+		decode.Fill(n.origins, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
+		decode.Fill(n.origins, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 	}
 	if o := n.Networking.OVNKubernetes; o != nil {
-		fill(n.origins, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
-		fill(n.origins, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
-		fill(n.origins, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
+		decode.Fill(n.origins, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
+		decode.Fill(n.origins, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
+		decode.Fill(n.origins, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
 	}
 }
 
@@ -86,14 +87,14 @@ func (v *validator) ovn() {
 	if k := v.node.Networking.KubeOVN; k != nil {
 		switch {
 		case k.NetworkType == "vlan" && k.Interface == "":
-			v.errorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
+			v.ErrorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
 		case k.NetworkType != "vlan" && k.Interface != "":
-			v.errorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
+			v.ErrorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
 		case k.IPsec && k.NetworkType == "vlan":
-			v.errorAt("spec.networking.kubeOVN.ipsec", document.Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
+			v.ErrorAt("spec.networking.kubeOVN.ipsec", document.Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
 		}
 	}
 	if o := v.node.Networking.OVNKubernetes; o != nil && o.GatewayMode == "disabled" && o.Interface != "" {
-		v.errorAt("spec.networking.ovnKubernetes.gatewayInterface", document.Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
+		v.ErrorAt("spec.networking.ovnKubernetes.gatewayInterface", document.Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
 	}
 }

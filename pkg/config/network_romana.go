@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -15,10 +16,10 @@ type Romana struct {
 	EtcdServiceIP   string `json:"etcdServiceIP"`   // the address of its service romana-etcd; without it the 88th of the services' range
 }
 
-func (r *Romana) fields() []field {
-	return []field{
-		{name: "daemonServiceIP", set: Text(&r.DaemonServiceIP, validIPv4)},
-		{name: "etcdServiceIP", set: Text(&r.EtcdServiceIP, validIPv4)},
+func (r *Romana) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "daemonServiceIP", Set: decode.Text(&r.DaemonServiceIP, decode.ValidIPv4)},
+		{Name: "etcdServiceIP", Set: decode.Text(&r.EtcdServiceIP, decode.ValidIPv4)},
 	}
 }
 
@@ -34,8 +35,8 @@ func (n *Node) fillRomana() {
 		four[3] += host
 		return netip.AddrFrom4(four).String()
 	}
-	fill(n.origins, "spec.networking.romana.daemonServiceIP", document.KopsDefault, &r.DaemonServiceIP, of(99))
-	fill(n.origins, "spec.networking.romana.etcdServiceIP", document.KopsDefault, &r.EtcdServiceIP, of(88))
+	decode.Fill(n.origins, "spec.networking.romana.daemonServiceIP", document.KopsDefault, &r.DaemonServiceIP, of(99))
+	decode.Fill(n.origins, "spec.networking.romana.etcdServiceIP", document.KopsDefault, &r.EtcdServiceIP, of(88))
 }
 
 // romana: its services are two, and services' addresses.
@@ -48,10 +49,10 @@ func (v *validator) romana() {
 	services := v.node.ServiceClusterIPRange.V4()
 	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", r.DaemonServiceIP}, {"etcdServiceIP", r.EtcdServiceIP}} {
 		if a, err := netip.ParseAddr(f.ip); err == nil && services.IsValid() && !services.Contains(a) {
-			v.errorAt(at+f.name, document.Diagnostic{Summary: fmt.Sprintf("%s %s is no address of serviceClusterIPRange %s (%s)", f.name, a, services, v.node.Origin("spec.serviceClusterIPRange"))})
+			v.ErrorAt(at+f.name, document.Diagnostic{Summary: fmt.Sprintf("%s %s is no address of serviceClusterIPRange %s (%s)", f.name, a, services, v.node.Origin("spec.serviceClusterIPRange"))})
 		}
 	}
 	if r.DaemonServiceIP != "" && r.DaemonServiceIP == r.EtcdServiceIP {
-		v.errorAt(at+"etcdServiceIP", document.Diagnostic{Summary: "romana's daemon and its etcd have one service address: " + r.EtcdServiceIP, Expected: "two addresses"})
+		v.ErrorAt(at+"etcdServiceIP", document.Diagnostic{Summary: "romana's daemon and its etcd have one service address: " + r.EtcdServiceIP, Expected: "two addresses"})
 	}
 }

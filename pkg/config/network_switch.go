@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/document"
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
 
 // Switch is spec.networking.switch: what a node may do when the documents name another network than
 // it has. Without it a switch that is disruptive is not made, and the node keeps the network that
@@ -20,14 +24,14 @@ type Switch struct {
 // Wait is the policy of [Switch].Pods that leaves it to others to drain the node.
 const Wait = "wait"
 
-func (s *Switch) fields() []field {
+func (s *Switch) fields() []decode.Field {
 	if s.Pods == "" {
 		s.Pods = Remove
 	}
-	return []field{
-		{name: "allow", set: Bool(&s.Allow)},
-		{name: "from", set: Choice(&s.From, SupportedNetworks()...)},
-		{name: "pods", set: Choice(&s.Pods, Remove, Wait)},
+	return []decode.Field{
+		{Name: "allow", Set: decode.Bool(&s.Allow)},
+		{Name: "from", Set: decode.Choice(&s.From, SupportedNetworks()...)},
+		{Name: "pods", Set: decode.Choice(&s.Pods, Remove, Wait)},
 	}
 }
 
@@ -35,7 +39,7 @@ func (s *Switch) fields() []field {
 func (v *validator) networkSwitch() {
 	s, name := v.node.Networking.Switch, v.node.Networking.Name()
 	if s != nil && s.From == name {
-		v.errorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
+		v.ErrorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
 			Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
 	}
 }

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/decode"
+
 // Weave is kOps' weave. The node acts on mtu; the rest is for the DaemonSet, and only recorded
 // here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // WeaveNetworkingSpec
@@ -12,17 +14,17 @@ type Weave struct {
 	Version     string `json:"version,omitempty"`      // of Weave; for its DaemonSet
 }
 
-func (w *Weave) fields() []field {
-	fields := []field{
-		{name: "mtu", set: MTU(&w.MTU)},
-		{name: "connLimit", set: Number(&w.ConnLimit, 0, 100_000)},
-		{name: "noMasqLocal", set: Number(&w.NoMasqLocal, 0, 1)},
-		{name: "netExtraArgs", set: Text(&w.NetExtra, nil)},
-		{name: "npcExtraArgs", set: Text(&w.NPCExtra, nil)},
-		{name: "version", set: Text(&w.Version, nil)},
+func (w *Weave) fields() []decode.Field {
+	fields := []decode.Field{
+		{Name: "mtu", Set: decode.MTU(&w.MTU)},
+		{Name: "connLimit", Set: decode.Number(&w.ConnLimit, 0, 100_000)},
+		{Name: "noMasqLocal", Set: decode.Number(&w.NoMasqLocal, 0, 1)},
+		{Name: "netExtraArgs", Set: decode.Text(&w.NetExtra, nil)},
+		{Name: "npcExtraArgs", Set: decode.Text(&w.NPCExtra, nil)},
+		{Name: "version", Set: decode.Text(&w.Version, nil)},
 	}
 	for _, name := range weaveResources {
-		fields = append(fields, field{name: name, set: Unread, unlisted: true})
+		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
 	}
 	return fields
 }

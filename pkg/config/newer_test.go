@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -25,7 +26,7 @@ func TestNewerFieldsAreMarked(t *testing.T) {
 			t.Errorf("%s is marked newer: %v, and in %s: %v", path, newer, released, known)
 		}
 	}
-	for _, kind := range []string{KindCluster, KindNodeGroup, KindNode} {
+	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
 		for _, f := range DocumentFields(keyKinds, kind) {
 			check(f.Path, f.Newer)
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -94,7 +95,7 @@ type Node struct {
 	Drift        Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
 	AWS          AWS           `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
 
-	origins origins
+	origins decode.Origins
 	kops    kopsSays
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -65,14 +66,14 @@ func overlay(p, q Peer) Peer {
 }
 
 // member reads another node's document, once.
-func (l *loader) member(doc *specDocument) Peer {
+func (l *loader) member(doc *decode.Document) Peer {
 	if p, ok := l.members[doc]; ok {
 		return p
 	}
 	_, name := kindOf(doc.Path)
-	other := &Node{origins: make(origins)}
+	other := &Node{origins: make(decode.Origins)}
 	p := Peer{Name: name, Origin: document.Origin{File: doc.Path, Line: 1, Column: 1}}
-	if l.read(doc, KindNode, other) {
+	if l.read(doc, decode.KindNode, other) {
 		p.Address, p.PodCIDRs = other.Address, other.PodCIDRs
 		p.Origin = cmp.Or(other.Origin("spec.podCIDRs"), p.Origin)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -188,12 +189,12 @@ func readBySystemd(at string) bool {
 // refuse reports what the rule refuses: an error where documents are checked. On a node, which may
 // have got them from an older release, it is a warning, and what comes back is why this one key
 // fails there.
-func refuse(d *decoder, v *document.Value, at, why, expected, hint string) string {
-	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
-	if d.checks {
-		d.doc.ErrorAt(v.Pos, diag)
+func refuse(d *decode.Decoder, v *document.Value, at, why, expected, hint string) string {
+	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.Show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
+	if d.Checks {
+		d.Doc.ErrorAt(v.Pos, diag)
 	} else {
-		d.doc.WarnAt(v.Pos, diag)
+		d.Doc.WarnAt(v.Pos, diag)
 	}
 	return why + ": no document writes or switches that; " + hint
 }

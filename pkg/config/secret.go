@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -32,13 +33,13 @@ func (f AssetFile) Format(s fmt.State, _ rune) {
 
 // inlineSecret refuses, where documents are checked before they are published, a secret in one:
 // every node receives all documents. kOps' own have no other place for it.
-func inlineSecret(d *decoder, v *document.Value, at string) {
+func inlineSecret(d *decode.Decoder, v *document.Value, at string) {
 	diag := document.Diagnostic{ID: problem.KeypairExposed, Field: at, Summary: at + " is a secret, and every node receives the document that it is in",
 		Expected: "a file below files/ of the store, which no node reads but those that use it: source: NAME", Hint: "if anybody may read it: secret: false"}
 	switch {
-	case d.checks && !d.doc.dialect.lenient:
-		d.doc.ErrorAt(v.Pos, diag)
-	case d.checks:
-		d.doc.WarnAt(v.Pos, diag)
+	case d.Checks && !d.Doc.Dialect.Lenient:
+		d.Doc.ErrorAt(v.Pos, diag)
+	case d.Checks:
+		d.Doc.WarnAt(v.Pos, diag)
 	}
 }

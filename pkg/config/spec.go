@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -11,52 +12,52 @@ import (
 // reader knows the fields of a kind of document, and reads them onto a node.
 type reader struct {
 	node    *Node
-	dialect *dialect
+	dialect *decode.Dialect
 	kinds   []string       // of keys: what spec.drift may name
 	files   []hostfs.Named // of the store, sorted: what fileAssets name by source
 }
 
-func (r *reader) cluster() []field {
+func (r *reader) cluster() []decode.Field {
 	n, fields := r.node, r.common()
-	if r.dialect.nested {
-		fields = append(fields, field{name: "cloudProvider", set: cloudName(&n.CloudProvider)})
+	if r.dialect.Nested {
+		fields = append(fields, decode.Field{Name: "cloudProvider", Set: cloudName(&n.CloudProvider)})
 	} else {
-		fields = append(append(fields, field{name: "cloudProvider", set: Text(&n.CloudProvider, nil)}), r.ranges()...)
+		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}), r.ranges()...)
 	}
-	if r.dialect.lenient {
-		return append(fields, field{name: "kubeAPIServer", set: func(d *decoder, v *document.Value, at string) {
-			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(d *decoder, v *document.Value, at string) {
-				d.origins["spec.serviceNodePortRange"] = d.origins[at]
-				Ports(&n.NodePortRange)(d, v, at)
+	if r.dialect.Lenient {
+		return append(fields, decode.Field{Name: "kubeAPIServer", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			d.Mapping(v, at, []decode.Field{{Name: "serviceNodePortRange", Set: func(d *decode.Decoder, v *document.Value, at string) {
+				d.Origins["spec.serviceNodePortRange"] = d.Origins[at]
+				decode.Ports(&n.NodePortRange)(d, v, at)
 			}}})
 		}})
 	}
-	return append(fields, field{name: "serviceNodePortRange", set: Ports(&n.NodePortRange)})
+	return append(fields, decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
 }
 
 // rangesSpec are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
-func (r *reader) ranges() []field {
+func (r *reader) ranges() []decode.Field {
 	n := r.node
-	fields := []field{
-		{name: "topology", set: Into(func() []field { return n.Topology.fields() })},
-		{name: "podCIDR", set: CIDRs(&n.PodCIDR)},
-		{name: "nonMasqueradeCIDR", set: CIDRs(&n.NonMasqueradeCIDR)},
-		{name: "serviceClusterIPRange", set: CIDRs(&n.ServiceClusterIPRange)},
-		{name: "networkCIDR", set: CIDRs(&n.NetworkCIDR)},
+	fields := []decode.Field{
+		{Name: "topology", Set: decode.Into(func() []decode.Field { return n.Topology.fields() })},
+		{Name: "podCIDR", Set: decode.CIDRs(&n.PodCIDR)},
+		{Name: "nonMasqueradeCIDR", Set: decode.CIDRs(&n.NonMasqueradeCIDR)},
+		{Name: "serviceClusterIPRange", Set: decode.CIDRs(&n.ServiceClusterIPRange)},
+		{Name: "networkCIDR", Set: decode.CIDRs(&n.NetworkCIDR)},
 	}
-	if !r.dialect.nested {
+	if !r.dialect.Nested {
 		return fields
 	}
 	for i := range fields { // the origin is asked for where our own documents say it
 		f := fields[i]
-		fields[i].set = func(d *decoder, v *document.Value, at string) {
-			d.origins["spec."+f.name] = d.origins[at]
-			f.set(d, v, at)
+		fields[i].Set = func(d *decode.Decoder, v *document.Value, at string) {
+			d.Origins["spec."+f.Name] = d.Origins[at]
+			f.Set(d, v, at)
 		}
-		fields[i].unlisted = true
+		fields[i].Unlisted = true
 	}
 	for _, name := range nestedIgnored {
-		fields = append(fields, field{name: name, set: Unread, unlisted: true})
+		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
 	}
 	return fields
 }
@@ -65,77 +66,77 @@ func (r *reader) ranges() []field {
 var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
 
 // cloud reads kOps' later form of the cloud: a mapping with one key, its name.
-func cloudName(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func cloudName(to *string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindMap || len(v.Entries) != 1 {
-			d.wrongKind(v, at, "a mapping of one cloud such as aws: {}")
+			d.WrongKind(v, at, "a mapping of one cloud such as aws: {}")
 			return
 		}
 		*to = v.Entries[0].Key
 	}
 }
 
-func (r *reader) group() []field {
+func (r *reader) group() []decode.Field {
 	n := r.node
 	var unread int // [loader.size] counts all groups
 	return append(r.common(),
-		field{name: "role", set: func(d *decoder, v *document.Value, at string) {
-			n.kops.role = d.doc.dialect.lenient
+		decode.Field{Name: "role", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			n.kops.role = d.Doc.Dialect.Lenient
 			roleName(&n.Role)(d, v, at)
 		}},
-		field{name: "minSize", set: Number(&unread, 0, 100_000), about: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
-		field{name: "maxSize", set: Number(&unread, 0, 100_000), about: "how many nodes the whole group may have"},
+		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000), About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
+		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000), About: "how many nodes the whole group may have"},
 	)
 }
 
-func (r *reader) own() []field {
+func (r *reader) own() []decode.Field {
 	n := r.node
 	return append(r.common(),
-		field{name: "nodeGroup", set: Text(&n.NodeGroup, validName)},
-		field{name: "address", set: Addresses(&n.Address)},
-		field{name: "podCIDRs", set: CIDRList(&n.PodCIDRs)},
+		decode.Field{Name: "nodeGroup", Set: decode.Text(&n.NodeGroup, decode.ValidName)},
+		decode.Field{Name: "address", Set: decode.Addresses(&n.Address)},
+		decode.Field{Name: "podCIDRs", Set: decode.CIDRList(&n.PodCIDRs)},
 	)
 }
 
 // commonSpec are the fields that every kind has.
-func (r *reader) common() []field {
+func (r *reader) common() []decode.Field {
 	n := r.node
 	assets := assetList(n)
-	if r.dialect.lenient {
+	if r.dialect.Lenient {
 		assets = kopsAssets(n) // the same name for another thing: where to download from
 	}
-	fields := []field{
-		{name: "kubernetesVersion", set: Version(&n.KubernetesVersion)},
-		{name: "containerRuntime", set: Choice(&n.ContainerRuntime, "containerd", "docker")},
-		{name: "networking", set: r.networking()},
-		{name: "sysctlParameters", set: sysctlList(n)},
-		{name: "assets", set: assets},
-		{name: "assetsMirror", set: Text(&n.AssetsMirror, validMirror)},
-		{name: "kubelet", set: Into(func() []field { return n.Kubelet.fields() })},
-		{name: "kubeProxy", set: Into(func() []field {
-			return []field{{name: "enabled", set: OptionalBool(&n.KubeProxy), about: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
+	fields := []decode.Field{
+		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
+		{Name: "containerRuntime", Set: decode.Choice(&n.ContainerRuntime, "containerd", "docker")},
+		{Name: "networking", Set: r.networking()},
+		{Name: "sysctlParameters", Set: sysctlList(n)},
+		{Name: "assets", Set: assets},
+		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, validMirror)},
+		{Name: "kubelet", Set: decode.Into(func() []decode.Field { return n.Kubelet.fields() })},
+		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy), About: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
 		})},
-		{name: "containerd", set: Into(func() []field { return n.Containerd.fields() })},
-		{name: "fileAssets", set: fileList(n, r.files)},
-		{name: "hooks", set: hookList(n)},
+		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
+		{Name: "fileAssets", Set: fileList(n, r.files)},
+		{Name: "hooks", Set: hookList(n)},
 	}
-	if r.dialect.lenient {
+	if r.dialect.Lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
-	fields = append(fields, field{name: "followLinks", set: followLinks(n), newer: true})
-	return append(fields, field{name: "aws", set: awsFields(&n.AWS)}, field{name: "drift", set: Into(func() []field { return driftFields(&n.Drift, r.kinds) })}, field{name: "certificates", set: certificateList(n)}, field{name: "prune", set: Into(func() []field {
-		return []field{{name: "changed", set: Choice(&n.Prune.Changed, Keep, Remove)}}
-	})}, field{name: "update", set: Into(func() []field { return n.Update.fields() })})
+	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
+	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return driftFields(&n.Drift, r.kinds) })}, decode.Field{Name: "certificates", Set: certificateList(n)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
+		return []decode.Field{{Name: "changed", Set: decode.Choice(&n.Prune.Changed, Keep, Remove)}}
+	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.fields() })})
 }
 
 // followLinks reads the links of the host that may be followed.
-func followLinks(n *Node) set {
-	return func(d *decoder, v *document.Value, at string) {
+func followLinks(n *Node) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		n.FollowLinks = nil
-		seen := make(keys)
-		List(func(d *decoder, v *document.Value, item string) {
+		seen := make(decode.Keys)
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			var link string
-			if AbsolutePath(&link)(d, v, item); link != "" && d.unique(seen, link, v.Pos, item) {
+			if decode.AbsolutePath(&link)(d, v, item); link != "" && d.Unique(seen, link, v.Pos, item) {
 				n.FollowLinks = append(n.FollowLinks, link)
 			}
 		})(d, v, at)
@@ -143,42 +144,42 @@ func followLinks(n *Node) set {
 }
 
 // kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
-func kopsAssets(n *Node) set {
-	return Into(func() []field {
-		return []field{{name: "fileRepository", set: func(d *decoder, v *document.Value, at string) {
-			d.origins["spec.assetsMirror"] = d.origins[at]
-			Text(&n.AssetsMirror, validMirror)(d, v, at)
+func kopsAssets(n *Node) decode.Set {
+	return decode.Into(func() []decode.Field {
+		return []decode.Field{{Name: "fileRepository", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			d.Origins["spec.assetsMirror"] = d.Origins[at]
+			decode.Text(&n.AssetsMirror, validMirror)(d, v, at)
 		}}}
 	})
 }
 
-func (t *Topology) fields() []field {
-	return []field{
-		{name: "nodes", set: Choice(&t.Nodes, "public", "private")},
-		{name: "controlPlane", set: Choice(&t.ControlPlane, "public", "private")},
+func (t *Topology) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "nodes", Set: decode.Choice(&t.Nodes, "public", "private")},
+		{Name: "controlPlane", Set: decode.Choice(&t.ControlPlane, "public", "private")},
 	}
 }
 
-func (k *Kubelet) fields() []field {
-	return []field{
-		{name: "networkPluginName", set: Text(&k.NetworkPluginName, nil)},
-		{name: "networkPluginMTU", set: MTU(&k.NetworkPluginMTU)},
-		{name: "networkPluginDir", set: AbsolutePath(&k.NetworkPluginDir)},
-		{name: "cniBinDir", set: AbsolutePath(&k.CNIBinDir)},
-		{name: "cniConfDir", set: AbsolutePath(&k.CNIConfDir)},
-		{name: "nonMasqueradeCIDR", set: CIDRs(&k.NonMasqueradeCIDR)},
-		{name: "hairpinMode", set: Choice(&k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none")},
-		{name: "podCIDR", set: CIDRs(&k.PodCIDR)},
-		{name: "reconcileCIDR", set: OptionalBool(&k.ReconcileCIDR)},
-		{name: "configureCbr0", set: OptionalBool(&k.ConfigureCBR0)},
-		{name: "maxPods", set: Number(&k.MaxPods, 1, 10_000)},
+func (k *Kubelet) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "networkPluginName", Set: decode.Text(&k.NetworkPluginName, nil)},
+		{Name: "networkPluginMTU", Set: decode.MTU(&k.NetworkPluginMTU)},
+		{Name: "networkPluginDir", Set: decode.AbsolutePath(&k.NetworkPluginDir)},
+		{Name: "cniBinDir", Set: decode.AbsolutePath(&k.CNIBinDir)},
+		{Name: "cniConfDir", Set: decode.AbsolutePath(&k.CNIConfDir)},
+		{Name: "nonMasqueradeCIDR", Set: decode.CIDRs(&k.NonMasqueradeCIDR)},
+		{Name: "hairpinMode", Set: decode.Choice(&k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none")},
+		{Name: "podCIDR", Set: decode.CIDRs(&k.PodCIDR)},
+		{Name: "reconcileCIDR", Set: decode.OptionalBool(&k.ReconcileCIDR)},
+		{Name: "configureCbr0", Set: decode.OptionalBool(&k.ConfigureCBR0)},
+		{Name: "maxPods", Set: decode.Number(&k.MaxPods, 1, 10_000)},
 	}
 }
 
-func (c *Containerd) fields() []field {
-	return []field{
-		{name: "address", set: AbsolutePath(&c.Address)},
-		{name: "configPath", set: AbsolutePath(&c.ConfigPath)},
+func (c *Containerd) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "address", Set: decode.AbsolutePath(&c.Address)},
+		{Name: "configPath", Set: decode.AbsolutePath(&c.ConfigPath)},
 	}
 }
 
@@ -187,10 +188,10 @@ var roles = [...]struct{ written, role string }{
 	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
 }
 
-func roleName(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func roleName(to *string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		var s string
-		Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d, v, at)
+		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d, v, at)
 		if r := roleOf(s); r != "" {
 			*to = r
 		}

@@ -4,62 +4,63 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func assetList(n *Node) set {
-	return func(d *decoder, v *document.Value, at string) {
-		seen := make(keys)
-		put := merging(&n.Assets, func(a Asset) string { return a.Name })
-		List(func(d *decoder, v *document.Value, item string) {
-			a := Asset{Arch: make(map[string]AssetFile), Origin: d.doc.Origin(v.Pos)}
-			d.mapping(v, item, []field{
-				{name: "name", set: Text(&a.Name, validName)},
-				{name: "version", set: Text(&a.Version, nil)},
-				{name: "members", set: Texts(&a.Members, validMember)},
-				{name: "arch", set: Into(func() []field {
-					return []field{
-						{name: "amd64", set: assetFile(a.Arch, "amd64"), about: "of x86-64"},
-						{name: "arm64", set: assetFile(a.Arch, "arm64"), about: "of 64-bit ARM"},
+func assetList(n *Node) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(&n.Assets, func(a Asset) string { return a.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			a := Asset{Arch: make(map[string]AssetFile), Origin: d.Doc.Origin(v.Pos)}
+			d.Mapping(v, item, []decode.Field{
+				{Name: "name", Set: decode.Text(&a.Name, decode.ValidName)},
+				{Name: "version", Set: decode.Text(&a.Version, nil)},
+				{Name: "members", Set: decode.Texts(&a.Members, decode.ValidMember)},
+				{Name: "arch", Set: decode.Into(func() []decode.Field {
+					return []decode.Field{
+						{Name: "amd64", Set: assetFile(a.Arch, "amd64"), About: "of x86-64"},
+						{Name: "arm64", Set: assetFile(a.Arch, "arm64"), About: "of 64-bit ARM"},
 					}
 				})},
 			})
-			if !d.required(v, item, "name", "arch") || !d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+			if !d.Required(v, item, "name", "arch") || !d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
 				return
 			}
-			d.origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
+			d.Origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
 			put(a)
 		})(d, v, at)
 	}
 }
 
-func assetFile(to map[string]AssetFile, arch string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func assetFile(to map[string]AssetFile, arch string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		var f AssetFile
-		d.mapping(v, at, []field{
-			{name: "sha256", set: Text(&f.SHA256, validSHA256)}, {name: "sha512", set: Text(&f.SHA512, validSHA512)}, {name: "urls", set: Texts(&f.URLs, validURL)},
+		d.Mapping(v, at, []decode.Field{
+			{Name: "sha256", Set: decode.Text(&f.SHA256, decode.ValidSHA256)}, {Name: "sha512", Set: decode.Text(&f.SHA512, decode.ValidSHA512)}, {Name: "urls", Set: decode.Texts(&f.URLs, decode.ValidURL)},
 		})
-		if hashed(d, v, at) && d.required(v, at, "urls") && len(f.URLs) == 0 {
-			d.bad(v.Get("urls"), at+".urls", "at least one URL", "")
+		if hashed(d, v, at) && d.Required(v, at, "urls") && len(f.URLs) == 0 {
+			d.Bad(v.Get("urls"), at+".urls", "at least one URL", "")
 		}
 		to[arch] = f
 	}
 }
 
 // hashed reports a file of an asset that says no hash, or two.
-func hashed(d *decoder, v *document.Value, at string) bool {
+func hashed(d *decode.Decoder, v *document.Value, at string) bool {
 	if v.Kind != document.KindMap {
 		return false // said already
 	}
 	sha256, sha512 := v.Index("sha256") >= 0, v.Index("sha512") >= 0
 	switch {
 	case !sha256 && !sha512:
-		d.doc.ErrorAt(v.Pos, document.Diagnostic{
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{
 			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256", Expected: "sha256 or sha512, as the publisher of the file gives it",
 		})
 	case sha256 && sha512:
-		d.bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")
+		d.Bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")
 	}
 	return sha256 != sha512
 }

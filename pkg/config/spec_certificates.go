@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
@@ -79,53 +80,53 @@ const (
 	defaultLifetime       = 365 * 24 * time.Hour
 )
 
-func certificateList(n *Node) set {
-	return func(d *decoder, v *document.Value, at string) {
-		seen := make(keys)
-		put := merging(&n.Certificates, func(c Certificate) string { return c.Name })
-		List(func(d *decoder, v *document.Value, item string) {
-			c := Certificate{Origin: d.doc.Origin(v.Pos)}
-			d.mapping(v, item, c.fields())
-			if !d.required(v, item, "name") || !d.unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+func certificateList(n *Node) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(&n.Certificates, func(c Certificate) string { return c.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			c := Certificate{Origin: d.Doc.Origin(v.Pos)}
+			d.Mapping(v, item, c.fields())
+			if !d.Required(v, item, "name") || !d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
 				return
 			}
 			for i := range v.Entries {
-				d.origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.Entries[i].Key)] = d.doc.Origin(v.Entries[i].Value.Pos)
+				d.Origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.Entries[i].Key)] = d.Doc.Origin(v.Entries[i].Value.Pos)
 			}
-			d.origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
+			d.Origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
 			put(c)
 		})(d, v, at)
 	}
 }
 
-func (c *Certificate) fields() []field {
-	return []field{
-		{name: "name", set: Text(&c.Name, validName)},
-		{name: "source", set: Choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
-		{name: "ca", set: Text(&c.CA, validName)},
-		{name: "signer", set: Text(&c.Signer, validSigner)},
-		{name: "commonName", set: Text(&c.CommonName, notEmpty)},
-		{name: "organizations", set: Texts(&c.Organizations, notEmpty)},
-		{name: "names", set: Texts(&c.Names, validSAN)},
-		{name: "usages", set: func(d *decoder, v *document.Value, at string) {
+func (c *Certificate) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "name", Set: decode.Text(&c.Name, decode.ValidName)},
+		{Name: "source", Set: decode.Choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
+		{Name: "ca", Set: decode.Text(&c.CA, decode.ValidName)},
+		{Name: "signer", Set: decode.Text(&c.Signer, validSigner)},
+		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
+		{Name: "organizations", Set: decode.Texts(&c.Organizations, decode.NotEmpty)},
+		{Name: "names", Set: decode.Texts(&c.Names, validSAN)},
+		{Name: "usages", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			c.Usages = nil
-			List(func(d *decoder, v *document.Value, at string) {
+			decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 				var s string
-				Choice(&s, "client", "server")(d, v, at)
+				decode.Choice(&s, "client", "server")(d, v, at)
 				c.Usages = append(c.Usages, s)
 			})(d, v, at)
 		}},
-		{name: "lifetime", set: Duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
-		{name: "keyType", set: Choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
-		{name: "dir", set: AbsolutePath(&c.Dir)},
-		{name: "caFile", set: Text(&c.CAFile, validFileName)},
-		{name: "certFile", set: Text(&c.CertFile, validFileName)},
-		{name: "keyFile", set: Text(&c.KeyFile, validFileName)},
-		{name: "kubeconfig", set: Into(func() []field {
-			return []field{{name: "path", set: AbsolutePath(&c.Kubeconfig.Path)}, {name: "server", set: Text(&c.Kubeconfig.Server, validAPIServer)}}
+		{Name: "lifetime", Set: decode.Duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
+		{Name: "keyType", Set: decode.Choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
+		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},
+		{Name: "caFile", Set: decode.Text(&c.CAFile, decode.ValidFileName)},
+		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
+		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
+		{Name: "kubeconfig", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{{Name: "path", Set: decode.AbsolutePath(&c.Kubeconfig.Path)}, {Name: "server", Set: decode.Text(&c.Kubeconfig.Server, validAPIServer)}}
 		})},
-		{name: "restart", set: Texts(&c.Restart, validUnit)},
-		{name: "reload", set: Texts(&c.Reload, validUnit)},
+		{Name: "restart", Set: decode.Texts(&c.Restart, decode.ValidUnit)},
+		{Name: "reload", Set: decode.Texts(&c.Reload, decode.ValidUnit)},
 	}
 }
 
@@ -134,7 +135,7 @@ func (c *Certificate) fields() []field {
 func validSigner(s string) string {
 	domain, name, has := strings.Cut(s, "/")
 	switch {
-	case !has || !strings.Contains(domain, ".") || name == "" || !printable(s) || strings.ContainsAny(s, " \t"):
+	case !has || !strings.Contains(domain, ".") || name == "" || !decode.Printable(s) || strings.ContainsAny(s, " \t"):
 		return "the name of a signer such as kubernetes.io/kube-apiserver-client or example.com/etcd"
 	case s == "kubernetes.io/legacy-unknown":
 		return "a signer that certificates.k8s.io/v1 has: kubernetes.io/legacy-unknown ended with v1beta1"
@@ -156,14 +157,14 @@ func validSAN(s string) string {
 		return ""
 	}
 	name := strings.TrimPrefix(strings.ReplaceAll(s, nodeVariable, "node"), "*.")
-	if validName(name) != "" || strings.ContainsAny(name, "_") {
+	if decode.ValidName(name) != "" || strings.ContainsAny(name, "_") {
 		return "a host name, an IP address, ${Node} or ${Address}"
 	}
 	return ""
 }
 
 func validAPIServer(s string) string {
-	if !strings.HasPrefix(s, "https://") || validEndpoint(s) != "" {
+	if !strings.HasPrefix(s, "https://") || decode.ValidEndpoint(s) != "" {
 		return "the URL of the Kubernetes API such as https://api.internal.example.com"
 	}
 	return ""

@@ -1,11 +1,13 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/decode"
+
 // choice is a network that documents can select. To add one is its type in [Networking], its
 // fields, and a line in choices.
 type choice struct {
 	name   string
 	set    func(*Networking) bool
-	fields func(*Networking) []field
+	fields func(*Networking) []decode.Field
 }
 
 // byoNetwork plays two parts: see [CNI].

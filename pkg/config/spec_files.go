@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
@@ -32,16 +33,16 @@ const (
 
 const aboutRoles = "only nodes of these roles get it; without it all"
 
-func fileList(n *Node, stored []hostfs.Named) set {
-	return func(d *decoder, v *document.Value, at string) {
-		seen := make(keys)
-		put := merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
-		List(func(d *decoder, v *document.Value, item string) {
+func fileList(n *Node, stored []hostfs.Named) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			all := fileAsset(d, v, item, n, stored)
 			n.FileAssets = slices.Grow(n.FileAssets, len(all))
 			at := item + ".path"
 			for _, f := range all {
-				if d.unique(seen, f.Path, v.Pos, at) {
+				if d.Unique(seen, f.Path, v.Pos, at) {
 					put(f)
 				}
 			}
@@ -51,47 +52,47 @@ func fileList(n *Node, stored []hostfs.Named) set {
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
 // wrong, or meant for other nodes.
-func fileAsset(d *decoder, v *document.Value, at string, n *Node, stored []hostfs.Named) []FileAsset {
-	f := FileAsset{Mode: defaultFileMode, Origin: d.doc.Origin(v.Pos)}
+func fileAsset(d *decode.Decoder, v *document.Value, at string, n *Node, stored []hostfs.Named) []FileAsset {
+	f := FileAsset{Mode: defaultFileMode, Origin: d.Doc.Origin(v.Pos)}
 	var content, source string
 	var isBase64 bool
 	var secret *bool
 	var roles, groups []string
-	before := d.doc.Errors
-	d.mapping(v, at, []field{
-		{name: "name", set: Text(&f.Name, validFileName)},
-		{name: "path", set: AbsolutePath(&f.Path)},
-		{name: "content", set: Text(&content, nil)},
-		{name: "source", set: Text(&source, validFileSource), about: "in the place of content: a file of the store, or a directory whose files all go below path"},
-		{name: "isBase64", set: Bool(&isBase64), about: "content is base64, for what is no text"},
-		{name: "mode", set: fileMode(&f.Mode)},
-		{name: "owner", set: Text(&f.Owner, validOwner)},
-		{name: "secret", set: OptionalBool(&secret)},
-		{name: "roles", set: roleList(&roles), about: aboutRoles},
-		{name: "nodeGroups", set: Texts(&groups, validName), about: "only nodes of these groups get it; without it all"},
+	before := d.Doc.Errors
+	d.Mapping(v, at, []decode.Field{
+		{Name: "name", Set: decode.Text(&f.Name, decode.ValidFileName)},
+		{Name: "path", Set: decode.AbsolutePath(&f.Path)},
+		{Name: "content", Set: decode.Text(&content, nil)},
+		{Name: "source", Set: decode.Text(&source, validFileSource), About: "in the place of content: a file of the store, or a directory whose files all go below path"},
+		{Name: "isBase64", Set: decode.Bool(&isBase64), About: "content is base64, for what is no text"},
+		{Name: "mode", Set: fileMode(&f.Mode)},
+		{Name: "owner", Set: decode.Text(&f.Owner, validOwner)},
+		{Name: "secret", Set: decode.OptionalBool(&secret)},
+		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
+		{Name: "nodeGroups", Set: decode.Texts(&groups, decode.ValidName), About: "only nodes of these groups get it; without it all"},
 	})
-	if v.Get("source") == nil && !d.required(v, at, "content") {
+	if v.Get("source") == nil && !d.Required(v, at, "content") {
 		return nil
 	}
 	if f.Path == "" && f.Name != "" {
 		f.Path = defaultFileDir + f.Name
 	}
 	if f.Path == "" {
-		d.required(v, at, "path")
+		d.Required(v, at, "path")
 		return nil
 	}
 	if dir, hint := notForFiles(f.Path); dir != "" {
-		d.bad(v.Get("path"), at+".path", "a path outside of "+dir, hint)
+		d.Bad(v.Get("path"), at+".path", "a path outside of "+dir, hint)
 	}
-	if d.checks && slices.Contains(everyHosts, f.Path) {
-		d.bad(v.Get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
+	if d.Checks && slices.Contains(everyHosts, f.Path) {
+		d.Bad(v.Get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
 	}
 	f.Secret = f.Mode&othersMayRead == 0
 	stated := v.Get("mode") != nil // the default of kOps says nothing of a content
 	if secret != nil {
 		f.Secret, stated = *secret, true
 	}
-	if text := v.Get("content"); f.Secret && stated && text != nil && d.doc.Errors == before {
+	if text := v.Get("content"); f.Secret && stated && text != nil && d.Doc.Errors == before {
 		inlineSecret(d, text, at+".content")
 	}
 	var all []FileAsset
@@ -99,7 +100,7 @@ func fileAsset(d *decoder, v *document.Value, at string, n *Node, stored []hostf
 	case v.Get("source") == nil:
 		all = writtenFile(d, f, v, at, content, isBase64)
 	case v.Get("content") != nil || v.Get("isBase64") != nil:
-		d.doc.ErrorAt(v.Get("source").Pos, document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
+		d.Doc.ErrorAt(v.Get("source").Pos, document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
 	case source != "":
 		all = storedFiles(d, f, v, at, source, stored)
 	}
@@ -111,7 +112,7 @@ func fileAsset(d *decoder, v *document.Value, at string, n *Node, stored []hostf
 }
 
 // refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
-func refuseFiles(d *decoder, all []FileAsset, v *document.Value, at string) {
+func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at string) {
 	said, name := v.Get("path"), ".path"
 	if said == nil {
 		said, name = v.Get("name"), ".name"
@@ -163,13 +164,13 @@ var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin
 	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
 // writtenFile is the file whose content the document holds.
-func writtenFile(d *decoder, f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
+func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
 	raw := []byte(content)
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
 		var err error
 		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")); err != nil {
-			d.bad(v.Get("content"), at+".content", "base64, because isBase64 is true", "")
+			d.Bad(v.Get("content"), at+".content", "base64, because isBase64 is true", "")
 			return nil
 		}
 	}
@@ -178,7 +179,7 @@ func writtenFile(d *decoder, f FileAsset, v *document.Value, at, content string,
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
-func storedFiles(d *decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named) []FileAsset {
+func storedFiles(d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named) []FileAsset {
 	byName := func(f hostfs.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
 		f.Content = files[i].Content
@@ -204,7 +205,7 @@ func storedFiles(d *decoder, f FileAsset, v *document.Value, at, source string, 
 		if near := document.Nearest(source, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		d.bad(v.Get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
+		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
 	}
 	return all
 }
@@ -213,7 +214,7 @@ func storedFiles(d *decoder, f FileAsset, v *document.Value, at, source string, 
 const filesDir = "files/"
 
 func validFileSource(s string) string {
-	if !strings.HasPrefix(s, filesDir) || !fs.ValidPath(strings.TrimSuffix(s, "/")) || !printable(s) {
+	if !strings.HasPrefix(s, filesDir) || !fs.ValidPath(strings.TrimSuffix(s, "/")) || !decode.Printable(s) {
 		return "a path in the store such as " + filesDir + "motd, or a directory such as " + filesDir + "conf.d/"
 	}
 	return ""
@@ -222,8 +223,8 @@ func validFileSource(s string) string {
 // meant tells whether a list of roles or groups (none: all) holds this one.
 func meant(list []string, this string) bool { return len(list) == 0 || slices.Contains(list, this) }
 
-func roleList(to *[]string) set {
-	return List(func(d *decoder, v *document.Value, at string) {
+func roleList(to *[]string) decode.Set {
+	return decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 		var role string
 		roleName(&role)(d, v, at)
 		*to = append(*to, role)
@@ -232,18 +233,18 @@ func roleList(to *[]string) set {
 
 // fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
 // meant as decimal and is refused.
-func fileMode(to *fs.FileMode) set {
-	return func(d *decoder, v *document.Value, at string) {
+func fileMode(to *fs.FileMode) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		const expected = `permission bits in octal, such as "0644"`
 		digits := strings.TrimPrefix(v.Text, "0o")
 		mode, err := strconv.ParseUint(digits, 8, 32)
 		switch {
 		case v.Kind == document.KindInt && !strings.HasPrefix(v.Text, "0") && err == nil && len(digits) == 3:
-			d.bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
+			d.Bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
 		case v.Kind != document.KindString && v.Kind != document.KindInt || err != nil || len(digits) < 3 || len(digits) > 4:
-			d.bad(v, at, expected, "")
+			d.Bad(v, at, expected, "")
 		case mode > 0o777:
-			d.bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
+			d.Bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
 		default:
 			*to = fs.FileMode(mode)
 		}
@@ -276,60 +277,60 @@ func validAccount(s string) bool {
 	return s != "" && len(s) <= 32 && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
 }
 
-func hookList(n *Node) set {
-	return func(d *decoder, v *document.Value, at string) {
-		seen := make(keys)
-		put := merging(&n.Hooks, func(h Hook) string { return h.Name })
-		List(func(d *decoder, v *document.Value, item string) {
+func hookList(n *Node) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(&n.Hooks, func(h Hook) string { return h.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			h, ok := hookOf(d, v, item, n)
-			if !ok || !d.unique(seen, h.Name, v.Pos, item+".name") {
+			if !ok || !d.Unique(seen, h.Name, v.Pos, item+".name") {
 				return
 			}
-			d.origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
+			d.Origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
 			put(h)
 		})(d, v, at)
 	}
 }
 
 // hook reads one entry; false when it is wrong, or meant for other nodes.
-func hookOf(d *decoder, v *document.Value, at string, n *Node) (Hook, bool) {
-	h := Hook{Enabled: true, Origin: d.doc.Origin(v.Pos)}
+func hookOf(d *decode.Decoder, v *document.Value, at string, n *Node) (Hook, bool) {
+	h := Hook{Enabled: true, Origin: d.Doc.Origin(v.Pos)}
 	var roles []string
 	manifest, container := "", false
-	fields := []field{
-		{name: "name", set: Text(&h.Name, validUnit)},
-		{name: "enabled", set: Bool(&h.Enabled)},
-		{name: "manifest", set: Text(&manifest, nil)},
-		{name: "useRawManifest", set: Bool(&h.UseRawManifest)},
-		{name: "before", set: Texts(&h.Before, validUnit)},
-		{name: "requires", set: Texts(&h.Requires, validUnit)},
-		{name: "roles", set: roleList(&roles), about: aboutRoles},
-		{name: "execContainer", set: func(*decoder, *document.Value, string) { container = true }, unlisted: true},
+	fields := []decode.Field{
+		{Name: "name", Set: decode.Text(&h.Name, decode.ValidUnit)},
+		{Name: "enabled", Set: decode.Bool(&h.Enabled)},
+		{Name: "manifest", Set: decode.Text(&manifest, nil)},
+		{Name: "useRawManifest", Set: decode.Bool(&h.UseRawManifest)},
+		{Name: "before", Set: decode.Texts(&h.Before, decode.ValidUnit)},
+		{Name: "requires", Set: decode.Texts(&h.Requires, decode.ValidUnit)},
+		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
+		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true }, Unlisted: true},
 	}
-	if disabled := (*bool)(nil); d.doc.dialect.lenient {
-		fields = append(fields, field{name: "disabled", set: func(d *decoder, v *document.Value, at string) {
-			if OptionalBool(&disabled)(d, v, at); disabled != nil {
+	if disabled := (*bool)(nil); d.Doc.Dialect.Lenient {
+		fields = append(fields, decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			if decode.OptionalBool(&disabled)(d, v, at); disabled != nil {
 				h.Enabled = !*disabled
 			}
-		}, unlisted: true}) // kOps' older spelling
+		}, Unlisted: true}) // kOps' older spelling
 	} else { // kOps has no such field
-		fields = append(fields, field{name: "timeout", set: Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), newer: true})
+		fields = append(fields, decode.Field{Name: "timeout", Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true})
 	}
-	d.mapping(v, at, fields)
+	d.Mapping(v, at, fields)
 	if container {
 		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
-		if d.doc.dialect.lenient {
-			d.doc.WarnAt(v.Pos, diag)
+		if d.Doc.Dialect.Lenient {
+			d.Doc.WarnAt(v.Pos, diag)
 		} else {
-			d.doc.ErrorAt(v.Pos, diag)
+			d.Doc.ErrorAt(v.Pos, diag)
 		}
 		return h, false
 	}
 	h.Manifest = secret.New(manifest)
-	if d.doc.dialect.lenient {
+	if d.Doc.Dialect.Lenient {
 		otherwise(&h.Name, kopsHookName(d, at))
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
-			d.doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
+			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
 			return h, false
 		}
 	}
@@ -337,14 +338,14 @@ func hookOf(d *decoder, v *document.Value, at string, n *Node) (Hook, bool) {
 	if !h.Enabled {
 		needed = needed[:1]
 		if v.Get("manifest") == nil {
-			d.newer(v.Pos, at, "a hook that is off and has no manifest")
+			d.Newer(v.Pos, at, "a hook that is off and has no manifest")
 		}
 	}
-	if h.Name == "" && !d.required(v, at, needed[0]) {
+	if h.Name == "" && !d.Required(v, at, needed[0]) {
 		return h, false
 	}
 	if len(needed) > 1 && v.Get("manifest") == nil {
-		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
 			Hint: `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
 		return h, false
 	}
@@ -362,10 +363,10 @@ func hookOf(d *decoder, v *document.Value, at string, n *Node) (Hook, bool) {
 
 // kopsHookName is what nodeup calls a hook without a name.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
-func kopsHookName(d *decoder, at string) string {
+func kopsHookName(d *decode.Decoder, at string) string {
 	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
 	name := "kops-hook-" + number
-	if kind, _ := kindOf(d.doc.Path); kind == KindNodeGroup {
+	if kind, _ := kindOf(d.Doc.Path); kind == decode.KindNodeGroup {
 		name += "-ig"
 	}
 	return name

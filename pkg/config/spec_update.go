@@ -7,6 +7,7 @@ import (
 	"time"
 	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 )
@@ -50,20 +51,20 @@ const (
 	maxWatch       = time.Hour
 )
 
-func (u *Update) fields() []field {
-	return []field{
-		{name: "auto", set: Choice(&u.Auto, "live", "reload", "restart")},
-		{name: "splay", set: Duration((*time.Duration)(&u.Splay), 0, maxSplay)},
-		{name: "percent", set: Number(&u.Percent, 0, 100)},
-		{name: "freeze", set: Bool(&u.Freeze), newer: true},
-		{name: "watch", set: Duration((*time.Duration)(&u.Watch), 0, maxWatch), newer: true},
-		{name: "bootUndo", set: Choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), newer: true},
-		{name: "window", set: func(d *decoder, v *document.Value, at string) {
+func (u *Update) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "auto", Set: decode.Choice(&u.Auto, "live", "reload", "restart")},
+		{Name: "splay", Set: decode.Duration((*time.Duration)(&u.Splay), 0, maxSplay)},
+		{Name: "percent", Set: decode.Number(&u.Percent, 0, 100)},
+		{Name: "freeze", Set: decode.Bool(&u.Freeze), Newer: true},
+		{Name: "watch", Set: decode.Duration((*time.Duration)(&u.Watch), 0, maxWatch), Newer: true},
+		{Name: "bootUndo", Set: decode.Choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), Newer: true},
+		{Name: "window", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			u.Window = nil
-			List(func(d *decoder, v *document.Value, item string) {
-				w := Window{TimeZone: "UTC", Origin: d.doc.Origin(v.Pos)}
-				d.mapping(v, item, w.fields())
-				if d.required(v, item, "from") && d.required(v, item, "until") {
+			decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+				w := Window{TimeZone: "UTC", Origin: d.Doc.Origin(v.Pos)}
+				d.Mapping(v, item, w.fields())
+				if d.Required(v, item, "from") && d.Required(v, item, "until") {
 					u.Window = append(u.Window, w)
 				}
 			})(d, v, at)
@@ -71,12 +72,12 @@ func (u *Update) fields() []field {
 	}
 }
 
-func (w *Window) fields() []field {
-	return []field{
-		{name: "days", set: weekDays(&w.Days)},
-		{name: "from", set: timeOfDay(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
-		{name: "until", set: timeOfDay(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
-		{name: "timeZone", set: Text(&w.TimeZone, validTimeZone)},
+func (w *Window) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "days", Set: weekDays(&w.Days)},
+		{Name: "from", Set: timeOfDay(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
+		{Name: "until", Set: timeOfDay(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
+		{Name: "timeZone", Set: decode.Text(&w.TimeZone, validTimeZone)},
 	}
 }
 
@@ -84,12 +85,12 @@ func (w *Window) fields() []field {
 var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
-func weekDays(to *[]Weekday) set {
-	return func(d *decoder, v *document.Value, at string) {
+func weekDays(to *[]Weekday) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		var named [7]bool
-		List(func(d *decoder, v *document.Value, at string) {
+		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
-				d.wrongKind(v, at, "a string: a day or a range of days")
+				d.WrongKind(v, at, "a string: a day or a range of days")
 				return
 			}
 			first, last, isRange := strings.Cut(v.Text, "-")
@@ -102,7 +103,7 @@ func weekDays(to *[]Weekday) set {
 				if near := document.Nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
 					hint = fmt.Sprintf("did you mean %q?", near)
 				}
-				d.bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
+				d.Bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
 				return
 			}
 			for day := from; ; day = (day + 1) % 7 {
@@ -119,23 +120,23 @@ func weekDays(to *[]Weekday) set {
 			}
 		}
 		if v.Kind == document.KindList && len(v.Items) == 0 {
-			d.bad(v, at, "at least one day", "take the line out for every day")
+			d.Bad(v, at, "at least one day", "take the line out for every day")
 		}
 	}
 }
 
 // clock takes a time of day.
-func timeOfDay(to *Clock, most Clock, expected string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func timeOfDay(to *Clock, most Clock, expected string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		var h, m int
 		if v.Kind != document.KindString {
-			d.wrongKind(v, at, "a string: "+expected)
+			d.WrongKind(v, at, "a string: "+expected)
 			return
 		}
 		n, err := fmt.Sscanf(v.Text, "%2d:%2d", &h, &m)
 		c := Clock(h*60 + m)
 		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.Text {
-			d.bad(v, at, expected, "")
+			d.Bad(v, at, expected, "")
 			return
 		}
 		*to = c

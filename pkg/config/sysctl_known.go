@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -28,8 +29,8 @@ const misspeltLetters = 2
 
 // knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
 // that no kernel takes. On a node the key fails by itself.
-func knownSysctl(d *decoder, v *document.Value, at, key, val string) {
-	if !d.checks {
+func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
+	if !d.Checks {
 		return
 	}
 	plain := linkKeys.ReplaceAllString(key, "$1.*.")
@@ -38,7 +39,7 @@ func knownSysctl(d *decoder, v *document.Value, at, key, val string) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
 			if kind == "" && !wholeNumbers.MatchString(val) {
-				d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)), Field: at,
+				d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)), Field: at,
 					Expected: "a whole number, such as 1 for yes and 0 for no"})
 			}
 			return
@@ -51,6 +52,6 @@ func knownSysctl(d *decoder, v *document.Value, at, key, val string) {
 		if m := linkKeys.FindString(key); m != "" {
 			near = m + near[strings.LastIndexByte(near, '.')+1:]
 		}
-		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
 	}
 }

@@ -8,24 +8,6 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// TestSysctlKey: both spellings of sysctl(8) end in one, so that a key cannot be set twice by
-// another name.
-func TestSysctlKey(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{"net.ipv4.ip_forward", "net.ipv4.ip_forward"},
-		{"net/ipv4/ip_forward", "net.ipv4.ip_forward"},
-		{"net.ipv4.conf.eth0/100.rp_filter", "net.ipv4.conf.eth0/100.rp_filter"},
-		{"net/ipv4/conf/eth0.100/rp_filter", "net.ipv4.conf.eth0/100.rp_filter"},
-		{"net.ipv4.conf.br-1@2:3.rp_filter", "net.ipv4.conf.br-1@2:3.rp_filter"},
-		{"", ""}, {"net", ""}, {".net.a", ""}, {"net.", ""}, {"net..a", ""}, {"net/../kernel/panic", ""}, {"net/ipv4/../../kernel", ""}, {"net.a b", ""},
-		{"net.ipv4.*.x", ""}, {"etc.passwd", ""}, {"net.ipv4.\"x", ""},
-	} {
-		if got, _ := sysctlKey(c.in); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
-		}
-	}
-}
-
 func TestNearest(t *testing.T) {
 	names := []string{"address", "assets", "bridge", "calico", "mtu", "nodes", "podCIDRs"}
 	for _, c := range []struct{ in, want string }{

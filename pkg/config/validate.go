@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
@@ -22,11 +23,11 @@ func (v *validator) network() bool {
 	}
 	switch {
 	case len(set) == 0 && w.CNI == nil && w.Multus != nil:
-		v.errorAt(multusAt, document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
+		v.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
 			Hint: "for example networking: {bridge: {}, multus: {}}"})
 		return false
 	case len(set) == 0 && w.CNI == nil:
-		v.errorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: oneOf(SupportedNetworks()),
+		v.ErrorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: decode.OneOf(SupportedNetworks()),
 			Hint: "for example networking: {bridge: {}}"})
 		return false
 	case len(set) > 1:
@@ -35,7 +36,7 @@ func (v *validator) network() bool {
 	case len(set) == 1 && w.CNI != nil:
 		w.CNI = nil
 		if n.CNI.UsesSecondaryIP {
-			v.errorAt("spec.networking.cni.usesSecondaryIP", document.Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " + set[0],
+			v.ErrorAt("spec.networking.cni.usesSecondaryIP", document.Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " + set[0],
 				Hint: "beside another network cni holds binDir and confDir only"})
 			return false
 		}
@@ -49,12 +50,12 @@ func (v *validator) twoNetworks(set []string) {
 	a, b := v.node.Origin("spec.networking."+later), v.node.Origin("spec.networking."+earlier)
 	rank := func(o document.Origin) int {
 		kind, _ := kindOf(o.File)
-		return strings.Index(KindCluster+" "+KindNodeGroup+" "+KindNode, kind)
+		return strings.Index(decode.KindCluster+" "+decode.KindNodeGroup+" "+decode.KindNode, kind)
 	}
 	if rank(a) < rank(b) || rank(a) == rank(b) && a.Line < b.Line || rank(a) == rank(b) && a.Line == b.Line && a.Column < b.Column {
 		later, earlier, b = earlier, later, a
 	}
-	v.errorAt("spec.networking."+later, document.Diagnostic{ID: problem.NetworkChoice, Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
+	v.ErrorAt("spec.networking."+later, document.Diagnostic{ID: problem.NetworkChoice, Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
 		Expected: "exactly one network", Hint: "take one of them out"})
 }
 
@@ -84,7 +85,7 @@ func (v *validator) all() {
 	v.certificates()
 	v.aws()
 	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
-		v.errorAt("spec.networking.flannel", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: oneOf(flannelBackends[:])})
+		v.ErrorAt("spec.networking.flannel", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: decode.OneOf(flannelBackends[:])})
 	}
 }
 
@@ -93,7 +94,7 @@ func (v *validator) all() {
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
-		v.errorAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2",
+		v.ErrorAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2",
 			Hint: "add the field kubernetesVersion here"})
 		return
 	}
@@ -102,12 +103,12 @@ func (v *validator) versions() {
 	}
 	for _, name := range [...]string{"networkPluginName", "networkPluginMTU", "nonMasqueradeCIDR"} {
 		if n.Origin("spec.kubelet."+name).File != "" {
-			v.errorAt("spec.kubelet."+name, document.Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name, n.KubernetesVersion),
+			v.ErrorAt("spec.kubelet."+name, document.Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name, n.KubernetesVersion),
 				Hint: "take it out: the network is set under spec.networking, and containerd runs it"})
 		}
 	}
 	if n.ContainerRuntime == "docker" {
-		v.errorAt("spec.containerRuntime", document.Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s", n.KubernetesVersion),
+		v.ErrorAt("spec.containerRuntime", document.Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s", n.KubernetesVersion),
 			Expected: "containerd"})
 	}
 }
@@ -118,13 +119,13 @@ func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
 		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
-			v.errorAt("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+			v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
 		}
 		if services := n.ServiceClusterIPRange.SameFamily(p); services.IsValid() && services.Overlaps(p) {
-			say := v.checked
+			say := v.Checked
 			if n.Networking.podsOfVPC() {
-				say = v.warnAt
+				say = v.WarnAt
 			}
 			say("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
 				Expected: "ranges that do not overlap", Hint: "a pod may get the address of a service"})
@@ -135,18 +136,18 @@ func (v *validator) ranges() {
 			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
 		}
 		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
-			v.warnAt("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
+			v.WarnAt("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
 				Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
 		}
 	}
 	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {
-		v.errorAt("spec.podCIDR", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
+		v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
 	}
 }
 
 func (v *validator) topology() {
 	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") && v.node.Topology.Nodes == "private" {
-		v.errorAt("spec.topology.nodes", document.Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
+		v.ErrorAt("spec.topology.nodes", document.Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
 			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
 	}
 }
@@ -177,7 +178,7 @@ func (v *validator) mtus() {
 		mtu, path = w.Custom.MTU, "spec.networking.custom.mtu"
 	}
 	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu-inside < minIPv6MTU {
-		v.errorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
+		v.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
 	}
 }
 
@@ -191,11 +192,11 @@ func (v *validator) cilium() {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.ENI() && c.Tunnel != "disabled":
-		v.errorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
+		v.ErrorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
 	case c.ENI() && v.node.CloudProvider != "" && v.node.CloudProvider != "aws":
-		v.errorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + v.node.CloudProvider, Expected: "kubernetes"})
+		v.ErrorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + v.node.CloudProvider, Expected: "kubernetes"})
 	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
-		v.errorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
+		v.ErrorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
 	}
 }
 
@@ -207,10 +208,10 @@ func (v *validator) calico() {
 	const at = "spec.networking.calico.etcd"
 	switch {
 	case c.Datastore == "kubernetes" && c.Etcd != nil:
-		v.errorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
+		v.ErrorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
 		return
 	case c.Datastore == "etcd" && (c.Etcd == nil || len(c.Etcd.Endpoints) == 0):
-		v.errorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
+		v.ErrorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
 		return
 	case c.Etcd == nil:
 		return
@@ -218,12 +219,12 @@ func (v *validator) calico() {
 	for i, e := range c.Etcd.Endpoints {
 		tls := strings.HasPrefix(e, "https:")
 		if i > 0 && tls != c.Etcd.TLS {
-			v.errorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
+			v.ErrorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
 			return
 		}
 		c.Etcd.TLS = tls
 	}
 	if !c.Etcd.TLS && v.node.Origin(at+".certificates").File != "" {
-		v.warnAt(at+".certificates", document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
+		v.WarnAt(at+".certificates", document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -22,7 +23,7 @@ var clouds = []string{"aws", "azure", "digitalocean", "gce", "hetzner", "linode"
 // cloud refuses a word that is none: what depends on the cloud would be left out without a word.
 func (v *validator) cloud() {
 	said := v.node.CloudProvider
-	if said == "" || slices.Contains(clouds, said) || v.cluster.dialect.lenient { // kOps itself judges what it takes
+	if said == "" || slices.Contains(clouds, said) || v.Cluster.Dialect.Lenient { // kOps itself judges what it takes
 		return
 	}
 	if c := v.node.Networking.Custom; c != nil && slices.Contains(c.Requires.Clouds, said) {
@@ -39,19 +40,19 @@ func (v *validator) cloud() {
 	if near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	v.checked("spec.cloudProvider", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)), Expected: oneOf(clouds), Hint: hint})
+	v.Checked("spec.cloudProvider", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)), Expected: decode.OneOf(clouds), Hint: hint})
 }
 
 // routed refuses a network whose routes between nodes a cloud makes, where there is none: each
 // node's pods would be by themselves.
 func (v *validator) routed() {
 	n := v.node
-	if n.Networking.Kubenet != nil && !v.cluster.dialect.lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.checks {
+	if n.Networking.Kubenet != nil && !v.Cluster.Dialect.Lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.Checks {
 		said := "no cloudProvider is set"
 		if n.CloudProvider != "" {
 			said = fmt.Sprintf("cloudProvider is %s (%s)", n.CloudProvider, n.Origin("spec.cloudProvider"))
 		}
-		v.errorAt("spec.networking.kubenet", document.Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
+		v.ErrorAt("spec.networking.kubenet", document.Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
 			Expected: "cloudProvider: the cloud that makes them", Hint: "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
 	}
 }
@@ -60,14 +61,14 @@ func (v *validator) routed() {
 // it is left out then.
 func (v *validator) ofOneCloud() {
 	n := v.node
-	if n.CloudProvider != "" || !v.checks || v.cluster.dialect.lenient {
+	if n.CloudProvider != "" || !v.Checks || v.Cluster.Dialect.Lenient {
 		return
 	}
 	for cloud, has := range map[string]bool{
 		"aws": n.Networking.AmazonVPC != nil || n.Networking.LyftVPC != nil || n.Networking.Cilium != nil && n.Networking.Cilium.ENI(), "gce": n.Networking.GCP != nil, "azure": n.Networking.Azure != nil,
 	} {
 		if has {
-			v.warnAt("spec.networking."+n.Networking.Name(), document.Diagnostic{ID: problem.NetworkUnfit, Summary: n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
+			v.WarnAt("spec.networking."+n.Networking.Name(), document.Diagnostic{ID: problem.NetworkUnfit, Summary: n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
 				Expected: "cloudProvider: " + cloud, Hint: "without it what depends on the cloud is left out"})
 		}
 	}
@@ -78,7 +79,7 @@ func (v *validator) families() {
 	n := v.node
 	for _, p := range n.ServiceClusterIPRange {
 		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.podsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
-			v.checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
+			v.Checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
 				p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both", Hint: "pods reach services of their own families only"})
 		}
 	}
@@ -115,13 +116,13 @@ func (v *validator) possible() {
 			}
 			for _, s := range special {
 				if s.prefix.Overlaps(p) {
-					v.checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
+					v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
 						Expected: "a private range such as 100.96.0.0/11 or fd00:10::/64"})
 					break
 				}
 			}
 			if free := p.Addr().BitLen() - p.Bits(); free < 20 && 1<<free < r.least {
-				v.checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
+				v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
 			}
 		}
 	}
@@ -138,9 +139,9 @@ func (v *validator) ciliumRelease() {
 	release, err := values.ParseVersion(c.Version)
 	switch {
 	case err != nil:
-		v.checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
+		v.Checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
 	case !release.AtLeast(1, 9) && v.node.KubernetesVersion.AtLeast(1, 22):
-		v.checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, v.node.KubernetesVersion),
+		v.Checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, v.node.KubernetesVersion),
 			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
 	}
 }
@@ -150,12 +151,12 @@ func (v *validator) ownRanges() {
 	n := v.node
 	for _, p := range n.PodCIDRs {
 		if pods := n.PodCIDR.SameFamily(p); pods.IsValid() && !values.Within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
-			v.checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
+			v.Checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
 				Expected: ownPart})
 		}
 		free := p.Addr().BitLen() - p.Bits()
 		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most { // network, gateway and broadcast are no pod's
-			v.checked("spec.kubelet.maxPods", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods", n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
+			v.Checked("spec.kubelet.maxPods", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods", n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
 				Expected: fmt.Sprintf("at most %d, or a larger range", max(most, 0))})
 		}
 	}
@@ -166,8 +167,8 @@ var newest = values.Version{Major: 1, Minor: 37}
 
 // release says that a release is not known. It may be one to come, or a slip.
 func (v *validator) release() {
-	if said := v.node.KubernetesVersion; v.checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
-		v.warnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
+	if said := v.node.KubernetesVersion; v.Checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
+		v.WarnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
 			Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
 	}
 }
@@ -175,8 +176,8 @@ func (v *validator) release() {
 // windows: one that closes when it opens is open for a whole day.
 func (v *validator) windows() {
 	for i, w := range v.node.Update.Window {
-		if w.From == w.Until && v.checks {
-			v.reportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
+		if w.From == w.Until && v.Checks {
+			v.ReportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
 				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
 		}
 	}
@@ -184,9 +185,9 @@ func (v *validator) windows() {
 
 // hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
 // start, and says what everybody on the node can read of it.
-func hookText(d *decoder, v *document.Value, at string, h *Hook) {
+func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {
 	text := v.Get("manifest")
-	if !d.checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
+	if !d.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
 		return
 	}
 	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest", Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
@@ -199,15 +200,15 @@ func hookText(d *decoder, v *document.Value, at string, h *Hook) {
 	switch line := noSetting(unit); {
 	case line > 0:
 		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting", h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
-		d.doc.ErrorAt(text.Pos, diag)
+		d.Doc.ErrorAt(text.Pos, diag)
 	case len(starts) == 0:
 		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=", h.Name)
-		d.doc.ErrorAt(text.Pos, diag)
+		d.Doc.ErrorAt(text.Pos, diag)
 	}
 	for _, set := range parsed.Values("Service", "Environment") {
 		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
 		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") || strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
-			d.doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", document.Clip(name), h.Name),
+			d.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", document.Clip(name), h.Name),
 				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})
 		}
 	}

@@ -24,7 +24,7 @@ func (v *validator) exclusive() {
 // noKubeProxy: two that serve the services overwrite each other's rules.
 func (v *validator) noKubeProxy(replaced bool, path, by string) {
 	if on := v.node.KubeProxy; replaced && on != nil && *on {
-		v.errorAt(path, document.Diagnostic{Summary: fmt.Sprintf("%s serves the services in place of kube-proxy, which is enabled (%s)", by, v.node.Origin("spec.kubeProxy.enabled")),
+		v.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("%s serves the services in place of kube-proxy, which is enabled (%s)", by, v.node.Origin("spec.kubeProxy.enabled")),
 			Expected: "spec.kubeProxy.enabled: false"})
 	}
 }
@@ -35,15 +35,15 @@ func (v *validator) encapsulation(c *Calico) {
 	six := n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid()
 	switch mode := c.EncapsulationMode; {
 	case six && mode == "ipip":
-		v.errorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("IPIP carries IPv4 only, and podCIDR is %s (%s)", n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "one of none, vxlan"})
+		v.ErrorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("IPIP carries IPv4 only, and podCIDR is %s (%s)", n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "one of none, vxlan"})
 	case mode != "ipip" && c.IPIPMode != "" && c.IPIPMode != "Never":
-		v.errorAt(at+".ipipMode", document.Diagnostic{Summary: fmt.Sprintf("ipipMode is %s, and encapsulationMode is %s (%s)", c.IPIPMode, mode, n.Origin(at+".encapsulationMode")),
+		v.ErrorAt(at+".ipipMode", document.Diagnostic{Summary: fmt.Sprintf("ipipMode is %s, and encapsulationMode is %s (%s)", c.IPIPMode, mode, n.Origin(at+".encapsulationMode")),
 			Expected: "ipipMode: Never, or encapsulationMode: ipip"})
 	case mode != "vxlan" && c.VXLANMode != "" && c.VXLANMode != "Never":
-		v.errorAt(at+".vxlanMode", document.Diagnostic{Summary: fmt.Sprintf("vxlanMode is %s, and encapsulationMode is %s (%s)", c.VXLANMode, mode, n.Origin(at+".encapsulationMode")),
+		v.ErrorAt(at+".vxlanMode", document.Diagnostic{Summary: fmt.Sprintf("vxlanMode is %s, and encapsulationMode is %s (%s)", c.VXLANMode, mode, n.Origin(at+".encapsulationMode")),
 			Expected: "vxlanMode: Never, or encapsulationMode: vxlan"})
 	case n.CloudProvider == "azure" && mode != "vxlan":
-		v.errorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("encapsulationMode is %s, and Azure (%s) lets neither IPIP nor pods' addresses pass", mode, n.Origin("spec.cloudProvider")),
+		v.ErrorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("encapsulationMode is %s, and Azure (%s) lets neither IPIP nor pods' addresses pass", mode, n.Origin("spec.cloudProvider")),
 			Expected: "vxlan"})
 	}
 }
@@ -52,8 +52,8 @@ func (v *validator) ciliumOptions(c *Cilium) {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.EncryptionType != "" && !v.node.Origin(at+".encryptionType").IsDefault() && !c.EnableEncryption:
-		v.warnAt(at+".encryptionType", document.Diagnostic{Summary: "encryptionType is " + c.EncryptionType + ", and encryption is off: nothing is encrypted", Expected: "enableEncryption: true"})
+		v.WarnAt(at+".encryptionType", document.Diagnostic{Summary: "encryptionType is " + c.EncryptionType + ", and encryption is off: nothing is encrypted", Expected: "enableEncryption: true"})
 	case c.ENI() && v.node.PodCIDR.V6().IsValid():
-		v.errorAt(at+".ipam", document.Diagnostic{Summary: fmt.Sprintf("ipam eni has no IPv6, and podCIDR is %s (%s)", v.node.PodCIDR, v.node.Origin("spec.podCIDR")), Expected: "kubernetes"})
+		v.ErrorAt(at+".ipam", document.Diagnostic{Summary: fmt.Sprintf("ipam eni has no IPv6, and podCIDR is %s (%s)", v.node.PodCIDR, v.node.Origin("spec.podCIDR")), Expected: "kubernetes"})
 	}
 }

@@ -67,10 +67,10 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
 	} else if pods := n.PodCIDR.SameFamily(prefix); pods.IsValid() && !values.Within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
 		severity := document.SeverityWarning
-		if v.checks {
+		if v.Checks {
 			severity = document.SeverityError
 		}
-		v.reportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
+		v.ReportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
 			Summary:  fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR")),
 			Expected: ownPart})
 	}
@@ -108,5 +108,5 @@ func (v *validator) addresses(all []Peer, claims []claim) {
 }
 
 func (v *validator) memberError(p Peer, summary, expected, hint string) {
-	v.reportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
+	v.ReportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
 }

@@ -27,15 +27,15 @@ func (v *validator) overlaps() {
 		}
 		for _, p := range r.ranges {
 			if net := n.NetworkCIDR.SameFamily(p); net.IsValid() && net.Overlaps(p) {
-				say, expected := v.errorAt, "ranges that do not overlap"
+				say, expected := v.ErrorAt, "ranges that do not overlap"
 				if n.servicesOfVPC(p) {
-					say, expected = v.warnAt, "no subnet of the nodes within it"
+					say, expected = v.WarnAt, "no subnet of the nodes within it"
 				}
 				say(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
 					Expected: expected})
 			}
 			if a := addressIn(n.Address, p); a.IsValid() {
-				v.errorAt(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
+				v.ErrorAt(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
 					Expected: "a range in which no node has an address"})
 			}
 		}

@@ -1,7 +1,9 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/decode"
+
 // validator checks what no single value shows: the merged node as a whole.
 type validator struct {
-	*report
+	*decode.Report
 	node *Node
 }

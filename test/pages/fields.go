@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/decode"
 )
 
 // Meanings are the comments on the fields of config's types: by type, then by name in documents.
@@ -92,7 +93,7 @@ func typeName(e ast.Expr) string {
 
 // of says what a field below a type is: what it says of itself, else the comment on it. A step of
 // the path that is no field of Go's (an architecture, a kind of key) leads nowhere else.
-func (m Meanings) of(root string, f config.Description) string {
+func (m Meanings) of(root string, f decode.Description) string {
 	at := meaning{typ: root}
 	for name := range strings.SplitSeq(f.Path, ".") {
 		if next, ok := m[at.typ][strings.TrimSuffix(name, "[]")]; ok {

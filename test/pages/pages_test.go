@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -130,7 +131,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(where, typ string, fields []config.Description) {
+	check := func(where, typ string, fields []decode.Description) {
 		t.Helper()
 		for _, f := range fields {
 			if f.Takes == "" || f.Takes == "anything" {
@@ -142,7 +143,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 		}
 	}
 	check("agent.yaml", "AgentFile", config.AgentFields())
-	for _, kind := range []string{config.KindCluster, config.KindNodeGroup, config.KindNode} {
+	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
 		check(kind, "Node", config.DocumentFields(tasks.DriftKinds(), kind))
 	}
 	for _, n := range network.All() {

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"strings"
@@ -17,30 +17,30 @@ type Description struct {
 
 // Describe lists fields as a decoder knows them, with those of mappings below them. The manual is
 // made of it.
-func Describe(at string, list []field) []Description {
-	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Description{}}
-	d.mapping(&document.Value{}, at, list)
+func Describe(at string, list []Field) []Description {
+	d := &Decoder{Doc: NewDocument(document.Source{}), Origins: make(Origins), told: &[]Description{}}
+	d.Mapping(&document.Value{}, at, list)
 	return *d.told
 }
 
-// telling says that fields are told, and none is read.
-func (d *decoder) telling() bool { return d.told != nil }
+// Telling says that fields are told, and none is read.
+func (d *Decoder) Telling() bool { return d.told != nil }
 
 // tell notes fields instead of reading them.
-func (d *decoder) tell(at string, fields []field) {
+func (d *Decoder) tell(at string, fields []Field) {
 	for _, f := range fields {
-		if f.unlisted {
+		if f.Unlisted {
 			continue
 		}
 		i := len(*d.told)
-		*d.told = append(*d.told, Description{Path: join(at, f.name), About: f.about, Newer: f.newer})
-		takes := d.takes(f.set, join(at, f.name))
+		*d.told = append(*d.told, Description{Path: Join(at, f.Name), About: f.About, Newer: f.Newer})
+		takes := d.takes(f.Set, Join(at, f.Name))
 		(*d.told)[i].Takes = takes
 	}
 }
 
 // takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
-func (d *decoder) takes(set set, path string) string {
+func (d *Decoder) takes(set Set, path string) string {
 	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}}, &document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
 	list := func(v *document.Value) *document.Value {
 		return &document.Value{Kind: document.KindList, Pos: v.Pos, Items: []*document.Value{v}}
@@ -66,15 +66,15 @@ func (d *decoder) takes(set set, path string) string {
 
 // wants is what a setter complains that it expected; a mapping does not complain here, it tells its
 // own fields.
-func (d *decoder) wants(set set, v *document.Value, path string) string {
-	d.doc.Diags = nil
+func (d *Decoder) wants(set Set, v *document.Value, path string) string {
+	d.Doc.Diags = nil
 	told := len(*d.told)
 	set(d, v, path)
 	switch {
 	case len(*d.told) > told:
 		return "a mapping"
-	case len(d.doc.Diags) > 0:
-		return d.doc.Diags[0].Expected
+	case len(d.Doc.Diags) > 0:
+		return d.Doc.Diags[0].Expected
 	}
 	return "anything"
 }

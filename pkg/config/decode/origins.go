@@ -1,12 +1,12 @@
-package config
+package decode
 
 import "github.com/netwright/netwright/pkg/config/document"
 
-// origins maps a field's path to where its value came from.
-type origins map[string]document.Origin
+// Origins maps a field's path to where its value came from.
+type Origins map[string]document.Origin
 
 // unsaid tells that no document says path, and records the default instead.
-func (o origins) unsaid(path, whose string) bool {
+func (o Origins) unsaid(path, whose string) bool {
 	if _, said := o[path]; said {
 		return false
 	}
@@ -14,8 +14,8 @@ func (o origins) unsaid(path, whose string) bool {
 	return true
 }
 
-// fill gives a field its default when no document says it.
-func fill[T any](o origins, path, whose string, to *T, value T) {
+// Fill gives a field its default when no document says it.
+func Fill[T any](o Origins, path, whose string, to *T, value T) {
 	if o.unsaid(path, whose) {
 		*to = value
 	}

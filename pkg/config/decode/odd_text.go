@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// also adds to a hint what is odd in the text that it is about.
-func also(hint, text string) string {
+// Also adds to a hint what is odd in the text that it is about.
+func Also(hint, text string) string {
 	odd := oddity(text)
 	if hint == "" || odd == "" {
 		return hint + odd

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"unicode"
 )
 
-func printable(s string) bool {
+// Printable tells that a text has no line end and no control character.
+func Printable(s string) bool {
 	for _, r := range s {
 		if !unicode.IsPrint(r) {
 			return false
@@ -19,9 +20,9 @@ func printable(s string) bool {
 	return true
 }
 
-// validName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123
+// ValidName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123
 // subdomains).
-func validName(s string) string {
+func ValidName(s string) string {
 	const expected = "a name of lower-case letters, digits, - and ., at most 253 characters, beginning and ending with a letter or digit"
 	if s == "" || len(s) > 253 {
 		return expected
@@ -39,49 +40,54 @@ func validName(s string) string {
 	return ""
 }
 
-func notEmpty(s string) string {
-	if s == "" || !printable(strings.ReplaceAll(s, "\n", "")) {
+// NotEmpty accepts a text of one line or more. As all that accept a text here, it says what was
+// expected, or "".
+func NotEmpty(s string) string {
+	if s == "" || !Printable(strings.ReplaceAll(s, "\n", "")) {
 		return "a text"
 	}
 	return ""
 }
 
-// validConfName accepts a file that runtimes look at.
+// ValidConfName accepts a file that runtimes look at.
 // https://github.com/containernetworking/cni/blob/main/libcni/conf.go (ConfFiles)
-func validConfName(s string) string {
-	if validFileName(s) != "" || !slices.Contains([]string{".conf", ".conflist", ".json"}, path.Ext(s)) {
+func ValidConfName(s string) string {
+	if ValidFileName(s) != "" || !slices.Contains([]string{".conf", ".conflist", ".json"}, path.Ext(s)) {
 		return "a file's name that ends in .conflist, .conf or .json"
 	}
 	return ""
 }
 
-func validFileName(s string) string {
-	if s == "" || s == "." || s == ".." || strings.Contains(s, "/") || !printable(s) {
+// ValidFileName accepts the name of a file in a directory that is known.
+func ValidFileName(s string) string {
+	if s == "" || s == "." || s == ".." || strings.Contains(s, "/") || !Printable(s) {
 		return "a file's name without slashes"
 	}
 	return ""
 }
 
-// validUnit accepts the name of a systemd unit.
+// ValidUnit accepts the name of a systemd unit.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
-func validUnit(s string) string {
+func ValidUnit(s string) string {
 	if s == "" || len(s) > 200 || strings.Trim(strings.ToLower(s), `abcdefghijklmnopqrstuvwxyz0123456789:-_.\@`) != "" || s[0] == '.' {
 		return "the name of a systemd unit such as example.service"
 	}
 	return ""
 }
 
-// validMember accepts the name of a file in an archive: relative, clean, not leaving the archive.
-func validMember(s string) string {
-	if s == "" || s == "." || path.Clean(s) != s || path.IsAbs(s) || s == ".." || strings.HasPrefix(s, "../") || !printable(s) {
+// ValidMember accepts the name of a file in an archive: relative, clean, not leaving the archive.
+func ValidMember(s string) string {
+	if s == "" || s == "." || path.Clean(s) != s || path.IsAbs(s) || s == ".." || strings.HasPrefix(s, "../") || !Printable(s) {
 		return "a file's name in the archive, such as bridge or bin/bridge"
 	}
 	return ""
 }
 
-func validSHA256(s string) string { return validHex(s, 64) }
+// ValidSHA256 accepts a hash as sha256sum writes it.
+func ValidSHA256(s string) string { return validHex(s, 64) }
 
-func validSHA512(s string) string { return validHex(s, 128) }
+// ValidSHA512 accepts a hash as sha512sum writes it.
+func ValidSHA512(s string) string { return validHex(s, 128) }
 
 func validHex(s string, digits int) string {
 	switch {
@@ -93,9 +99,9 @@ func validHex(s string, digits int) string {
 	return ""
 }
 
-// validURL accepts what a state store can fetch. A hash guards the content, so plain http is
+// ValidURL accepts what a state store can fetch. A hash guards the content, so plain http is
 // allowed.
-func validURL(s string) string {
+func ValidURL(s string) string {
 	const expected = "an https, http, s3 or file URL, or a path relative to the store such as assets/cni-plugins.tgz"
 	u, err := url.Parse(s)
 	if err != nil || s == "" || strings.ContainsAny(s, " \t\n") || u.Fragment != "" {
@@ -114,21 +120,23 @@ func validURL(s string) string {
 			return ""
 		}
 	case "":
-		if u.Host == "" && u.RawQuery == "" && validMember(s) == "" {
+		if u.Host == "" && u.RawQuery == "" && ValidMember(s) == "" {
 			return ""
 		}
 	}
 	return expected
 }
 
-func validIPv4(s string) string {
+// ValidIPv4 accepts an IPv4 address.
+func ValidIPv4(s string) string {
 	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
 		return "an IPv4 address such as 100.64.0.88"
 	}
 	return ""
 }
 
-func validEndpoint(s string) string {
+// ValidEndpoint accepts the URL of a server of etcd.
+func ValidEndpoint(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "an etcd endpoint such as https://etcd-a.internal.example.com:2379 or https://[fd00::1]:2379"

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // sysctlRoots are the directories of /proc/sys.
 var sysctlRoots = []string{"abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user", "vm"}
 
-// sysctlKey brings a key into the dotted form. As for sysctl(8), the first separator decides: after
+// SysctlKey brings a key into the dotted form. As for sysctl(8), the first separator decides: after
 // a slash, dots are part of names.
-func sysctlKey(key string) (canonical, hint string) {
+func SysctlKey(key string) (canonical, hint string) {
 	i := strings.IndexAny(key, "./")
 	switch {
 	case strings.HasPrefix(key, "-"):
@@ -54,23 +54,23 @@ func sysctlKey(key string) (canonical, hint string) {
 	return "", hint
 }
 
-// sysctlName takes a parameter's key, in either form of sysctl(8).
-func SysctlName(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		canonical, hint := sysctlKey(v.Str())
+// SysctlName takes a parameter's key, in either form of sysctl(8).
+func SysctlName(to *string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		canonical, hint := SysctlKey(v.Str())
 		if canonical == "" {
-			d.bad(v, at, "a kernel parameter such as net.ipv4.ip_forward", hint)
+			d.Bad(v, at, "a kernel parameter such as net.ipv4.ip_forward", hint)
 			return
 		}
 		*to = canonical
 	}
 }
 
-// sysctlValue takes a string or a whole number: both are how people write a parameter's value.
-func SysctlValue(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
-		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" || !printable(strings.ReplaceAll(v.Text, "\t", " ")) {
-			d.bad(v, at, "a parameter's value such as 1", "")
+// SysctlValue takes a string or a whole number: both are how people write a parameter's value.
+func SysctlValue(to *string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" || !Printable(strings.ReplaceAll(v.Text, "\t", " ")) {
+			d.Bad(v, at, "a parameter's value such as 1", "")
 			return
 		}
 		*to = v.Text

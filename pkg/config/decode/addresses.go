@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// cidrs takes one range, or one of each family with a comma between them.
-func CIDRs(to *values.CIDRs) set {
-	return func(d *decoder, v *document.Value, at string) {
+// CIDRs takes one range, or one of each family with a comma between them.
+func CIDRs(to *values.CIDRs) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
-			d.wrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
+			d.WrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
 			return
 		}
 		var all values.CIDRs
@@ -34,14 +34,14 @@ func CIDRs(to *values.CIDRs) set {
 	}
 }
 
-// cidrList takes a list of ranges, at most one of each family.
-func CIDRList(to *values.CIDRs) set {
-	return func(d *decoder, v *document.Value, at string) {
+// CIDRList takes a list of ranges, at most one of each family.
+func CIDRList(to *values.CIDRs) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		var all values.CIDRs
 		ok := true
-		List(func(d *decoder, v *document.Value, at string) {
+		List(func(d *Decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
-				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+				d.WrongKind(v, at, "a string: a range such as 100.96.1.0/24")
 				ok = false
 				return
 			}
@@ -55,7 +55,7 @@ func CIDRList(to *values.CIDRs) set {
 	}
 }
 
-func (d *decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
+func (d *Decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(s)
 	switch {
 	case err != nil:
@@ -63,13 +63,13 @@ func (d *decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
 		if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 			hint = fmt.Sprintf("an address alone is %s", netip.PrefixFrom(a, a.BitLen()))
 		}
-		d.bad(v, at, "a range such as 100.96.0.0/11 or fd00:10::/64", hint)
+		d.Bad(v, at, "a range such as 100.96.0.0/11 or fd00:10::/64", hint)
 		return p, false
 	case p.Addr().Is4In6():
-		d.bad(v, at, "an IPv4 or an IPv6 range, not IPv4 written as IPv6", "")
+		d.Bad(v, at, "an IPv4 or an IPv6 range, not IPv4 written as IPv6", "")
 		return p, false
 	case p != p.Masked():
-		d.bad(v, at, "a range whose host bits are zero", fmt.Sprintf("did you mean %s?", p.Masked()))
+		d.Bad(v, at, "a range whose host bits are zero", fmt.Sprintf("did you mean %s?", p.Masked()))
 		return p, false
 	}
 	return p, true
@@ -145,21 +145,21 @@ func misspeltLength(address, length string) string {
 	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
 }
 
-func (d *decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs) bool {
+func (d *Decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs) bool {
 	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
-		d.doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
 			Expected: "one range, or one IPv4 and one IPv6 range"})
 		return false
 	}
 	return true
 }
 
-// addresses takes one address, or one of each family with a comma between them.
-func Addresses(to *values.Addresses) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Addresses takes one address, or one of each family with a comma between them.
+func Addresses(to *values.Addresses) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
 		if v.Kind != document.KindString {
-			d.wrongKind(v, at, "a string: "+expected)
+			d.WrongKind(v, at, "a string: "+expected)
 			return
 		}
 		var all values.Addresses
@@ -170,22 +170,22 @@ func Addresses(to *values.Addresses) set {
 				hint = fmt.Sprintf("without the length: %s", p.Addr())
 			}
 			if err != nil || a.Zone() != "" || a.Is4In6() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() {
-				d.bad(v, at, expected, hint)
+				d.Bad(v, at, expected, hint)
 				return
 			}
 			all = append(all, a)
 		}
 		if len(all) > 2 || len(all) == 2 && all[0].Is4() == all[1].Is4() {
-			d.bad(v, at, "one address, or one of each family", "")
+			d.Bad(v, at, "one address, or one of each family", "")
 			return
 		}
 		*to = all
 	}
 }
 
-// ports takes a range such as 30000-32767.
-func Ports(to *values.PortRange) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Ports takes a range such as 30000-32767.
+func Ports(to *values.PortRange) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		first, last, _ := strings.Cut(v.Text, "-")
 		f, err1 := strconv.ParseUint(first, 10, 16)
 		l, err2 := strconv.ParseUint(last, 10, 16)
@@ -194,20 +194,20 @@ func Ports(to *values.PortRange) set {
 			if err1 == nil && err2 == nil && f > l {
 				hint = fmt.Sprintf("did you mean %d-%d?", l, f)
 			}
-			d.bad(v, at, "a range of ports such as 30000-32767", hint)
+			d.Bad(v, at, "a range of ports such as 30000-32767", hint)
 			return
 		}
 		*to = values.PortRange{First: uint16(f), Last: uint16(l)}
 	}
 }
 
-// ranges takes a list of ranges.
-func Ranges(to *[]netip.Prefix) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Ranges takes a list of ranges.
+func Ranges(to *[]netip.Prefix) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		*to = nil
-		List(func(d *decoder, v *document.Value, at string) {
+		List(func(d *Decoder, v *document.Value, at string) {
 			if v.Kind != document.KindString {
-				d.wrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+				d.WrongKind(v, at, "a string: a range such as 100.96.1.0/24")
 				return
 			}
 			if p, ok := d.prefix(v, v.Text, at); ok {
@@ -217,11 +217,11 @@ func Ranges(to *[]netip.Prefix) set {
 	}
 }
 
-// eachAddress takes a list of addresses of hosts.
-func EachAddress(to *[]netip.Addr) set {
-	return func(d *decoder, v *document.Value, at string) {
+// EachAddress takes a list of addresses of hosts.
+func EachAddress(to *[]netip.Addr) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		*to = nil
-		List(func(d *decoder, v *document.Value, at string) {
+		List(func(d *Decoder, v *document.Value, at string) {
 			var one values.Addresses
 			Addresses(&one)(d, v, at)
 			*to = append(*to, one...)

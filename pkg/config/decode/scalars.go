@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -11,17 +11,17 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// text takes a string. valid may be nil; else it says what is wrong with a string: what was
+// Text takes a string. valid may be nil; else it says what is wrong with a string: what was
 // expected, or "".
-func Text(to *string, valid func(string) string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func Text(to *string, valid func(string) string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
-			d.wrongKind(v, at, "a string")
+			d.WrongKind(v, at, "a string")
 			return
 		}
 		if valid != nil {
 			if expected := valid(v.Text); expected != "" {
-				d.bad(v, at, expected, "")
+				d.Bad(v, at, expected, "")
 				return
 			}
 		}
@@ -29,12 +29,12 @@ func Text(to *string, valid func(string) string) set {
 	}
 }
 
-// texts takes a list of strings, each valid as in text; the document's list replaces what was
+// Texts takes a list of strings, each valid as in text; the document's list replaces what was
 // there.
-func Texts(to *[]string, valid func(string) string) set {
-	return func(d *decoder, v *document.Value, at string) {
+func Texts(to *[]string, valid func(string) string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		*to = nil
-		List(func(d *decoder, v *document.Value, at string) {
+		List(func(d *Decoder, v *document.Value, at string) {
 			var s string
 			Text(&s, valid)(d, v, at)
 			*to = append(*to, s)
@@ -42,11 +42,11 @@ func Texts(to *[]string, valid func(string) string) set {
 	}
 }
 
-// choice takes one of a few strings. Case counts, but a near miss is named.
-func Choice(to *string, allowed ...string) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Choice takes one of a few strings. Case counts, but a near miss is named.
+func Choice(to *string, allowed ...string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
-			d.wrongKind(v, at, oneOf(allowed))
+			d.WrongKind(v, at, OneOf(allowed))
 			return
 		}
 		for _, a := range allowed {
@@ -59,12 +59,13 @@ func Choice(to *string, allowed ...string) set {
 		if near := document.Nearest(v.Text, allowed); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		d.bad(v, at, oneOf(allowed), hint)
+		d.Bad(v, at, OneOf(allowed), hint)
 	}
 }
 
-func Bool(to *bool) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Bool takes true or false; yes and no where the dialect has them.
+func Bool(to *bool) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		if v.Kind == document.KindBool {
 			*to = strings.EqualFold(v.Text, "true")
 			return
@@ -77,7 +78,7 @@ func Bool(to *bool) set {
 			if v.Kind == document.KindInt && (v.Text == "1" || v.Text == "0") {
 				hint = fmt.Sprintf("write %t", v.Text == "1")
 			}
-			d.bad(v, at, "true or false", hint)
+			d.Bad(v, at, "true or false", hint)
 			return
 		}
 		var yes bool
@@ -86,37 +87,38 @@ func Bool(to *bool) set {
 			yes = true
 		case "no", "off", "n":
 		default:
-			d.bad(v, at, "true or false", "")
+			d.Bad(v, at, "true or false", "")
 			return
 		}
-		if d.doc.dialect.lenient {
+		if d.Doc.Dialect.Lenient {
 			*to = yes
 			return
 		}
-		d.bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
+		d.Bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
 	}
 }
 
-func OptionalBool(to **bool) set {
-	return func(d *decoder, v *document.Value, at string) {
+// OptionalBool is [Bool] for a field of which it matters whether it is said.
+func OptionalBool(to **bool) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		var b bool
 		Bool(&b)(d, v, at)
 		*to = &b
 	}
 }
 
-// number takes a whole number from low to high.
-func Number(to *int, low, high int) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Number takes a whole number from low to high.
+func Number(to *int, low, high int) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
 		n, err := strconv.Atoi(v.Text)
 		switch {
 		case v.Kind == document.KindString && err == nil && v.Quoted:
-			d.bad(v, at, expected, "take the quotes off")
+			d.Bad(v, at, expected, "take the quotes off")
 		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" || v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
-			d.bad(v, at, expected, "write it in decimal, with digits alone")
+			d.Bad(v, at, expected, "write it in decimal, with digits alone")
 		case v.Kind != document.KindInt || err != nil || strconv.Itoa(n) != v.Text || n < low || n > high:
-			d.bad(v, at, expected, "")
+			d.Bad(v, at, expected, "")
 		default:
 			*to = n
 		}
@@ -130,11 +132,12 @@ const (
 	maxMTU = 65535
 )
 
-func MTU(to *int) set { return Number(to, minMTU, maxMTU) }
+// MTU takes the size of packets that a link may have.
+func MTU(to *int) Set { return Number(to, minMTU, maxMTU) }
 
-// autoMTU is an MTU where 0 means: let the network detect it.
-func AutoMTU(to *int) set {
-	return func(d *decoder, v *document.Value, at string) {
+// AutoMTU is an MTU where 0 means: let the network detect it.
+func AutoMTU(to *int) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		if v.Kind == document.KindInt && v.Text == "0" {
 			*to = 0
 			return
@@ -143,21 +146,22 @@ func AutoMTU(to *int) set {
 	}
 }
 
-func Port(to *int) set { return Number(to, 1, 65535) }
+// Port takes the number of a port.
+func Port(to *int) Set { return Number(to, 1, 65535) }
 
-// version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
-func Version(to *values.Version) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
+func Version(to *values.Version) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		text, hint := v.Text, ""
 		if named := versionIn(text); named != "" {
 			hint = "write the version that the URL names: " + named
-			if d.doc.dialect.lenient {
+			if d.Doc.Dialect.Lenient {
 				text = named
 			}
 		}
 		parsed, err := values.ParseVersion(text)
 		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
-			d.bad(v, at, "a Kubernetes version such as 1.31.2", hint)
+			d.Bad(v, at, "a Kubernetes version such as 1.31.2", hint)
 			return
 		}
 		*to = parsed
@@ -177,26 +181,27 @@ func versionIn(text string) string {
 	return ""
 }
 
-func Duration(to *time.Duration, low, high time.Duration) set {
-	return func(d *decoder, v *document.Value, at string) {
+// Duration takes a span of time from low to high.
+func Duration(to *time.Duration, low, high time.Duration) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		parsed, err := time.ParseDuration(v.Text)
 		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
 			hint := ""
 			if v.Kind == document.KindInt {
 				hint = fmt.Sprintf("it has no unit: did you mean %ss?", v.Text)
 			}
-			d.bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
+			d.Bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
 			return
 		}
 		*to = parsed
 	}
 }
 
-// absolutePath takes a clean absolute path, not the root itself.
-func AbsolutePath(to *string) set {
-	return func(d *decoder, v *document.Value, at string) {
+// AbsolutePath takes a clean absolute path, not the root itself.
+func AbsolutePath(to *string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindString {
-			d.wrongKind(v, at, "a string: an absolute path")
+			d.WrongKind(v, at, "a string: an absolute path")
 			return
 		}
 		hint := ""
@@ -204,8 +209,8 @@ func AbsolutePath(to *string) set {
 		if path.IsAbs(clean) && clean != v.Text {
 			hint = fmt.Sprintf("write %s", document.Clip(clean))
 		}
-		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean || clean == "/" || !printable(v.Text) {
-			d.bad(v, at, "an absolute path without ..", hint)
+		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean || clean == "/" || !Printable(v.Text) {
+			d.Bad(v, at, "an absolute path without ..", hint)
 			return
 		}
 		*to = clean

@@ -1,0 +1,57 @@
+package decode
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Dialect is how documents of one apiVersion are written: which kinds there are, which fields go by
+// another name, and how strict we are.
+type Dialect struct {
+	APIVersion string
+	Kinds      map[string]string // kind as written → KindCluster, KindNodeGroup, KindNode
+	Spelling   map[string]string // path as written → our name of its last part
+	// Lenient: fields that we do not know are skipped, and YAML 1.1's yes and no are booleans.
+	// spec.networking stays strict.
+	Lenient bool
+	// Nested: the cluster's address ranges and topology are under spec.networking.
+	Nested bool
+}
+
+// The kinds of documents.
+const (
+	KindCluster   = "Cluster"
+	KindNodeGroup = "NodeGroup"
+	KindNode      = "Node"
+)
+
+// Strict is how documents of our own are written.
+var Strict = Dialect{
+	APIVersion: "netwright.dev/v1alpha1",
+	Kinds:      map[string]string{KindCluster: KindCluster, KindNodeGroup: KindNodeGroup, KindNode: KindNode},
+}
+
+// spell is our name for a field that the document writes as key under at.
+func (d *Dialect) spell(at, key string) string {
+	if len(d.Spelling) > 0 {
+		if name, ok := d.Spelling[at+"."+key]; ok {
+			return name
+		}
+	}
+	return key
+}
+
+// skips tells that an unknown field under at is no error.
+func (d *Dialect) skips(at string) bool {
+	return d.Lenient && (at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking."))
+}
+
+// Document is a document with the dialect that its fields are read in.
+type Document struct {
+	*document.Document
+	Dialect *Dialect
+}
+
+// NewDocument is a source on its way; its dialect is ours until its header says another.
+func NewDocument(s document.Source) *Document { return &Document{document.New(s), &Strict} }
