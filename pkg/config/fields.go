@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
@@ -94,25 +93,4 @@ func DocumentFields(kinds []string, kind string) []decode.Description {
 		out = append(out, f)
 	}
 	return out
-}
-
-// AgentFields lists the fields of the agent's own file. The manual is made of it.
-func AgentFields() []decode.Description {
-	told := decode.Describe("", (&AgentFile{}).fields())
-	for i := range told {
-		f := &told[i]
-		switch f.Path {
-		case "interval":
-			f.Default = DefaultInterval.String()
-		case "probeWindow":
-			f.Default = DefaultProbeWindow.String()
-		case "metrics":
-			f.Default = DefaultMetrics
-		case "nodeStatus":
-			f.Default = On
-		case "peers.port":
-			f.Default = strconv.Itoa(DefaultPeersPort)
-		}
-	}
-	return told
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -32,7 +33,7 @@ const (
 // TestPages holds docs/networks against the data that it is made of: the agent and its manual say
 // the same, or this is red.
 func TestPages(t *testing.T) {
-	meanings, err := ReadMeanings(root + "/pkg/config")
+	meanings, err := ReadMeanings(sources()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +125,13 @@ func goldens(t *testing.T) map[string][]string {
 	return out
 }
 
+// sources are the packages whose types documents are read into.
+func sources() []string { return []string{root + "/pkg/config", root + "/pkg/config/agentfile"} }
+
 // TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words
 // of its own.
 func TestEveryFieldIsDescribed(t *testing.T) {
-	meanings, err := ReadMeanings(root + "/pkg/config")
+	meanings, err := ReadMeanings(sources()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +146,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	check("agent.yaml", "AgentFile", config.AgentFields())
+	check("agent.yaml", "File", agentfile.Fields())
 	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
 		check(kind, "Node", config.DocumentFields(tasks.DriftKinds(), kind))
 	}

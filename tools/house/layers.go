@@ -55,9 +55,10 @@ var allowed = map[string][]string{
 // package above them puts them together and may import all.
 var rooms = map[string]map[string][]string{
 	"config": {
-		"decode":   {"document", "values"},
-		"document": nil,
-		"values":   nil,
+		"agentfile": {"decode", "document"},
+		"decode":    {"document", "values"},
+		"document":  nil,
+		"values":    nil,
 	},
 	"host": {
 		"cri":          {"internal/sys"},

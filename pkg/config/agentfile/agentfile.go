@@ -1,4 +1,6 @@
-package config
+// Package agentfile reads the agent's own file, agent.yaml: where the node's configuration is, and
+// nothing of what it is.
+package agentfile
 
 import (
 	"encoding/base64"
@@ -12,12 +14,12 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// AgentFilePath is where the agent looks for its own file unless told otherwise (--conf).
-const AgentFilePath = "/etc/netwright/agent.yaml"
+// Path is where the agent looks for its own file unless told otherwise (--conf).
+const Path = "/etc/netwright/agent.yaml"
 
-// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
+// File says where the node's configuration is, and nothing of what it is. Every field may be
 // missing: flags can say the same.
-type AgentFile struct {
+type File struct {
 	Store     string `json:"store,omitempty"`     // the state store: a directory, or a URL (s3, https, k8s)
 	Cluster   string `json:"cluster,omitempty"`   // the cluster's name under the store; without it the only one that is there
 	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
@@ -61,7 +63,7 @@ type AgentFile struct {
 	origins decode.Origins
 }
 
-// The values of AgentFile.LogFormat.
+// The values of File.LogFormat.
 const (
 	LogText = "text"
 	LogJSON = "json"
@@ -74,7 +76,7 @@ const (
 	DefaultMetrics     = "127.0.0.1:19870"
 )
 
-// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and
+// Bounds of File.Interval: often enough to be of use, seldom enough not to hammer a store; and
 // of ProbeWindow.
 const (
 	minInterval = 5 * time.Second
@@ -86,12 +88,12 @@ const (
 
 // Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say
 // it.
-func (a *AgentFile) Origin(path string) document.Origin { return a.origins[path] }
+func (a *File) Origin(path string) document.Origin { return a.origins[path] }
 
-// DecodeAgentFile reads the agent's own file, as strictly as the documents of a store. An empty
+// Decode reads the agent's own file, as strictly as the documents of a store. An empty
 // file is fine. With an error among the diagnostics the result is nil.
-func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
-	a := &AgentFile{origins: make(decode.Origins)}
+func Decode(src document.Source) (*File, document.Diagnostics) {
+	a := &File{origins: make(decode.Origins)}
 	doc := decode.NewDocument(src)
 	doc.MayBeEmpty = true
 	doc.Parse()
@@ -105,7 +107,7 @@ func DecodeAgentFile(src document.Source) (*AgentFile, document.Diagnostics) {
 	return a, doc.Diags
 }
 
-func (a *AgentFile) fields() []decode.Field {
+func (a *File) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "store", Set: decode.Text(&a.Store, validStore)},
 		{Name: "cluster", Set: decode.Text(&a.Cluster, decode.ValidName)},
@@ -131,7 +133,7 @@ func (a *AgentFile) fields() []decode.Field {
 	}
 }
 
-// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the
+// Off turns off what [File.Metrics] and [File.NodeStatus] name; On is the default of the
 // second.
 const (
 	Off = "off"
@@ -225,4 +227,25 @@ func validKey(s string) string {
 		return "a minisign public key: the second line of the .pub file, 56 characters"
 	}
 	return ""
+}
+
+// Fields lists the fields of the agent's own file. The manual is made of it.
+func Fields() []decode.Description {
+	told := decode.Describe("", (&File{}).fields())
+	for i := range told {
+		f := &told[i]
+		switch f.Path {
+		case "interval":
+			f.Default = DefaultInterval.String()
+		case "probeWindow":
+			f.Default = DefaultProbeWindow.String()
+		case "metrics":
+			f.Default = DefaultMetrics
+		case "nodeStatus":
+			f.Default = On
+		case "peers.port":
+			f.Default = strconv.Itoa(DefaultPeersPort)
+		}
+	}
+	return told
 }

@@ -1,4 +1,4 @@
-package config
+package agentfile
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestAgentFile(t *testing.T) {
-	a, diags := DecodeAgentFile(document.Source{Path: "/etc/netwright/agent.yaml", Data: []byte(`# where, never what
+	a, diags := Decode(document.Source{Path: "/etc/netwright/agent.yaml", Data: []byte(`# where, never what
 store: s3://bucket/prefix
 cluster: demo.example.com
 nodeGroup: nodes
@@ -43,7 +43,7 @@ peers:
 
 func TestAgentFileEmpty(t *testing.T) {
 	for _, text := range []string{"", "\n", "# nothing yet\n", "---\n"} {
-		if a, diags := DecodeAgentFile(document.Source{Path: "agent.yaml", Data: []byte(text)}); a == nil || len(diags) > 0 {
+		if a, diags := Decode(document.Source{Path: "agent.yaml", Data: []byte(text)}); a == nil || len(diags) > 0 {
 			t.Errorf("%q: %v", text, diags)
 		}
 	}
@@ -77,7 +77,7 @@ func TestAgentFileBad(t *testing.T) {
 		"peers: {keyFile: /k, ask: [" + nine + "]}":         `agent.yaml:1:8: peers asks 9 peers`,
 		"peers: {key: x, keyFile: /k, ask: [fd00::1]}":      `agent.yaml:1:9: unknown field "key"`,
 	} {
-		a, diags := DecodeAgentFile(document.Source{Path: "agent.yaml", Data: []byte(text)})
+		a, diags := Decode(document.Source{Path: "agent.yaml", Data: []byte(text)})
 		if got, _, _ := strings.Cut(diags.String(), "\n"); !strings.HasPrefix(got, want+" [") || a != nil {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
