@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"encoding/binary"
 	"net/netip"
 
@@ -18,10 +17,6 @@ var (
 	kopsNonMasquerade6  = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	kopsServices6       = netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, 0x5e, 0x4f, 0, 0xce}), 108) // fd00:5e4f:ce::/108
 	kopsNodePorts       = values.PortRange{First: 30000, Last: 32767}
-	kopsCertificateDir  = "/srv/kubernetes/calico"
-	kopsCertificateCA   = "ca"
-	kopsCalicoKeypair   = "calico-client"
-	kopsResyncSeconds   = 5
 	containerdSocket    = "/run/containerd/containerd.sock"
 	containerdConfig    = "/etc/containerd/config.toml"
 	defaultCNIBinDir    = "/opt/cni/bin"
@@ -47,7 +42,7 @@ func (n *Node) fillDefaults() {
 	decode.Fill(n.origins, "spec.update.percent", document.NodeDefault, &n.Update.Percent, defaultPercent)
 	decode.Fill(n.origins, "spec.update.watch", document.NodeDefault, &n.Update.Watch, values.Duration(defaultWatch))
 	n.fillRanges()
-	n.fillNetwork()
+	n.Networking.Fill(n.settings(), n.origins)
 	n.fillCertificates()
 }
 
@@ -77,63 +72,10 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(four), length)
 }
 
-func (n *Node) fillNetwork() {
-	w := &n.Networking
-	if w.Bridge != nil {
-		decode.Fill(n.origins, "spec.networking.bridge.hairpin", document.NodeDefault, &w.Bridge.Hairpin, true)
-	}
-	if w.Flannel != nil {
-		decode.Fill(n.origins, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &w.Flannel.IptablesResyncSeconds, kopsResyncSeconds)
-	}
-	if c := w.Cilium; c != nil {
-		decode.Fill(n.origins, "spec.networking.cilium.ipam", document.KopsDefault, &c.IPAM, "kubernetes")
-		tunnel := "vxlan"
-		if c.ENI() || n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid() {
-			tunnel = "disabled"
-		}
-		decode.Fill(n.origins, "spec.networking.cilium.tunnel", document.KopsDefault, &c.Tunnel, tunnel)
-		decode.Fill(n.origins, "spec.networking.cilium.encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
-		decode.Fill(n.origins, "spec.networking.cilium.identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
-		decode.Fill(n.origins, "spec.networking.cilium.chainingMode", document.KopsDefault, &c.ChainingMode, "none")
-	}
-	if w.Multus != nil {
-		decode.Fill(n.origins, multusAt+".mode", document.NodeDefault, &w.Multus.Mode, "thick")
-		decode.Fill(n.origins, multusAt+".writer", document.NodeDefault, &w.Multus.Writer, "DaemonSet")
-	}
-	if w.Custom != nil {
-		w.Custom.fillCertificates()
-	}
-	n.fillCanal()
-	n.fillUpstream()
-	n.fillArchived()
-	n.fillLyftVPC()
-	n.fillRomana()
-	if w.Calico == nil {
-		return
-	}
-	encapsulation := "ipip"
-	switch {
-	case n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid():
-		encapsulation = "none"
-	case n.CloudProvider == "azure":
-		encapsulation = "vxlan"
-	}
-	decode.Fill(n.origins, "spec.networking.calico.encapsulationMode", document.KopsDefault, &w.Calico.EncapsulationMode, encapsulation)
-	decode.Fill(n.origins, "spec.networking.calico.datastore", document.NodeDefault, &w.Calico.Datastore, "kubernetes")
-	if etcd := w.Calico.Etcd; etcd != nil {
-		const at = "spec.networking.calico.etcd.certificates."
-		decode.Fill(n.origins, at+"dir", document.KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
-		decode.Fill(n.origins, at+"ca", document.KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
-		decode.Fill(n.origins, at+"keypair", document.KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
-	}
-}
-
-// fillCertificates names the files of identities as Kubernetes' own are named.
-func (c *Custom) fillCertificates() {
-	for i := range c.Certificates {
-		one := &c.Certificates[i]
-		one.CAFile = cmp.Or(one.CAFile, "ca.crt")
-		one.CertFile = cmp.Or(one.CertFile, one.Keypair+".crt")
-		one.KeyFile = cmp.Or(one.KeyFile, one.Keypair+".key")
+// settings are what a network's defaults and checks ask of n.
+func (n *Node) settings() *Settings {
+	return &Settings{
+		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime, Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
+		PodCIDR: n.PodCIDR, PodCIDRs: n.PodCIDRs, Services: n.ServiceClusterIPRange,
 	}
 }

@@ -9,7 +9,7 @@ import (
 // known are the certificates whose user is known, by the name of kOps' keypair: what they say, and
 // where they are looked for.
 var known = map[string]struct{ commonName, kubeconfig string }{
-	"calico-client":      {commonName: kopsCalicoKeypair},
+	"calico-client":      {commonName: "calico-client"},
 	"etcd-client-cilium": {commonName: "cilium"},                                                            // nodeup/pkg/model/networking/cilium.go
 	"kube-router":        {commonName: "system:kube-router", kubeconfig: "/var/lib/kube-router/kubeconfig"}, // nodeup/pkg/model/networking/kube_router.go
 }

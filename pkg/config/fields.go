@@ -13,29 +13,20 @@ import (
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
 // the name. The manual is made of it.
 func NetworkFields(name string) []decode.Description {
-	beside := choice{name: "multus", fields: func(w *Networking) []decode.Field { return allocate(&w.Multus).fields() }}
-	for _, c := range append(choices(), beside) {
-		if c.name != name {
-			continue
-		}
-		n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
-		at := "spec.networking." + name
-		list := n.CNI.fields()
-		if name == byoNetwork {
-			n.Networking.CNI = &n.CNI
-		} else {
-			list = c.fields(&n.Networking)
-		}
-		told := decode.Describe(at, list)
-		n.fillDefaults()
-		for i := range told {
-			f := &told[i]
-			f.Default = n.defaultOf(f.Path)
-			f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
-		}
-		return told
+	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
+	at := "spec.networking." + name
+	list, known := n.Networking.FieldsOf(name, &n.CNI)
+	if !known {
+		return nil
 	}
-	return nil
+	told := decode.Describe(at, list)
+	n.fillDefaults()
+	for i := range told {
+		f := &told[i]
+		f.Default = n.defaultOf(f.Path)
+		f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
+	}
+	return told
 }
 
 // defaultOf is the value that was filled in at a path; "" when none was.

@@ -1,9 +1,5 @@
 package config
 
-import (
-	"slices"
-)
-
 // homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
 func homeOf(key string) string {
 	switch key {
@@ -32,7 +28,7 @@ func homeOf(key string) string {
 	case "proxyMode":
 		return "kube-proxy's own settings stay with who starts it"
 	}
-	if slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key }) {
+	if IsNetwork(key) {
 		return key + " belongs under spec.networking: indent it further"
 	}
 	return ""

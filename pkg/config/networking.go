@@ -1,6 +1,11 @@
 package config
 
-import "path"
+import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
 
 // Networking holds the one network of the cluster: after Load exactly one pointer is set.
 type Networking struct {
@@ -51,9 +56,6 @@ type Networking struct {
 	Switch *Switch `json:"switch,omitempty"` // how to leave the network that a node has for another one
 }
 
-// Unmanaged is the bridgeNetfilter that is not ours.
-const Unmanaged = "unmanaged"
-
 // Name is the key under spec.networking that selects the network, "bridge" or "cni" for example; ""
 // when none is set.
 func (n *Networking) Name() string {
@@ -68,118 +70,149 @@ func (n *Networking) Name() string {
 	return ""
 }
 
-// CNI is spec.networking.cni. It plays two parts: alone it selects "bring your own"; beside another
-// network it only carries the directories.
-type CNI struct {
-	BinDir  string `json:"binDir"`  // where plugins go. A default gives way to the directory that the runtime uses
-	ConfDir string `json:"confDir"` // where confs go. A default gives way to the directory that the runtime uses
-	// UsesSecondaryIP: pods take secondary addresses of the node's interfaces: kubelet needs
-	// --node-ip where it is started, as a warning says. Bring your own only
-	UsesSecondaryIP bool `json:"usesSecondaryIP,omitempty"`
-}
-
-// Kubenet is kOps' kubenet: the legacy kubelet plugin below Kubernetes 1.24, containerd's
-// conf_template from there on.
-type Kubenet struct {
-	MTU int `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
-}
-
-// Bridge is a Linux bridge with host-local IPAM and static routes between the nodes; no DaemonSet,
-// no controller.
-type Bridge struct {
-	MTU     int  `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
-	Hairpin bool `json:"hairpin"`       // a pod reaches itself through its service
-	// Nodes: the members, this node included; the routes between nodes are made of them. A document
-	// below nodes/ wins over an entry of the same name
-	Nodes []Peer `json:"nodes,omitempty"`
-}
-
-// Flannel is kOps' flannel; the DaemonSet writes the conf.
-type Flannel struct {
-	// Backend: what carries packets between nodes; required. kOps knows udp and vxlan, netwright's
-	// documents all four
-	Backend                     string `json:"backend"`
-	IptablesResyncSeconds       int    `json:"iptablesResyncSeconds"`                 // how often flanneld looks after its iptables rules
-	DisableTxChecksumOffloading bool   `json:"disableTxChecksumOffloading,omitempty"` // of the VXLAN link, for kernels that compute wrong checksums; set by its DaemonSet
-}
-
-// Calico holds kOps' fields, plus the datastore that kOps 1.19 and older chose by itself. Most
-// fields are for the DaemonSet and only recorded here; the node acts on MTU, encapsulation, BPF,
-// WireGuard, the datastore and its certificates. "" and 0 mean: Calico's default.
-type Calico struct {
-	Registry          string `json:"registry,omitempty"`          // where its images come from; for its DaemonSet
-	Version           string `json:"version,omitempty"`           // of Calico; from v3.32 on eBPF needs a newer kernel. The rest is for its DaemonSet
-	MajorVersion      string `json:"majorVersion,omitempty"`      // v2 or v3, of kOps 1.11 to 1.22; for its DaemonSet
-	AllowIPForwarding bool   `json:"allowIPForwarding,omitempty"` // pods may forward packets (their ip_forward is 1); for its DaemonSet
-	// AWSSrcDstCheck: what Calico's own agents do with EC2's check; ours acts on
-	// `spec.aws.sourceDestCheck` alone
-	AWSSrcDstCheck string `json:"awsSrcDstCheck,omitempty"`
-	BPFEnabled     bool   `json:"bpfEnabled,omitempty"` // eBPF in the place of iptables; the node mounts bpffs for it
-	// BPFExternalServiceMode: whether answers to outside clients go back by the first node (Tunnel)
-	// or straight (DSR); for its DaemonSet
-	BPFExternalServiceMode             string `json:"bpfExternalServiceMode,omitempty"`
-	BPFKubeProxyIptablesCleanupEnabled bool   `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"` // Felix removes kube-proxy's iptables rules; for its DaemonSet
-	BPFLogLevel                        string `json:"bpfLogLevel,omitempty"`                        // of the eBPF programs; for its DaemonSet
-	ChainInsertMode                    string `json:"chainInsertMode,omitempty"`                    // whether Felix puts its rules before those of others or after; for its DaemonSet
-	CPURequest                         string `json:"cpuRequest,omitempty"`                         // of calico-node, such as 100m; for its DaemonSet
-	CrossSubnet                        bool   `json:"crossSubnet,omitempty"`                        // encapsulate between subnets only; deprecated by kOps 1.22, use ipipMode or vxlanMode
-	EncapsulationMode                  string `json:"encapsulationMode,omitempty"`                  // what carries packets between nodes; vxlan on Azure, none with pods of IPv6 only
-	IPIPMode                           string `json:"ipipMode,omitempty"`                           // when IPIP encapsulates; kOps' default is CrossSubnet
-	// IPv4AutoDetectionMethod: how calico-node finds the node's IPv4 address, such as
-	// can-reach=10.0.0.1; for its DaemonSet
-	IPv4AutoDetectionMethod         string `json:"ipv4AutoDetectionMethod,omitempty"`
-	IPv6AutoDetectionMethod         string `json:"ipv6AutoDetectionMethod,omitempty"`         // the same of the IPv6 address; for its DaemonSet
-	IptablesBackend                 string `json:"iptablesBackend,omitempty"`                 // which iptables Felix writes; for its DaemonSet
-	LogSeverityScreen               string `json:"logSeverityScreen,omitempty"`               // what calico-node logs to stdout; for its DaemonSet
-	LogSeveritySys                  string `json:"logSeveritySys,omitempty"`                  // what Felix logs to syslog; for its DaemonSet
-	MTU                             int    `json:"mtu,omitempty"`                             // of the pods' links; not said: Calico detects it
-	NFTablesMode                    string `json:"nftablesMode,omitempty"`                    // nftables in the place of iptables; Enabled needs a kernel from 5.13
-	PrometheusMetricsEnabled        bool   `json:"prometheusMetricsEnabled,omitempty"`        // Felix serves metrics; for its DaemonSet
-	PrometheusMetricsPort           int    `json:"prometheusMetricsPort,omitempty"`           // where Felix serves metrics; for its DaemonSet
-	PrometheusGoMetricsEnabled      bool   `json:"prometheusGoMetricsEnabled,omitempty"`      // with those of Go's runtime; for its DaemonSet
-	PrometheusProcessMetricsEnabled bool   `json:"prometheusProcessMetricsEnabled,omitempty"` // with those of the process; for its DaemonSet
-	TyphaPrometheusMetricsEnabled   bool   `json:"typhaPrometheusMetricsEnabled,omitempty"`   // Typha serves metrics; for its Deployment
-	TyphaPrometheusMetricsPort      int    `json:"typhaPrometheusMetricsPort,omitempty"`      // where Typha serves metrics; for its Deployment
-	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`                   // how many Typhas there are; 0 is none
-	VXLANMode                       string `json:"vxlanMode,omitempty"`                       // when VXLAN encapsulates; kOps' default is CrossSubnet
-	WireguardEnabled                *bool  `json:"wireguardEnabled,omitempty"`                // encrypts between nodes; the node loads the module wireguard
-
-	Datastore string      `json:"datastore"`      // where Calico keeps its own data. kOps chose etcd up to 1.19
-	Etcd      *CalicoEtcd `json:"etcd,omitempty"` // how the node's Calico parts reach their etcd; only with `datastore: etcd`
-}
-
-// CalicoEtcd says how the node's Calico parts reach their etcd.
-type CalicoEtcd struct {
-	Endpoints    []string     `json:"endpoints"`    // of etcd, at least one; all http or all https
-	TLS          bool         `json:"tls"`          // the endpoints are https: certificates are wanted
-	Certificates Certificates `json:"certificates"` // the client certificate that https endpoints are shown
-}
-
-// Certificates is a client certificate set: which keypair of the store's pki, signed by which CA,
-// and where its files go.
-type Certificates struct {
-	Dir     string `json:"dir"`     // where the three files go. In one called calico-tls they get Calico's own names, else kOps'
-	CA      string `json:"ca"`      // the keyset of the store's pki whose certificates are trusted
-	Keypair string `json:"keypair"` // the keyset that holds certificate and key; kOps' has CN=calico-client
-}
-
-// calicoOwnDir is the base name of the directory that Calico's own installer fills (Secret
-// calico-etcd-secrets → /etc/cni/net.d/calico-tls): there its file names are used, elsewhere those
-// of kOps.
-const calicoOwnDir = "calico-tls"
-
-// CAFile is the path of the trusted CA's certificates.
-func (c Certificates) CAFile() string { return c.file("etcd-ca", "ca.pem") }
-
-// CertFile is the path of the client certificate.
-func (c Certificates) CertFile() string { return c.file("etcd-cert", "calico-client.pem") }
-
-// KeyFile is the path of the client's private key.
-func (c Certificates) KeyFile() string { return c.file("etcd-key", "calico-client-key.pem") }
-
-func (c Certificates) file(calico, kops string) string {
-	if path.Base(c.Dir) == calicoOwnDir {
-		return path.Join(c.Dir, calico)
+// choices lists the networks: those that kOps has or had, those that ended, sleep, or cannot be had
+// without their maker, and those that kOps never had.
+func choices() []choice {
+	return []choice{
+		of("amazonVPC", func(w *Networking) **AmazonVPC { return &w.AmazonVPC }, (*AmazonVPC).fields),
+		of("bridge", func(w *Networking) **Bridge { return &w.Bridge }, (*Bridge).fields),
+		of("calico", func(w *Networking) **Calico { return &w.Calico }, (*Calico).fields),
+		of("canal", func(w *Networking) **Canal { return &w.Canal }, (*Canal).fields),
+		of("cilium", func(w *Networking) **Cilium { return &w.Cilium }, (*Cilium).fields),
+		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
+		of("custom", func(w *Networking) **Custom { return &w.Custom }, (*Custom).fields),
+		of("external", func(w *Networking) **Bare { return &w.External }, nil),
+		of("flannel", func(w *Networking) **Flannel { return &w.Flannel }, (*Flannel).fields),
+		of("gcp", func(w *Networking) **GCP { return &w.GCP }, nil),
+		of("kindnet", func(w *Networking) **Kindnet { return &w.Kindnet }, (*Kindnet).fields),
+		of("kopeio", func(w *Networking) **Bare { return &w.Kopeio }, nil),
+		of("kubeRouter", func(w *Networking) **KubeRouter { return &w.KubeRouter }, (*KubeRouter).fields),
+		of("kubenet", func(w *Networking) **Kubenet { return &w.Kubenet }, (*Kubenet).fields),
+		of("lyftvpc", func(w *Networking) **LyftVPC { return &w.LyftVPC }, (*LyftVPC).fields),
+		of("romana", func(w *Networking) **Romana { return &w.Romana }, (*Romana).fields),
+		of("weave", func(w *Networking) **Weave { return &w.Weave }, (*Weave).fields),
+		of("aci", func(w *Networking) **ACI { return &w.ACI }, (*ACI).fields),
+		of("classic", func(w *Networking) **Bare { return &w.Classic }, nil),
+		of("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }, nil),
+		of("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }, nil),
+		of("contrail", func(w *Networking) **Contrail { return &w.Contrail }, (*Contrail).fields),
+		of("danm", func(w *Networking) **Bare { return &w.DANM }, nil),
+		of("jaguar", func(w *Networking) **Bare { return &w.Jaguar }, nil),
+		of("kVSwitch", func(w *Networking) **KVSwitch { return &w.KVSwitch }, (*KVSwitch).fields),
+		of("knitter", func(w *Networking) **Bare { return &w.Knitter }, nil),
+		of("nsxT", func(w *Networking) **Bare { return &w.NSXT }, nil),
+		of("ovn4nfv", func(w *Networking) **Bare { return &w.OVN4NFV }, nil),
+		of("antrea", func(w *Networking) **Antrea { return &w.Antrea }, (*Antrea).fields),
+		of("azure", func(w *Networking) **Azure { return &w.Azure }, (*Azure).fields),
+		of("coil", func(w *Networking) **Coil { return &w.Coil }, (*Coil).fields),
+		of("hybridnet", func(w *Networking) **Hybridnet { return &w.Hybridnet }, (*Hybridnet).fields),
+		of("kubeOVN", func(w *Networking) **KubeOVN { return &w.KubeOVN }, (*KubeOVN).fields),
+		of("ovnKubernetes", func(w *Networking) **OVNKubernetes { return &w.OVNKubernetes }, (*OVNKubernetes).fields),
 	}
-	return path.Join(c.Dir, kops)
+}
+
+// SupportedNetworks are the keys that choose a network, by name.
+func SupportedNetworks() []string {
+	var names []string
+	for _, c := range choices() {
+		if !slices.Contains(goneNetworks[:], c.name) {
+			names = append(names, c.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// choice is a network that documents can select. To add one is its type in [Networking], its
+// fields, and a line in choices.
+type choice struct {
+	name   string
+	set    func(*Networking) bool
+	fields func(*Networking) []decode.Field
+}
+
+// byoNetwork plays two parts: see [CNI].
+const byoNetwork = "cni"
+
+// goneNetworks cannot be had any more: a document may name them, the model refuses them and says
+// what to use instead, and nobody who looks for a network is told of them.
+var goneNetworks = [...]string{"classic", "jaguar"}
+
+// of is the choice of a network that is a struct in [Networking]. Fields is nil where it has none.
+func of[T any](name string, at func(*Networking) **T, fields func(*T) []decode.Field) choice {
+	return choice{name, func(w *Networking) bool { return *at(w) != nil }, func(w *Networking) []decode.Field {
+		if network := allocate(at(w)); fields != nil {
+			return fields(network)
+		}
+		return nil
+	}}
+}
+
+// podsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
+func (n *Networking) podsOfVPC() bool {
+	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil || n.LyftVPC != nil || n.Azure != nil
+}
+
+// Chosen are the networks that are set, in the order of the list, without what "bring your own" is.
+func (n *Networking) Chosen() []string {
+	var names []string
+	for _, c := range choices() {
+		if c.name != byoNetwork && c.set(n) {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// NetworkFieldList are the fields of spec.networking that choose the network. CNI gets what stands
+// below cni.
+func (n *Networking) NetworkFieldList(cni *CNI) []decode.Field {
+	var fields []decode.Field
+	for _, c := range choices() {
+		fields = append(fields, decode.Field{Name: c.name, Unlisted: slices.Contains(goneNetworks[:], c.name), Set: func(d *decode.Decoder, v *document.Value, at string) {
+			d.Mapping(v, at, n.fieldsOf(c, cni))
+		}})
+	}
+	return fields
+}
+
+func (n *Networking) fieldsOf(c choice, cni *CNI) []decode.Field {
+	if c.name == byoNetwork {
+		n.CNI = cni
+		return cni.fields()
+	}
+	return c.fields(n)
+}
+
+// MultusField is the field of what stands beside the network.
+func (n *Networking) MultusField() decode.Field {
+	return decode.Field{Name: "multus", Set: decode.Into(func() []decode.Field { return allocate(&n.Multus).fields() })}
+}
+
+// Beside are the fields of spec.networking that belong to no single network. kOps has no word for
+// them.
+func (n *Networking) Beside() []decode.Field {
+	return []decode.Field{
+		{Name: "bridgeNetfilter", Set: bridgeNetfilter(&n.BridgeNetfilter)},
+		{Name: "switch", Set: decode.Into(func() []decode.Field { return allocate(&n.Switch).fields(SupportedNetworks()) })},
+	}
+}
+
+// FieldsOf are the fields of one network, multus among them, with the network chosen; nil when none
+// has the name.
+func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known bool) {
+	if name == "multus" {
+		return allocate(&n.Multus).fields(), true
+	}
+	for _, c := range choices() {
+		if c.name == name {
+			return n.fieldsOf(c, cni), true
+		}
+	}
+	return nil, false
+}
+
+// IsNetwork tells that a key below spec.networking chooses a network, also one that is gone.
+func IsNetwork(key string) bool {
+	return slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key })
 }

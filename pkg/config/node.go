@@ -145,14 +145,6 @@ type Topology struct {
 	ControlPlane string `json:"controlPlane,omitempty"` // the same of the control plane; kOps calls it masters
 }
 
-// Peer is another node of the cluster, as a network without a controller needs to know it.
-type Peer struct {
-	Name     string           `json:"name"`     // of the node
-	Address  values.Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
-	PodCIDRs values.CIDRs     `json:"podCIDRs"` // the range of its pods
-	Origin   document.Origin  `json:"origin"`
-}
-
 // Sysctl is one kernel parameter that the user asks for.
 type Sysctl struct {
 	// Key in the dotted form of sysctl(8): a dot inside a name is a slash

@@ -15,15 +15,10 @@ import (
 func (v *validator) network() bool {
 	n := v.node
 	w := &n.Networking
-	var set []string
-	for _, c := range choices() {
-		if c.name != byoNetwork && c.set(w) {
-			set = append(set, c.name)
-		}
-	}
+	set := w.Chosen()
 	switch {
 	case len(set) == 0 && w.CNI == nil && w.Multus != nil:
-		v.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
+		v.ErrorAt("spec.networking.multus", document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
 			Hint: "for example networking: {bridge: {}, multus: {}}"})
 		return false
 	case len(set) == 0 && w.CNI == nil:
@@ -61,32 +56,18 @@ func (v *validator) twoNetworks(set []string) {
 
 func (v *validator) all() {
 	v.cloud()
-	v.routed()
 	v.release()
 	v.windows()
 	v.ofOneCloud()
 	v.possible()
-	v.ciliumRelease()
 	v.ranges()
 	v.families()
 	v.ownRanges()
 	v.overlaps()
 	v.topology()
-	v.mtus()
-	v.calico()
-	v.canal()
-	v.romana()
-	v.upstream()
-	v.cilium()
-	v.custom()
-	v.multus()
-	v.networkSwitch()
-	v.exclusive()
+	v.node.Networking.Check(v.node.settings(), v.Report)
 	v.certificates()
 	v.aws()
-	if f := v.node.Networking.Flannel; f != nil && f.Backend == "" {
-		v.ErrorAt("spec.networking.flannel", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: decode.OneOf(flannelBackends[:])})
-	}
 }
 
 // versions: what a Kubernetes release no longer has. kOps refuses the same three kubelet fields
@@ -149,82 +130,5 @@ func (v *validator) topology() {
 	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") && v.node.Topology.Nodes == "private" {
 		v.ErrorAt("spec.topology.nodes", document.Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
 			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
-	}
-}
-
-// minIPv6MTU is the least that a link with IPv6 may have (RFC 8200, section 5).
-const minIPv6MTU = 1280
-
-func (v *validator) mtus() {
-	w := &v.node.Networking
-	mtu, path, inside := 0, "", 0
-	switch {
-	case w.Bridge != nil:
-		mtu, path = w.Bridge.MTU, "spec.networking.bridge.mtu"
-	case w.Calico != nil:
-		mtu, path = w.Calico.MTU, "spec.networking.calico.mtu"
-	case w.Cilium != nil:
-		mtu, path = w.Cilium.MTU, "spec.networking.cilium.mtu"
-		if w.Cilium.Tunnel != "disabled" {
-			inside = 50 // it means the links', and pods have less
-		}
-	case w.Antrea != nil:
-		mtu, path = w.Antrea.DefaultMTU, "spec.networking.antrea.defaultMTU"
-	case w.KubeOVN != nil:
-		mtu, path = w.KubeOVN.MTU, "spec.networking.kubeOVN.mtu"
-	case w.OVNKubernetes != nil:
-		mtu, path = w.OVNKubernetes.MTU, "spec.networking.ovnKubernetes.mtu"
-	case w.Custom != nil:
-		mtu, path = w.Custom.MTU, "spec.networking.custom.mtu"
-	}
-	if six := v.node.PodCIDR.V6().IsValid() || v.node.PodCIDRs.V6().IsValid(); six && mtu != 0 && mtu-inside < minIPv6MTU {
-		v.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
-	}
-}
-
-// cilium refuses what kOps refuses (pkg/apis/kops/validation/validation.go,
-// validateNetworkingCilium).
-func (v *validator) cilium() {
-	c := v.node.Networking.Cilium
-	if c == nil {
-		return
-	}
-	const at = "spec.networking.cilium"
-	switch {
-	case c.ENI() && c.Tunnel != "disabled":
-		v.ErrorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
-	case c.ENI() && v.node.CloudProvider != "" && v.node.CloudProvider != "aws":
-		v.ErrorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + v.node.CloudProvider, Expected: "kubernetes"})
-	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
-		v.ErrorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
-	}
-}
-
-func (v *validator) calico() {
-	c := v.node.Networking.Calico
-	if c == nil {
-		return
-	}
-	const at = "spec.networking.calico.etcd"
-	switch {
-	case c.Datastore == "kubernetes" && c.Etcd != nil:
-		v.ErrorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
-		return
-	case c.Datastore == "etcd" && (c.Etcd == nil || len(c.Etcd.Endpoints) == 0):
-		v.ErrorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
-		return
-	case c.Etcd == nil:
-		return
-	}
-	for i, e := range c.Etcd.Endpoints {
-		tls := strings.HasPrefix(e, "https:")
-		if i > 0 && tls != c.Etcd.TLS {
-			v.ErrorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
-			return
-		}
-		c.Etcd.TLS = tls
-	}
-	if !c.Etcd.TLS && v.node.Origin(at+".certificates").File != "" {
-		v.WarnAt(at+".certificates", document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
 	}
 }

@@ -43,20 +43,6 @@ func (v *validator) cloud() {
 	v.Checked("spec.cloudProvider", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)), Expected: decode.OneOf(clouds), Hint: hint})
 }
 
-// routed refuses a network whose routes between nodes a cloud makes, where there is none: each
-// node's pods would be by themselves.
-func (v *validator) routed() {
-	n := v.node
-	if n.Networking.Kubenet != nil && !v.Cluster.Dialect.Lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.Checks {
-		said := "no cloudProvider is set"
-		if n.CloudProvider != "" {
-			said = fmt.Sprintf("cloudProvider is %s (%s)", n.CloudProvider, n.Origin("spec.cloudProvider"))
-		}
-		v.ErrorAt("spec.networking.kubenet", document.Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
-			Expected: "cloudProvider: the cloud that makes them", Hint: "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
-	}
-}
-
 // ofOneCloud warns where no document names the one cloud that a network works in: what depends on
 // it is left out then.
 func (v *validator) ofOneCloud() {
@@ -125,24 +111,6 @@ func (v *validator) possible() {
 				v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
 			}
 		}
-	}
-}
-
-// ciliumRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
-// knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
-func (v *validator) ciliumRelease() {
-	c := v.node.Networking.Cilium
-	if c == nil || c.Version == "" {
-		return
-	}
-	const at = "spec.networking.cilium.version"
-	release, err := values.ParseVersion(c.Version)
-	switch {
-	case err != nil:
-		v.Checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
-	case !release.AtLeast(1, 9) && v.node.KubernetesVersion.AtLeast(1, 22):
-		v.Checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, v.node.KubernetesVersion),
-			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
 	}
 }
 

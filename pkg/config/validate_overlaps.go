@@ -9,11 +9,6 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// podsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
-func (n *Networking) podsOfVPC() bool {
-	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil || n.LyftVPC != nil || n.Azure != nil
-}
-
 // overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one
 // of the two ways only. Each error names both places.
 func (v *validator) overlaps() {

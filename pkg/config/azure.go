@@ -28,21 +28,18 @@ func (a *Azure) fields() []decode.Field {
 	}
 }
 
-func (n *Node) fillAzure() {
-	if a := n.Networking.Azure; a != nil {
-		decode.Fill(n.origins, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
-		decode.Fill(n.origins, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
-	}
+func (a *Azure) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
+	decode.Fill(o, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 }
 
-func (v *validator) azure() {
-	a := v.node.Networking.Azure
-	if a == nil || a.Scenario == "nodeSubnet" {
+func (a *Azure) check(r *decode.Report) {
+	if a.Scenario == "nodeSubnet" {
 		return
 	}
 	for _, name := range [...]string{"mode", "ipsToRouteViaHost"} {
-		if at := "spec.networking.azure." + name; v.node.Origin(at).File != "" {
-			v.ErrorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
+		if at := "spec.networking.azure." + name; r.Origin(at).File != "" {
+			r.ErrorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
 		}
 	}
 }

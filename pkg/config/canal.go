@@ -60,18 +60,15 @@ func not(to **bool) decode.Set {
 	}
 }
 
-func (n *Node) fillCanal() {
-	if c := n.Networking.Canal; c != nil {
-		decode.Fill(n.origins, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
-	}
+func (c *Canal) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.canal.backend", document.KopsDefault, &c.Backend, "vxlan")
 }
 
-// canal: Typha's port and Felix' are two servers' on one host.
-func (v *validator) canal() {
-	c := v.node.Networking.Canal
-	if c == nil || c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
+// check: Typha's port and Felix' are two servers' on one host.
+func (c *Canal) check(r *decode.Report) {
+	if c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return
 	}
-	v.ErrorAt("spec.networking.canal.typhaPrometheusMetricsPort", document.Diagnostic{
+	r.ErrorAt("spec.networking.canal.typhaPrometheusMetricsPort", document.Diagnostic{
 		Summary: fmt.Sprintf("Felix and Typha both serve their metrics on port %d of the host", c.PrometheusMetricsPort), Expected: "two ports, such as 9091 and 9093"})
 }

@@ -24,22 +24,21 @@ type Switch struct {
 // Wait is the policy of [Switch].Pods that leaves it to others to drain the node.
 const Wait = "wait"
 
-func (s *Switch) fields() []decode.Field {
+func (s *Switch) fields(networks []string) []decode.Field {
 	if s.Pods == "" {
 		s.Pods = Remove
 	}
 	return []decode.Field{
 		{Name: "allow", Set: decode.Bool(&s.Allow)},
-		{Name: "from", Set: decode.Choice(&s.From, SupportedNetworks()...)},
+		{Name: "from", Set: decode.Choice(&s.From, networks...)},
 		{Name: "pods", Set: decode.Choice(&s.Pods, Remove, Wait)},
 	}
 }
 
-// networkSwitch refuses an expectation that can never be met.
-func (v *validator) networkSwitch() {
-	s, name := v.node.Networking.Switch, v.node.Networking.Name()
-	if s != nil && s.From == name {
-		v.ErrorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
+// check refuses an expectation that can never be met.
+func (s *Switch) check(name string, r *decode.Report) {
+	if s.From == name {
+		r.ErrorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
 			Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
 	}
 }

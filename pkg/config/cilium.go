@@ -1,9 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's;
@@ -70,4 +74,73 @@ var ciliumUnused = [...]string{
 	"keepBpfTemplates", "keepConfig", "labelPrefixFile", "labels", "lb", "libDir", "logDriver", "logOpt", "logstash", "logstashAgent", "logstashProbeTimer", "nat46Range",
 	"nodeInitBootstrapFile", "pprof", "prefilterDevice", "prometheusServeAddr", "reconfigureKubelet", "removeCbrBridge", "restartPods", "restore", "singleClusterRoute",
 	"socketPath", "stateDir", "tracePayloadlen",
+}
+
+func (c *Cilium) fill(s *Settings, o decode.Origins) {
+	const at = "spec.networking.cilium."
+	decode.Fill(o, at+"ipam", document.KopsDefault, &c.IPAM, "kubernetes")
+	tunnel := "vxlan"
+	if c.ENI() || s.sixOnly() {
+		tunnel = "disabled"
+	}
+	decode.Fill(o, at+"tunnel", document.KopsDefault, &c.Tunnel, tunnel)
+	decode.Fill(o, at+"encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
+	decode.Fill(o, at+"identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
+	decode.Fill(o, at+"chainingMode", document.KopsDefault, &c.ChainingMode, "none")
+}
+
+func (c *Cilium) check(s *Settings, r *decode.Report) {
+	c.checkRelease(s, r)
+	inside := 0
+	if c.Tunnel != "disabled" {
+		inside = 50 // its MTU means the links', and pods have less
+	}
+	s.checkMTU(r, "spec.networking.cilium.mtu", c.MTU, inside)
+	c.checkAddresses(s, r)
+	if c.EnableNodePort {
+		s.noKubeProxy(r, "spec.networking.cilium.enableNodePort", "cilium")
+	}
+	c.checkOptions(s, r)
+}
+
+// checkAddresses refuses what kOps refuses (pkg/apis/kops/validation/validation.go,
+// validateNetworkingCilium).
+func (c *Cilium) checkAddresses(s *Settings, r *decode.Report) {
+	const at = "spec.networking.cilium"
+	switch {
+	case c.ENI() && c.Tunnel != "disabled":
+		r.ErrorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
+	case c.ENI() && s.Cloud != "" && s.Cloud != "aws":
+		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + s.Cloud, Expected: "kubernetes"})
+	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
+		r.ErrorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
+	}
+}
+
+// checkRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
+// knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
+func (c *Cilium) checkRelease(s *Settings, r *decode.Report) {
+	if c.Version == "" {
+		return
+	}
+	const at = "spec.networking.cilium.version"
+	release, err := values.ParseVersion(c.Version)
+	switch {
+	case err != nil:
+		r.Checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
+	case !release.AtLeast(1, 9) && s.Kubernetes.AtLeast(1, 22):
+		r.Checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, s.Kubernetes),
+			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
+	}
+}
+
+// checkOptions says what has no effect, or cannot be had together.
+func (c *Cilium) checkOptions(s *Settings, r *decode.Report) {
+	const at = "spec.networking.cilium"
+	switch {
+	case c.EncryptionType != "" && !r.Origin(at+".encryptionType").IsDefault() && !c.EnableEncryption:
+		r.WarnAt(at+".encryptionType", document.Diagnostic{Summary: "encryptionType is " + c.EncryptionType + ", and encryption is off: nothing is encrypted", Expected: "enableEncryption: true"})
+	case c.ENI() && s.PodCIDR.V6().IsValid():
+		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: fmt.Sprintf("ipam eni has no IPv6, and podCIDR is %s (%s)", s.PodCIDR, r.Origin("spec.podCIDR")), Expected: "kubernetes"})
+	}
 }

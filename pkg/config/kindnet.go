@@ -46,12 +46,3 @@ func (k *Kindnet) fields() []decode.Field {
 		})},
 	}
 }
-
-// KubeRouter is kOps' kubeRouter.
-type KubeRouter struct {
-	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // network policy by nftables; for its DaemonSet
-}
-
-// GCP is kOps' gcp (gce in v1alpha2): alias addresses that the cloud routes; it has no fields there
-// either.
-type GCP struct{}

@@ -49,15 +49,11 @@ func validSecurityGroup(s string) string {
 	return "a security group such as sg-0a1b2c3d4e5f60718"
 }
 
-func (n *Node) fillLyftVPC() {
-	l := n.Networking.LyftVPC
-	if l == nil {
-		return
-	}
-	tags := map[string]string{"KubernetesCluster": n.Cluster}
-	if !n.KubernetesVersion.AtLeast(1, 18) {
+func (l *LyftVPC) fill(s *Settings, o decode.Origins) {
+	tags := map[string]string{"KubernetesCluster": s.Cluster}
+	if !s.Kubernetes.AtLeast(1, 18) {
 		tags = map[string]string{"Type": "pod"}
 	}
-	decode.Fill(n.origins, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
-	decode.Fill(n.origins, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
+	decode.Fill(o, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
+	decode.Fill(o, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
 }

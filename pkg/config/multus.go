@@ -38,25 +38,26 @@ func (m *Multus) fields() []decode.Field {
 	}
 }
 
-// multus: it stands before a network whose conf it calls, and does not get on with one that puts
+func (m *Multus) fill(o decode.Origins) {
+	decode.Fill(o, multusAt+".mode", document.NodeDefault, &m.Mode, "thick")
+	decode.Fill(o, multusAt+".writer", document.NodeDefault, &m.Writer, "DaemonSet")
+}
+
+// check: it stands before a network whose conf it calls, and does not get on with one that puts
 // every other conf away.
-func (v *validator) multus() {
-	w := &v.node.Networking
-	if w.Multus == nil {
-		return
-	}
+func (m *Multus) check(w *Networking, s *Settings, r *decode.Report) {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {
-	case w.Multus.Writer == "netwright" && !ours:
-		v.ErrorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
+	case m.Writer == "netwright" && !ours:
+		r.ErrorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
 			Expected: "DaemonSet", Hint: "a conf that is there before its network tells the runtime that pods may come"})
 	case w.Cilium != nil && (w.Cilium.CNIExclusive == nil || *w.Cilium.CNIExclusive):
-		v.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
+		r.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
 			Hint: "set spec.networking.cilium.cniExclusive: false"})
 	case w.Custom != nil && w.Custom.Conf.File != "" && w.Custom.Conf.File < "00-multus.conf":
-		v.ErrorAt(customAt+".conf.file", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
+		r.ErrorAt(customAt+".conf.file", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
 			Expected: "a name that sorts after it, such as 10-acme.conflist"})
-	case w.CNI == nil && v.node.ContainerRuntime == "docker" && (w.Kubenet != nil || w.GCP != nil):
-		v.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
+	case w.CNI == nil && s.Runtime == "docker" && (w.Kubenet != nil || w.GCP != nil):
+		r.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
 	}
 }

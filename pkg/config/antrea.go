@@ -38,28 +38,23 @@ func (a *Antrea) fields() []decode.Field {
 	}
 }
 
-func (n *Node) fillAntrea() {
-	if a := n.Networking.Antrea; a != nil {
-		const at = "spec.networking.antrea."
-		decode.Fill(n.origins, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
-		decode.Fill(n.origins, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
-		decode.Fill(n.origins, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
-	}
+func (a *Antrea) fill(o decode.Origins) {
+	const at = "spec.networking.antrea."
+	decode.Fill(o, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
+	decode.Fill(o, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
+	decode.Fill(o, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
 }
 
-// antrea refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
-func (v *validator) antrea() {
-	a := v.node.Networking.Antrea
-	if a == nil {
-		return
-	}
+// check refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
+func (a *Antrea) check(s *Settings, r *decode.Report) {
+	s.checkMTU(r, "spec.networking.antrea.defaultMTU", a.DefaultMTU, 0)
 	const at = "spec.networking.antrea."
 	switch encrypts := a.TrafficEncryptionMode != "none"; {
 	case encrypts && a.TrafficEncapMode != "encap":
-		v.ErrorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
-	case a.TrafficEncryptionMode == "ipsec" && v.node.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
-		v.ErrorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
-	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && v.node.Origin(at+"tunnelType").File != "":
-		v.WarnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
+		r.ErrorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
+	case a.TrafficEncryptionMode == "ipsec" && r.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
+		r.ErrorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
+	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && r.Origin(at+"tunnelType").File != "":
+		r.WarnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
 	}
 }

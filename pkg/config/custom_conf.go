@@ -9,8 +9,26 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/problem"
 )
+
+// CustomConf says who writes the CNI conf.
+type CustomConf struct {
+	// Writer: netwright (from `template`), containerd (`template` is its conf_template), DaemonSet
+	// (`file` is awaited) or user
+	Writer   string   `json:"writer"`
+	File     string   `json:"file,omitempty"`     // its name in the conf directory
+	Template string   `json:"template,omitempty"` // the conf, as text with variables such as ${PodCIDR}
+	Chain    []string `json:"chain,omitempty"`    // the types of its plugins, in order; read from `template` where there is one
+}
+
+func (c *CustomConf) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "writer", Set: decode.Choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
+		{Name: "file", Set: decode.Text(&c.File, decode.ValidConfName)},
+		{Name: "template", Set: decode.Text(&c.Template, decode.NotEmpty)},
+		{Name: "chain", Set: decode.Texts(&c.Chain, decode.ValidMember)},
+	}
+}
 
 // ConfVariables are what a conf's template may hold as ${Name}, each with a value that it may take.
 var ConfVariables = []struct{ Name, Sample string }{
@@ -101,72 +119,25 @@ func chainOf(file, text string) ([]string, error) {
 
 const customAt = "spec.networking.custom"
 
-// custom checks what its fields ask of each other, and reads the chain from the template.
-func (v *validator) custom() {
-	c := v.node.Networking.Custom
-	if c == nil {
-		return
-	}
-	if c.Title == "" {
-		v.ErrorAt(customAt, document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing", Expected: "one line that says what the network is"})
-	}
-	conf := &c.Conf
-	switch {
-	case conf.Writer == "":
-		v.ErrorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.writer is missing", Expected: "one of DaemonSet, containerd, netwright, user"})
-		return
-	case conf.File == "" && (conf.Writer == "netwright" || conf.Writer == "DaemonSet"):
-		v.ErrorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".conf.file is missing", Expected: "the conf's name, such as 10-acme.conflist"})
-		return
-	case conf.Template == "" && (conf.Writer == "netwright" || conf.Writer == "containerd"):
-		v.ErrorAt(customAt+".conf", document.Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.conf.template is missing: the writer is %s", customAt, conf.Writer), Expected: "the conf as it is to be written"})
-		return
-	case conf.Template != "" && (conf.Writer == "DaemonSet" || conf.Writer == "user"):
-		v.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: "a template is set, and the conf is written by " + conf.Writer, Hint: "take it out, or set writer: netwright"})
-		return
-	case conf.Writer == "netwright":
-		v.customTemplate(conf)
-	}
-	v.customSigns(c)
-	if c.PodIPv6(v.node) && !c.IPv6 {
-		v.ErrorAt("spec.podCIDR", document.Diagnostic{Summary: fmt.Sprintf("podCIDR is %s, and %s does not say that it can do IPv6", v.node.PodCIDR, customAt), Expected: "ipv6: true, if it can"})
-	}
-}
-
-// PodIPv6 tells that pods of the node's cluster have IPv6 addresses.
-func (*Custom) PodIPv6(n *Node) bool { return n.PodCIDR.V6().IsValid() || n.PodCIDRs.V6().IsValid() }
-
-func (v *validator) customTemplate(conf *CustomConf) {
-	text, err := conf.sample()
+// checkTemplate refuses a template that is no conf, and reads the chain from it.
+func (c *CustomConf) checkTemplate(r *decode.Report) {
+	text, err := c.sample()
 	if err != nil {
 		var names []string
 		for _, known := range ConfVariables {
 			names = append(names, known.Name)
 		}
-		v.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: decode.OneOf(names)})
+		r.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: decode.OneOf(names)})
 		return
 	}
-	chain, err := chainOf(conf.File, text)
+	chain, err := chainOf(c.File, text)
 	if err != nil {
-		v.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
+		r.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
 		return
 	}
-	if len(conf.Chain) > 0 && !slices.Equal(conf.Chain, chain) {
-		v.ErrorAt(customAt+".conf.chain", document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s", strings.Join(conf.Chain, ", "), strings.Join(chain, ", ")),
+	if len(c.Chain) > 0 && !slices.Equal(c.Chain, chain) {
+		r.ErrorAt(customAt+".conf.chain", document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s", strings.Join(c.Chain, ", "), strings.Join(chain, ", ")),
 			Hint: "take the chain out: the template says it"})
 	}
-	conf.Chain = chain
-}
-
-func (v *validator) customSigns(c *Custom) {
-	for i, s := range c.Signs {
-		if (s.Path == "") == (s.Link == "") {
-			v.ErrorAt(decode.Index(customAt+".signs", i), document.Diagnostic{Summary: fmt.Sprintf("sign %q names neither or both of a path and a link", document.Clip(s.What)), Expected: "one of path, link"})
-		}
-	}
-	for i, p := range c.Ports {
-		if p.Proto == "ip" && p.Port > 255 {
-			v.ErrorAt(decode.Index(customAt+".ports", i), document.Diagnostic{Summary: fmt.Sprintf("%d is no number of an IP protocol", p.Port), Expected: "a whole number from 1 to 255"})
-		}
-	}
+	c.Chain = chain
 }
