@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -93,7 +94,7 @@ func TestDocumentation(t *testing.T) {
 	if len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)
 	}
-	for _, name := range append(SupportedNetworks(), "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
+	for _, name := range append(networks.Supported(), "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
 		if !strings.Contains(string(text), "`"+name) && !strings.Contains(string(text), "  "+name+":") {
 			t.Errorf("the manual does not mention %s", name)
 		}

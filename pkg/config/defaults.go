@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
@@ -73,8 +74,8 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 }
 
 // settings are what a network's defaults and checks ask of n.
-func (n *Node) settings() *Settings {
-	return &Settings{
+func (n *Node) settings() *networks.Settings {
+	return &networks.Settings{
 		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime, Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
 		PodCIDR: n.PodCIDR, PodCIDRs: n.PodCIDRs, Services: n.ServiceClusterIPRange,
 	}

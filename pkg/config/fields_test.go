@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults
@@ -23,7 +24,7 @@ func TestNetworkFields(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range SupportedNetworks() {
+	for _, name := range networks.Supported() {
 		for _, f := range NetworkFields(name) {
 			if f.Takes == "" || f.Takes == "anything" {
 				t.Errorf("%s: %s does not say what it takes", name, f.Path)

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/netwright/netwright/pkg/config/networks"
+
 // homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
 func homeOf(key string) string {
 	switch key {
@@ -28,7 +30,7 @@ func homeOf(key string) string {
 	case "proxyMode":
 		return "kube-proxy's own settings stay with who starts it"
 	}
-	if IsNetwork(key) {
+	if networks.IsNetwork(key) {
 		return key + " belongs under spec.networking: indent it further"
 	}
 	return ""

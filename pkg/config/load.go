@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -67,7 +68,7 @@ func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) 
 }
 
 func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
-	l := &loader{kinds: kinds, docs: make(map[string]*decode.Document), files: files, members: make(map[*decode.Document]Peer)}
+	l := &loader{kinds: kinds, docs: make(map[string]*decode.Document), files: files, members: make(map[*decode.Document]networks.Peer)}
 	for _, s := range sources {
 		kind, _ := kindOf(s.Path)
 		doc := decode.NewDocument(s)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -16,7 +17,7 @@ type loader struct {
 	cluster       *decode.Document
 	groups, nodes []*decode.Document // by path
 	nodeups       []*decode.Document // of kOps' own store
-	members       map[*decode.Document]Peer
+	members       map[*decode.Document]networks.Peer
 	skipPeers     bool
 	checks        bool                 // see [decoder.checks]
 	loose         document.Diagnostics // about no document in particular

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // released are the fields that the agents of nodes know which are not upgraded yet: those of commit
@@ -31,7 +32,7 @@ func TestNewerFieldsAreMarked(t *testing.T) {
 			check(f.Path, f.Newer)
 		}
 	}
-	for _, name := range SupportedNetworks() {
+	for _, name := range networks.Supported() {
 		for _, f := range NetworkFields(name) {
 			check("networking."+name+"."+f.Path, f.Newer)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
@@ -42,11 +43,11 @@ type Node struct {
 	ContainerRuntime string   `json:"containerRuntime"`
 	Topology         Topology `json:"topology"` // whether nodes have public addresses
 
-	Networking Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
+	Networking networks.Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
 	// CNI is where plugins and confs live. The values are defaults unless
 	// Origin("spec.networking.cni.binDir") says otherwise: a default gives way to the directories
 	// that the runtime really uses.
-	CNI CNI `json:"cni"`
+	CNI networks.CNI `json:"cni"`
 
 	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is
 	// the Node's `podCIDRs`
@@ -68,8 +69,8 @@ type Node struct {
 	PodCIDRs values.CIDRs `json:"podCIDRs,omitempty"`
 	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a
 	// node's document wins). Filled only for networks that route by themselves (bridge).
-	Peers []Peer `json:"peers,omitempty"`
-	Size  Size   `json:"size,omitzero"`
+	Peers []networks.Peer `json:"peers,omitempty"`
+	Size  Size            `json:"size,omitzero"`
 
 	// SysctlParameters: kernel parameters, KEY=VALUE; lists merge by key. Write slashes where a
 	// name has dots: net/ipv4/conf/eth0.100/rp_filter=2

@@ -6,7 +6,7 @@ func (r *reader) networking() decode.Set {
 	n := r.node
 	w := &n.Networking
 	return decode.Into(func() []decode.Field {
-		fields := w.NetworkFieldList(&n.CNI)
+		fields := w.Fields(&n.CNI)
 		if r.dialect.Nested {
 			fields = append(fields, r.ranges()...)
 		}

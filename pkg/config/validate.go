@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -22,7 +23,7 @@ func (v *validator) network() bool {
 			Hint: "for example networking: {bridge: {}, multus: {}}"})
 		return false
 	case len(set) == 0 && w.CNI == nil:
-		v.ErrorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: decode.OneOf(SupportedNetworks()),
+		v.ErrorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: decode.OneOf(networks.Supported()),
 			Hint: "for example networking: {bridge: {}}"})
 		return false
 	case len(set) > 1:
@@ -105,7 +106,7 @@ func (v *validator) ranges() {
 		}
 		if services := n.ServiceClusterIPRange.SameFamily(p); services.IsValid() && services.Overlaps(p) {
 			say := v.Checked
-			if n.Networking.podsOfVPC() {
+			if n.Networking.PodsOfVPC() {
 				say = v.WarnAt
 			}
 			say("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
@@ -113,7 +114,7 @@ func (v *validator) ranges() {
 		}
 	}
 	for _, p := range n.ServiceClusterIPRange {
-		if n.Networking.podsOfVPC() {
+		if n.Networking.PodsOfVPC() {
 			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
 		}
 		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {

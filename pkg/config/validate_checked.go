@@ -64,7 +64,7 @@ func (v *validator) ofOneCloud() {
 func (v *validator) families() {
 	n := v.node
 	for _, p := range n.ServiceClusterIPRange {
-		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.podsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
+		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.PodsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
 			v.Checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
 				p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both", Hint: "pods reach services of their own families only"})
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -13,13 +14,13 @@ import (
 // claim is one pod range of one node.
 type claim struct {
 	prefix netip.Prefix
-	node   Peer
+	node   networks.Peer
 }
 
 // members checks the nodes of a network that routes by itself against each other: every range has a
 // next hop of its family, no two overlap, no node's address lies in a pod range. Sorted once, so
 // 5000 nodes cost milliseconds.
-func (v *validator) members(all []Peer) {
+func (v *validator) members(all []networks.Peer) {
 	var claims []claim
 	for _, p := range all {
 		for _, prefix := range p.PodCIDRs {
@@ -57,7 +58,7 @@ func cmpOrigin(a, b document.Origin) int {
 }
 
 // memberRange checks one range by itself.
-func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
+func (v *validator) memberRange(p networks.Peer, prefix netip.Prefix) {
 	n := v.node
 	if prefix.Addr().BitLen()-prefix.Bits() < 2 {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is too small", prefix, p.Name), "room for a gateway and pods: at most /30, or /126 for IPv6", "")
@@ -84,8 +85,8 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 }
 
 // addresses: no two nodes share one, and none lies in a pod range.
-func (v *validator) addresses(all []Peer, claims []claim) {
-	owner := make(map[netip.Addr]Peer, len(all))
+func (v *validator) addresses(all []networks.Peer, claims []claim) {
+	owner := make(map[netip.Addr]networks.Peer, len(all))
 	for _, p := range all {
 		for _, a := range p.Address {
 			if first, taken := owner[a]; taken {
@@ -107,6 +108,6 @@ func (v *validator) addresses(all []Peer, claims []claim) {
 	}
 }
 
-func (v *validator) memberError(p Peer, summary, expected, hint string) {
+func (v *validator) memberError(p networks.Peer, summary, expected, hint string) {
 	v.ReportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
 }

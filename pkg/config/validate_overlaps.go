@@ -17,7 +17,7 @@ func (v *validator) overlaps() {
 		path, what string
 		ranges     values.CIDRs
 	}{{"spec.podCIDR", "podCIDR", n.PodCIDR}, {"spec.serviceClusterIPRange", "serviceClusterIPRange", n.ServiceClusterIPRange}} {
-		if r.what == "podCIDR" && n.Networking.podsOfVPC() || n.Origin(r.path).IsDefault() {
+		if r.what == "podCIDR" && n.Networking.PodsOfVPC() || n.Origin(r.path).IsDefault() {
 			continue
 		}
 		for _, p := range r.ranges {
@@ -41,7 +41,7 @@ func (v *validator) overlaps() {
 // the nodes' network: into the lowest part of that, which its subnets leave free.
 // https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
 func (n *Node) servicesOfVPC(services netip.Prefix) bool {
-	if !n.Networking.podsOfVPC() {
+	if !n.Networking.PodsOfVPC() {
 		return false
 	}
 	within := n.NonMasqueradeCIDR.SameFamily(services)

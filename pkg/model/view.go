@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -37,10 +38,10 @@ func view(in Input) network.Input {
 }
 
 // peersOf are the peers that documents name, and those that were discovered besides.
-func peersOf(in Input) []config.Peer {
+func peersOf(in Input) []networks.Peer {
 	out := slices.Clone(in.Node.Peers)
 	for _, p := range in.Discovered.Peers {
-		if !slices.ContainsFunc(in.Node.Peers, func(said config.Peer) bool { return said.Name == p.Name }) {
+		if !slices.ContainsFunc(in.Node.Peers, func(said networks.Peer) bool { return said.Name == p.Name }) {
 			out = append(out, p)
 		}
 	}

@@ -126,7 +126,7 @@ func goldens(t *testing.T) map[string][]string {
 }
 
 // sources are the packages whose types documents are read into.
-func sources() []string { return []string{root + "/pkg/config", root + "/pkg/config/agentfile"} }
+func sources() []string { return []string{root + "/pkg/config", root + "/pkg/config/agentfile", root + "/pkg/config/networks"} }
 
 // TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words
 // of its own.

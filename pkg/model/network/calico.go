@@ -1,8 +1,7 @@
 package network
 
 import (
-	"github.com/netwright/netwright/pkg/config"
-
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
@@ -117,6 +116,6 @@ func calicoIPIP(in Input) bool {
 	return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
 }
 
-func encapsulates(c *config.Calico) bool {
+func encapsulates(c *networks.Calico) bool {
 	return c.EncapsulationMode == "" || c.EncapsulationMode == "ipip"
 }

@@ -1,7 +1,7 @@
 package network
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -155,7 +155,7 @@ func buildCilium(in Input) (Built, error) {
 
 // ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets
 // (pkg/mtu). So that many bytes go over the wire where it puts something around them.
-func ciliumAdds(c *config.Cilium) encapsulation {
+func ciliumAdds(c *networks.Cilium) encapsulation {
 	switch {
 	case c.WireGuard():
 		return encapsulation{by: "WireGuard"}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
@@ -41,7 +42,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := Network{Name: "flannel", Lifecycle: c.life}
-			in := Input{Node: &config.Node{KubernetesVersion: c.v, Networking: config.Networking{Flannel: &config.Flannel{Backend: "udp"}}}}
+			in := Input{Node: &config.Node{KubernetesVersion: c.v, Networking: networks.Networking{Flannel: &networks.Flannel{Backend: "udp"}}}}
 			got := judged(n.Judge(in))
 			if got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
