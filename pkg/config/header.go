@@ -48,10 +48,7 @@ func header(d *decode.Document, want string) bool {
 		return true
 	}
 	version, kind := d.Root.Get("apiVersion"), d.Root.Get("kind")
-	written := version.Str()
-	if rest, early := strings.CutPrefix(written, kopsEarlyGroup); early {
-		written = kopsGroup + rest
-	}
+	written := Current(version.Str())
 	i := slices.IndexFunc(dialects[:], func(x *decode.Dialect) bool { return x.APIVersion == written })
 	if i < 0 {
 		var known []string
@@ -138,3 +135,6 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 			Field: "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
 	}
 }
+
+// dialects we read, in the order in which a diagnostic lists them.
+var dialects = [...]*decode.Dialect{&decode.Strict, &kops, &kopsThree}

@@ -113,14 +113,6 @@ const (
 	Remove = "remove"
 )
 
-// The roles of kOps' instance groups.
-const (
-	RoleNode         = "Node"
-	RoleControlPlane = "ControlPlane" // "Master" in kOps before 1.26 means the same
-	RoleAPIServer    = "APIServer"
-	RoleBastion      = "Bastion"
-)
-
 // ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
 // CAs, as in kOps, and no other.
 func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role == RoleAPIServer }

@@ -25,17 +25,12 @@ func (r *reader) cluster() []decode.Field {
 		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}), r.ranges()...)
 	}
 	if r.dialect.Lenient {
-		return append(fields, decode.Field{Name: "kubeAPIServer", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			d.Mapping(v, at, []decode.Field{{Name: "serviceNodePortRange", Set: func(d *decode.Decoder, v *document.Value, at string) {
-				d.Origins["spec.serviceNodePortRange"] = d.Origins[at]
-				decode.Ports(&n.NodePortRange)(d, v, at)
-			}}})
-		}})
+		return append(fields, NodePorts(&n.NodePortRange))
 	}
 	return append(fields, decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
 }
 
-// rangesSpec are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
+// ranges are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
 func (r *reader) ranges() []decode.Field {
 	n := r.node
 	fields := []decode.Field{
@@ -48,32 +43,7 @@ func (r *reader) ranges() []decode.Field {
 	if !r.dialect.Nested {
 		return fields
 	}
-	for i := range fields { // the origin is asked for where our own documents say it
-		f := fields[i]
-		fields[i].Set = func(d *decode.Decoder, v *document.Value, at string) {
-			d.Origins["spec."+f.Name] = d.Origins[at]
-			f.Set(d, v, at)
-		}
-		fields[i].Unlisted = true
-	}
-	for _, name := range nestedIgnored {
-		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
-	}
-	return fields
-}
-
-// nestedIgnored are fields of kOps' spec.networking that do not concern a node.
-var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
-
-// cloud reads kOps' later form of the cloud: a mapping with one key, its name.
-func cloudName(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
-		if v.Kind != document.KindMap || len(v.Entries) != 1 {
-			d.WrongKind(v, at, "a mapping of one cloud such as aws: {}")
-			return
-		}
-		*to = v.Entries[0].Key
-	}
+	return Nested(fields)
 }
 
 func (r *reader) group() []decode.Field {
@@ -82,7 +52,7 @@ func (r *reader) group() []decode.Field {
 	return append(r.common(),
 		decode.Field{Name: "role", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			n.kops.role = d.Doc.Dialect.Lenient
-			roleName(&n.Role)(d, v, at)
+			RoleField(&n.Role)(d, v, at)
 		}},
 		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000), About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
 		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000), About: "how many nodes the whole group may have"},
@@ -103,7 +73,7 @@ func (r *reader) common() []decode.Field {
 	n := r.node
 	assets := assetList(n)
 	if r.dialect.Lenient {
-		assets = kopsAssets(n) // the same name for another thing: where to download from
+		assets = Mirror(&n.AssetsMirror, validMirror) // the same name for another thing: where to download from
 	}
 	fields := []decode.Field{
 		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
@@ -143,16 +113,6 @@ func followLinks(n *Node) decode.Set {
 	}
 }
 
-// kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
-func kopsAssets(n *Node) decode.Set {
-	return decode.Into(func() []decode.Field {
-		return []decode.Field{{Name: "fileRepository", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			d.Origins["spec.assetsMirror"] = d.Origins[at]
-			decode.Text(&n.AssetsMirror, validMirror)(d, v, at)
-		}}}
-	})
-}
-
 func (t *Topology) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "nodes", Set: decode.Choice(&t.Nodes, "public", "private")},
@@ -181,28 +141,4 @@ func (c *Containerd) fields() []decode.Field {
 		{Name: "address", Set: decode.AbsolutePath(&c.Address)},
 		{Name: "configPath", Set: decode.AbsolutePath(&c.ConfigPath)},
 	}
-}
-
-// roles as kOps writes them, old and new, and as we call them.
-var roles = [...]struct{ written, role string }{
-	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
-}
-
-func roleName(to *string) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
-		var s string
-		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d, v, at)
-		if r := roleOf(s); r != "" {
-			*to = r
-		}
-	}
-}
-
-func roleOf(written string) string {
-	for _, r := range roles {
-		if r.written == written {
-			return r.role
-		}
-	}
-	return ""
 }

@@ -226,7 +226,7 @@ func meant(list []string, this string) bool { return len(list) == 0 || slices.Co
 func roleList(to *[]string) decode.Set {
 	return decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 		var role string
-		roleName(&role)(d, v, at)
+		RoleField(&role)(d, v, at)
 		*to = append(*to, role)
 	})
 }
@@ -328,7 +328,8 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, n *Node) (Hook, boo
 	}
 	h.Manifest = secret.New(manifest)
 	if d.Doc.Dialect.Lenient {
-		otherwise(&h.Name, kopsHookName(d, at))
+		kind, _ := kindOf(d.Doc.Path)
+		otherwise(&h.Name, HookName(at, kind == decode.KindNodeGroup))
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
 			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
 			return h, false
@@ -359,15 +360,4 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, n *Node) (Hook, boo
 		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
 	}
 	return h, meant(roles, n.Role)
-}
-
-// kopsHookName is what nodeup calls a hook without a name.
-// https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
-func kopsHookName(d *decode.Decoder, at string) string {
-	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
-	name := "kops-hook-" + number
-	if kind, _ := kindOf(d.Doc.Path); kind == decode.KindNodeGroup {
-		name += "-ig"
-	}
-	return name
 }

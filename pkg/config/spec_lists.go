@@ -34,24 +34,6 @@ func sysctlList(n *Node) decode.Set {
 	}
 }
 
-// passedBySysctl tells that an entry of kOps sets nothing here. nodeup writes its list as it is
-// into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
-// a pattern of names. Of two that set one key the later counts.
-func passedBySysctl(d *decode.Decoder, v *document.Value, at string) bool {
-	key, _, _ := strings.Cut(v.Str(), "=")
-	switch key = strings.TrimSpace(key); {
-	case v.Kind != document.KindString:
-		return false
-	case strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") || v.Str() == "":
-		return true
-	case !strings.ContainsAny(key, "*?[]"):
-		return false
-	}
-	d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", at, d.Show(v, at)), Field: at,
-		Hint: "name the interface"})
-	return true
-}
-
 func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
 	const expected = `a kernel parameter such as "net.ipv4.ip_forward=1"`
 	switch {

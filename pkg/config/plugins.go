@@ -11,19 +11,19 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// cniPlugins is what documents and networks call the reference plugins.
-const cniPlugins = "cni-plugins"
+// PluginsAsset is what documents and networks call the reference plugins.
+const PluginsAsset = "cni-plugins"
 
-// kopsPlugins are what a NodeupConfig says of the reference plugins: whether nodeup installs them,
+// Plugins are what a NodeupConfig says of the reference plugins: whether nodeup installs them,
 // and what it downloads. https://github.com/kubernetes/kops/blob/master/pkg/nodemodel/fileassets.go
-type kopsPlugins struct {
+type Plugins struct {
 	install *bool
 	assets  *document.Value
 	at      string
 }
 
-// kopsPluginFields read what [decoder.setKopsPlugins] then decides by.
-func kopsPluginFields(p *kopsPlugins) []decode.Field {
+// Fields read what [Plugins.Archives] then decides by.
+func (p *Plugins) Fields() []decode.Field {
 	return []decode.Field{
 		{Name: "InstallCNIAssets", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			delete(d.Origins, at) // no field of ours
@@ -36,40 +36,41 @@ func kopsPluginFields(p *kopsPlugins) []decode.Field {
 	}
 }
 
-// setKopsPlugins takes over which plugins kOps installs, by its own hash and from its own URLs:
-// they may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours
-// names comes first.
-func setKopsPlugins(d *decode.Decoder, p *kopsPlugins, n *Node) {
+// Archive is where the plugins' archive for one architecture is.
+type Archive struct {
+	Arch    string
+	SHA256  string
+	URLs    []string // of the same file
+	Version string   // "" where no URL names it
+	Origin  document.Origin
+}
+
+// Archives are those that kOps installs. Own tells that the plugins are somebody else's: kOps installs
+// none, or what it installs cannot be fetched from here.
+func (p *Plugins) Archives(d *decode.Decoder) (all []Archive, own bool) {
 	switch {
-	case slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == cniPlugins }):
-		return
 	case p.install != nil && !*p.install:
-		n.kops.ownPlugins = true
-		return
+		return nil, true
 	case p.assets == nil:
-		return
+		return nil, false
 	}
-	asset := Asset{Name: cniPlugins, Arch: map[string]AssetFile{}, Origin: d.Doc.Origin(p.assets.Pos)}
 	for i := range p.assets.Entries {
 		arch := p.assets.Entries[i].Key
 		entry := pluginArchive(p.assets.Entries[i].Value, p.install != nil)
 		if entry == nil {
 			continue
 		}
-		file, ok := mirroredAsset(entry.Text)
+		archive, ok := mirroredAsset(entry.Text)
 		if !ok {
 			d.Doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be fetched from here: they are left as they are", arch), Field: p.at,
 				Expected: "SHA256@URL, with a URL of https, http or s3"})
-			n.kops.ownPlugins = true
-			return
+			return nil, true
 		}
-		asset.Arch[arch], asset.Origin = file, d.Doc.Origin(entry.Pos)
-		asset.Version = releaseName.FindString(file.URLs[0])
+		archive.Arch, archive.Origin = arch, d.Doc.Origin(entry.Pos)
+		archive.Version = releaseName.FindString(archive.URLs[0])
+		all = append(all, archive)
 	}
-	if len(asset.Arch) > 0 {
-		n.Assets = append(n.Assets, asset)
-		d.Origins[fmt.Sprintf("spec.assets[%s]", asset.Name)] = asset.Origin
-	}
+	return all, false
 }
 
 // pluginArchive is the plugins' entry among what nodeup downloads for one architecture; nil: there
@@ -80,7 +81,7 @@ func pluginArchive(list *document.Value, installs bool) *document.Value {
 	for _, entry := range list.Items {
 		file := path.Base(strings.ToLower(entry.Str()))
 		archive := strings.HasSuffix(file, ".tgz") || strings.HasSuffix(file, ".tar.gz")
-		if archive && (installs || strings.HasPrefix(file, cniPlugins)) {
+		if archive && (installs || strings.HasPrefix(file, PluginsAsset)) {
 			return entry
 		}
 	}
@@ -88,9 +89,9 @@ func pluginArchive(list *document.Value, installs bool) *document.Value {
 }
 
 // mirroredAsset reads kOps' form of a download: its hash, and URLs of the same file.
-func mirroredAsset(text string) (AssetFile, bool) {
+func mirroredAsset(text string) (Archive, bool) {
 	hash, urls, _ := strings.Cut(text, "@")
-	file := AssetFile{SHA256: hash, URLs: strings.Split(urls, ",")}
+	file := Archive{SHA256: hash, URLs: strings.Split(urls, ",")}
 	good := decode.ValidSHA256(hash) == "" && !slices.ContainsFunc(file.URLs, func(u string) bool { return !strings.Contains(u, "://") || decode.ValidURL(u) != "" })
 	return file, good
 }

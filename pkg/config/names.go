@@ -29,30 +29,9 @@ func KopsNodeup(dir, group string) string {
 func KopsNodeups(group string) []string {
 	var out []string
 	for _, role := range []string{RoleNode, RoleControlPlane, RoleAPIServer, RoleBastion} {
-		for _, dir := range nodeupDirs[role] {
-			out = append(out, KopsNodeup(dir, group))
-		}
+		out = append(out, nodeupsOf(role, group)...)
 	}
 	return out
-}
-
-// kindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
-const kindNodeup = "NodeupConfig"
-
-// nodeup is how a NodeupConfig is written. Its Networking is a part of the cluster's, and not read.
-var nodeup = decode.Dialect{
-	APIVersion: "nodeup.kops.k8s.io",
-	Spelling: map[string]string{
-		"spec.KubeletConfig":         "kubelet",
-		"spec.KubernetesVersion":     "kubernetesVersion",
-		"spec.SysctlParameters":      "sysctlParameters",
-		"spec.FileAssets":            "fileAssets",
-		"spec.containerdConfig":      "containerd",
-		"spec.ContainerdConfig":      "containerd",
-		"spec.kubelet.configureCBR0": "configureCbr0",
-		"spec.ServiceNodePortRange":  "serviceNodePortRange",
-	},
-	Lenient: true,
 }
 
 // kindOfKops is [kindOf] for kOps' own names.
@@ -81,28 +60,12 @@ var nodeupDirs = map[string][]string{
 	RoleNode: {"node"}, RoleControlPlane: {"control-plane", "master"}, RoleAPIServer: {"apiserver"}, RoleBastion: {"bastion"},
 }
 
-// nodeupOf is the NodeupConfig of a group; nil: there is none.
-func (l *loader) nodeupOf(group, role string) *decode.Document {
+// nodeupsOf are the names that the document of a group of that role may have, the first to be read
+// first.
+func nodeupsOf(role, group string) []string {
+	var out []string
 	for _, dir := range nodeupDirs[role] {
-		if doc := l.docs[KopsNodeup(dir, group)]; doc != nil {
-			return doc
-		}
+		out = append(out, KopsNodeup(dir, group))
 	}
-	return nil
-}
-
-// nodeup reads a NodeupConfig.
-func (r *reader) nodeup(d *decode.Decoder) {
-	n := r.node
-	var plugins kopsPlugins
-	d.Mapping(d.Doc.Root, "spec", append(r.nodeupSpec(), kopsPluginFields(&plugins)...))
-	setKopsPlugins(d, &plugins, n)
-}
-
-// nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
-func (r *reader) nodeupSpec() []decode.Field {
-	n := r.node
-	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
-	return append(slices.DeleteFunc(r.common(), func(f decode.Field) bool { return !slices.Contains(wanted, f.Name) }),
-		decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
+	return out
 }

@@ -21,17 +21,9 @@ var leftToNodeup = [...]string{
 	"containerd.registryMirrors", "containerd.configOverride", "containerd.configAdditions", "containerd.nvidiaGPU", "containerd.gvisor",
 }
 
-// leftOut says once what of kOps' documents concerns a node and is left to nodeup. It looks at what
-// people write, not at what kOps made of that.
-func (l *loader) leftOut() {
-	cluster := l.cluster
-	if written := l.docs["config"]; written != nil && fromKops(l.cluster.Path) {
-		cluster = written
-	}
-	docs := l.groups
-	if cluster != nil {
-		docs = append([]*decode.Document{cluster}, docs...)
-	}
+// LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where there
+// is nothing to say. Documents of ours it passes over.
+func LeftOut(docs []*decode.Document) (document.Diagnostic, bool) {
 	var found []string
 	var first *decode.Document
 	for _, field := range leftToNodeup {
@@ -47,14 +39,14 @@ func (l *loader) leftOut() {
 		}
 	}
 	if len(found) == 0 {
-		return
+		return document.Diagnostic{}, false
 	}
-	l.lost(document.Diagnostic{Severity: document.SeverityNote, ID: problem.FieldNodeup, Origin: document.Origin{File: first.Path},
+	return document.Diagnostic{Severity: document.SeverityNote, ID: problem.FieldNodeup, Origin: document.Origin{File: first.Path},
 		Summary: "nodeup acts on these fields, and the agent does not: " + strings.Join(found, ", "),
-		Hint:    "where nodeup no longer runs, who makes the node sets them"})
+		Hint:    "where nodeup no longer runs, who makes the node sets them"}, true
 }
 
-// place is where a field stands below v; zero: nowhere, or without a value.
+// placeOf is where a field stands below v; zero: nowhere, or without a value.
 func placeOf(v *document.Value, path []string) document.Pos {
 	if v == nil {
 		return document.Pos{}
