@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 )
@@ -26,7 +27,7 @@ var (
 )
 
 func (n *Node) fillDefaults() {
-	decode.Fill(n.origins, "spec.role", document.KopsDefault, &n.Role, RoleNode)
+	decode.Fill(n.origins, "spec.role", document.KopsDefault, &n.Role, kops.RoleNode)
 	runtime := "containerd"
 	if !n.KubernetesVersion.AtLeast(firstContainerdKops.Major, firstContainerdKops.Minor) && !n.KubernetesVersion.IsZero() {
 		runtime = "docker"

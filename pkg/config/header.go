@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -17,7 +18,7 @@ func kindOf(file string) (kind, name string) {
 	if file == "cluster.yaml" {
 		return decode.KindCluster, ""
 	}
-	if kind, name = kindOfKops(file); kind != "" {
+	if kind, name = kops.KindOf(file); kind != "" {
 		return kind, name
 	}
 	dir, base := path.Split(file)
@@ -43,12 +44,12 @@ func header(d *decode.Document, want string) bool {
 			Hint: "begin it with apiVersion: " + decode.Strict.APIVersion})
 		return false
 	}
-	if want == kindNodeup {
-		d.Dialect = &nodeup
+	if want == kops.KindNodeup {
+		d.Dialect = &kops.NodeupDialect
 		return true
 	}
 	version, kind := d.Root.Get("apiVersion"), d.Root.Get("kind")
-	written := Current(version.Str())
+	written := kops.Current(version.Str())
 	i := slices.IndexFunc(dialects[:], func(x *decode.Dialect) bool { return x.APIVersion == written })
 	if i < 0 {
 		var known []string
@@ -137,4 +138,4 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 }
 
 // dialects we read, in the order in which a diagnostic lists them.
-var dialects = [...]*decode.Dialect{&decode.Strict, &kops, &kopsThree}
+var dialects = [...]*decode.Dialect{&decode.Strict, &kops.V1Alpha2, &kops.V1Alpha3}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
@@ -85,14 +86,14 @@ func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) 
 			l.groups = append(l.groups, doc)
 		case kind == decode.KindNode:
 			l.nodes = append(l.nodes, doc)
-		case kind == kindNodeup:
+		case kind == kops.KindNodeup:
 			l.nodeups = append(l.nodeups, doc)
 		}
 		l.docs[s.Path] = doc
 	}
 	l.groups = slices.DeleteFunc(l.groups, func(doc *decode.Document) bool { // ours comes before kOps' of the same name
 		_, name := kindOf(doc.Path)
-		return fromKops(doc.Path) && l.group(name) != doc
+		return kops.From(doc.Path) && l.group(name) != doc
 	})
 	byPath := func(a, b *decode.Document) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(l.groups, byPath)
@@ -102,7 +103,7 @@ func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) 
 
 // before is the one of two documents of a cluster that is read. The first may be nil.
 func before(a, b *decode.Document) *decode.Document {
-	order := append([]string{"cluster.yaml"}, KopsClusters...)
+	order := append([]string{"cluster.yaml"}, kops.Clusters...)
 	if a == nil || slices.Index(order, b.Path) < slices.Index(order, a.Path) {
 		return b
 	}
@@ -147,7 +148,7 @@ func (l *loader) diagnostics() document.Diagnostics {
 }
 
 func (l *loader) load(sel Select) *Node {
-	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: RoleNode, origins: make(decode.Origins, 64)}
+	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: kops.RoleNode, origins: make(decode.Origins, 64)}
 	if sel.Node != "" && decode.ValidName(sel.Node) != "" {
 		diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", document.Clip(sel.Node)), Expected: decode.ValidName(sel.Node)}
 		if l.docs["nodes/"+sel.Node+".yaml"] != nil {
@@ -167,7 +168,7 @@ func (l *loader) load(sel Select) *Node {
 		good = l.read(group, decode.KindNodeGroup, n) && good
 	}
 	if doc := l.nodeupOf(n.NodeGroup, n.Role); doc != nil {
-		good = l.read(doc, kindNodeup, n) && good
+		good = l.read(doc, kops.KindNodeup, n) && good
 	}
 	if own != nil {
 		good = l.read(own, decode.KindNode, n) && good
@@ -219,7 +220,7 @@ func (l *loader) groupOf(n *Node, own *decode.Document) (*decode.Document, bool)
 		return nil, false
 	}
 	group.Parse()
-	n.Role = cmp.Or(roleOf(group.Root.Get("spec").Get("role").Str()), n.Role)
+	n.Role = cmp.Or(kops.RoleOf(group.Root.Get("spec").Get("role").Str()), n.Role)
 	return group, true
 }
 
@@ -258,7 +259,7 @@ func (l *loader) read(doc *decode.Document, kind string, n *Node) bool {
 		readDocument(&d, &name, fileName, r.group())
 	case decode.KindNode:
 		readDocument(&d, &name, fileName, r.own())
-	case kindNodeup:
+	case kops.KindNodeup:
 		r.nodeup(&d)
 	}
 	return doc.Errors == before

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -115,11 +116,13 @@ const (
 
 // ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
 // CAs, as in kOps, and no other.
-func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role == RoleAPIServer }
+func (n *Node) ControlPlane() bool {
+	return n.Role == kops.RoleControlPlane || n.Role == kops.RoleAPIServer
+}
 
 // Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup
 // nor kubelet, and has no pods.
-func (n *Node) Apart() bool { return n.Role == RoleBastion && n.kops.role }
+func (n *Node) Apart() bool { return n.Role == kops.RoleBastion && n.kops.role }
 
 // OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
 func (n *Node) OfKops() bool { return n.kops.cluster }

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/kops"
 )
 
 // nodeupOf is the NodeupConfig of a group; nil: there is none.
 func (l *loader) nodeupOf(group, role string) *decode.Document {
-	for _, name := range nodeupsOf(role, group) {
+	for _, name := range kops.NodeupsOf(role, group) {
 		if doc := l.docs[name]; doc != nil {
 			return doc
 		}
@@ -20,7 +21,7 @@ func (l *loader) nodeupOf(group, role string) *decode.Document {
 // nodeup reads a NodeupConfig.
 func (r *reader) nodeup(d *decode.Decoder) {
 	n := r.node
-	var plugins Plugins
+	var plugins kops.Plugins
 	d.Mapping(d.Doc.Root, "spec", append(r.nodeupSpec(), plugins.Fields()...))
 	setPlugins(d, &plugins, n)
 }
@@ -36,8 +37,8 @@ func (r *reader) nodeupSpec() []decode.Field {
 // setPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they may
 // be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours names comes
 // first.
-func setPlugins(d *decode.Decoder, p *Plugins, n *Node) {
-	if slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == PluginsAsset }) {
+func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
+	if slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == kops.PluginsAsset }) {
 		return
 	}
 	archives, own := p.Archives(d)
@@ -45,7 +46,7 @@ func setPlugins(d *decode.Decoder, p *Plugins, n *Node) {
 	if len(archives) == 0 {
 		return
 	}
-	asset := Asset{Name: PluginsAsset, Arch: map[string]AssetFile{}}
+	asset := Asset{Name: kops.PluginsAsset, Arch: map[string]AssetFile{}}
 	for _, a := range archives {
 		asset.Arch[a.Arch] = AssetFile{SHA256: a.SHA256, URLs: a.URLs}
 		asset.Origin, asset.Version = a.Origin, a.Version
@@ -57,14 +58,14 @@ func setPlugins(d *decode.Decoder, p *Plugins, n *Node) {
 // leftOut notes what is left to nodeup. It looks at what people write, not at what kOps made of that.
 func (l *loader) leftOut() {
 	cluster := l.cluster
-	if written := l.docs["config"]; written != nil && fromKops(l.cluster.Path) {
+	if written := l.docs["config"]; written != nil && kops.From(l.cluster.Path) {
 		cluster = written
 	}
 	docs := l.groups
 	if cluster != nil {
 		docs = append([]*decode.Document{cluster}, docs...)
 	}
-	if note, found := LeftOut(docs); found {
+	if note, found := kops.LeftOut(docs); found {
 		l.lost(note)
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -20,12 +21,12 @@ type reader struct {
 func (r *reader) cluster() []decode.Field {
 	n, fields := r.node, r.common()
 	if r.dialect.Nested {
-		fields = append(fields, decode.Field{Name: "cloudProvider", Set: cloudName(&n.CloudProvider)})
+		fields = append(fields, decode.Field{Name: "cloudProvider", Set: kops.Cloud(&n.CloudProvider)})
 	} else {
 		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}), r.ranges()...)
 	}
 	if r.dialect.Lenient {
-		return append(fields, NodePorts(&n.NodePortRange))
+		return append(fields, kops.NodePorts(&n.NodePortRange))
 	}
 	return append(fields, decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
 }
@@ -43,7 +44,7 @@ func (r *reader) ranges() []decode.Field {
 	if !r.dialect.Nested {
 		return fields
 	}
-	return Nested(fields)
+	return kops.Nested(fields)
 }
 
 func (r *reader) group() []decode.Field {
@@ -52,7 +53,7 @@ func (r *reader) group() []decode.Field {
 	return append(r.common(),
 		decode.Field{Name: "role", Set: func(d *decode.Decoder, v *document.Value, at string) {
 			n.kops.role = d.Doc.Dialect.Lenient
-			RoleField(&n.Role)(d, v, at)
+			kops.Role(&n.Role)(d, v, at)
 		}},
 		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000), About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
 		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000), About: "how many nodes the whole group may have"},
@@ -73,7 +74,7 @@ func (r *reader) common() []decode.Field {
 	n := r.node
 	assets := assetList(n)
 	if r.dialect.Lenient {
-		assets = Mirror(&n.AssetsMirror, validMirror) // the same name for another thing: where to download from
+		assets = kops.Mirror(&n.AssetsMirror, validMirror) // the same name for another thing: where to download from
 	}
 	fields := []decode.Field{
 		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
@@ -226,7 +227,7 @@ func meant(list []string, this string) bool { return len(list) == 0 || slices.Co
 func roleList(to *[]string) decode.Set {
 	return decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 		var role string
-		RoleField(&role)(d, v, at)
+		kops.Role(&role)(d, v, at)
 		*to = append(*to, role)
 	})
 }
@@ -329,7 +330,7 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, n *Node) (Hook, boo
 	h.Manifest = secret.New(manifest)
 	if d.Doc.Dialect.Lenient {
 		kind, _ := kindOf(d.Doc.Path)
-		otherwise(&h.Name, HookName(at, kind == decode.KindNodeGroup))
+		otherwise(&h.Name, kops.HookName(at, kind == decode.KindNodeGroup))
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
 			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
 			return h, false

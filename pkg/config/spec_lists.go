@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 )
 
 // sysctls reads kOps' form: a list of "key=value".
@@ -15,7 +16,7 @@ func sysctlList(n *Node) decode.Set {
 		seen := make(decode.Keys)
 		put := decode.Merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			if d.Doc.Dialect.Lenient && passedBySysctl(d, v, item) {
+			if d.Doc.Dialect.Lenient && kops.PassedOver(d, v, item) {
 				return
 			}
 			s, ok := sysctl(d, v, item)

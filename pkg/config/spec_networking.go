@@ -1,6 +1,10 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/decode"
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+
+	"github.com/netwright/netwright/pkg/config/kops"
+)
 
 func (r *reader) networking() decode.Set {
 	n := r.node
@@ -11,7 +15,7 @@ func (r *reader) networking() decode.Set {
 			fields = append(fields, r.ranges()...)
 		}
 		fields = append(fields, w.MultusField())
-		if r.dialect != &kops { // kOps has no word for it
+		if r.dialect != &kops.V1Alpha2 { // kOps has no word for it
 			fields = append(fields, w.Beside()...)
 		}
 		return fields

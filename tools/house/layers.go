@@ -58,6 +58,7 @@ var rooms = map[string]map[string][]string{
 		"agentfile": {"decode", "document"},
 		"decode":    {"document", "values"},
 		"document":  nil,
+		"kops":      {"decode", "document", "values"},
 		"networks":  {"decode", "document", "values"},
 		"values":    nil,
 	},

@@ -1,4 +1,6 @@
-package config
+// Package kops has what kOps' own documents say otherwise than ours: their versions and kinds, the
+// names in its state store, its spellings of fields, and what its nodeup does beside the agent.
+package kops
 
 import (
 	"strings"
@@ -16,7 +18,7 @@ const (
 // V1Alpha2 is the API version that kOps has always served to users; the spellings are those of its
 // releases 1.4 to 1.37.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha2/networking.go
-var kops = decode.Dialect{
+var V1Alpha2 = decode.Dialect{
 	APIVersion: group + "v1alpha2",
 	Kinds:      map[string]string{"Cluster": decode.KindCluster, "InstanceGroup": decode.KindNodeGroup},
 	Spelling: map[string]string{
@@ -32,16 +34,16 @@ var kops = decode.Dialect{
 // V1Alpha3 is kOps' next version: the fields of the cluster's network are under spec.networking,
 // names are ours, and the cloud is a mapping of that name.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/v1alpha3/networking.go
-var kopsThree = decode.Dialect{
+var V1Alpha3 = decode.Dialect{
 	APIVersion: group + "v1alpha3",
-	Kinds:      kops.Kinds,
+	Kinds:      V1Alpha2.Kinds,
 	Spelling:   map[string]string{"spec.kubelet.configureCBR0": "configureCbr0"},
 	Lenient:    true,
 	Nested:     true,
 }
 
 // NodeupDialect is how a NodeupConfig is written. Its Networking is a part of the cluster's, and not read.
-var nodeup = decode.Dialect{
+var NodeupDialect = decode.Dialect{
 	APIVersion: "nodeup.kops.k8s.io",
 	Spelling: map[string]string{
 		"spec.KubeletConfig":         "kubelet",
@@ -56,8 +58,8 @@ var nodeup = decode.Dialect{
 	Lenient: true,
 }
 
-// kindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
-const kindNodeup = "NodeupConfig"
+// KindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
+const KindNodeup = "NodeupConfig"
 
 // Current is an apiVersion as kOps writes it now. Others than kOps' stay as they are.
 func Current(apiVersion string) string {

@@ -1,4 +1,4 @@
-package config
+package kops
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ func LeftOut(docs []*decode.Document) (document.Diagnostic, bool) {
 	var first *decode.Document
 	for _, field := range leftToNodeup {
 		for _, doc := range docs {
-			if doc.Parse(); !fromKops(doc.Path) || doc.Root == nil {
+			if doc.Parse(); !From(doc.Path) || doc.Root == nil {
 				continue
 			}
 			if at := placeOf(doc.Root.Get("spec"), strings.Split(field, ".")); at.Line > 0 {

@@ -1,4 +1,4 @@
-package config
+package kops
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 // nestedIgnored are fields of kOps' spec.networking that do not concern a node.
 var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
 
-// cloudName reads kOps' later form of the cloud: a mapping with one key, its name.
-func cloudName(to *string) decode.Set {
+// Cloud reads kOps' later form of the cloud: a mapping with one key, its name.
+func Cloud(to *string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		if v.Kind != document.KindMap || len(v.Entries) != 1 {
 			d.WrongKind(v, at, "a mapping of one cloud such as aws: {}")
@@ -23,10 +23,10 @@ func cloudName(to *string) decode.Set {
 	}
 }
 
-// passedBySysctl tells that an entry of kOps sets nothing here. nodeup writes its list as it is
+// PassedOver tells that an entry of kOps sets nothing here. nodeup writes its list as it is
 // into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
 // a pattern of names. Of two that set one key the later counts.
-func passedBySysctl(d *decode.Decoder, v *document.Value, at string) bool {
+func PassedOver(d *decode.Decoder, v *document.Value, at string) bool {
 	key, _, _ := strings.Cut(v.Str(), "=")
 	switch key = strings.TrimSpace(key); {
 	case v.Kind != document.KindString:

@@ -1,4 +1,4 @@
-package config
+package kops
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package config
+package kops
 
 import (
 	"github.com/netwright/netwright/pkg/config/decode"
@@ -10,17 +10,19 @@ var roles = [...]struct{ written, role string }{
 	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
 }
 
-func RoleField(to *string) decode.Set {
+// Role takes the role of a node group, as kOps has written it at any time.
+func Role(to *string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var s string
 		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d, v, at)
-		if r := roleOf(s); r != "" {
+		if r := RoleOf(s); r != "" {
 			*to = r
 		}
 	}
 }
 
-func roleOf(written string) string {
+// RoleOf is the role that is meant by what is written; "" where none is.
+func RoleOf(written string) string {
 	for _, r := range roles {
 		if r.written == written {
 			return r.role
