@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -40,12 +39,12 @@ type Contested struct {
 	Within values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
-// Mode is that of a key "kind:name", with where it was said, as a path for [Node.Origin]; "" where
-// no document said anything.
-func (n *Node) Mode(key string) (mode, path string) {
+// Mode is that of a key "kind:name", with where it was said, as the path of a field; "" where no
+// document said anything.
+func (d *Drift) Mode(key string) (mode, path string) {
 	kind, _, _ := strings.Cut(key, ":")
 	for _, at := range []struct{ mode, path string }{
-		{n.Drift.Keys[key], driftKeysAt + key}, {n.Drift.Kinds[kind], "spec.drift." + kind}, {n.Drift.Default, "spec.drift.default"},
+		{d.Keys[key], driftKeysAt + key}, {d.Kinds[kind], "spec.drift." + kind}, {d.Default, "spec.drift.default"},
 	} {
 		if at.mode != "" {
 			return at.mode, at.path
@@ -54,21 +53,21 @@ func (n *Node) Mode(key string) (mode, path string) {
 	return Repair, ""
 }
 
-// drift reads spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the
+// Fields are those of spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the
 // cluster's for files as it is.
-func driftFields(to *Drift, kinds []string) []decode.Field {
+func (d *Drift) Fields(kinds []string) []decode.Field {
 	fields := []decode.Field{
-		{Name: "default", Set: driftMode(&to.Default)},
-		{Name: "keys", Set: driftKeys(&to.Keys, kinds), About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
+		{Name: "default", Set: driftMode(&d.Default)},
+		{Name: "keys", Set: driftKeys(&d.Keys, kinds), About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
 		{Name: "contested", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{
-				{Name: "after", Set: decode.Number(&to.Contested.After, 2, 1000)},
-				{Name: "within", Set: decode.Duration((*time.Duration)(&to.Contested.Within), 10*time.Second, 24*time.Hour)},
+				{Name: "after", Set: decode.Number(&d.Contested.After, 2, 1000)},
+				{Name: "within", Set: decode.Duration((*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour)},
 			}
 		})},
 	}
 	for _, kind := range kinds {
-		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&to.Kinds, kind), About: "the mode of keys " + kind + ":NAME; without it default"})
+		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&d.Kinds, kind), About: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
 }
@@ -140,13 +139,4 @@ func canonicalKey(key string) string {
 		return ""
 	}
 	return "sysctl:" + name
-}
-
-// Says is a mode for eyes: "report (cluster.yaml:12:5)".
-func (n *Node) Says(key string) string {
-	mode, path := n.Mode(key)
-	if path == "" {
-		return mode
-	}
-	return mode + " (" + cmp.Or(n.Origin(path).String(), path) + ")"
 }

@@ -101,19 +101,6 @@ type Node struct {
 	kops    kopsSays
 }
 
-// Prune says what becomes of things of ours that no document wants any more.
-type Prune struct {
-	// Changed: what becomes of a thing of ours that somebody changed since we wrote it: keep (it is
-	// reported once, and theirs from then on) or remove
-	Changed string `json:"changed"`
-}
-
-// The policies of [Prune].
-const (
-	Keep   = "keep"
-	Remove = "remove"
-)
-
 // ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
 // CAs, as in kOps, and no other.
 func (n *Node) ControlPlane() bool {

@@ -95,9 +95,9 @@ func (r *reader) common() []decode.Field {
 		return fields // kOps removes nothing: it has no word for it
 	}
 	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
-	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return driftFields(&n.Drift, r.kinds) })}, decode.Field{Name: "certificates", Set: certificateList(n)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
-		return []decode.Field{{Name: "changed", Set: decode.Choice(&n.Prune.Changed, Keep, Remove)}}
-	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.fields() })})
+	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: certificateList(n)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
+		return n.Prune.Fields()
+	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
 }
 
 // followLinks reads the links of the host that may be followed.

@@ -58,7 +58,7 @@ func (v *validator) twoNetworks(set []string) {
 func (v *validator) all() {
 	v.cloud()
 	v.release()
-	v.windows()
+	v.node.Update.Check(v.Report)
 	v.ofOneCloud()
 	v.possible()
 	v.ranges()

@@ -141,16 +141,6 @@ func (v *validator) release() {
 	}
 }
 
-// windows: one that closes when it opens is open for a whole day.
-func (v *validator) windows() {
-	for i, w := range v.node.Update.Window {
-		if w.From == w.Until && v.Checks {
-			v.ReportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
-				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
-		}
-	}
-}
-
 // hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
 // start, and says what everybody on the node can read of it.
 func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {

@@ -3,8 +3,11 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -66,4 +69,86 @@ func (w *Window) next(now time.Time) (from, until time.Time) {
 		}
 	}
 	return from, until // no week is without the days that it names
+}
+
+func (w *Window) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "days", Set: weekDays(&w.Days)},
+		{Name: "from", Set: timeOfDay(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
+		{Name: "until", Set: timeOfDay(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
+		{Name: "timeZone", Set: decode.Text(&w.TimeZone, validTimeZone)},
+	}
+}
+
+// weekdays are the names of [time.Weekday], as documents have them.
+var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
+func weekDays(to *[]Weekday) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var named [7]bool
+		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+			if v.Kind != document.KindString {
+				d.WrongKind(v, at, "a string: a day or a range of days")
+				return
+			}
+			first, last, isRange := strings.Cut(v.Text, "-")
+			if !isRange {
+				last = first
+			}
+			from, to := slices.Index(weekdays[:], first), slices.Index(weekdays[:], last)
+			if from < 0 || to < 0 {
+				hint := ""
+				if near := document.Nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
+					hint = fmt.Sprintf("did you mean %q?", near)
+				}
+				d.Bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
+				return
+			}
+			for day := from; ; day = (day + 1) % 7 {
+				named[day] = true
+				if day == to {
+					return
+				}
+			}
+		})(d, v, at)
+		*to = nil
+		for i := range named {
+			if day := (i + 1) % 7; named[day] { // a week begins on Monday
+				*to = append(*to, Weekday(day))
+			}
+		}
+		if v.Kind == document.KindList && len(v.Items) == 0 {
+			d.Bad(v, at, "at least one day", "take the line out for every day")
+		}
+	}
+}
+
+// clock takes a time of day.
+func timeOfDay(to *Clock, most Clock, expected string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var h, m int
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, "a string: "+expected)
+			return
+		}
+		n, err := fmt.Sscanf(v.Text, "%2d:%2d", &h, &m)
+		c := Clock(h*60 + m)
+		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.Text {
+			d.Bad(v, at, expected, "")
+			return
+		}
+		*to = c
+	}
+}
+
+func validTimeZone(s string) string {
+	const expected = "a time zone such as UTC or Europe/Berlin"
+	if s == "" || s == "Local" {
+		return expected
+	}
+	if _, err := time.LoadLocation(s); err != nil {
+		return expected
+	}
+	return ""
 }
