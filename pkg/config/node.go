@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
@@ -92,9 +93,9 @@ type Node struct {
 	FollowLinks  []string      `json:"followLinks,omitempty"`
 	Hooks        []Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
 	Certificates []Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
-	Prune        Prune         `json:"prune"`                  // what becomes of things that no document wants any more
-	Update       Update        `json:"update"`                 // when a running node takes a changed configuration
-	Drift        Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
+	Prune        policy.Prune  `json:"prune"`                  // what becomes of things that no document wants any more
+	Update       policy.Update `json:"update"`                 // when a running node takes a changed configuration
+	Drift        policy.Drift  `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
 	AWS          AWS           `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
 
 	origins decode.Origins

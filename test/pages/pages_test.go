@@ -126,7 +126,12 @@ func goldens(t *testing.T) map[string][]string {
 }
 
 // sources are the packages whose types documents are read into.
-func sources() []string { return []string{root + "/pkg/config", root + "/pkg/config/agentfile", root + "/pkg/config/networks"} }
+func sources() (dirs []string) {
+	for _, room := range []string{"", "agentfile", "networks", "policy"} {
+		dirs = append(dirs, filepath.Join(root, "pkg/config", room))
+	}
+	return dirs
+}
 
 // TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words
 // of its own.

@@ -60,6 +60,7 @@ var rooms = map[string]map[string][]string{
 		"document":  nil,
 		"kops":      {"decode", "document", "values"},
 		"networks":  {"decode", "document", "values"},
+		"policy":    {"decode", "document", "values"},
 		"values":    nil,
 	},
 	"host": {

@@ -1,4 +1,4 @@
-package config
+package policy
 
 import (
 	"fmt"
@@ -35,18 +35,6 @@ func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(
 
 // MarshalText implements [encoding.TextMarshaler].
 func (c Clock) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// Next is the window that is open, or the next to come: its first moment, and the first that is
-// after it. Both are zero where the documents know of none, and changes are taken at any time.
-func (u *Update) Next(now time.Time) (from, until time.Time) {
-	for i := range u.Window {
-		a, b := u.Window[i].next(now)
-		if from.IsZero() || a.Before(from) {
-			from, until = a, b
-		}
-	}
-	return from, until
-}
 
 // next looks at the days around now: one that began yesterday may still be open, and within nine
 // days each day of the week has come, also where a change of the clocks took a time away.

@@ -1,4 +1,6 @@
-package config
+// Package policy has what documents say of when a node takes a change, what becomes of what somebody
+// else has changed, and of what no document wants any more.
+package policy
 
 import (
 	"fmt"
@@ -84,4 +86,16 @@ func (u *Update) Check(r *decode.Report) {
 				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
 		}
 	}
+}
+
+// Next is the window that is open, or the next to come: its first moment, and the first that is
+// after it. Both are zero where the documents know of none, and changes are taken at any time.
+func (u *Update) Next(now time.Time) (from, until time.Time) {
+	for i := range u.Window {
+		a, b := u.Window[i].next(now)
+		if from.IsZero() || a.Before(from) {
+			from, until = a, b
+		}
+	}
+	return from, until
 }
