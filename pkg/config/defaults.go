@@ -42,7 +42,7 @@ func (n *Node) fillDefaults() {
 	n.Update.Fill(n.origins)
 	n.fillRanges()
 	n.Networking.Fill(n.settings(), n.origins)
-	n.fillCertificates()
+	FillCertificates(n.Certificates, n.holder())
 }
 
 // fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
@@ -77,4 +77,13 @@ func (n *Node) settings() *networks.Settings {
 		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime, Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
 		PodCIDR: n.PodCIDR, PodCIDRs: n.PodCIDRs, Services: n.ServiceClusterIPRange,
 	}
+}
+
+// holder is n as one that gets certificates.
+func (n *Node) holder() *Holder {
+	h := &Holder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
+	if len(n.Address) > 0 {
+		h.Address = n.Address[0].String()
+	}
+	return h
 }

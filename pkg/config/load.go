@@ -71,8 +71,9 @@ func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) 
 func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
 	l := &loader{kinds: kinds, docs: make(map[string]*decode.Document), files: files, members: make(map[*decode.Document]networks.Peer)}
 	for _, s := range sources {
-		kind, _ := kindOf(s.Path)
 		doc := decode.NewDocument(s)
+		kind, _ := kindOf(s.Path)
+		doc.Kind = kind
 		switch {
 		case kind == "":
 			l.stray(s.Path)

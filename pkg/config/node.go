@@ -1,16 +1,11 @@
 package config
 
 import (
-	"io/fs"
-
 	"github.com/netwright/netwright/pkg/config/decode"
-	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/config/values"
-	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/secret"
 )
 
 // Select names the node whose configuration is wanted. Group may be empty when the node's own
@@ -129,31 +124,6 @@ type Topology struct {
 	ControlPlane string `json:"controlPlane,omitempty"` // the same of the control plane; kOps calls it masters
 }
 
-// Sysctl is one kernel parameter that the user asks for.
-type Sysctl struct {
-	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
-	// ("net.ipv4.conf.eth0/100.rp_filter").
-	Key    string          `json:"key"`
-	Value  string          `json:"value"`
-	Origin document.Origin `json:"origin"`
-}
-
-// Asset is a download that a network may name, and the hash that it must have.
-type Asset struct {
-	Name    string               `json:"name"`              // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
-	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
-	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
-	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
-	Origin  document.Origin      `json:"origin"`
-}
-
-// AssetFile is an asset for one architecture.
-type AssetFile struct {
-	SHA256 string   `json:"sha256,omitempty"` // of the file as downloaded, 64 lower-case hex digits; this or sha512
-	SHA512 string   `json:"sha512,omitempty"` // of the file as downloaded, 128 lower-case hex digits; this or sha256
-	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
-}
-
 // Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A
 // nil or zero value means: not said. Which release of kubelet takes which flag is the model's to
 // know.
@@ -185,37 +155,4 @@ type Kubelet struct {
 type Containerd struct {
 	Address    string `json:"address"`    // the socket on which the runtime answers
 	ConfigPath string `json:"configPath"` // the file of the runtime's configuration; what must be set in it is set as small as can be
-}
-
-// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
-// but the content.
-type FileAsset struct {
-	Name    string         // a name for the default of path
-	Path    string         // where it goes; without it /srv/kubernetes/assets/<name>
-	Content hostfs.Content // what is in it; this or source. It is never printed
-	Mode    fs.FileMode    // without it 0440, as in kOps
-	Owner   string         // user or user:group, by name or number; without it root
-	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
-	// from reading the file
-	Secret bool
-	// Refused is why it fails here; the documents should not say it
-	Refused string
-	Origin  document.Origin
-}
-
-// Hook is a systemd unit that the user wants on the node (kOps' hooks).
-type Hook struct {
-	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
-	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
-	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a
-	// unit that is there already. One that is not enabled needs none. It is never printed
-	Manifest       secret.Text `json:"-"`
-	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
-	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
-	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
-	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
-	// Without it 2m
-	Timeout values.Duration `json:"timeout,omitempty"`
-	Refused string          `json:"refused,omitempty"` // why it fails here; the documents should not say it
-	Origin  document.Origin `json:"origin"`
 }

@@ -35,3 +35,13 @@ func (n *Node) Paths() []string {
 	sort.Strings(paths)
 	return paths
 }
+
+// CertificateOf is the entry of a name, nil if there is none.
+func (n *Node) CertificateOf(name string) *Certificate {
+	for i := range n.Certificates {
+		if n.Certificates[i].Name == name {
+			return &n.Certificates[i]
+		}
+	}
+	return nil
+}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/kops"
@@ -72,30 +74,30 @@ func (r *reader) own() []decode.Field {
 // commonSpec are the fields that every kind has.
 func (r *reader) common() []decode.Field {
 	n := r.node
-	assets := assetList(n)
+	assets := Assets(&n.Assets)
 	if r.dialect.Lenient {
-		assets = kops.Mirror(&n.AssetsMirror, validMirror) // the same name for another thing: where to download from
+		assets = kops.Mirror(&n.AssetsMirror, ValidMirror) // the same name for another thing: where to download from
 	}
 	fields := []decode.Field{
 		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
 		{Name: "containerRuntime", Set: decode.Choice(&n.ContainerRuntime, "containerd", "docker")},
 		{Name: "networking", Set: r.networking()},
-		{Name: "sysctlParameters", Set: sysctlList(n)},
+		{Name: "sysctlParameters", Set: Sysctls(&n.SysctlParameters)},
 		{Name: "assets", Set: assets},
-		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, validMirror)},
+		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, ValidMirror)},
 		{Name: "kubelet", Set: decode.Into(func() []decode.Field { return n.Kubelet.fields() })},
 		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy), About: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
 		})},
 		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
-		{Name: "fileAssets", Set: fileList(n, r.files)},
-		{Name: "hooks", Set: hookList(n)},
+		{Name: "fileAssets", Set: Files(&n.FileAssets, r.files, n.meant)},
+		{Name: "hooks", Set: Hooks(&n.Hooks, n.meant)},
 	}
 	if r.dialect.Lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
 	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
-	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: certificateList(n)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
+	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: CertificateList(&n.Certificates)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
 		return n.Prune.Fields()
 	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
 }
@@ -142,4 +144,9 @@ func (c *Containerd) fields() []decode.Field {
 		{Name: "address", Set: decode.AbsolutePath(&c.Address)},
 		{Name: "configPath", Set: decode.AbsolutePath(&c.ConfigPath)},
 	}
+}
+
+// meant tells whether what is for some roles and groups (none: for all) is for n.
+func (n *Node) meant(roles, groups []string) bool {
+	return (len(roles) == 0 || slices.Contains(roles, n.Role)) && (len(groups) == 0 || slices.Contains(groups, n.NodeGroup))
 }

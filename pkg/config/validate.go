@@ -67,7 +67,7 @@ func (v *validator) all() {
 	v.overlaps()
 	v.topology()
 	v.node.Networking.Check(v.node.settings(), v.Report)
-	v.certificates()
+	CheckCertificates(v.node.Certificates, v.node.holder(), v.Report)
 	v.aws()
 }
 

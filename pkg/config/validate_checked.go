@@ -3,14 +3,12 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
-	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -139,56 +137,4 @@ func (v *validator) release() {
 		v.WarnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
 			Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
 	}
-}
-
-// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
-// start, and says what everybody on the node can read of it.
-func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {
-	text := v.Get("manifest")
-	if !d.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
-		return
-	}
-	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest", Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
-	unit := "[Service]\n" + text.Text
-	if h.UseRawManifest {
-		unit, diag.Expected = text.Text, "a whole unit: [Unit], [Service] and [Install] with their settings"
-	}
-	parsed := systemd.ParseUnitFile([]byte(unit))
-	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"), parsed.Values("Service", "SuccessAction"))
-	switch line := noSetting(unit); {
-	case line > 0:
-		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting", h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
-		d.Doc.ErrorAt(text.Pos, diag)
-	case len(starts) == 0:
-		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=", h.Name)
-		d.Doc.ErrorAt(text.Pos, diag)
-	}
-	for _, set := range parsed.Values("Service", "Environment") {
-		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
-		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") || strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
-			d.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", document.Clip(name), h.Name),
-				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})
-		}
-	}
-}
-
-// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a
-// section; 0: there is none.
-func noSetting(unit string) int {
-	n, section, goesOn := 0, false, false
-	for line := range strings.SplitSeq(unit, "\n") {
-		n++
-		plain := strings.TrimSpace(line)
-		was := goesOn
-		goesOn = strings.HasSuffix(plain, `\`) && !strings.HasPrefix(plain, "#")
-		key, _, set := strings.Cut(plain, "=")
-		switch {
-		case was, plain == "", plain[0] == '#', plain[0] == ';':
-		case plain[0] == '[' && strings.HasSuffix(plain, "]"):
-			section = true
-		case !set || !section || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t"):
-			return n
-		}
-	}
-	return 0
 }

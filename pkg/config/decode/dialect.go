@@ -51,7 +51,8 @@ func (d *Dialect) skips(at string) bool {
 type Document struct {
 	*document.Document
 	Dialect *Dialect
+	Kind    string // what it must be, by its path: KindCluster, KindNodeGroup, KindNode, or kOps' own
 }
 
 // NewDocument is a source on its way; its dialect is ours until its header says another.
-func NewDocument(s document.Source) *Document { return &Document{document.New(s), &Strict} }
+func NewDocument(s document.Source) *Document { return &Document{Document: document.New(s), Dialect: &Strict} }

@@ -20,36 +20,45 @@ const (
 	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 )
 
-// fillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
+// Holder is the node that gets certificates, as far as documents say.
+type Holder struct {
+	Name         string // "" where none was selected
+	Address      string // the first; "" where no document says one
+	Role         string
+	ControlPlane bool
+	KubeRouter   bool // the network is kube-router, which has a kubeconfig of its own
+}
+
+// FillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
 // default from an earlier document.
-func (n *Node) fillCertificates() {
-	for i := range n.Certificates {
-		c := &n.Certificates[i]
+func FillCertificates(all []Certificate, h *Holder) {
+	for i := range all {
+		c := &all[i]
 		of := known[c.Name]
 		otherwise(&c.Source, SourceStore)
 		otherwise(&c.CAFile, "ca.crt")
 		otherwise(&c.CertFile, c.Name+".crt")
 		otherwise(&c.KeyFile, c.Name+".key")
-		if n.Networking.KubeRouter != nil && c.Dir == "" {
+		if h.KubeRouter && c.Dir == "" {
 			otherwise(&c.Kubeconfig.Path, of.kubeconfig)
 		}
 		if len(c.Usages) == 0 {
 			c.Usages = []string{"client"}
 		}
 		if c.Issued() {
-			n.fillRequest(c, of.commonName)
+			fillRequest(c, of.commonName)
 		}
-		c.CommonName = n.expand(c.CommonName)
+		c.CommonName = h.expand(c.CommonName)
 		for _, list := range [][]string{c.Names, c.Organizations} {
 			for i := range list {
-				list[i] = n.expand(list[i])
+				list[i] = h.expand(list[i])
 			}
 		}
 	}
 }
 
 // fillRequest completes what is asked for.
-func (n *Node) fillRequest(c *Certificate, commonName string) {
+func fillRequest(c *Certificate, commonName string) {
 	otherwise(&c.KeyType, "ecdsa")
 	if c.Source == SourceKubernetes {
 		otherwise(&c.Signer, apiClientSigner)
@@ -68,12 +77,12 @@ func (n *Node) fillRequest(c *Certificate, commonName string) {
 
 // expand puts in what the variables stand for, as far as it is known: a check of a node group knows
 // no node.
-func (n *Node) expand(s string) string {
-	if n.Name != "" {
-		s = strings.ReplaceAll(s, nodeVariable, n.Name)
+func (h *Holder) expand(s string) string {
+	if h.Name != "" {
+		s = strings.ReplaceAll(s, nodeVariable, h.Name)
 	}
-	if len(n.Address) > 0 {
-		s = strings.ReplaceAll(s, addressVariable, n.Address[0].String())
+	if h.Address != "" {
+		s = strings.ReplaceAll(s, addressVariable, h.Address)
 	}
 	return s
 }

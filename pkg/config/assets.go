@@ -1,18 +1,21 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func assetList(n *Node) decode.Set {
+// Assets takes spec.assets of our own documents.
+func Assets(to *[]Asset) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
-		put := decode.Merging(&n.Assets, func(a Asset) string { return a.Name })
+		put := decode.Merging(to, func(a Asset) string { return a.Name })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			a := Asset{Arch: make(map[string]AssetFile), Origin: d.Doc.Origin(v.Pos)}
 			d.Mapping(v, item, []decode.Field{
@@ -65,7 +68,8 @@ func hashed(d *decode.Decoder, v *document.Value, at string) bool {
 	return sha256 != sha512
 }
 
-func validMirror(s string) string {
+// ValidMirror accepts where a mirror has all files.
+func ValidMirror(s string) string {
 	u, err := url.Parse(s)
 	if err == nil && u.User != nil {
 		return "a URL without a user and password"
@@ -74,4 +78,41 @@ func validMirror(s string) string {
 		return "the base URL of a mirror such as https://mirror.example.com/netwright"
 	}
 	return ""
+}
+
+// Asset is a download that a network may name, and the hash that it must have.
+type Asset struct {
+	Name    string               `json:"name"`              // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
+	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
+	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
+	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
+	Origin  document.Origin      `json:"origin"`
+}
+
+// AssetFile is an asset for one architecture.
+type AssetFile struct {
+	SHA256 string   `json:"sha256,omitempty"` // of the file as downloaded, 64 lower-case hex digits; this or sha512
+	SHA512 string   `json:"sha512,omitempty"` // of the file as downloaded, 128 lower-case hex digits; this or sha256
+	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
+}
+
+// shown is the file without the credentials of its URLs.
+func (f AssetFile) shown() AssetFile {
+	f.URLs = slices.Clone(f.URLs)
+	for i, u := range f.URLs {
+		f.URLs[i] = document.MaskURLs(u)
+	}
+	return f
+}
+
+// MarshalJSON leaves the credentials of URLs out.
+func (f AssetFile) MarshalJSON() ([]byte, error) {
+	type plain AssetFile
+	return json.Marshal(plain(f.shown()))
+}
+
+// Format implements [fmt.Formatter], for every verb: as JSON has it.
+func (f AssetFile) Format(s fmt.State, _ rune) {
+	shown := f.shown()
+	fmt.Fprintf(s, "{%s %s}", shown.SHA256, shown.URLs)
 }

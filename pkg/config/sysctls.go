@@ -10,11 +10,11 @@ import (
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
-// sysctls reads kOps' form: a list of "key=value".
-func sysctlList(n *Node) decode.Set {
+// Sysctls reads kOps' form: a list of "key=value".
+func Sysctls(to *[]Sysctl) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
-		put := decode.Merging(&n.SysctlParameters, func(s Sysctl) string { return s.Key })
+		put := decode.Merging(to, func(s Sysctl) string { return s.Key })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			if d.Doc.Dialect.Lenient && kops.PassedOver(d, v, item) {
 				return
@@ -27,7 +27,7 @@ func sysctlList(n *Node) decode.Set {
 			}
 			d.Origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
 			if later {
-				n.SysctlParameters[slices.IndexFunc(n.SysctlParameters, func(x Sysctl) bool { return x.Key == s.Key })] = s
+				(*to)[slices.IndexFunc(*to, func(x Sysctl) bool { return x.Key == s.Key })] = s
 				return
 			}
 			put(s)
@@ -61,4 +61,13 @@ func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
 	}
 	knownSysctl(d, v, at, canonical, val)
 	return Sysctl{Key: canonical, Value: val, Origin: d.Doc.Origin(v.Pos)}, true
+}
+
+// Sysctl is one kernel parameter that the user asks for.
+type Sysctl struct {
+	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
+	// ("net.ipv4.conf.eth0/100.rp_filter").
+	Key    string          `json:"key"`
+	Value  string          `json:"value"`
+	Origin document.Origin `json:"origin"`
 }

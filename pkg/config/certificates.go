@@ -61,16 +61,6 @@ func (c *Certificate) Issued() bool { return c.Source == SourceCA || c.Source ==
 // Installs tells that the entry itself says where files go.
 func (c *Certificate) Installs() bool { return c.Dir != "" || c.Kubeconfig.Path != "" }
 
-// CertificateOf is the entry of a name, nil if there is none.
-func (n *Node) CertificateOf(name string) *Certificate {
-	for i := range n.Certificates {
-		if n.Certificates[i].Name == name {
-			return &n.Certificates[i]
-		}
-	}
-	return nil
-}
-
 // Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes
 // (certificates.k8s.io/v1, expirationSeconds).
 const (
@@ -80,10 +70,11 @@ const (
 	defaultLifetime       = 365 * 24 * time.Hour
 )
 
-func certificateList(n *Node) decode.Set {
+// CertificateList takes spec.certificates.
+func CertificateList(to *[]Certificate) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
-		put := decode.Merging(&n.Certificates, func(c Certificate) string { return c.Name })
+		put := decode.Merging(to, func(c Certificate) string { return c.Name })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			c := Certificate{Origin: d.Doc.Origin(v.Pos)}
 			d.Mapping(v, item, c.fields())

@@ -5,18 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/secret"
 )
 
 const (
@@ -26,21 +23,20 @@ const (
 	unitSuffixes    = ".service .socket .timer .mount .path .target" // what a hook may be
 )
 
-// How long a hook may be given to start.
-const (
-	minHookTimeout = time.Second
-	maxHookTimeout = time.Hour
-)
-
 const aboutRoles = "only nodes of these roles get it; without it all"
 
-func fileList(n *Node, stored []hostfs.Named) decode.Set {
+// Meant tells whether entries for some roles and some node groups (none: for all) are meant for the
+// node that reads them.
+type Meant func(roles, groups []string) bool
+
+// Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by source.
+func Files(to *[]FileAsset, stored []hostfs.Named, meant Meant) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
-		put := decode.Merging(&n.FileAssets, func(f FileAsset) string { return f.Path })
+		put := decode.Merging(to, func(f FileAsset) string { return f.Path })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			all := fileAsset(d, v, item, n, stored)
-			n.FileAssets = slices.Grow(n.FileAssets, len(all))
+			all := fileAsset(d, v, item, stored, meant)
+			*to = slices.Grow(*to, len(all))
 			at := item + ".path"
 			for _, f := range all {
 				if d.Unique(seen, f.Path, v.Pos, at) {
@@ -53,7 +49,7 @@ func fileList(n *Node, stored []hostfs.Named) decode.Set {
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
 // wrong, or meant for other nodes.
-func fileAsset(d *decode.Decoder, v *document.Value, at string, n *Node, stored []hostfs.Named) []FileAsset {
+func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []hostfs.Named, meant Meant) []FileAsset {
 	f := FileAsset{Mode: defaultFileMode, Origin: d.Doc.Origin(v.Pos)}
 	var content, source string
 	var isBase64 bool
@@ -106,7 +102,7 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, n *Node, stored 
 		all = storedFiles(d, f, v, at, source, stored)
 	}
 	refuseFiles(d, all, v, at)
-	if !meant(roles, n.Role) || !meant(groups, n.NodeGroup) {
+	if !meant(roles, groups) {
 		return nil
 	}
 	return all
@@ -221,9 +217,6 @@ func validFileSource(s string) string {
 	return ""
 }
 
-// meant tells whether a list of roles or groups (none: all) holds this one.
-func meant(list []string, this string) bool { return len(list) == 0 || slices.Contains(list, this) }
-
 func roleList(to *[]string) decode.Set {
 	return decode.List(func(d *decode.Decoder, v *document.Value, at string) {
 		var role string
@@ -278,87 +271,31 @@ func validAccount(s string) bool {
 	return s != "" && len(s) <= 32 && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
 }
 
-func hookList(n *Node) decode.Set {
-	return func(d *decode.Decoder, v *document.Value, at string) {
-		seen := make(decode.Keys)
-		put := decode.Merging(&n.Hooks, func(h Hook) string { return h.Name })
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			h, ok := hookOf(d, v, item, n)
-			if !ok || !d.Unique(seen, h.Name, v.Pos, item+".name") {
-				return
-			}
-			d.Origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
-			put(h)
-		})(d, v, at)
-	}
+// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
+// but the content.
+type FileAsset struct {
+	Name    string         // a name for the default of path
+	Path    string         // where it goes; without it /srv/kubernetes/assets/<name>
+	Content hostfs.Content // what is in it; this or source. It is never printed
+	Mode    fs.FileMode    // without it 0440, as in kOps
+	Owner   string         // user or user:group, by name or number; without it root
+	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
+	// from reading the file
+	Secret bool
+	// Refused is why it fails here; the documents should not say it
+	Refused string
+	Origin  document.Origin
 }
 
-// hook reads one entry; false when it is wrong, or meant for other nodes.
-func hookOf(d *decode.Decoder, v *document.Value, at string, n *Node) (Hook, bool) {
-	h := Hook{Enabled: true, Origin: d.Doc.Origin(v.Pos)}
-	var roles []string
-	manifest, container := "", false
-	fields := []decode.Field{
-		{Name: "name", Set: decode.Text(&h.Name, decode.ValidUnit)},
-		{Name: "enabled", Set: decode.Bool(&h.Enabled)},
-		{Name: "manifest", Set: decode.Text(&manifest, nil)},
-		{Name: "useRawManifest", Set: decode.Bool(&h.UseRawManifest)},
-		{Name: "before", Set: decode.Texts(&h.Before, decode.ValidUnit)},
-		{Name: "requires", Set: decode.Texts(&h.Requires, decode.ValidUnit)},
-		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
-		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true }, Unlisted: true},
+// inlineSecret refuses, where documents are checked before they are published, a secret in one:
+// every node receives all documents. kOps' own have no other place for it.
+func inlineSecret(d *decode.Decoder, v *document.Value, at string) {
+	diag := document.Diagnostic{ID: problem.KeypairExposed, Field: at, Summary: at + " is a secret, and every node receives the document that it is in",
+		Expected: "a file below files/ of the store, which no node reads but those that use it: source: NAME", Hint: "if anybody may read it: secret: false"}
+	switch {
+	case d.Checks && !d.Doc.Dialect.Lenient:
+		d.Doc.ErrorAt(v.Pos, diag)
+	case d.Checks:
+		d.Doc.WarnAt(v.Pos, diag)
 	}
-	if disabled := (*bool)(nil); d.Doc.Dialect.Lenient {
-		fields = append(fields, decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			if decode.OptionalBool(&disabled)(d, v, at); disabled != nil {
-				h.Enabled = !*disabled
-			}
-		}, Unlisted: true}) // kOps' older spelling
-	} else { // kOps has no such field
-		fields = append(fields, decode.Field{Name: "timeout", Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true})
-	}
-	d.Mapping(v, at, fields)
-	if container {
-		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
-		if d.Doc.Dialect.Lenient {
-			d.Doc.WarnAt(v.Pos, diag)
-		} else {
-			d.Doc.ErrorAt(v.Pos, diag)
-		}
-		return h, false
-	}
-	h.Manifest = secret.New(manifest)
-	if d.Doc.Dialect.Lenient {
-		kind, _ := kindOf(d.Doc.Path)
-		otherwise(&h.Name, kops.HookName(at, kind == decode.KindNodeGroup))
-		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
-			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
-			return h, false
-		}
-	}
-	needed := []string{"name", "manifest"}
-	if !h.Enabled {
-		needed = needed[:1]
-		if v.Get("manifest") == nil {
-			d.Newer(v.Pos, at, "a hook that is off and has no manifest")
-		}
-	}
-	if h.Name == "" && !d.Required(v, at, needed[0]) {
-		return h, false
-	}
-	if len(needed) > 1 && v.Get("manifest") == nil {
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
-			Hint: `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
-		return h, false
-	}
-	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
-		h.Name += ".service"
-	}
-	hookText(d, v, at, &h)
-	if why := reservedUnit(h.Name); why != "" {
-		h.Refused = refuse(d, v.Get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
-	} else if why := reservedText(manifest); why != "" {
-		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
-	}
-	return h, meant(roles, n.Role)
 }
