@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/report"
@@ -240,7 +241,7 @@ func rm(t *testing.T, path string) {
 // is issued anew; one that lives as long as its CA is not renewed, for none would live longer.
 func TestIssueByTheClock(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
-	entry := &config.Certificate{Name: "own", Source: config.SourceCA, CA: "etcd-ca", Lifetime: values.Duration(time.Hour), Usages: []string{"client"}}
+	entry := &extras.Certificate{Name: "own", Source: extras.SourceCA, CA: "etcd-ca", Lifetime: values.Duration(time.Hour), Usages: []string{"client"}}
 	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(ca.PEM), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
 	signed := func(at time.Time, life time.Duration) *issuing {
 		t.Helper()

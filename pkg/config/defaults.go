@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
@@ -42,7 +43,7 @@ func (n *Node) fillDefaults() {
 	n.Update.Fill(n.origins)
 	n.fillRanges()
 	n.Networking.Fill(n.settings(), n.origins)
-	FillCertificates(n.Certificates, n.holder())
+	extras.FillCertificates(n.Certificates, n.holder())
 }
 
 // fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
@@ -80,8 +81,8 @@ func (n *Node) settings() *networks.Settings {
 }
 
 // holder is n as one that gets certificates.
-func (n *Node) holder() *Holder {
-	h := &Holder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
+func (n *Node) holder() *extras.Holder {
+	h := &extras.Holder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
 	if len(n.Address) > 0 {
 		h.Address = n.Address[0].String()
 	}

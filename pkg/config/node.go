@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/policy"
@@ -71,27 +72,27 @@ type Node struct {
 
 	// SysctlParameters: kernel parameters, KEY=VALUE; lists merge by key. Write slashes where a
 	// name has dots: net/ipv4/conf/eth0.100/rp_filter=2
-	SysctlParameters []Sysctl `json:"sysctlParameters,omitempty"`
+	SysctlParameters []extras.Sysctl `json:"sysctlParameters,omitempty"`
 	// Assets: what is downloaded, and the hash that it must have. Lists merge by name; without
 	// cni-plugins the table of the agent is used
-	Assets []Asset `json:"assets,omitempty"`
+	Assets []extras.Asset `json:"assets,omitempty"`
 	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that
 	// reach only this
-	AssetsMirror string      `json:"assetsMirror,omitempty"`
-	Kubelet      Kubelet     `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
-	KubeProxy    *bool       `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
-	Containerd   Containerd  `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
-	FileAssets   []FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
+	AssetsMirror string             `json:"assetsMirror,omitempty"`
+	Kubelet      Kubelet            `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
+	KubeProxy    *bool              `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
+	Containerd   Containerd         `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
+	FileAssets   []extras.FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
 	// FollowLinks: symbolic links of the host on the way to what the agent writes, by their paths
 	// (`/opt/cni`). Besides those that the operating system ships, no other is followed; the more
 	// special document's list takes the place of the other
-	FollowLinks  []string      `json:"followLinks,omitempty"`
-	Hooks        []Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
-	Certificates []Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
-	Prune        policy.Prune  `json:"prune"`                  // what becomes of things that no document wants any more
-	Update       policy.Update `json:"update"`                 // when a running node takes a changed configuration
-	Drift        policy.Drift  `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
-	AWS          AWS           `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
+	FollowLinks  []string             `json:"followLinks,omitempty"`
+	Hooks        []extras.Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
+	Certificates []extras.Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
+	Prune        policy.Prune         `json:"prune"`                  // what becomes of things that no document wants any more
+	Update       policy.Update        `json:"update"`                 // when a running node takes a changed configuration
+	Drift        policy.Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
+	AWS          AWS                  `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
 
 	origins decode.Origins
 	kops    kopsSays

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 )
 
 // Origin says where the value at path came from; the zero Origin when nothing set it. A parent's
@@ -37,7 +38,7 @@ func (n *Node) Paths() []string {
 }
 
 // CertificateOf is the entry of a name, nil if there is none.
-func (n *Node) CertificateOf(name string) *Certificate {
+func (n *Node) CertificateOf(name string) *extras.Certificate {
 	for i := range n.Certificates {
 		if n.Certificates[i].Name == name {
 			return &n.Certificates[i]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
@@ -38,7 +39,7 @@ func (r *reader) nodeupSpec() []decode.Field {
 // be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours names comes
 // first.
 func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
-	if slices.ContainsFunc(n.Assets, func(a Asset) bool { return a.Name == kops.PluginsAsset }) {
+	if slices.ContainsFunc(n.Assets, func(a extras.Asset) bool { return a.Name == kops.PluginsAsset }) {
 		return
 	}
 	archives, own := p.Archives(d)
@@ -46,9 +47,9 @@ func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
 	if len(archives) == 0 {
 		return
 	}
-	asset := Asset{Name: kops.PluginsAsset, Arch: map[string]AssetFile{}}
+	asset := extras.Asset{Name: kops.PluginsAsset, Arch: map[string]extras.AssetFile{}}
 	for _, a := range archives {
-		asset.Arch[a.Arch] = AssetFile{SHA256: a.SHA256, URLs: a.URLs}
+		asset.Arch[a.Arch] = extras.AssetFile{SHA256: a.SHA256, URLs: a.URLs}
 		asset.Origin, asset.Version = a.Origin, a.Version
 	}
 	n.Assets = append(n.Assets, asset)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -74,30 +75,30 @@ func (r *reader) own() []decode.Field {
 // commonSpec are the fields that every kind has.
 func (r *reader) common() []decode.Field {
 	n := r.node
-	assets := Assets(&n.Assets)
+	assets := extras.Assets(&n.Assets)
 	if r.dialect.Lenient {
-		assets = kops.Mirror(&n.AssetsMirror, ValidMirror) // the same name for another thing: where to download from
+		assets = kops.Mirror(&n.AssetsMirror, extras.ValidMirror) // the same name for another thing: where to download from
 	}
 	fields := []decode.Field{
 		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
 		{Name: "containerRuntime", Set: decode.Choice(&n.ContainerRuntime, "containerd", "docker")},
 		{Name: "networking", Set: r.networking()},
-		{Name: "sysctlParameters", Set: Sysctls(&n.SysctlParameters)},
+		{Name: "sysctlParameters", Set: extras.Sysctls(&n.SysctlParameters)},
 		{Name: "assets", Set: assets},
-		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, ValidMirror)},
+		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, extras.ValidMirror)},
 		{Name: "kubelet", Set: decode.Into(func() []decode.Field { return n.Kubelet.fields() })},
 		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy), About: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
 		})},
 		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
-		{Name: "fileAssets", Set: Files(&n.FileAssets, r.files, n.meant)},
-		{Name: "hooks", Set: Hooks(&n.Hooks, n.meant)},
+		{Name: "fileAssets", Set: extras.Files(&n.FileAssets, r.files, n.meant)},
+		{Name: "hooks", Set: extras.Hooks(&n.Hooks, n.meant)},
 	}
 	if r.dialect.Lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
 	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
-	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: CertificateList(&n.Certificates)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
+	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: extras.Certificates(&n.Certificates)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
 		return n.Prune.Fields()
 	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
 }

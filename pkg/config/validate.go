@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
@@ -67,7 +68,7 @@ func (v *validator) all() {
 	v.overlaps()
 	v.topology()
 	v.node.Networking.Check(v.node.settings(), v.Report)
-	CheckCertificates(v.node.Certificates, v.node.holder(), v.Report)
+	extras.CheckCertificates(v.node.Certificates, v.node.holder(), v.Report)
 	v.aws()
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -45,7 +45,7 @@ func (b *builder) leftToOthers(key string) bool {
 }
 
 // againstBridgePolicy says what is wrong with a user's parameter, "" if nothing is.
-func (b *builder) againstBridgePolicy(u config.Sysctl) string {
+func (b *builder) againstBridgePolicy(u extras.Sysctl) string {
 	policy := b.in.Node.Networking.BridgeNetfilter
 	if policy == "" || policy == u.Value || !isBridgeKey(u.Key) {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -34,7 +34,7 @@ func matchesEthernet(pattern string) bool {
 
 // stopped says that the documents stop a unit: a hook that is disabled.
 func (b *builder) stopped(unit string) bool {
-	return slices.ContainsFunc(b.in.Node.Hooks, func(h config.Hook) bool { return h.Name == unit && !h.Enabled })
+	return slices.ContainsFunc(b.in.Node.Hooks, func(h extras.Hook) bool { return h.Name == unit && !h.Enabled })
 }
 
 // trustPods are the commands by which firewalld lets pods through.

@@ -127,7 +127,7 @@ func goldens(t *testing.T) map[string][]string {
 
 // sources are the packages whose types documents are read into.
 func sources() (dirs []string) {
-	for _, room := range []string{"", "agentfile", "networks", "policy"} {
+	for _, room := range []string{"", "agentfile", "extras", "networks", "policy"} {
 		dirs = append(dirs, filepath.Join(root, "pkg/config", room))
 	}
 	return dirs

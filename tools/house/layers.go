@@ -58,6 +58,7 @@ var rooms = map[string]map[string][]string{
 		"agentfile": {"decode", "document"},
 		"decode":    {"document", "values"},
 		"document":  nil,
+		"extras":    {"decode", "document", "kops", "values"},
 		"kops":      {"decode", "document", "values"},
 		"networks":  {"decode", "document", "values"},
 		"policy":    {"decode", "document", "values"},

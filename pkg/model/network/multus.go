@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -48,7 +48,7 @@ func multus(m *networks.Multus) Network {
 		IPv6:       true,
 		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"}, When: "the documents have an asset multus; else its DaemonSet brings them",
 			If: func(in Input) bool {
-				return slices.ContainsFunc(in.Node.Assets, func(a config.Asset) bool { return a.Name == multusName })
+				return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
 			}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
 		Signs: []Sign{
 			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin", If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},

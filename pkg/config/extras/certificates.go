@@ -1,4 +1,4 @@
-package config
+package extras
 
 import (
 	"fmt"
@@ -70,8 +70,8 @@ const (
 	defaultLifetime       = 365 * 24 * time.Hour
 )
 
-// CertificateList takes spec.certificates.
-func CertificateList(to *[]Certificate) decode.Set {
+// Certificates takes spec.certificates.
+func Certificates(to *[]Certificate) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(c Certificate) string { return c.Name })

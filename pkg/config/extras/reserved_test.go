@@ -1,4 +1,4 @@
-package config
+package extras
 
 import "testing"
 

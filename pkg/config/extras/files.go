@@ -1,4 +1,4 @@
-package config
+package extras
 
 import (
 	"encoding/base64"
@@ -202,17 +202,17 @@ func storedFiles(d *decode.Decoder, f FileAsset, v *document.Value, at, source s
 		if near := document.Nearest(source, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+filesDir, hint)
+		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+FilesDir, hint)
 	}
 	return all
 }
 
-// filesDir is where the store keeps the files that documents name by source.
-const filesDir = "files/"
+// FilesDir is where the store keeps the files that documents name by source.
+const FilesDir = "files/"
 
 func validFileSource(s string) string {
-	if !strings.HasPrefix(s, filesDir) || !fs.ValidPath(strings.TrimSuffix(s, "/")) || !decode.Printable(s) {
-		return "a path in the store such as " + filesDir + "motd, or a directory such as " + filesDir + "conf.d/"
+	if !strings.HasPrefix(s, FilesDir) || !fs.ValidPath(strings.TrimSuffix(s, "/")) || !decode.Printable(s) {
+		return "a path in the store such as " + FilesDir + "motd, or a directory such as " + FilesDir + "conf.d/"
 	}
 	return ""
 }

@@ -1,4 +1,6 @@
-package config
+// Package extras has what documents want on a node beside its network: files, hooks, downloads, kernel
+// parameters and certificates; and the rule of what no document may write or switch.
+package extras
 
 import (
 	"encoding/json"
