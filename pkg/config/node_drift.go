@@ -2,8 +2,8 @@ package config
 
 import "cmp"
 
-// Mode is what becomes of a key "kind:name" that somebody else has changed, with where it was said, as
-// a path for [Node.Origin]; "" where no document said anything.
+// Mode is what becomes of a key "kind:name" that somebody else has changed, with where it was said,
+// as a path for [Node.Origin]; "" where no document said anything.
 func (n *Node) Mode(key string) (mode, path string) { return n.Drift.Mode(key) }
 
 // Says is a mode for eyes: "report (cluster.yaml:12:5)".

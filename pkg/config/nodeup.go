@@ -35,9 +35,9 @@ func (r *reader) nodeupSpec() []decode.Field {
 		decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
 }
 
-// setPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they may
-// be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours names comes
-// first.
+// setPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they
+// may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours names
+// comes first.
 func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
 	if slices.ContainsFunc(n.Assets, func(a extras.Asset) bool { return a.Name == kops.PluginsAsset }) {
 		return
@@ -56,7 +56,8 @@ func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
 	d.Origins[fmt.Sprintf("spec.assets[%s]", asset.Name)] = asset.Origin
 }
 
-// leftOut notes what is left to nodeup. It looks at what people write, not at what kOps made of that.
+// leftOut notes what is left to nodeup. It looks at what people write, not at what kOps made of
+// that.
 func (l *loader) leftOut() {
 	cluster := l.cluster
 	if written := l.docs["config"]; written != nil && kops.From(l.cluster.Path) {

@@ -55,4 +55,6 @@ type Document struct {
 }
 
 // NewDocument is a source on its way; its dialect is ours until its header says another.
-func NewDocument(s document.Source) *Document { return &Document{Document: document.New(s), Dialect: &Strict} }
+func NewDocument(s document.Source) *Document {
+	return &Document{Document: document.New(s), Dialect: &Strict}
+}

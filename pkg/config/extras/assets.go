@@ -1,5 +1,5 @@
-// Package extras has what documents want on a node beside its network: files, hooks, downloads, kernel
-// parameters and certificates; and the rule of what no document may write or switch.
+// Package extras has what documents want on a node beside its network: files, hooks, downloads,
+// kernel parameters and certificates; and the rule of what no document may write or switch.
 package extras
 
 import (

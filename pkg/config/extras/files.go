@@ -29,7 +29,8 @@ const aboutRoles = "only nodes of these roles get it; without it all"
 // node that reads them.
 type Meant func(roles, groups []string) bool
 
-// Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by source.
+// Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
+// source.
 func Files(to *[]FileAsset, stored []hostfs.Named, meant Meant) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)

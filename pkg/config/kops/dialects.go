@@ -42,7 +42,8 @@ var V1Alpha3 = decode.Dialect{
 	Nested:     true,
 }
 
-// NodeupDialect is how a NodeupConfig is written. Its Networking is a part of the cluster's, and not read.
+// NodeupDialect is how a NodeupConfig is written. Its Networking is a part of the cluster's, and
+// not read.
 var NodeupDialect = decode.Dialect{
 	APIVersion: "nodeup.kops.k8s.io",
 	Spelling: map[string]string{

@@ -68,8 +68,8 @@ func Mirror(to *string, valid func(string) string) decode.Set {
 	})
 }
 
-// Nested are the fields of the cluster's ranges, as they stand below spec.networking from v1alpha3 on,
-// with those beside them that do not concern a node.
+// Nested are the fields of the cluster's ranges, as they stand below spec.networking from v1alpha3
+// on, with those beside them that do not concern a node.
 func Nested(ranges []decode.Field) []decode.Field {
 	for i, f := range ranges {
 		ranges[i].Set, ranges[i].Unlisted = said("spec."+f.Name, f.Set), true

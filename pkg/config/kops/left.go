@@ -21,8 +21,8 @@ var leftToNodeup = [...]string{
 	"containerd.registryMirrors", "containerd.configOverride", "containerd.configAdditions", "containerd.nvidiaGPU", "containerd.gvisor",
 }
 
-// LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where there
-// is nothing to say. Documents of ours it passes over.
+// LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where
+// there is nothing to say. Documents of ours it passes over.
 func LeftOut(docs []*decode.Document) (document.Diagnostic, bool) {
 	var found []string
 	var first *decode.Document

@@ -45,8 +45,8 @@ type Archive struct {
 	Origin  document.Origin
 }
 
-// Archives are those that kOps installs. Own tells that the plugins are somebody else's: kOps installs
-// none, or what it installs cannot be fetched from here.
+// Archives are those that kOps installs. Own tells that the plugins are somebody else's: kOps
+// installs none, or what it installs cannot be fetched from here.
 func (p *Plugins) Archives(d *decode.Decoder) (all []Archive, own bool) {
 	switch {
 	case p.install != nil && !*p.install:

@@ -54,8 +54,8 @@ func (n *Networking) Fill(s *Settings, o decode.Origins) {
 	}
 }
 
-// Check refuses what the network that is set would refuse, or would not work with, and says what has
-// no effect.
+// Check refuses what the network that is set would refuse, or would not work with, and says what
+// has no effect.
 func (n *Networking) Check(s *Settings, r *decode.Report) {
 	if n.Kubenet != nil {
 		n.Kubenet.check(s, r)

@@ -76,40 +76,73 @@ func (n *Networking) Name() string {
 // without their maker, and those that kOps never had.
 func choices() []choice {
 	return []choice{
-		of("amazonVPC", func(w *Networking) **AmazonVPC { return &w.AmazonVPC }, (*AmazonVPC).fields),
-		of("bridge", func(w *Networking) **Bridge { return &w.Bridge }, (*Bridge).fields),
-		of("calico", func(w *Networking) **Calico { return &w.Calico }, (*Calico).fields),
-		of("canal", func(w *Networking) **Canal { return &w.Canal }, (*Canal).fields),
-		of("cilium", func(w *Networking) **Cilium { return &w.Cilium }, (*Cilium).fields),
+		{"amazonVPC", func(w *Networking) bool { return w.AmazonVPC != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.AmazonVPC).fields() }},
+		{"bridge", func(w *Networking) bool { return w.Bridge != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Bridge).fields() }},
+		{"calico", func(w *Networking) bool { return w.Calico != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Calico).fields() }},
+		{"canal", func(w *Networking) bool { return w.Canal != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Canal).fields() }},
+		{"cilium", func(w *Networking) bool { return w.Cilium != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Cilium).fields() }},
 		{byoNetwork, func(w *Networking) bool { return w.CNI != nil }, nil},
-		of("custom", func(w *Networking) **Custom { return &w.Custom }, (*Custom).fields),
-		of("external", func(w *Networking) **Bare { return &w.External }, nil),
-		of("flannel", func(w *Networking) **Flannel { return &w.Flannel }, (*Flannel).fields),
-		of("gcp", func(w *Networking) **GCP { return &w.GCP }, nil),
-		of("kindnet", func(w *Networking) **Kindnet { return &w.Kindnet }, (*Kindnet).fields),
-		of("kopeio", func(w *Networking) **Bare { return &w.Kopeio }, nil),
-		of("kubeRouter", func(w *Networking) **KubeRouter { return &w.KubeRouter }, (*KubeRouter).fields),
-		of("kubenet", func(w *Networking) **Kubenet { return &w.Kubenet }, (*Kubenet).fields),
-		of("lyftvpc", func(w *Networking) **LyftVPC { return &w.LyftVPC }, (*LyftVPC).fields),
-		of("romana", func(w *Networking) **Romana { return &w.Romana }, (*Romana).fields),
-		of("weave", func(w *Networking) **Weave { return &w.Weave }, (*Weave).fields),
-		of("aci", func(w *Networking) **ACI { return &w.ACI }, (*ACI).fields),
-		of("classic", func(w *Networking) **Bare { return &w.Classic }, nil),
-		of("cniGenie", func(w *Networking) **Bare { return &w.CNIGenie }, nil),
-		of("contivVPP", func(w *Networking) **Bare { return &w.ContivVPP }, nil),
-		of("contrail", func(w *Networking) **Contrail { return &w.Contrail }, (*Contrail).fields),
-		of("danm", func(w *Networking) **Bare { return &w.DANM }, nil),
-		of("jaguar", func(w *Networking) **Bare { return &w.Jaguar }, nil),
-		of("kVSwitch", func(w *Networking) **KVSwitch { return &w.KVSwitch }, (*KVSwitch).fields),
-		of("knitter", func(w *Networking) **Bare { return &w.Knitter }, nil),
-		of("nsxT", func(w *Networking) **Bare { return &w.NSXT }, nil),
-		of("ovn4nfv", func(w *Networking) **Bare { return &w.OVN4NFV }, nil),
-		of("antrea", func(w *Networking) **Antrea { return &w.Antrea }, (*Antrea).fields),
-		of("azure", func(w *Networking) **Azure { return &w.Azure }, (*Azure).fields),
-		of("coil", func(w *Networking) **Coil { return &w.Coil }, (*Coil).fields),
-		of("hybridnet", func(w *Networking) **Hybridnet { return &w.Hybridnet }, (*Hybridnet).fields),
-		of("kubeOVN", func(w *Networking) **KubeOVN { return &w.KubeOVN }, (*KubeOVN).fields),
-		of("ovnKubernetes", func(w *Networking) **OVNKubernetes { return &w.OVNKubernetes }, (*OVNKubernetes).fields),
+		{"custom", func(w *Networking) bool { return w.Custom != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Custom).fields() }},
+		{"external", func(w *Networking) bool { return w.External != nil },
+			func(w *Networking) []decode.Field { allocate(&w.External); return nil }},
+		{"flannel", func(w *Networking) bool { return w.Flannel != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Flannel).fields() }},
+		{"gcp", func(w *Networking) bool { return w.GCP != nil },
+			func(w *Networking) []decode.Field { allocate(&w.GCP); return nil }},
+		{"kindnet", func(w *Networking) bool { return w.Kindnet != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Kindnet).fields() }},
+		{"kopeio", func(w *Networking) bool { return w.Kopeio != nil },
+			func(w *Networking) []decode.Field { allocate(&w.Kopeio); return nil }},
+		{"kubeRouter", func(w *Networking) bool { return w.KubeRouter != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.KubeRouter).fields() }},
+		{"kubenet", func(w *Networking) bool { return w.Kubenet != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Kubenet).fields() }},
+		{"lyftvpc", func(w *Networking) bool { return w.LyftVPC != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.LyftVPC).fields() }},
+		{"romana", func(w *Networking) bool { return w.Romana != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Romana).fields() }},
+		{"weave", func(w *Networking) bool { return w.Weave != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Weave).fields() }},
+		{"aci", func(w *Networking) bool { return w.ACI != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.ACI).fields() }},
+		{"classic", func(w *Networking) bool { return w.Classic != nil },
+			func(w *Networking) []decode.Field { allocate(&w.Classic); return nil }},
+		{"cniGenie", func(w *Networking) bool { return w.CNIGenie != nil },
+			func(w *Networking) []decode.Field { allocate(&w.CNIGenie); return nil }},
+		{"contivVPP", func(w *Networking) bool { return w.ContivVPP != nil },
+			func(w *Networking) []decode.Field { allocate(&w.ContivVPP); return nil }},
+		{"contrail", func(w *Networking) bool { return w.Contrail != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Contrail).fields() }},
+		{"danm", func(w *Networking) bool { return w.DANM != nil },
+			func(w *Networking) []decode.Field { allocate(&w.DANM); return nil }},
+		{"jaguar", func(w *Networking) bool { return w.Jaguar != nil },
+			func(w *Networking) []decode.Field { allocate(&w.Jaguar); return nil }},
+		{"kVSwitch", func(w *Networking) bool { return w.KVSwitch != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.KVSwitch).fields() }},
+		{"knitter", func(w *Networking) bool { return w.Knitter != nil },
+			func(w *Networking) []decode.Field { allocate(&w.Knitter); return nil }},
+		{"nsxT", func(w *Networking) bool { return w.NSXT != nil },
+			func(w *Networking) []decode.Field { allocate(&w.NSXT); return nil }},
+		{"ovn4nfv", func(w *Networking) bool { return w.OVN4NFV != nil },
+			func(w *Networking) []decode.Field { allocate(&w.OVN4NFV); return nil }},
+		{"antrea", func(w *Networking) bool { return w.Antrea != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Antrea).fields() }},
+		{"azure", func(w *Networking) bool { return w.Azure != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Azure).fields() }},
+		{"coil", func(w *Networking) bool { return w.Coil != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Coil).fields() }},
+		{"hybridnet", func(w *Networking) bool { return w.Hybridnet != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.Hybridnet).fields() }},
+		{"kubeOVN", func(w *Networking) bool { return w.KubeOVN != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.KubeOVN).fields() }},
+		{"ovnKubernetes", func(w *Networking) bool { return w.OVNKubernetes != nil },
+			func(w *Networking) []decode.Field { return allocate(&w.OVNKubernetes).fields() }},
 	}
 }
 
@@ -139,16 +172,6 @@ const byoNetwork = "cni"
 // goneNetworks cannot be had any more: a document may name them, the model refuses them and says
 // what to use instead, and nobody who looks for a network is told of them.
 var goneNetworks = [...]string{"classic", "jaguar"}
-
-// of is the choice of a network that is a struct in [Networking]. Fields is nil where it has none.
-func of[T any](name string, at func(*Networking) **T, fields func(*T) []decode.Field) choice {
-	return choice{name, func(w *Networking) bool { return *at(w) != nil }, func(w *Networking) []decode.Field {
-		if network := allocate(at(w)); fields != nil {
-			return fields(network)
-		}
-		return nil
-	}}
-}
 
 // PodsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
 func (n *Networking) PodsOfVPC() bool {

@@ -31,8 +31,8 @@ func (s *Settings) six() bool { return s.PodCIDR.V6().IsValid() || s.PodCIDRs.V6
 // minIPv6MTU is the least that a link with IPv6 may have (RFC 8200, section 5).
 const minIPv6MTU = 1280
 
-// checkMTU refuses an MTU with which pods could not have IPv6. Inside is what an encapsulation takes
-// of it.
+// checkMTU refuses an MTU with which pods could not have IPv6. Inside is what an encapsulation
+// takes of it.
 func (s *Settings) checkMTU(r *decode.Report, path string, mtu, inside int) {
 	if s.six() && mtu != 0 && mtu-inside < minIPv6MTU {
 		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})

@@ -21,7 +21,8 @@ type Switch struct {
 	Pods string `json:"pods"`
 }
 
-// The policies of [Switch].Pods: the runtime removes them, or it is left to others to drain the node.
+// The policies of [Switch].Pods: the runtime removes them, or it is left to others to drain the
+// node.
 const (
 	RemovePods = "remove"
 	Wait       = "wait"

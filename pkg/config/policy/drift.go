@@ -53,8 +53,8 @@ func (d *Drift) Mode(key string) (mode, path string) {
 	return Repair, ""
 }
 
-// Fields are those of spec.drift. Each mode stands for itself: a node's own word for sysctls leaves the
-// cluster's for files as it is.
+// Fields are those of spec.drift. Each mode stands for itself: a node's own word for sysctls leaves
+// the cluster's for files as it is.
 func (d *Drift) Fields(kinds []string) []decode.Field {
 	fields := []decode.Field{
 		{Name: "default", Set: driftMode(&d.Default)},

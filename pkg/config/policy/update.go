@@ -1,5 +1,5 @@
-// Package policy has what documents say of when a node takes a change, what becomes of what somebody
-// else has changed, and of what no document wants any more.
+// Package policy has what documents say of when a node takes a change, what becomes of what
+// somebody else has changed, and of what no document wants any more.
 package policy
 
 import (
