@@ -94,8 +94,8 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	return nil
 }
 
-// variable is the value of one of [config.ConfVariables] on this node. What this node has not is an
-// error, not an empty text.
+// variable is the value of one of [networks.ConfVariables] on this node. What this node has not is
+// an error, not an empty text.
 func variable(in Input, c *networks.Custom, name string) (string, error) {
 	switch name {
 	case "Address":
