@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -176,14 +177,16 @@ func annotate(out io.Writer, dir string, all []*agent.Checked) {
 }
 
 var (
-	inMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	inMessage  = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A") })
+	inProperty = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	})
 )
 
 func annotation(out io.Writer, base string, f agent.Finding) {
-	properties := "title=" + inProperty.Replace(string(f.ID))
+	properties := "title=" + inProperty().Replace(string(f.ID))
 	if f.Origin.File != "" {
-		properties += ",file=" + inProperty.Replace(path.Join(base, f.Origin.File))
+		properties += ",file=" + inProperty().Replace(path.Join(base, f.Origin.File))
 	}
 	if f.Origin.Line > 0 {
 		properties += fmt.Sprintf(",line=%d,col=%d", f.Origin.Line, f.Origin.Column)
@@ -202,5 +205,5 @@ func annotation(out io.Writer, base string, f agent.Finding) {
 	if f.Severity == document.SeverityNote {
 		level = "notice"
 	}
-	fmt.Fprintf(out, "::%s %s::%s\n", level, properties, inMessage.Replace(text))
+	fmt.Fprintf(out, "::%s %s::%s\n", level, properties, inMessage().Replace(text))
 }

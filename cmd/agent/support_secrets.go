@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/lazyregexp"
 
 	"go.uber.org/zap"
 
@@ -80,13 +81,13 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 	}
 	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts().Kubelet.Kubeconfig} {
 		if text, err := g.read(file); err == nil {
-			for _, found := range kubeSecrets.FindAllStringSubmatch(string(text), -1) {
+			for _, found := range kubeSecrets().FindAllStringSubmatch(string(text), -1) {
 				r.Tell(found[1])
 			}
 		}
 	}
 	for _, v := range os.Environ() {
-		if name, value, _ := strings.Cut(v, "="); secretName.MatchString(name) {
+		if name, value, _ := strings.Cut(v, "="); secretName().MatchString(name) {
 			r.TellText(value)
 		}
 	}
@@ -95,18 +96,18 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 var (
 	// kubeSecrets are the fields of a kubeconfig that are.
 	// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/#AuthInfo
-	kubeSecrets = regexp.MustCompile(`(?m)["']?(?:token|password|client-key-data)["']?\s*:\s*["']?([^\s"',}]+)`)
-	secretName  = regexp.MustCompile(`(?i)PASS|SECRET|TOKEN|CREDENTIAL|KEY`)
+	kubeSecrets = lazyregexp.New(`(?m)["']?(?:token|password|client-key-data)["']?\s*:\s*["']?([^\s"',}]+)`)
+	secretName  = lazyregexp.New(`(?i)PASS|SECRET|TOKEN|CREDENTIAL|KEY`)
 	// unitSecret is a line of a unit that may hold one.
 	// https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Environment
-	unitSecret = regexp.MustCompile(`(?m)^\s*(?:Environment|SetCredential)=(.*)$`)
-	quoted     = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
+	unitSecret = lazyregexp.New(`(?m)^\s*(?:Environment|SetCredential)=(.*)$`)
+	quoted     = lazyregexp.New(`"[^"]*"|'[^']*'|\S+`)
 )
 
 // environment tells of the variables that a unit is given.
 func environment(unit string, r *support.Redactor) {
-	for _, line := range unitSecret.FindAllStringSubmatch(unit, -1) {
-		for _, word := range quoted.FindAllString(line[1], -1) {
+	for _, line := range unitSecret().FindAllStringSubmatch(unit, -1) {
+		for _, word := range quoted().FindAllString(line[1], -1) {
 			if _, value, ok := strings.Cut(strings.Trim(word, `"'`), "="); ok {
 				r.Tell(value)
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
@@ -118,14 +118,14 @@ func (f *findings) add(who string, d document.Diagnostic) {
 }
 
 // inText is how origins stand in texts: (cluster.yaml:7:3).
-var inText = regexp.MustCompile(`^(.*?) ?\(?([^\s():]+):([0-9]+):([0-9]+)\)?(.*)$`)
+var inText = lazyregexp.New(`^(.*?) ?\(?([^\s():]+):([0-9]+):([0-9]+)\)?(.*)$`)
 
 // at makes a diagnostic of a text, with the place in the documents that it names first.
 func (f *findings) at(severity document.Severity, id problem.ID, origin, text string) document.Diagnostic {
 	d := document.Diagnostic{Severity: severity, ID: id, Summary: strings.TrimSuffix(text, " "+id.String())}
-	found := inText.FindStringSubmatch(origin)
+	found := inText().FindStringSubmatch(origin)
 	if found == nil {
-		if found = inText.FindStringSubmatch(d.Summary); found != nil && f.source(found[2]) >= 0 {
+		if found = inText().FindStringSubmatch(d.Summary); found != nil && f.source(found[2]) >= 0 {
 			d.Summary = found[1] + found[5]
 		}
 	}

@@ -3,12 +3,12 @@ package cleanup
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -24,7 +24,7 @@ var (
 		"CNI-HOSTPORT-MASQ"}
 	portmapOfOne = []string{"CNI-DN-*", "CNI-SN-*"}
 	// A comment of more than 255 characters is cut off.
-	portmapComment = regexp.MustCompile(`^[ds]nat name: "(.+)" id: "([^"]+)"?$`)
+	portmapComment = lazyregexp.New(`^[ds]nat name: "(.+)" id: "([^"]+)"?$`)
 )
 
 func portmapChain(name string) bool {
@@ -75,7 +75,7 @@ func (l Residue) portmapChains(v host.View, table []firewall.IPTChain) (map[stri
 // portmapRule says that a rule leads to a chain of one of the network's containers.
 func (l Residue) portmapRule(v host.View, r firewall.IPTRule) (bool, error) {
 	for _, comment := range r.Comments {
-		words := portmapComment.FindStringSubmatch(comment)
+		words := portmapComment().FindStringSubmatch(comment)
 		if words == nil || !matches(words[1], l.Portmap...) {
 			continue
 		}

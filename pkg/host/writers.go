@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // Limits of one look for who else writes.
@@ -77,7 +77,7 @@ func writerAt(dir string, pid int) WriterID {
 	group, _ := sys.ReadKernelFile(dir + "/cgroup")
 	for line := range strings.Lines(string(group)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) == 3 && (containerOf.MatchString(parts[2]) || strings.Contains(parts[2], ".service")) {
+		if len(parts) == 3 && (containerOf().MatchString(parts[2]) || strings.Contains(parts[2], ".service")) {
 			p.Service = parts[2]
 		}
 	}
@@ -126,7 +126,7 @@ func holdsOpen(proc, path string) bool {
 			continue
 		}
 		info, err := sys.ReadKernelFile(proc + "/fdinfo/" + filepath.Base(fd))
-		if m := openFlags.FindSubmatch(info); err == nil && m != nil {
+		if m := openFlags().FindSubmatch(info); err == nil && m != nil {
 			flags, err := strconv.ParseUint(string(m[1]), 8, 64)
 			return err == nil && flags&(uint64(os.O_WRONLY)|uint64(os.O_RDWR)) != 0
 		}
@@ -134,7 +134,7 @@ func holdsOpen(proc, path string) bool {
 	return false
 }
 
-var openFlags = regexp.MustCompile(`(?m)^flags:\s*(\d+)`)
+var openFlags = lazyregexp.New(`(?m)^flags:\s*(\d+)`)
 
 // commandNames says that the command of a process has a thing in it, or a script that it runs.
 func commandNames(proc, thing string) bool {
@@ -184,7 +184,7 @@ func mentions(text, thing string) bool {
 
 // containerOf finds the id of a container in a control group: cri-containerd-ID.scope,
 // crio-ID.scope, docker-ID.scope, …/ID.
-var containerOf = regexp.MustCompile(`([0-9a-f]{64})(\.scope)?$`)
+var containerOf = lazyregexp.New(`([0-9a-f]{64})(\.scope)?$`)
 
 // whoIs names a process by its pod and image, or by its unit, and by its program.
 func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
@@ -197,7 +197,7 @@ func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
 		if len(parts) < 3 {
 			continue
 		}
-		if id := containerOf.FindStringSubmatch(parts[2]); id != nil {
+		if id := containerOf().FindStringSubmatch(parts[2]); id != nil {
 			return l.containerNamed(ctx, id[1]) + " (" + program + ")"
 		}
 		for _, part := range strings.Split(parts[2], "/") {

@@ -70,7 +70,7 @@ func TestWritersAreNamed(t *testing.T) {
 func TestContainerOfAGroup(t *testing.T) {
 	id := strings.Repeat("ab", 32)
 	group := "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope"
-	if m := containerOf.FindStringSubmatch(group); m == nil || m[1] != id {
+	if m := containerOf().FindStringSubmatch(group); m == nil || m[1] != id {
 		t.Errorf("%s: %v", group, m)
 	}
 }

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -65,7 +65,7 @@ func beforeKubelet(h extras.Hook) bool {
 // What a unit reads that the documents do not bring, nobody here knows: it may be any of them.
 func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 	named := map[string]bool{}
-	for _, found := range absolutePath.FindAllSubmatch(text, -1) {
+	for _, found := range absolutePath().FindAllSubmatch(text, -1) {
 		named[path.Clean(string(found[1]))] = true
 	}
 	for i := range b.in.Node.FileAssets {
@@ -83,7 +83,7 @@ func (b *builder) readBy(unit string, text []byte) (out []graph.Key) {
 
 // absolutePath finds paths in the settings of a unit: after a space, a quote, =, : or one of the
 // prefixes of a program or a file that may be absent.
-var absolutePath = regexp.MustCompile(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
+var absolutePath = lazyregexp.New(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
 
 // hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless
 // it is a whole unit (useRawManifest).

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // YAML writes a value for programs and for eyes: the same fields in the same order as its JSON form
@@ -116,7 +117,7 @@ func (y *yamlWriter) element(depth int) error {
 // text writes a string: lines as lines where every reader gives them back, else in one.
 func (y *yamlWriter) text(s string, depth int) {
 	body := strings.TrimSuffix(s, "\n")
-	if !strings.Contains(body, "\n") || !literal.MatchString(s) {
+	if !strings.Contains(body, "\n") || !literal().MatchString(s) {
 		y.out.WriteString(scalar(s) + "\n")
 		return
 	}
@@ -136,17 +137,17 @@ func (y *yamlWriter) text(s string, depth int) {
 var (
 	// literal is text of several lines that begins and ends with ink.
 	// https://yaml.org/spec/1.2.2/#812-literal-style
-	literal = regexp.MustCompile(`^[!-~](?:[\t -~]*\n)*[\t -~]*[!-~]\n?$`)
+	literal = lazyregexp.New(`^[!-~](?:[\t -~]*\n)*[\t -~]*[!-~]\n?$`)
 	// bare is a string that no reader takes for anything else.
 	// https://yaml.org/spec/1.2.2/#733-plain-style
-	bare = regexp.MustCompile(`^[A-Za-z/](?:[A-Za-z0-9_./@%+=,()~ -]|:[A-Za-z0-9_./])*$`)
+	bare = lazyregexp.New(`^[A-Za-z/](?:[A-Za-z0-9_./@%+=,()~ -]|:[A-Za-z0-9_./])*$`)
 	// words are those that YAML 1.1 takes for no strings. https://yaml.org/type/bool.html
 	words = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 )
 
 // scalar is a string on one line, in quotes where it needs them.
 func scalar(s string) string {
-	if bare.MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(words, strings.ToLower(s)) {
+	if bare().MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(words, strings.ToLower(s)) {
 		return s
 	}
 	var quoted bytes.Buffer

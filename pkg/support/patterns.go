@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // pattern finds what looks like a secret: what stands before it, itself, and what follows.
@@ -33,14 +34,8 @@ func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
 	return out, count
 }
 
-// compiled compiles at the first use: every start of the program would pay for what few commands
-// need.
-func compiled(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
 // keys are private keys, which have many lines, or stand in one as JSON.
-var keys = pattern{find: compiled(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(.*?)(-----END|\z)`)}
+var keys = pattern{find: lazyregexp.New(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----)(.*?)(-----END|\z)`)}
 
 const names = `(?:pass(?:word|wd|phrase)|secret|token|credential|authorization|signature|api[_-]?key|access[_-]?key|private[_-]?key|client-key-data|psk)`
 
@@ -48,14 +43,14 @@ var nameHints = []string{"pass", "secret", "token", "credential", "authorization
 
 // patterns are looked for in each line.
 var patterns = []pattern{
-	{[]string{"bearer", "basic"}, compiled(`(?i)(\bbearer\s+|authorization["']?\s*[:=]\s*["']?basic\s+)([A-Za-z0-9._~+/=-]{8,})()`), nil},
-	{[]string{"eyj"}, compiled(`()(\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)()`), nil}, // https://www.rfc-editor.org/rfc/rfc7519
-	{[]string{"akia", "asia"}, compiled(`()(\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)()`), nil},                    // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
-	{[]string{"."}, compiled(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},                               // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
-	{[]string{"rw"}, compiled(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},                              // https://jedisct1.github.io/minisign/#secret-key-format
-	{[]string{"@"}, compiled(`(://)([^/\s"']+)(@)`), nil},                                               // user and password of a URL, which ends at the last @
-	{nameHints, compiled(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
-	{nameHints, compiled(`(?i)(\\*["']?[\w.-]*` + names + `[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`), harmless},
+	{[]string{"bearer", "basic"}, lazyregexp.New(`(?i)(\bbearer\s+|authorization["']?\s*[:=]\s*["']?basic\s+)([A-Za-z0-9._~+/=-]{8,})()`), nil},
+	{[]string{"eyj"}, lazyregexp.New(`()(\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)()`), nil}, // https://www.rfc-editor.org/rfc/rfc7519
+	{[]string{"akia", "asia"}, lazyregexp.New(`()(\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)()`), nil},                    // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
+	{[]string{"."}, lazyregexp.New(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},                               // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
+	{[]string{"rw"}, lazyregexp.New(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},                              // https://jedisct1.github.io/minisign/#secret-key-format
+	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil},                                               // user and password of a URL, which ends at the last @
+	{nameHints, lazyregexp.New(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
+	{nameHints, lazyregexp.New(`(?i)(\\*["']?[\w.-]*` + names + `[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`), harmless},
 }
 
 // harmless is a value that is no secret although its name sounds like one: a switch, nothing, the

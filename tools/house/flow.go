@@ -2,9 +2,13 @@ package house
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // NoInit forbids func init.
@@ -16,6 +20,41 @@ var NoInit = rule("noinit", "no func init", func(p *pass) {
 					"write an explicit list or a constructor")
 			}
 		}
+	}
+})
+
+// LazyRegexp keeps regular expressions from being compiled before main, and compiles those that are
+// compiled at their first use only.
+var LazyRegexp = rule("lazyregexp", "no regular expression is compiled before main, and each constant one compiles", func(p *pass) {
+	for _, f := range p.sources() {
+		ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			fn, ok := typeutil.Callee(p.TypesInfo, call).(*types.Func)
+			if !ok || fn.Pkg() == nil || len(call.Args) != 1 {
+				return true
+			}
+			early := !slices.ContainsFunc(stack, func(around ast.Node) bool {
+				switch around.(type) {
+				case *ast.FuncDecl, *ast.FuncLit:
+					return true
+				}
+				return false
+			})
+			switch {
+			case fn.Pkg().Path() == "regexp" && fn.Name() == "MustCompile" && early:
+				p.say(call.Pos(), "regexp.MustCompile before main costs every start, whichever command runs: use lazyregexp.New")
+			case fn.Pkg().Path() == module+"/pkg/lazyregexp" && fn.Name() == "New":
+				if value := p.TypesInfo.Types[call.Args[0]].Value; value != nil {
+					if _, err := regexp.Compile(constant.StringVal(value)); err != nil {
+						p.say(call.Pos(), "this expression panics at its first use: %v", err)
+					}
+				}
+			}
+			return true
+		})
 	}
 })
 

@@ -22,6 +22,7 @@ var Rules = []*analysis.Analyzer{
 	Layers,
 	Dumps,
 	NoInit,
+	LazyRegexp,
 	NoExit,
 	CtxField,
 	Cause,

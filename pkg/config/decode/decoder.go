@@ -181,7 +181,7 @@ func toMap(path string, v *document.Value) string {
 	switch {
 	case v.Kind == document.KindString && path == "spec.networking" && ValidName(strings.ToLower(v.Text)) == "":
 		return fmt.Sprintf("write it as %s: {%s: {}}", name, document.Clip(v.Text))
-	case v.Kind == document.KindString && document.GluedField.MatchString(v.Text):
+	case v.Kind == document.KindString && document.GluedField().MatchString(v.Text):
 		return "a blank is missing after the colon"
 	case v.Kind == document.KindList:
 		return "it is one mapping, and no list: take the dashes or brackets out"

@@ -2,11 +2,11 @@ package decode
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // Also adds to a hint what is odd in the text that it is about.
@@ -19,14 +19,14 @@ func Also(hint, text string) string {
 }
 
 // placeholder is what templates and shells put values in place of.
-var placeholder = regexp.MustCompile(`\{\{|\}\}|\{%|<%|[$%]\{|\$\(|^\$[A-Za-z_]|^<[A-Za-z][^<>]*>$|^__[A-Z_]+__$|^@[A-Z_]+@$`)
+var placeholder = lazyregexp.New(`\{\{|\}\}|\{%|<%|[$%]\{|\$\(|^\$[A-Za-z_]|^<[A-Za-z][^<>]*>$|^__[A-Z_]+__$|^@[A-Z_]+@$`)
 
 // anotherField is what a text holds that goes on where it was to end.
-var anotherField = regexp.MustCompile(`\S[ \n][A-Za-z]+: `)
+var anotherField = lazyregexp.New(`\S[ \n][A-Za-z]+: `)
 
 // oddity says what is odd in a text that was refused, where an eye may miss it; "": nothing.
 func oddity(text string) string {
-	if found := placeholder.FindString(text); found != "" {
+	if found := placeholder().FindString(text); found != "" {
 		return "this is a placeholder of a template: render it first"
 	}
 	for _, r := range text {
@@ -37,7 +37,7 @@ func oddity(text string) string {
 			return fmt.Sprintf("%U in it is no letter of ASCII", r)
 		}
 	}
-	if anotherField.MatchString(text) {
+	if anotherField().MatchString(text) {
 		return "it holds another field: a comma or a new line is missing before that"
 	}
 	switch quotes := strings.Count(text, `"`) + strings.Count(text, "'"); {

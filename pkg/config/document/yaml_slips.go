@@ -2,10 +2,11 @@ package document
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/netwright/netwright/pkg/lazyregexp"
 
 	"github.com/goccy/go-yaml/token"
 
@@ -35,10 +36,10 @@ func (d *Document) slipped(p Pos) bool {
 }
 
 var (
-	conflictMarker = regexp.MustCompile(`^\s*(<{7}|>{7}|\|{7})(\s|$)`)
-	conflictMiddle = regexp.MustCompile(`^\s*={7}$`)
-	patchLine      = regexp.MustCompile(`^\+\s+\S`)
-	templateSign   = regexp.MustCompile(`\{\{|\{%|<%`)
+	conflictMarker = lazyregexp.New(`^\s*(<{7}|>{7}|\|{7})(\s|$)`)
+	conflictMiddle = lazyregexp.New(`^\s*={7}$`)
+	patchLine      = lazyregexp.New(`^\+\s+\S`)
+	templateSign   = lazyregexp.New(`\{\{|\{%|<%`)
 )
 
 // conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands
@@ -47,7 +48,7 @@ func (d *Document) conflict(p Pos) (Pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(d.Text, "\n") {
 		n++
-		if conflictMarker.MatchString(line) || n == p.Line && conflictMiddle.MatchString(line) {
+		if conflictMarker().MatchString(line) || n == p.Line && conflictMiddle().MatchString(line) {
 			return Pos{n, indentOf(line) + 1}, Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here", Hint: "decide for one side, and take the lines of markers out"}
 		}
 	}
@@ -61,7 +62,7 @@ func (d *Document) template(Pos) (Pos, Diagnostic) {
 	n := 0
 	for line := range strings.SplitSeq(d.Text, "\n") {
 		n++
-		found := templateSign.FindStringIndex(line)
+		found := templateSign().FindStringIndex(line)
 		if found == nil {
 			continue
 		}
@@ -77,7 +78,7 @@ func (d *Document) template(Pos) (Pos, Diagnostic) {
 // patch finds a line that a patch adds, at or soon after the place.
 func (d *Document) patch(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n <= p.Line+3; n++ {
-		if patchLine.MatchString(d.line(n)) {
+		if patchLine().MatchString(d.line(n)) {
 			return Pos{n, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "this line begins as one of a patch does",
 				Hint: "apply the patch, and put the file that comes of it into the store"}
 		}

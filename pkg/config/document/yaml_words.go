@@ -2,10 +2,10 @@ package document
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/netwright/netwright/pkg/lazyregexp"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -71,8 +71,8 @@ func (d *Document) inWords(line int, message string) Diagnostic {
 const notYAML = "not valid YAML: "
 
 var (
-	GluedField  = regexp.MustCompile(`^["']?[\w.-]+["']?:[^\s]`)
-	equalsField = regexp.MustCompile(`^[\w.-]+\s*=`)
+	GluedField  = lazyregexp.New(`^["']?[\w.-]+["']?:[^\s]`)
+	equalsField = lazyregexp.New(`^[\w.-]+\s*=`)
 )
 
 // noField says why a line is no field, where one must be. It shows nothing of the line.
@@ -87,9 +87,9 @@ func noField(text string) Diagnostic {
 		said.Hint = "a list's entries begin in the column of its field or further in, with no field between them"
 	case strings.HasPrefix(text, "-"):
 		said.Summary, said.Expected, said.Hint = "a blank is missing after the dash", "- value", ""
-	case GluedField.MatchString(text):
+	case GluedField().MatchString(text):
 		said.Summary, said.Hint = "a blank is missing after the colon", "write it as key: value, or put a string that holds a colon in quotes"
-	case equalsField.MatchString(text):
+	case equalsField().MatchString(text):
 		said.Summary, said.Hint = "an equals sign stands where YAML has a colon", "write it as key: value"
 	}
 	said.Summary = notYAML + said.Summary

@@ -3,11 +3,11 @@ package extras
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -19,9 +19,9 @@ import (
 var sysctlTable string
 
 // linkKeys are the directories with a directory for each link.
-var linkKeys = regexp.MustCompile(`^(net\.(?:ipv4|ipv6)\.(?:conf|neigh)|net\.mpls\.conf)\.[^.]+\.`)
+var linkKeys = lazyregexp.New(`^(net\.(?:ipv4|ipv6)\.(?:conf|neigh)|net\.mpls\.conf)\.[^.]+\.`)
 
-var wholeNumbers = regexp.MustCompile(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX][0-9a-fA-F]+|[0-9]+))*$`)
+var wholeNumbers = lazyregexp.New(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX][0-9a-fA-F]+|[0-9]+))*$`)
 
 // misspeltLetters is how far a name may be from a known one to be taken for a slip. What is further
 // may be of another kernel.
@@ -33,12 +33,12 @@ func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 	if !d.Checks {
 		return
 	}
-	plain := linkKeys.ReplaceAllString(key, "$1.*.")
+	plain := linkKeys().ReplaceAllString(key, "$1.*.")
 	near, least := "", misspeltLetters+1
 	for line := range strings.Lines(sysctlTable) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
-			if kind == "" && !wholeNumbers.MatchString(val) {
+			if kind == "" && !wholeNumbers().MatchString(val) {
 				d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)), Field: at,
 					Expected: "a whole number, such as 1 for yes and 0 for no"})
 			}
@@ -49,7 +49,7 @@ func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 		}
 	}
 	if near != "" {
-		if m := linkKeys.FindString(key); m != "" {
+		if m := linkKeys().FindString(key); m != "" {
 			near = m + near[strings.LastIndexByte(near, '.')+1:]
 		}
 		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})

@@ -3,12 +3,12 @@ package kops
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // PluginsAsset is what documents and networks call the reference plugins.
@@ -67,7 +67,7 @@ func (p *Plugins) Archives(d *decode.Decoder) (all []Archive, own bool) {
 			return nil, true
 		}
 		archive.Arch, archive.Origin = arch, d.Doc.Origin(entry.Pos)
-		archive.Version = releaseName.FindString(archive.URLs[0])
+		archive.Version = releaseName().FindString(archive.URLs[0])
 		all = append(all, archive)
 	}
 	return all, false
@@ -97,4 +97,4 @@ func mirroredAsset(text string) (Archive, bool) {
 }
 
 // releaseName finds the version in the URL of a download.
-var releaseName = regexp.MustCompile(`v[0-9]+\.[0-9]+\.[0-9]+`)
+var releaseName = lazyregexp.New(`v[0-9]+\.[0-9]+\.[0-9]+`)

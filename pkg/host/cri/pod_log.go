@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/internal/sys"
+	"github.com/netwright/netwright/pkg/lazyregexp"
 )
 
 // PodLog is what the log says of pods: how many the runtime made and took away, and how it failed.
@@ -32,10 +32,10 @@ type PodLog struct {
 // https://github.com/cri-o/cri-o/blob/main/server/sandbox_stop_linux.go
 // https://github.com/kubernetes/cri-client/blob/master/pkg/remote_runtime.go
 var (
-	podMade    = regexp.MustCompile(`RunPodSandbox for .* returns sandbox id|Ran pod sandbox [0-9a-f]+ with infra container`)
-	podRemoved = regexp.MustCompile(`StopPodSandbox for \\?"([0-9a-f]+)\\?" returns successfully|Stopped pod sandbox: ([0-9a-f]+)`)
-	podFailed  = regexp.MustCompile(`(Run|Stop)PodSandbox (?:for .*|.*from runtime service) failed`)
-	podWhy     = regexp.MustCompile(`\b(?:error|err)="((?:[^"\\]|\\.)*)"`)
+	podMade    = lazyregexp.New(`RunPodSandbox for .* returns sandbox id|Ran pod sandbox [0-9a-f]+ with infra container`)
+	podRemoved = lazyregexp.New(`StopPodSandbox for \\?"([0-9a-f]+)\\?" returns successfully|Stopped pod sandbox: ([0-9a-f]+)`)
+	podFailed  = lazyregexp.New(`(Run|Stop)PodSandbox (?:for .*|.*from runtime service) failed`)
+	podWhy     = lazyregexp.New(`\b(?:error|err)="((?:[^"\\]|\\.)*)"`)
 )
 
 // podUnits are whose log tells of pods, by runtime.
@@ -62,13 +62,13 @@ func podLog(journal []byte) (log PodLog) {
 	well, ill := map[string]time.Time{}, map[string]PodLog{}
 	for line := range bytes.Lines(journal) {
 		at := stampOf(line)
-		if podMade.Match(line) {
+		if podMade().Match(line) {
 			log.Made++
 			well["Run"] = at
-		} else if found := podRemoved.FindSubmatch(line); found != nil {
+		} else if found := podRemoved().FindSubmatch(line); found != nil {
 			removed[string(found[1])+string(found[2])] = true
 			well["Stop"] = at
-		} else if found := podFailed.FindSubmatch(line); found != nil {
+		} else if found := podFailed().FindSubmatch(line); found != nil {
 			log.Failed++
 			ill[string(found[1])] = PodLog{LastFailed: true, FailedAt: at, Failure: wordsOf(line)}
 		}
@@ -85,7 +85,7 @@ func podLog(journal []byte) (log PodLog) {
 
 // wordsOf is the error that a line is about.
 func wordsOf(line []byte) string {
-	if found := podWhy.FindSubmatch(line); found != nil {
+	if found := podWhy().FindSubmatch(line); found != nil {
 		return strings.ReplaceAll(string(found[1]), `\"`, `"`)
 	}
 	_, after, _ := bytes.Cut(line, []byte(" failed"))
