@@ -73,16 +73,16 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 }
 
 // settings are what a network's defaults and checks ask of n.
-func (n *Node) settings() *networks.Settings {
-	return &networks.Settings{
+func (n *Node) settings() *networks.ClusterSettings {
+	return &networks.ClusterSettings{
 		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime, Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
 		PodCIDR: n.PodCIDR, PodCIDRs: n.PodCIDRs, Services: n.ServiceClusterIPRange,
 	}
 }
 
 // holder is n as one that gets certificates.
-func (n *Node) holder() *extras.Holder {
-	h := &extras.Holder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
+func (n *Node) holder() *extras.CertificateHolder {
+	h := &extras.CertificateHolder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
 	if len(n.Address) > 0 {
 		h.Address = n.Address[0].String()
 	}

@@ -35,7 +35,7 @@ func kindOf(file string) (kind, name string) {
 
 // header checks apiVersion and kind, and sets the dialect that the rest of the document is read in.
 // false: the rest means nothing.
-func header(d *decode.Document, want string) bool {
+func header(d *decode.Doc, want string) bool {
 	if d.Root == nil {
 		return false
 	}
@@ -85,7 +85,7 @@ func kindPos(root, v *document.Value) document.Pos {
 	return v.Pos
 }
 
-func wrongHeader(d *decode.Document, name string, v *document.Value, allowed []string) {
+func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string) {
 	diag := document.Diagnostic{ID: problem.DocumentHeader, Field: name, Expected: decode.OneOf(allowed)}
 	switch {
 	case v == nil:

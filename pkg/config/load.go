@@ -69,9 +69,9 @@ func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) 
 }
 
 func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
-	l := &loader{kinds: kinds, docs: make(map[string]*decode.Document), files: files, members: make(map[*decode.Document]networks.Peer)}
+	l := &loader{kinds: kinds, docs: make(map[string]*decode.Doc), files: files, members: make(map[*decode.Doc]networks.Peer)}
 	for _, s := range sources {
-		doc := decode.NewDocument(s)
+		doc := decode.NewDoc(s)
 		kind, _ := kindOf(s.Path)
 		doc.Kind = kind
 		switch {
@@ -92,18 +92,18 @@ func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) 
 		}
 		l.docs[s.Path] = doc
 	}
-	l.groups = slices.DeleteFunc(l.groups, func(doc *decode.Document) bool { // ours comes before kOps' of the same name
+	l.groups = slices.DeleteFunc(l.groups, func(doc *decode.Doc) bool { // ours comes before kOps' of the same name
 		_, name := kindOf(doc.Path)
 		return kops.From(doc.Path) && l.group(name) != doc
 	})
-	byPath := func(a, b *decode.Document) int { return strings.Compare(a.Path, b.Path) }
+	byPath := func(a, b *decode.Doc) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(l.groups, byPath)
 	slices.SortFunc(l.nodes, byPath)
 	return l
 }
 
 // before is the one of two documents of a cluster that is read. The first may be nil.
-func before(a, b *decode.Document) *decode.Document {
+func before(a, b *decode.Doc) *decode.Doc {
 	order := append([]string{"cluster.yaml"}, kops.Clusters...)
 	if a == nil || slices.Index(order, b.Path) < slices.Index(order, a.Path) {
 		return b
@@ -112,7 +112,7 @@ func before(a, b *decode.Document) *decode.Document {
 }
 
 // group is a node group's document; nil: there is none.
-func (l *loader) group(name string) *decode.Document {
+func (l *loader) group(name string) *decode.Doc {
 	if doc := l.docs["nodegroups/"+name+".yaml"]; doc != nil {
 		return doc
 	}
@@ -133,7 +133,7 @@ func (l *loader) stray(file string) {
 // diagnostics in the order of documents and lines.
 func (l *loader) diagnostics() document.Diagnostics {
 	all := slices.Clone(l.loose)
-	for _, doc := range slices.Concat([]*decode.Document{l.cluster}, l.groups, l.nodeups, l.nodes) {
+	for _, doc := range slices.Concat([]*decode.Doc{l.cluster}, l.groups, l.nodeups, l.nodes) {
 		if doc == nil {
 			continue
 		}
@@ -178,7 +178,7 @@ func (l *loader) load(sel Select) *Node {
 		return n
 	}
 	n.fillDefaults()
-	v := validator{&decode.Report{Docs: l.docs, Cluster: l.cluster, Origins: n.origins, Checks: l.checks}, n}
+	v := validator{&decode.Reporter{Docs: l.docs, Cluster: l.cluster, Origins: n.origins, Checks: l.checks}, n}
 	v.versions()
 	if !v.network() {
 		return n
@@ -195,7 +195,7 @@ func (l *loader) load(sel Select) *Node {
 
 // groupOf finds the node's group, and its role, which must be known before lists that name roles
 // are read. It is nil when no group is selected; false when the selected one cannot be had.
-func (l *loader) groupOf(n *Node, own *decode.Document) (*decode.Document, bool) {
+func (l *loader) groupOf(n *Node, own *decode.Doc) (*decode.Doc, bool) {
 	var said *document.Value
 	if own != nil {
 		own.Parse()
@@ -242,7 +242,7 @@ func (l *loader) noGroup(wanted string) document.Diagnostic {
 }
 
 // read puts what one document says onto n; false when anything in it is wrong.
-func (l *loader) read(doc *decode.Document, kind string, n *Node) bool {
+func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 	doc.Parse()
 	if !header(doc, kind) {
 		return false

@@ -12,12 +12,12 @@ import (
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	kinds         []string // of keys: what spec.drift may name
-	docs          map[string]*decode.Document
+	docs          map[string]*decode.Doc
 	files         []hostfs.Named // no documents, but what documents name by source; sorted
-	cluster       *decode.Document
-	groups, nodes []*decode.Document // by path
-	nodeups       []*decode.Document // of kOps' own store
-	members       map[*decode.Document]networks.Peer
+	cluster       *decode.Doc
+	groups, nodes []*decode.Doc // by path
+	nodeups       []*decode.Doc // of kOps' own store
+	members       map[*decode.Doc]networks.Peer
 	skipPeers     bool
 	checks        bool                 // see [decoder.checks]
 	loose         document.Diagnostics // about no document in particular

@@ -10,7 +10,7 @@ import (
 )
 
 // nodeupOf is the NodeupConfig of a group; nil: there is none.
-func (l *loader) nodeupOf(group, role string) *decode.Document {
+func (l *loader) nodeupOf(group, role string) *decode.Doc {
 	for _, name := range kops.NodeupsOf(role, group) {
 		if doc := l.docs[name]; doc != nil {
 			return doc
@@ -65,7 +65,7 @@ func (l *loader) leftOut() {
 	}
 	docs := l.groups
 	if cluster != nil {
-		docs = append([]*decode.Document{cluster}, docs...)
+		docs = append([]*decode.Doc{cluster}, docs...)
 	}
 	if note, found := kops.LeftOut(docs); found {
 		l.lost(note)

@@ -67,7 +67,7 @@ func overlay(p, q networks.Peer) networks.Peer {
 }
 
 // member reads another node's document, once.
-func (l *loader) member(doc *decode.Document) networks.Peer {
+func (l *loader) member(doc *decode.Doc) networks.Peer {
 	if p, ok := l.members[doc]; ok {
 		return p
 	}

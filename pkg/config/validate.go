@@ -59,7 +59,7 @@ func (v *validator) twoNetworks(set []string) {
 func (v *validator) all() {
 	v.cloud()
 	v.release()
-	v.node.Update.Check(v.Report)
+	v.node.Update.Check(v.Reporter)
 	v.ofOneCloud()
 	v.possible()
 	v.ranges()
@@ -67,8 +67,8 @@ func (v *validator) all() {
 	v.ownRanges()
 	v.overlaps()
 	v.topology()
-	v.node.Networking.Check(v.node.settings(), v.Report)
-	extras.CheckCertificates(v.node.Certificates, v.node.holder(), v.Report)
+	v.node.Networking.Check(v.node.settings(), v.Reporter)
+	extras.CheckCertificates(v.node.Certificates, v.node.holder(), v.Reporter)
 	v.aws()
 }
 

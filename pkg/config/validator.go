@@ -4,6 +4,6 @@ import "github.com/netwright/netwright/pkg/config/decode"
 
 // validator checks what no single value shows: the merged node as a whole.
 type validator struct {
-	*decode.Report
+	*decode.Reporter
 	node *Node
 }

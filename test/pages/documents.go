@@ -18,7 +18,7 @@ func Documents(meanings Meanings) string {
 		"What a field takes is said as the agent expects it, in the words of the error that any other value gets.",
 		"Its default is what counts where no document says the field. Where there is none, the last column says what happens.",
 		"A field that stands in several documents has the value of the most special one: Cluster, then NodeGroup, then Node."})
-	w.section("The agent's own file", "File", agentfile.Fields(), meanings)
+	w.section("The agent's own file", "AgentFile", agentfile.Fields(), meanings)
 	w.para("`/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and nothing of what is in them. It may be missing; a flag of the same name wins ([the command line](../command-line.md)).")
 	var group []decode.Description
 	common := map[string]bool{}

@@ -151,7 +151,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	check("agent.yaml", "File", agentfile.Fields())
+	check("agent.yaml", "AgentFile", agentfile.Fields())
 	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
 		check(kind, "Node", config.DocumentFields(tasks.DriftKinds(), kind))
 	}

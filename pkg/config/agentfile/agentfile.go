@@ -17,9 +17,9 @@ import (
 // Path is where the agent looks for its own file unless told otherwise (--conf).
 const Path = "/etc/netwright/agent.yaml"
 
-// File says where the node's configuration is, and nothing of what it is. Every field may be
+// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
 // missing: flags can say the same.
-type File struct {
+type AgentFile struct {
 	Store     string `json:"store,omitempty"`     // the state store: a directory, or a URL (s3, https, k8s)
 	Cluster   string `json:"cluster,omitempty"`   // the cluster's name under the store; without it the only one that is there
 	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
@@ -63,7 +63,7 @@ type File struct {
 	origins decode.Origins
 }
 
-// The values of File.LogFormat.
+// The values of AgentFile.LogFormat.
 const (
 	LogText = "text"
 	LogJSON = "json"
@@ -76,7 +76,7 @@ const (
 	DefaultMetrics     = "127.0.0.1:19870"
 )
 
-// Bounds of File.Interval: often enough to be of use, seldom enough not to hammer a store; and
+// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and
 // of ProbeWindow.
 const (
 	minInterval = 5 * time.Second
@@ -88,13 +88,13 @@ const (
 
 // Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say
 // it.
-func (a *File) Origin(path string) document.Origin { return a.origins[path] }
+func (a *AgentFile) Origin(path string) document.Origin { return a.origins[path] }
 
 // Decode reads the agent's own file, as strictly as the documents of a store. An empty
 // file is fine. With an error among the diagnostics the result is nil.
-func Decode(src document.Source) (*File, document.Diagnostics) {
-	a := &File{origins: make(decode.Origins)}
-	doc := decode.NewDocument(src)
+func Decode(src document.Source) (*AgentFile, document.Diagnostics) {
+	a := &AgentFile{origins: make(decode.Origins)}
+	doc := decode.NewDoc(src)
 	doc.MayBeEmpty = true
 	doc.Parse()
 	if doc.Root != nil {
@@ -107,7 +107,7 @@ func Decode(src document.Source) (*File, document.Diagnostics) {
 	return a, doc.Diags
 }
 
-func (a *File) fields() []decode.Field {
+func (a *AgentFile) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "store", Set: decode.Text(&a.Store, validStore)},
 		{Name: "cluster", Set: decode.Text(&a.Cluster, decode.ValidName)},
@@ -133,7 +133,7 @@ func (a *File) fields() []decode.Field {
 	}
 }
 
-// Off turns off what [File.Metrics] and [File.NodeStatus] name; On is the default of the
+// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the
 // second.
 const (
 	Off = "off"
@@ -231,7 +231,7 @@ func validKey(s string) string {
 
 // Fields lists the fields of the agent's own file. The manual is made of it.
 func Fields() []decode.Description {
-	told := decode.Describe("", (&File{}).fields())
+	told := decode.Describe("", (&AgentFile{}).fields())
 	for i := range told {
 		f := &told[i]
 		switch f.Path {

@@ -16,7 +16,7 @@ import (
 // Decoder reads one document's tree into Go values. Each level of the merge is one decoder over the
 // same target: what a document does not say stays as the documents before it left it.
 type Decoder struct {
-	Doc     *Document
+	Doc     *Doc
 	Origins Origins
 	Checks  bool                    // what is newly refused is an error, and not a warning
 	Home    func(key string) string // says where a misplaced field belongs; nil, or "": nowhere

@@ -18,7 +18,7 @@ type Description struct {
 // Describe lists fields as a decoder knows them, with those of mappings below them. The manual is
 // made of it.
 func Describe(at string, list []Field) []Description {
-	d := &Decoder{Doc: NewDocument(document.Source{}), Origins: make(Origins), told: &[]Description{}}
+	d := &Decoder{Doc: NewDoc(document.Source{}), Origins: make(Origins), told: &[]Description{}}
 	d.Mapping(&document.Value{}, at, list)
 	return *d.told
 }

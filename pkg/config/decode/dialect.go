@@ -47,14 +47,14 @@ func (d *Dialect) skips(at string) bool {
 	return d.Lenient && (at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking."))
 }
 
-// Document is a document with the dialect that its fields are read in.
-type Document struct {
+// Doc is a document with the dialect that its fields are read in.
+type Doc struct {
 	*document.Document
 	Dialect *Dialect
 	Kind    string // what it must be, by its path: KindCluster, KindNodeGroup, KindNode, or kOps' own
 }
 
-// NewDocument is a source on its way; its dialect is ours until its header says another.
-func NewDocument(s document.Source) *Document {
-	return &Document{Document: document.New(s), Dialect: &Strict}
+// NewDoc is a source on its way; its dialect is ours until its header says another.
+func NewDoc(s document.Source) *Doc {
+	return &Doc{Document: document.New(s), Dialect: &Strict}
 }

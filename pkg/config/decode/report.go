@@ -6,29 +6,29 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Report says what is wrong with what several documents say together, each thing at the place that
-// said it.
-type Report struct {
-	Docs    map[string]*Document // by path
-	Cluster *Document            // where it is said what no document has
+// Reporter says what is wrong with what several documents say together, each thing at the place
+// that said it.
+type Reporter struct {
+	Docs    map[string]*Doc // by path
+	Cluster *Doc            // where it is said what no document has
 	Origins Origins
 	Checks  bool // see [Decoder]
 }
 
 // ErrorAt reports at the place that said path, or the nearest parent that a document said.
-func (r *Report) ErrorAt(path string, diag document.Diagnostic) {
+func (r *Reporter) ErrorAt(path string, diag document.Diagnostic) {
 	diag.Severity = document.SeverityError
 	r.say(path, diag)
 }
 
-// WarnAt is [Report.ErrorAt] for a warning.
-func (r *Report) WarnAt(path string, diag document.Diagnostic) {
+// WarnAt is [Reporter.ErrorAt] for a warning.
+func (r *Reporter) WarnAt(path string, diag document.Diagnostic) {
 	diag.Severity = document.SeverityWarning
 	r.say(path, diag)
 }
 
 // Checked reports an error of a check, which is a warning on a node.
-func (r *Report) Checked(at string, diag document.Diagnostic) {
+func (r *Reporter) Checked(at string, diag document.Diagnostic) {
 	if r.Checks {
 		r.ErrorAt(at, diag)
 	} else {
@@ -37,9 +37,9 @@ func (r *Report) Checked(at string, diag document.Diagnostic) {
 }
 
 // Origin is where the value at path came from.
-func (r *Report) Origin(path string) document.Origin { return r.Origins[path] }
+func (r *Reporter) Origin(path string) document.Origin { return r.Origins[path] }
 
-func (r *Report) say(path string, diag document.Diagnostic) {
+func (r *Reporter) say(path string, diag document.Diagnostic) {
 	diag.Field = path
 	for at := path; ; at = at[:strings.LastIndexByte(at, '.')] {
 		if o := r.Origins[at]; o.File != "" {
@@ -54,7 +54,7 @@ func (r *Report) say(path string, diag document.Diagnostic) {
 }
 
 // ReportAt reports at one place, with the severity that diag has.
-func (r *Report) ReportAt(o document.Origin, diag document.Diagnostic) {
+func (r *Reporter) ReportAt(o document.Origin, diag document.Diagnostic) {
 	doc := r.Docs[o.File]
 	if doc == nil {
 		doc = r.Cluster

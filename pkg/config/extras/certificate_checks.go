@@ -12,7 +12,7 @@ import (
 )
 
 // CheckCertificates checks each entry of spec.certificates as a whole.
-func CheckCertificates(all []Certificate, h *Holder, r *decode.Report) {
+func CheckCertificates(all []Certificate, h *CertificateHolder, r *decode.Reporter) {
 	for i := range all {
 		c := &all[i]
 		at := fmt.Sprintf("spec.certificates[%s]", c.Name)
@@ -29,7 +29,7 @@ func CheckCertificates(all []Certificate, h *Holder, r *decode.Report) {
 	}
 }
 
-func (c *Certificate) checkSource(at string, h *Holder, r *decode.Report) {
+func (c *Certificate) checkSource(at string, h *CertificateHolder, r *decode.Reporter) {
 	if c.Source != SourceKubernetes && c.Signer != "" {
 		r.ErrorAt(at+".signer", document.Diagnostic{ID: problem.CertificateFields, Summary: "a signer is of source kubernetes, and the source is " + c.Source, Expected: "source: kubernetes"})
 	}
@@ -45,7 +45,7 @@ func (c *Certificate) checkSource(at string, h *Holder, r *decode.Report) {
 	}
 }
 
-func (c *Certificate) checkFiles(at string, r *decode.Report) {
+func (c *Certificate) checkFiles(at string, r *decode.Reporter) {
 	if c.CAFile == c.CertFile || c.CertFile == c.KeyFile || c.KeyFile == c.CAFile {
 		r.ErrorAt(at, document.Diagnostic{ID: problem.CertificateFields, Summary: fmt.Sprintf("two of the files of %s have one name", c.Name), Expected: "three names: caFile, certFile, keyFile"})
 	}
@@ -63,7 +63,7 @@ func (c *Certificate) checkFiles(at string, r *decode.Report) {
 // checkSigner holds requests to what Kubernetes' own signers take, so that none waits for
 // ever.
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
-func (c *Certificate) checkSigner(at string, h *Holder, r *decode.Report) {
+func (c *Certificate) checkSigner(at string, h *CertificateHolder, r *decode.Reporter) {
 	if c.Lifetime != 0 && time.Duration(c.Lifetime) < minKubernetesLifetime {
 		r.ErrorAt(at+".lifetime", document.Diagnostic{ID: problem.CertificateFields, Summary: fmt.Sprintf("lifetime is %s, and no certificate of Kubernetes lives so shortly", c.Lifetime), Expected: "10m or more"})
 	}

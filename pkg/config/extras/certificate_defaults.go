@@ -20,8 +20,8 @@ const (
 	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 )
 
-// Holder is the node that gets certificates, as far as documents say.
-type Holder struct {
+// CertificateHolder is the node that gets certificates, as far as documents say.
+type CertificateHolder struct {
 	Name         string // "" where none was selected
 	Address      string // the first; "" where no document says one
 	Role         string
@@ -31,7 +31,7 @@ type Holder struct {
 
 // FillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
 // default from an earlier document.
-func FillCertificates(all []Certificate, h *Holder) {
+func FillCertificates(all []Certificate, h *CertificateHolder) {
 	for i := range all {
 		c := &all[i]
 		of := known[c.Name]
@@ -77,7 +77,7 @@ func fillRequest(c *Certificate, commonName string) {
 
 // expand puts in what the variables stand for, as far as it is known: a check of a node group knows
 // no node.
-func (h *Holder) expand(s string) string {
+func (h *CertificateHolder) expand(s string) string {
 	if h.Name != "" {
 		s = strings.ReplaceAll(s, nodeVariable, h.Name)
 	}

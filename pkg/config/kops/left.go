@@ -23,9 +23,9 @@ var leftToNodeup = [...]string{
 
 // LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where
 // there is nothing to say. Documents of ours it passes over.
-func LeftOut(docs []*decode.Document) (document.Diagnostic, bool) {
+func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
 	var found []string
-	var first *decode.Document
+	var first *decode.Doc
 	for _, field := range leftToNodeup {
 		for _, doc := range docs {
 			if doc.Parse(); !From(doc.Path) || doc.Root == nil {

@@ -36,8 +36,8 @@ func (p *Plugins) Fields() []decode.Field {
 	}
 }
 
-// Archive is where the plugins' archive for one architecture is.
-type Archive struct {
+// PluginArchive is where the plugins' archive for one architecture is.
+type PluginArchive struct {
 	Arch    string
 	SHA256  string
 	URLs    []string // of the same file
@@ -47,7 +47,7 @@ type Archive struct {
 
 // Archives are those that kOps installs. Own tells that the plugins are somebody else's: kOps
 // installs none, or what it installs cannot be fetched from here.
-func (p *Plugins) Archives(d *decode.Decoder) (all []Archive, own bool) {
+func (p *Plugins) Archives(d *decode.Decoder) (all []PluginArchive, own bool) {
 	switch {
 	case p.install != nil && !*p.install:
 		return nil, true
@@ -89,9 +89,9 @@ func pluginArchive(list *document.Value, installs bool) *document.Value {
 }
 
 // mirroredAsset reads kOps' form of a download: its hash, and URLs of the same file.
-func mirroredAsset(text string) (Archive, bool) {
+func mirroredAsset(text string) (PluginArchive, bool) {
 	hash, urls, _ := strings.Cut(text, "@")
-	file := Archive{SHA256: hash, URLs: strings.Split(urls, ",")}
+	file := PluginArchive{SHA256: hash, URLs: strings.Split(urls, ",")}
 	good := decode.ValidSHA256(hash) == "" && !slices.ContainsFunc(file.URLs, func(u string) bool { return !strings.Contains(u, "://") || decode.ValidURL(u) != "" })
 	return file, good
 }

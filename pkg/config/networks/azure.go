@@ -33,7 +33,7 @@ func (a *Azure) fill(o decode.Origins) {
 	decode.Fill(o, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
 }
 
-func (a *Azure) check(r *decode.Report) {
+func (a *Azure) check(r *decode.Reporter) {
 	if a.Scenario == "nodeSubnet" {
 		return
 	}

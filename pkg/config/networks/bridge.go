@@ -54,6 +54,6 @@ func (b *Bridge) fill(o decode.Origins) {
 	decode.Fill(o, "spec.networking.bridge.hairpin", document.NodeDefault, &b.Hairpin, true)
 }
 
-func (b *Bridge) check(s *Settings, r *decode.Report) {
+func (b *Bridge) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.bridge.mtu", b.MTU, 0)
 }

@@ -164,7 +164,7 @@ const (
 	kopsCalicoKeypair  = "calico-client"
 )
 
-func (c *Calico) fill(s *Settings, o decode.Origins) {
+func (c *Calico) fill(s *ClusterSettings, o decode.Origins) {
 	encapsulation := "ipip"
 	switch {
 	case s.sixOnly():
@@ -182,7 +182,7 @@ func (c *Calico) fill(s *Settings, o decode.Origins) {
 	}
 }
 
-func (c *Calico) check(s *Settings, r *decode.Report) {
+func (c *Calico) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.calico.mtu", c.MTU, 0)
 	c.checkEtcd(r)
 	if c.BPFEnabled {
@@ -192,7 +192,7 @@ func (c *Calico) check(s *Settings, r *decode.Report) {
 }
 
 // checkEtcd holds the datastore and the way to its etcd together.
-func (c *Calico) checkEtcd(r *decode.Report) {
+func (c *Calico) checkEtcd(r *decode.Reporter) {
 	const at = "spec.networking.calico.etcd"
 	switch {
 	case c.Datastore == "kubernetes" && c.Etcd != nil:
@@ -218,7 +218,7 @@ func (c *Calico) checkEtcd(r *decode.Report) {
 }
 
 // checkEncapsulation refuses ways to carry packets that do not go together, or not here.
-func (c *Calico) checkEncapsulation(s *Settings, r *decode.Report) {
+func (c *Calico) checkEncapsulation(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.calico"
 	switch mode := c.EncapsulationMode; {
 	case s.sixOnly() && mode == "ipip":

@@ -65,7 +65,7 @@ func (c *Canal) fill(o decode.Origins) {
 }
 
 // check: Typha's port and Felix' are two servers' on one host.
-func (c *Canal) check(r *decode.Report) {
+func (c *Canal) check(r *decode.Reporter) {
 	if c.PrometheusMetricsPort == 0 || c.PrometheusMetricsPort != c.TyphaPrometheusMetricsPort {
 		return
 	}

@@ -3,7 +3,7 @@ package networks
 import "github.com/netwright/netwright/pkg/config/decode"
 
 // Fill gives the fields of the network that is set their defaults, where no document says them.
-func (n *Networking) Fill(s *Settings, o decode.Origins) {
+func (n *Networking) Fill(s *ClusterSettings, o decode.Origins) {
 	if n.Bridge != nil {
 		n.Bridge.fill(o)
 	}
@@ -56,7 +56,7 @@ func (n *Networking) Fill(s *Settings, o decode.Origins) {
 
 // Check refuses what the network that is set would refuse, or would not work with, and says what
 // has no effect.
-func (n *Networking) Check(s *Settings, r *decode.Report) {
+func (n *Networking) Check(s *ClusterSettings, r *decode.Reporter) {
 	if n.Kubenet != nil {
 		n.Kubenet.check(s, r)
 	}

@@ -76,7 +76,7 @@ var ciliumUnused = [...]string{
 	"socketPath", "stateDir", "tracePayloadlen",
 }
 
-func (c *Cilium) fill(s *Settings, o decode.Origins) {
+func (c *Cilium) fill(s *ClusterSettings, o decode.Origins) {
 	const at = "spec.networking.cilium."
 	decode.Fill(o, at+"ipam", document.KopsDefault, &c.IPAM, "kubernetes")
 	tunnel := "vxlan"
@@ -89,7 +89,7 @@ func (c *Cilium) fill(s *Settings, o decode.Origins) {
 	decode.Fill(o, at+"chainingMode", document.KopsDefault, &c.ChainingMode, "none")
 }
 
-func (c *Cilium) check(s *Settings, r *decode.Report) {
+func (c *Cilium) check(s *ClusterSettings, r *decode.Reporter) {
 	c.checkRelease(s, r)
 	inside := 0
 	if c.Tunnel != "disabled" {
@@ -105,7 +105,7 @@ func (c *Cilium) check(s *Settings, r *decode.Report) {
 
 // checkAddresses refuses what kOps refuses (pkg/apis/kops/validation/validation.go,
 // validateNetworkingCilium).
-func (c *Cilium) checkAddresses(s *Settings, r *decode.Report) {
+func (c *Cilium) checkAddresses(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.ENI() && c.Tunnel != "disabled":
@@ -119,7 +119,7 @@ func (c *Cilium) checkAddresses(s *Settings, r *decode.Report) {
 
 // checkRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
 // knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
-func (c *Cilium) checkRelease(s *Settings, r *decode.Report) {
+func (c *Cilium) checkRelease(s *ClusterSettings, r *decode.Reporter) {
 	if c.Version == "" {
 		return
 	}
@@ -135,7 +135,7 @@ func (c *Cilium) checkRelease(s *Settings, r *decode.Report) {
 }
 
 // checkOptions says what has no effect, or cannot be had together.
-func (c *Cilium) checkOptions(s *Settings, r *decode.Report) {
+func (c *Cilium) checkOptions(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.EncryptionType != "" && !r.Origin(at+".encryptionType").IsDefault() && !c.EnableEncryption:

@@ -84,7 +84,7 @@ func (c *Custom) fill() {
 }
 
 // check holds what its fields ask of each other, and reads the chain from the template.
-func (c *Custom) check(s *Settings, r *decode.Report) {
+func (c *Custom) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, customAt+".mtu", c.MTU, 0)
 	if c.Title == "" {
 		r.ErrorAt(customAt, document.Diagnostic{ID: problem.FieldMissing, Summary: customAt + ".title is missing", Expected: "one line that says what the network is"})
@@ -112,7 +112,7 @@ func (c *Custom) check(s *Settings, r *decode.Report) {
 	}
 }
 
-func (c *Custom) checkSigns(r *decode.Report) {
+func (c *Custom) checkSigns(r *decode.Reporter) {
 	for i, s := range c.Signs {
 		if (s.Path == "") == (s.Link == "") {
 			r.ErrorAt(decode.Index(customAt+".signs", i), document.Diagnostic{Summary: fmt.Sprintf("sign %q names neither or both of a path and a link", document.Clip(s.What)), Expected: "one of path, link"})

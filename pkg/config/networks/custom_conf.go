@@ -120,7 +120,7 @@ func chainOf(file, text string) ([]string, error) {
 const customAt = "spec.networking.custom"
 
 // checkTemplate refuses a template that is no conf, and reads the chain from it.
-func (c *CustomConf) checkTemplate(r *decode.Report) {
+func (c *CustomConf) checkTemplate(r *decode.Reporter) {
 	text, err := c.sample()
 	if err != nil {
 		var names []string

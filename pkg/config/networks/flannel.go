@@ -46,7 +46,7 @@ func (f *Flannel) fill(o decode.Origins) {
 // resyncSeconds is what kOps fills in.
 const resyncSeconds = 5
 
-func (f *Flannel) check(r *decode.Report) {
+func (f *Flannel) check(r *decode.Reporter) {
 	if f.Backend == "" {
 		r.ErrorAt("spec.networking.flannel", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: decode.OneOf(flannelBackends[:])})
 	}

@@ -50,7 +50,7 @@ func (k *KubeOVN) fill(o decode.Origins) {
 	decode.Fill(o, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
 }
 
-func (k *KubeOVN) check(s *Settings, r *decode.Report) {
+func (k *KubeOVN) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.kubeOVN.mtu", k.MTU, 0)
 	switch {
 	case k.NetworkType == "vlan" && k.Interface == "":

@@ -49,7 +49,7 @@ func validSecurityGroup(s string) string {
 	return "a security group such as sg-0a1b2c3d4e5f60718"
 }
 
-func (l *LyftVPC) fill(s *Settings, o decode.Origins) {
+func (l *LyftVPC) fill(s *ClusterSettings, o decode.Origins) {
 	tags := map[string]string{"KubernetesCluster": s.Cluster}
 	if !s.Kubernetes.AtLeast(1, 18) {
 		tags = map[string]string{"Type": "pod"}

@@ -45,7 +45,7 @@ func (m *Multus) fill(o decode.Origins) {
 
 // check: it stands before a network whose conf it calls, and does not get on with one that puts
 // every other conf away.
-func (m *Multus) check(w *Networking, s *Settings, r *decode.Report) {
+func (m *Multus) check(w *Networking, s *ClusterSettings, r *decode.Reporter) {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {
 	case m.Writer == "netwright" && !ours:

@@ -25,7 +25,7 @@ func (m *Romana) fields() []decode.Field {
 
 // fill: https://github.com/kubernetes/kops/blob/v1.18.0/pkg/model/components/networking.go,
 // WellKnownServiceIP.
-func (m *Romana) fill(s *Settings, o decode.Origins) {
+func (m *Romana) fill(s *ClusterSettings, o decode.Origins) {
 	services := s.Services.V4()
 	if !services.IsValid() || services.Bits() > 24 {
 		return
@@ -40,7 +40,7 @@ func (m *Romana) fill(s *Settings, o decode.Origins) {
 }
 
 // check: its services are two, and services' addresses.
-func (m *Romana) check(s *Settings, r *decode.Report) {
+func (m *Romana) check(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.romana."
 	services := s.Services.V4()
 	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", m.DaemonServiceIP}, {"etcdServiceIP", m.EtcdServiceIP}} {

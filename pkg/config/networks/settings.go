@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// Settings are what documents say besides the network, as far as defaults and checks of a network
-// ask for it.
-type Settings struct {
+// ClusterSettings are what documents say besides the network, as far as defaults and checks of a
+// network ask for it.
+type ClusterSettings struct {
 	Cluster    string         // its name
 	Kubernetes values.Version // of kubelet
 	Cloud      string         // the cloudProvider
@@ -23,17 +23,19 @@ type Settings struct {
 }
 
 // sixOnly tells that pods have IPv6 addresses alone.
-func (s *Settings) sixOnly() bool { return s.PodCIDR.V6().IsValid() && !s.PodCIDR.V4().IsValid() }
+func (s *ClusterSettings) sixOnly() bool {
+	return s.PodCIDR.V6().IsValid() && !s.PodCIDR.V4().IsValid()
+}
 
 // six tells that pods have IPv6 addresses.
-func (s *Settings) six() bool { return s.PodCIDR.V6().IsValid() || s.PodCIDRs.V6().IsValid() }
+func (s *ClusterSettings) six() bool { return s.PodCIDR.V6().IsValid() || s.PodCIDRs.V6().IsValid() }
 
 // minIPv6MTU is the least that a link with IPv6 may have (RFC 8200, section 5).
 const minIPv6MTU = 1280
 
 // checkMTU refuses an MTU with which pods could not have IPv6. Inside is what an encapsulation
 // takes of it.
-func (s *Settings) checkMTU(r *decode.Report, path string, mtu, inside int) {
+func (s *ClusterSettings) checkMTU(r *decode.Reporter, path string, mtu, inside int) {
 	if s.six() && mtu != 0 && mtu-inside < minIPv6MTU {
 		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
 	}
@@ -41,7 +43,7 @@ func (s *Settings) checkMTU(r *decode.Report, path string, mtu, inside int) {
 
 // noKubeProxy refuses kube-proxy beside a network that serves the services: two that do overwrite
 // each other's rules.
-func (s *Settings) noKubeProxy(r *decode.Report, path, by string) {
+func (s *ClusterSettings) noKubeProxy(r *decode.Reporter, path, by string) {
 	if on := s.KubeProxy; on != nil && *on {
 		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("%s serves the services in place of kube-proxy, which is enabled (%s)", by, r.Origin("spec.kubeProxy.enabled")),
 			Expected: "spec.kubeProxy.enabled: false"})

@@ -79,7 +79,7 @@ func (u *Update) Fields() []decode.Field {
 
 // Check refuses, where documents are checked, a window that closes when it opens: it is open for a
 // whole day.
-func (u *Update) Check(r *decode.Report) {
+func (u *Update) Check(r *decode.Reporter) {
 	for i, w := range u.Window {
 		if w.From == w.Until && r.Checks {
 			r.ReportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
