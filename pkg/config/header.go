@@ -117,7 +117,7 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 		{Name: "labels", Set: decode.Unread},
 		{Name: "annotations", Set: decode.Unread},
 	}
-	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Home: d.Home} // every document has one: only the cluster's is worth remembering
+	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints} // every document has one: only the cluster's is worth remembering
 	top.Mapping(d.Doc.Root, "", []decode.Field{
 		{Name: "apiVersion", Set: decode.Unread},
 		{Name: "kind", Set: decode.Unread},

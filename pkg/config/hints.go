@@ -1,9 +1,19 @@
 package config
 
-import "github.com/netwright/netwright/pkg/config/networks"
+import (
+	"fmt"
+	"strings"
 
-// homeOf tells where a field that was written in the wrong place belongs; "" when it has no home.
-func homeOf(key string) string {
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
+)
+
+// hints are what can be said of mistakes in the documents of a cluster.
+type hints struct{}
+
+// Home tells where a field that was written in the wrong place belongs; "" when it has no home.
+func (hints) Home(key string) string {
 	switch key {
 	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
@@ -38,3 +48,24 @@ func homeOf(key string) string {
 
 // headerFields are all fields that a document has at its top.
 var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
+
+// Empty says what to do about a field that must be there: it cannot be taken out.
+func (hints) Empty(path string) string {
+	switch path {
+	case "spec.networking":
+		return "choose a network below it, for example networking: {bridge: {}}"
+	case "spec.kubernetesVersion":
+		return "give it one, such as 1.31.2"
+	case "apiVersion", "kind", "metadata", "metadata.name", "spec":
+		return "give it one: no document is without"
+	}
+	return ""
+}
+
+// Instead says how to choose a network.
+func (hints) Instead(path, written string) string {
+	if path == "spec.networking" && decode.ValidName(strings.ToLower(written)) == "" {
+		return fmt.Sprintf("write it as networking: {%s: {}}", document.Clip(written))
+	}
+	return ""
+}

@@ -247,7 +247,7 @@ func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 	if !header(doc, kind) {
 		return false
 	}
-	d := decode.Decoder{Doc: doc, Origins: n.origins, Checks: l.checks, Home: homeOf}
+	d := decode.Decoder{Doc: doc, Origins: n.origins, Checks: l.checks, Hints: hints{}}
 	r := reader{node: n, dialect: doc.Dialect, kinds: l.kinds, files: l.files}
 	before := doc.Errors
 	_, fileName := kindOf(doc.Path)

@@ -18,9 +18,17 @@ import (
 type Decoder struct {
 	Doc     *Doc
 	Origins Origins
-	Checks  bool                    // what is newly refused is an error, and not a warning
-	Home    func(key string) string // says where a misplaced field belongs; nil, or "": nowhere
-	told    *[]Description          // set: mappings tell their fields and read nothing
+	Checks  bool           // what is newly refused is an error, and not a warning
+	Hints   Hints          // nil: there are none
+	told    *[]Description // set: mappings tell their fields and read nothing
+}
+
+// Hints are what somebody who knows the fields of a document can say of a mistake in it, each ""
+// where there is nothing to say.
+type Hints interface {
+	Home(key string) string              // where a field belongs that stands in a wrong place
+	Empty(path string) string            // what to do about a field without a value
+	Instead(path, written string) string // what to write where a mapping is, and this text was written
 }
 
 // Set takes a value of the document; path is the field's full path. It reports what is wrong
@@ -58,7 +66,7 @@ func (d *Decoder) Mapping(v *document.Value, at string, fields []Field) {
 		case e.Value.Kind == document.KindNull && d.Doc.Dialect.skips(at):
 		case e.Value.Kind == document.KindNull:
 			d.Doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty, Summary: fmt.Sprintf("field %q has no value", e.Key), Field: path,
-				Hint: toGive(path)})
+				Hint: d.toGive(path)})
 		default:
 			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
 				d.Origins[path] = d.Doc.Origin(e.Pos)
@@ -71,15 +79,12 @@ func (d *Decoder) Mapping(v *document.Value, at string, fields []Field) {
 	}
 }
 
-// toGive says what to do about a field without a value. What must be there cannot be taken out.
-func toGive(path string) string {
-	switch path {
-	case "spec.networking":
-		return "choose a network below it, for example networking: {bridge: {}}"
-	case "spec.kubernetesVersion":
-		return "give it one, such as 1.31.2"
-	case "apiVersion", "kind", "metadata", "metadata.name", "spec":
-		return "give it one: no document is without"
+// toGive says what to do about a field without a value.
+func (d *Decoder) toGive(path string) string {
+	if d.Hints != nil {
+		if hint := d.Hints.Empty(path); hint != "" {
+			return hint
+		}
 	}
 	return "give it one, or take the line out; an empty mapping is {}, an empty list []"
 }
@@ -136,8 +141,8 @@ func (d *Decoder) unknownField(e *document.Entry, at string, fields []Field) {
 	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: fmt.Sprintf("unknown field %q", document.Clip(e.Key)), Field: Join(at, document.Clip(e.Key)), Expected: OneOf(listed)}
 	if near := document.Nearest(e.Key, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)
-	} else if at != "" && d.Home != nil {
-		diag.Hint = d.Home(e.Key)
+	} else if at != "" && d.Hints != nil {
+		diag.Hint = d.Hints.Home(e.Key)
 	}
 	diag.Hint = Also(diag.Hint, e.Key)
 	d.Doc.ErrorAt(e.Pos, diag)
@@ -162,7 +167,7 @@ func (d *Decoder) WrongKind(v *document.Value, path, expected string) {
 	case expected == "a list" && v.Kind == document.KindMap:
 		diag.Hint = "begin each entry with a dash: - value"
 	case expected == "a mapping":
-		diag.Hint = toMap(path, v)
+		diag.Hint = d.toMap(path, v)
 	case expected == "a list" && v.Kind == document.KindString:
 		diag.Hint = fmt.Sprintf("write it as a list: [%s]", d.shownText(v, path))
 	case strings.HasPrefix(expected, "a string") && v.Kind <= document.KindFloat && v.Kind != document.KindNull:
@@ -175,12 +180,14 @@ func (d *Decoder) WrongKind(v *document.Value, path, expected string) {
 }
 
 // toMap says how to make a mapping of what was written in its place.
-func toMap(path string, v *document.Value) string {
+func (d *Decoder) toMap(path string, v *document.Value) string {
 	const empty = "its fields go below it, further in; without any it is {}"
-	name := path[strings.LastIndexByte(path, '.')+1:]
+	if d.Hints != nil && v.Kind == document.KindString {
+		if instead := d.Hints.Instead(path, v.Text); instead != "" {
+			return instead
+		}
+	}
 	switch {
-	case v.Kind == document.KindString && path == "spec.networking" && ValidName(strings.ToLower(v.Text)) == "":
-		return fmt.Sprintf("write it as %s: {%s: {}}", name, document.Clip(v.Text))
 	case v.Kind == document.KindString && document.GluedField().MatchString(v.Text):
 		return "a blank is missing after the colon"
 	case v.Kind == document.KindList:

@@ -1,10 +1,6 @@
 package decode
 
-import (
-	"strings"
-
-	"github.com/netwright/netwright/pkg/config/document"
-)
+import "github.com/netwright/netwright/pkg/config/document"
 
 // Dialect is how documents of one apiVersion are written: which kinds there are, which fields go by
 // another name, and how strict we are.
@@ -12,9 +8,9 @@ type Dialect struct {
 	APIVersion string
 	Kinds      map[string]string // kind as written → KindCluster, KindNodeGroup, KindNode
 	Spelling   map[string]string // path as written → our name of its last part
-	// Lenient: fields that we do not know are skipped, and YAML 1.1's yes and no are booleans.
-	// spec.networking stays strict.
+	// Lenient: what kOps takes, and our own documents do not, such as YAML 1.1's yes and no.
 	Lenient bool
+	Skips   func(at string) bool // whether an unknown field under a path is no error; nil: it is one
 	// Nested: the cluster's address ranges and topology are under spec.networking.
 	Nested bool
 }
@@ -44,7 +40,7 @@ func (d *Dialect) spell(at, key string) string {
 
 // skips tells that an unknown field under at is no error.
 func (d *Dialect) skips(at string) bool {
-	return d.Lenient && (at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking."))
+	return d.Skips != nil && d.Skips(at)
 }
 
 // Doc is a document with the dialect that its fields are read in.

@@ -29,6 +29,7 @@ var V1Alpha2 = decode.Dialect{
 		"spec.kubelet.configureCBR0": "configureCbr0",
 	},
 	Lenient: true,
+	Skips:   skips,
 }
 
 // V1Alpha3 is kOps' next version: the fields of the cluster's network are under spec.networking,
@@ -39,6 +40,7 @@ var V1Alpha3 = decode.Dialect{
 	Kinds:      V1Alpha2.Kinds,
 	Spelling:   map[string]string{"spec.kubelet.configureCBR0": "configureCbr0"},
 	Lenient:    true,
+	Skips:      skips,
 	Nested:     true,
 }
 
@@ -57,6 +59,12 @@ var NodeupDialect = decode.Dialect{
 		"spec.ServiceNodePortRange":  "serviceNodePortRange",
 	},
 	Lenient: true,
+	Skips:   skips,
+}
+
+// skips: of kOps' documents we read what concerns the network, and know all of that.
+func skips(at string) bool {
+	return at == "spec.networking.topology" || at != "spec.networking" && !strings.HasPrefix(at, "spec.networking.")
 }
 
 // KindNodeup is a node group's part as kOps' nodeup reads it (from 1.22). It has no header.
