@@ -86,6 +86,7 @@ type life struct {
 type wake struct {
 	cause string       // for status and log: "interval", "the store changed"
 	known bool         // only the host can have changed: the pass goes by what is known
+	event bool         // something on the host asks for it, which may do so without end
 	job   *control.Job // what a command asks for; nil: nobody does
 	got   *looked      // what the look found that this waited for; nil: it waited for none
 }
@@ -140,8 +141,13 @@ func (d Daemon) Run(ctx context.Context) error {
 func (l *life) round(ctx context.Context, w wake) {
 	pass, clock := l.observed(ctx, l.Pass, w)
 	pass.Known, pass.keeps, pass.daemon = w.known, l.ready, true
+	spend := func() {}
+	if w.event {
+		spend = l.drift.paced()
+	}
 	var out outcome
 	l.at("a pass of its own", func() { out = l.once(ctx, pass, w.got) })
+	spend()
 	l.tell(ctx, w, out, clock)
 }
 
@@ -226,7 +232,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 		return
 	}
 	defer l.ended(w, out, clock)
-	l.drift.ended(out.plan, w.known)
+	l.drift.ended(out.plan)
 	switch {
 	case w.known && out.err == nil: // what else was wrong still is
 	case w.known:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -77,6 +78,7 @@ func (a *aside) close() {
 	for url := range a.downloads {
 		a.drop(url)
 	}
+	a.all.Wait()
 }
 
 // ended is where it is told that something is there, or is not to be had.
@@ -105,7 +107,7 @@ func (a *aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 	if a.ofThisMachine(url) {
 		return a.inner.Open(ctx, url)
 	}
-	d, err := a.download(url)
+	d, err := a.download(url, archive.Wanted{})
 	if err != nil {
 		return a.inner.Open(ctx, url) // there is no place for it yet, or none of that kind
 	}
@@ -120,12 +122,13 @@ func (a *aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 	return r, -1, nil
 }
 
-// begin has a URL fetched, and says whether all of it is there, or why it is not to be had.
-func (a *aside) begin(url string) (there bool, err error) {
+// begin has a URL fetched, and says whether all of it is there, or why it is not to be had. What is
+// there has the checksum that is wanted: no pass waits until that is known.
+func (a *aside) begin(url string, want archive.Wanted) (there bool, err error) {
 	if a.ofThisMachine(url) {
 		return true, nil
 	}
-	d, err := a.download(url)
+	d, err := a.download(url, want)
 	if err != nil {
 		return true, nil // it is fetched as it is read
 	}
@@ -135,12 +138,13 @@ func (a *aside) begin(url string) (there bool, err error) {
 	return d.over, d.err
 }
 
-// download is the one of a URL, begun where there is none.
-func (a *aside) download(url string) (*download, error) {
+// download is the one of a URL, begun where there is none. One that was held against another
+// checksum, of documents that have changed, makes room. A zero want takes what there is.
+func (a *aside) download(url string, want archive.Wanted) (*download, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for other, d := range a.downloads {
-		if d.stale() {
+		if d.stale() || other == url && want.Sum != "" && d.sum != "" && d.sum != want.Sum {
 			a.drop(other)
 		}
 	}
@@ -151,12 +155,16 @@ func (a *aside) download(url string) (*download, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &download{url: url, spool: spool, more: make(chan struct{})}
+	d := &download{url: url, sum: want.Sum, spool: spool, more: make(chan struct{})}
+	var check *archive.Check
+	if want.Sum != "" {
+		check = archive.NewCheck(want)
+	}
 	ctx, stop := a.bounded()
 	d.stop, a.downloads[url] = stop, d
 	a.all.Go(func() {
 		defer stop()
-		d.end(d.fetch(ctx, a.inner))
+		d.end(d.fetch(ctx, a.inner, check))
 		if d.awaited() {
 			a.tell()
 		}
@@ -172,7 +180,7 @@ func (a *aside) drop(url string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over {
-		d.spool.Close() // of a file that is gone nothing is lost
+		a.all.Go(d.close) // it can take long where it is large
 	}
 	d.dropped = true
 }
@@ -180,6 +188,7 @@ func (a *aside) drop(url string) {
 // download is the content of one URL, as far as it has come.
 type download struct {
 	url   string
+	sum   archive.Checksum // that it was held against; "": none
 	spool *hostfs.Spool
 	stop  context.CancelFunc
 
@@ -211,8 +220,11 @@ func (d *download) awaited() bool {
 	return d.left && !d.dropped
 }
 
-// fetch brings all of it into the spool.
-func (d *download) fetch(ctx context.Context, from tasks.Fetcher) error {
+// close gives the room back. Of a file that is gone nothing is lost.
+func (d *download) close() { _ = d.spool.Close() }
+
+// fetch brings all of it into the spool, and holds it against its checksum.
+func (d *download) fetch(ctx context.Context, from tasks.Fetcher, check *archive.Check) error {
 	body, _, err := from.Open(ctx, d.url)
 	if err != nil {
 		return err
@@ -225,11 +237,16 @@ func (d *download) fetch(ctx context.Context, from tasks.Fetcher) error {
 		if _, failed := d.spool.Write(buf[:n]); failed != nil {
 			return failed
 		}
-		d.grow(n)
-		if errors.Is(err, io.EOF) {
-			return nil
+		if check != nil {
+			_, _ = check.Write(buf[:n]) // does not fail
 		}
-		if err != nil {
+		d.grow(n)
+		switch {
+		case errors.Is(err, io.EOF) && check != nil:
+			return check.Err()
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return err
 		}
 	}
@@ -253,22 +270,22 @@ func (d *download) end(err error) {
 	close(d.more)
 	d.more = make(chan struct{})
 	if d.dropped {
-		d.spool.Close() // of a file that is gone nothing is lost
+		d.close()
 	}
 }
 
 // had is nil when all that an archive needs is here; else why not.
 func had(ctx context.Context, v host.View, t tasks.Task) error {
-	archive, ok := t.(tasks.Archive)
+	asset, ok := t.(tasks.Archive)
 	if !ok {
 		return nil
 	}
-	a, ok := archive.Fetch.(*aside)
+	a, ok := asset.Fetch.(*aside)
 	if !ok {
 		return nil
 	}
-	return archive.Had(ctx, v, func(url string) error {
-		there, err := a.begin(url)
+	return asset.Had(ctx, v, func(url string) error {
+		there, err := a.begin(url, archive.Wanted{Name: asset.Name, Sum: asset.Sum})
 		if err == nil && !there {
 			return &fetchingError{graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(url)}}
 		}
@@ -279,8 +296,8 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 // late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
 // it does.
 func late(ctx context.Context, v host.View, t tasks.Task) error {
-	if archive, ok := t.(tasks.Archive); ok {
-		if a, ok := archive.Fetch.(*aside); ok && !a.early() {
+	if asset, ok := t.(tasks.Archive); ok {
+		if a, ok := asset.Fetch.(*aside); ok && !a.early() {
 			return had(ctx, v, t)
 		}
 	}
@@ -290,17 +307,17 @@ func late(ctx context.Context, v host.View, t tasks.Task) error {
 // stillLate is late for what was not planned. What is here now was not when the pass was planned,
 // and is the next one's.
 func stillLate(ctx context.Context, v host.View, t tasks.Task) error {
-	archive, ok := t.(tasks.Archive)
+	asset, ok := t.(tasks.Archive)
 	if !ok {
 		return nil
 	}
-	if a, ok := archive.Fetch.(*aside); !ok || a.early() {
+	if a, ok := asset.Fetch.(*aside); !ok || a.early() {
 		return nil
 	}
 	if err := late(ctx, v, t); err != nil {
 		return err
 	}
-	return &fetchingError{graph.WaitError{Reason: "the next pass, for which " + archive.Name + " was fetched"}}
+	return &fetchingError{graph.WaitError{Reason: "the next pass, for which " + asset.Name + " was fetched"}}
 }
 
 // unfetched are the archives of a switch that are not here: it begins when they are.

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/ledger"
 )
 
 // mirror is a server of one asset, which gives half of it and the rest when the test lets it.
@@ -176,4 +179,37 @@ func TestNotReadyBeforeThePlugins(t *testing.T) {
 	if m.times() != 1 {
 		t.Errorf("a mirror that is quick was asked %d times", m.times())
 	}
+}
+
+// What a mirror gives is held against its checksum as it comes, and not by the pass that asks for
+// it: a gigabyte of something else would hold all repair up for seconds.
+func TestADownloadIsCheckedAsItComes(t *testing.T) {
+	b, m := mirrored(t)
+	const url = "https://mirror.example.com/plugins.tar"
+	right := archive.Wanted{Name: "plugins", Sum: archive.ChecksumOf(m.content)}
+	wrong := archive.Wanted{Name: "plugins", Sum: archive.ChecksumOf(nil)}
+	if err := os.MkdirAll(filepath.Join(b.root, ledger.Dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := newAside(t.Context(), &life{Daemon: b.daemon})
+		defer a.close()
+		for _, want := range []archive.Wanted{wrong, right} { // the second as documents would correct it
+			if there, err := a.begin(url, want); there || err != nil {
+				t.Fatalf("it is there at once: %t, %v", there, err)
+			}
+			synctest.Wait()
+			there, err := a.begin(url, want)
+			var refused *archive.Error
+			if bad := errors.As(err, &refused); !there || bad != (want.Sum == wrong.Sum) {
+				t.Errorf("held against %s: there %t, %v", want.Sum, there, err)
+			}
+			if want.Sum == wrong.Sum && !strings.Contains(err.Error(), "plugins sha256 is "+string(right.Sum)) {
+				t.Errorf("it says %q", err)
+			}
+		}
+		if m.times() != 2 {
+			t.Errorf("the mirror was asked %d times, want once for each checksum", m.times())
+		}
+	})
 }

@@ -12,8 +12,7 @@ type pace struct {
 	now   func() time.Time
 	used  func() time.Duration // processor time, since whenever
 
-	begun time.Duration // what was used when what is paced began
-	full  time.Time     // when all of the burst is there again
+	full time.Time // when all of the burst is there again
 }
 
 // longestPause is what one pass that used very much costs those after it at most.
@@ -25,13 +24,13 @@ func (p *pace) pause() time.Duration {
 	return min(max(free.Sub(p.now()), 0), longestPause)
 }
 
-// begin notes that one begins.
-func (p *pace) begin() { p.begun = p.used() }
-
-// spend notes what it has used.
-func (p *pace) spend() {
-	if now := p.now(); p.full.Before(now) {
-		p.full = now
+// begin notes that one begins. What it returns notes, when it ends, what it has used.
+func (p *pace) begin() (spend func()) {
+	begun := p.used()
+	return func() {
+		if now := p.now(); p.full.Before(now) {
+			p.full = now
+		}
+		p.full = p.full.Add((p.used() - begun) * time.Duration(p.share))
 	}
-	p.full = p.full.Add((p.used() - p.begun) * time.Duration(p.share))
 }

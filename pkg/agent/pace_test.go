@@ -17,9 +17,9 @@ func TestPace(t *testing.T) {
 			t.Errorf("pause of %s, want %s", got, want)
 		}
 		now = now.Add(p.pause())
-		p.begin()
+		spend := p.begin()
 		used, now = used+cost, now.Add(took)
-		p.spend()
+		spend()
 	}
 	for _, want := range []time.Duration{0, 0, 0, 0, 5 * time.Second, 5 * time.Second} {
 		work(time.Second, 0, want)

@@ -108,7 +108,6 @@ func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether,
 
 // take takes all events that have come, for a pass that is about to look.
 func (w *hostWatch) take() wake {
-	w.pace.begin()
 	var sources []string
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
@@ -127,7 +126,7 @@ func drifted(sources []string) wake {
 		sources = []string{"host"}
 	}
 	slices.Sort(sources)
-	return wake{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true}
+	return wake{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true, event: true}
 }
 
 // forget has the next pass gather the facts anew.
@@ -191,15 +190,18 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	return news
 }
 
-// ended notes what a pass has made right, and, of one that an event asked for, what it cost.
-func (w *hostWatch) ended(p *report.Plan, known bool) {
+// paced notes that a pass begins that an event asked for. What it returns notes, when it ends, what
+// it cost.
+func (w *hostWatch) paced() (spend func()) {
 	if w == nil {
-		return
+		return func() {}
 	}
-	if known {
-		w.pace.spend()
-	}
-	if p == nil {
+	return w.pace.begin()
+}
+
+// ended notes what a pass has made right.
+func (w *hostWatch) ended(p *report.Plan) {
+	if w == nil || p == nil {
 		return
 	}
 	w.others = nil

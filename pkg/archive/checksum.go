@@ -44,6 +44,36 @@ func (c Checksum) hash() hash.Hash {
 	return sha256.New()
 }
 
+// Check holds against its checksum what is written to it. It is for an archive that comes before it
+// is read.
+type Check struct {
+	want Wanted
+	hash hash.Hash
+	n    int64
+}
+
+// NewCheck begins a check. Of what is wanted the name and the checksum count.
+func NewCheck(want Wanted) *Check { return &Check{want: want, hash: want.Sum.hash()} }
+
+// Write implements [io.Writer]. It does not fail.
+func (c *Check) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return c.hash.Write(p)
+}
+
+// Err is an [Error] unless all that was written is what is wanted.
+func (c *Check) Err() error {
+	if sum := Checksum(hex.EncodeToString(c.hash.Sum(nil))); sum != c.want.Sum {
+		return c.want.mismatch(sum, c.n)
+	}
+	return nil
+}
+
+// mismatch says that n bytes have another checksum.
+func (w Wanted) mismatch(is Checksum, n int64) *Error {
+	return &Error{Name: w.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", w.Sum.Algorithm(), is, n, w.Sum)}
+}
+
 // UnmarshalText refuses what is no checksum: files are named by it.
 func (c *Checksum) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseChecksum(string(text))

@@ -64,7 +64,7 @@ func (p *packed) verdict(want Wanted, found error) error {
 	case errors.As(p.err, &refused): // too large to be read to its end
 		return &Error{Name: want.Name, Problem: refused.Problem}
 	case sum != want.Sum:
-		bad := &Error{Name: want.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", want.Sum.Algorithm(), sum, p.src.n, want.Sum)}
+		bad := want.mismatch(sum, p.src.n)
 		if errors.Is(found, io.ErrUnexpectedEOF) {
 			bad.Problem = "is truncated: " + bad.Problem
 		}

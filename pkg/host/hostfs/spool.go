@@ -14,12 +14,17 @@ import (
 // goes when it is closed, or when the process ends, however it does. One goroutine may write while
 // others read what was written.
 type Spool struct {
-	file *os.File
-	room int64 // that it may still take
+	file      *os.File
+	room      int64 // that it may still take
+	at, begun int64 // where the next write goes; up to where the disk has begun to write
 }
 
 // maxSpool is how much of a disk's free room a spool may take: one part in so many.
 const maxSpool = 2
+
+// spoolStep is how many bytes of a spool the disk has not begun with, at most. A file system that
+// has much to write makes whoever waits for a small file wait for all of it.
+const spoolStep = 8 << 20
 
 // OpenSpool makes a spool in a directory of the host. Where the file system has no files without a
 // name the error is [errors.ErrUnsupported].
@@ -55,7 +60,12 @@ func (s *Spool) Write(p []byte) (int, error) {
 	if s.room -= int64(len(p)); s.room < 0 {
 		return 0, fmt.Errorf("what is fetched is larger than half of the room in %s, or than %d MiB: free some space", s.file.Name(), archive.MaxPacked>>20)
 	}
-	return s.file.Write(p)
+	n, err := s.file.Write(p)
+	if s.at += int64(n); s.at-s.begun >= spoolStep {
+		writeBack(int(s.file.Fd()), s.begun, s.at-s.begun)
+		s.begun = s.at
+	}
+	return n, err
 }
 
 // ReadAt implements [io.ReaderAt].
