@@ -14,6 +14,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -125,7 +126,7 @@ func (r *run) addAtBoot(list []checkpoint.Await, t tasks.Task, key graph.Key) ([
 }
 
 // mayReboot says that the documents allow a reboot after a boot that failed.
-func mayReboot(n *config.Node) bool { return n.Update.BootUndo == config.BootUndoReboot }
+func mayReboot(n *config.Node) bool { return n.Update.BootUndo == policy.BootUndoReboot }
 
 // bootBooks are the ledger's part of judging a boot.
 type bootBooks struct{ led *ledger.Ledger }

@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -13,7 +13,7 @@ type changedPolicy string
 // changedPolicy is that of the documents. A revision has none: what is brought back is not what the
 // documents say now.
 func (d *Desired) changedPolicy() changedPolicy {
-	if d.held != nil || d.Node.Prune.Changed != config.Remove {
+	if d.held != nil || d.Node.Prune.Changed != policy.Remove {
 		return ""
 	}
 	return changedPolicy(d.Node.Origin("spec.prune.changed").String())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -68,7 +69,7 @@ func (d *Desired) Known(r ledger.Reader) model.Discovered {
 func discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
-		out.Peers = append(out.Peers, config.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
+		out.Peers = append(out.Peers, networks.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
 	}
 	return out
 }

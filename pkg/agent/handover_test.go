@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -53,7 +54,7 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 // A record that cannot be read is an error, and not a reason to take away what is under a network
 // in use.
 func TestADamagedHandoverIsSaid(t *testing.T) {
-	d := &Desired{Node: &config.Node{Networking: config.Networking{CNI: &config.CNI{}}}}
+	d := &Desired{Node: &config.Node{Networking: networks.Networking{CNI: &networks.CNI{}}}}
 	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {
 		t.Errorf("%+v, %v", p, err)
 	}

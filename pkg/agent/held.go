@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -83,13 +84,13 @@ func (s *heldSet) refuse() {
 		}
 		switch t := t.(type) {
 		case tasks.File:
-			t.Refused = refusedAgain(config.Reserved(tasks.KindFile, t.Path, t.Content))
+			t.Refused = refusedAgain(extras.Reserved(tasks.KindFile, t.Path, t.Content))
 			s.recorded[i] = t
 		case tasks.Unit:
-			t.Refused = refusedAgain(config.Reserved(tasks.KindUnit, t.Name, t.Content))
+			t.Refused = refusedAgain(extras.Reserved(tasks.KindUnit, t.Name, t.Content))
 			s.recorded[i] = t
 		case tasks.UnitState: // that of a unit whose text is refused is not reached
-			t.Refused = refusedAgain(config.Reserved(tasks.KindUnit, t.Name, nil))
+			t.Refused = refusedAgain(extras.Reserved(tasks.KindUnit, t.Name, nil))
 			s.recorded[i] = t
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
@@ -106,7 +106,7 @@ func (p Pass) leave(ctx context.Context, d *Desired, g *graph.Graph[tasks.Task],
 }
 
 // hold decides whether the switch is made now.
-func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
+func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool, verdict *checkpoint.HeldError) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
 	case spec.From != "" && spec.From != had.Name:
@@ -123,7 +123,7 @@ func (s *switching) hold(ctx context.Context, v host.View, had ledger.Network, s
 		s.held = s.evict().Running(ctx, v)
 	case alive && s.allowed == "":
 		s.held, s.waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
-	case alive && spec.Pods == config.Wait:
+	case alive && spec.Pods == networks.Wait:
 		s.held, s.waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node", len(s.pods), s.From.Name), true
 	}
 }
@@ -143,9 +143,9 @@ func (p Pass) allowedBy(d *Desired, led *ledger.Ledger) string {
 }
 
 // switchSpec is what the documents say of a switch. A revision says nothing.
-func (d *Desired) switchSpec() config.Switch {
+func (d *Desired) switchSpec() networks.Switch {
 	if d.held != nil || d.Node.Networking.Switch == nil {
-		return config.Switch{}
+		return networks.Switch{}
 	}
 	return *d.Node.Networking.Switch
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -414,7 +416,7 @@ func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 // never beyond a window.
 func TestTheFleetIsSpread(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	u := config.Update{Splay: config.Duration(time.Hour), Window: []config.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}
+	u := policy.Update{Splay: values.Duration(time.Hour), Window: []policy.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}
 	const nodes = 10_000
 	var places [100]int
 	var minutes [10]int

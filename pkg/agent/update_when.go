@@ -7,14 +7,14 @@ import (
 	"math"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 )
 
 // when is the moment from which a node takes a change that nothing but time has held back since
 // free, and what is waited for. The nodes of a fleet are spread by their names over the splay, from
 // when the change was free or the window began; never beyond the window, for else the last would
 // not have theirs.
-func when(u config.Update, node string, free, now time.Time) (time.Time, string) {
+func when(u policy.Update, node string, free, now time.Time) (time.Time, string) {
 	begin, span := free, time.Duration(u.Splay)
 	from, until := u.Next(now)
 	if from.After(begin) {
