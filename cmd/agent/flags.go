@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/statestore/https"
@@ -43,7 +43,7 @@ func (f *flags) addTelling(cmd *cobra.Command) {
 	l := cmd.Flags()
 	l.StringVar(&f.metrics, "metrics", "", "where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
 	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
-	complete(cmd, "node-status", config.On, config.Off)
+	complete(cmd, "node-status", agentfile.On, agentfile.Off)
 }
 
 // checkRun refuses flags of the agent itself that do not go together. interval says that --interval
@@ -60,13 +60,13 @@ func (f *flags) checkRun(interval bool) error {
 		return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
 	case (f.metrics != "" || f.nodeStatus != "") && (f.once || f.dryRun || f.sandbox):
 		return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it went themselves")
-	case f.metrics != "" && config.ValidMetrics(f.metrics) != "":
-		return fmt.Errorf("--metrics %s: expected %s", f.metrics, config.ValidMetrics(f.metrics))
-	case f.nodeStatus != "" && config.ValidNodeStatus(f.nodeStatus) != "":
-		return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, config.ValidNodeStatus(f.nodeStatus))
+	case f.metrics != "" && agentfile.ValidMetrics(f.metrics) != "":
+		return fmt.Errorf("--metrics %s: expected %s", f.metrics, agentfile.ValidMetrics(f.metrics))
+	case f.nodeStatus != "" && agentfile.ValidNodeStatus(f.nodeStatus) != "":
+		return fmt.Errorf("--node-status %s: expected %s", f.nodeStatus, agentfile.ValidNodeStatus(f.nodeStatus))
 	case interval && f.interval < minInterval:
 		return fmt.Errorf("--interval %s: expected %s or more, such as 10m", f.interval, minInterval)
-	case f.logFormat != "" && f.logFormat != config.LogText && f.logFormat != config.LogJSON:
+	case f.logFormat != "" && f.logFormat != agentfile.LogText && f.logFormat != agentfile.LogJSON:
 		return fmt.Errorf("--log-format %s: expected text or json", f.logFormat)
 	case f.trust.older && !f.once && !f.dryRun:
 		return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")

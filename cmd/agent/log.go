@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/publish"
 )
 
@@ -18,7 +18,7 @@ func (f *flags) logger(s streams, level zapcore.Level) *zap.Logger {
 		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",
 		EncodeLevel: zapcore.LowercaseLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder, EncodeTime: zapcore.RFC3339NanoTimeEncoder,
 	}
-	if f.logFormat == config.LogJSON {
+	if f.logFormat == agentfile.LogJSON {
 		text.TimeKey = "time"
 		return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(text), zapcore.AddSync(s.err), level))
 	}
@@ -28,7 +28,7 @@ func (f *flags) logger(s streams, level zapcore.Level) *zap.Logger {
 		text.TimeKey = "time"
 	}
 	lines := zapcore.NewCore(zapcore.NewConsoleEncoder(text), zapcore.AddSync(s.err), level)
-	if f.logFormat == config.LogText || !journal {
+	if f.logFormat == agentfile.LogText || !journal {
 		return zap.New(lines)
 	}
 	text.LevelKey = ""

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube"
@@ -23,13 +23,13 @@ import (
 func (f *flags) observe(ctx context.Context, d *daemon.Daemon, w *wired) (end func()) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // the last thing that a daemon tells is that it ends
 	var running sync.WaitGroup
-	if address := cmp.Or(f.metrics, metrics.DefaultAddress); address != config.Off {
+	if address := cmp.Or(f.metrics, metrics.DefaultAddress); address != agentfile.Off {
 		m := metrics.New(version, w.asked.Counts)
 		d.Observers = append(d.Observers, m)
 		s := &metrics.Server{Metrics: m, Address: address, Log: d.Pass.Log}
 		running.Go(func() { s.Run(ctx) })
 	}
-	if f.nodeStatus != config.Off && f.root == "/" {
+	if f.nodeStatus != agentfile.Off && f.root == "/" {
 		n := &nodestatus.Node{As: asItself(d.Pass.API), Log: d.Pass.Log}
 		d.Observers = append(d.Observers, n)
 		running.Go(func() { n.Run(ctx) })

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile"
@@ -88,7 +88,7 @@ spec.update.`,
 }
 
 func resetCommand(f *flags, s streams) *cobra.Command {
-	dry, changed := false, config.Keep
+	dry, changed := false, policy.Keep
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Take everything of netwright's off this node and bring back what was there before",
@@ -105,8 +105,8 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pass := f.localThatChanges()
 			switch changed {
-			case config.Keep:
-			case config.Remove:
+			case policy.Keep:
+			case policy.Remove:
 				pass.RemoveChanged = true
 			default:
 				return problem.Usage.Errorf("--changed %q: expected keep or remove", changed)

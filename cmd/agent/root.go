@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -78,7 +78,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
 	l.StringVar(&f.logFormat, "log-format", "", "of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
-	complete(cmd, "log-format", config.LogText, config.LogJSON)
+	complete(cmd, "log-format", agentfile.LogText, agentfile.LogJSON)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	f.addTelling(cmd)
 	addVersion(cmd, s)

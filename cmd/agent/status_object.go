@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -20,7 +20,7 @@ func (f *flags) statusPlace(w *wired) (func(context.Context, []byte) error, erro
 	switch {
 	case place == "":
 		return nil, nil
-	case place == config.On:
+	case place == agentfile.On:
 		place = f.store
 	}
 	if strings.HasPrefix(place, "k8s://") {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/test/s3server"
 )
 
@@ -45,7 +46,7 @@ func TestStatusObjectOnS3(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	f := &flags{store: "s3://fleet/some/prefix", cluster: "demo.example.com", statusObject: config.On}
+	f := &flags{store: "s3://fleet/some/prefix", cluster: "demo.example.com", statusObject: agentfile.On}
 	put, err := f.statusPlace(&wired{sel: config.Select{Node: "node-1"}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -22,7 +22,7 @@ func (f *flags) addTrust(cmd *cobra.Command) {
 }
 
 // trusts takes over what the agent's own file says of trust.
-func (f *flags) trusts(own *config.AgentFile) error {
+func (f *flags) trusts(own *agentfile.AgentFile) error {
 	f.trust.unsigned = f.trust.unsigned || own.InsecureUnsigned
 	if own.Pin != "" {
 		f.trust.pin = trust.Pin{Digest: own.Pin, Origin: own.Origin("pin").String()}

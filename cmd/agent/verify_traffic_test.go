@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -19,12 +20,12 @@ func TestReachedAt(t *testing.T) {
 		node config.Node
 		want netip.Addr
 	}{
-		"IPv4":                       {config.Node{PodCIDR: config.CIDRs{pods4}}, four},
-		"both":                       {config.Node{PodCIDR: config.CIDRs{pods6, pods4}}, four},
+		"IPv4":                       {config.Node{PodCIDR: values.CIDRs{pods4}}, four},
+		"both":                       {config.Node{PodCIDR: values.CIDRs{pods6, pods4}}, four},
 		"no range":                   {config.Node{}, four},
-		"IPv6":                       {config.Node{PodCIDR: config.CIDRs{pods6}}, six},
-		"IPv6, stated":               {config.Node{PodCIDR: config.CIDRs{pods6}, Address: config.Addresses{stated}}, stated},
-		"IPv6, IPv4 alone is stated": {config.Node{PodCIDR: config.CIDRs{pods6}, Address: config.Addresses{four}}, six},
+		"IPv6":                       {config.Node{PodCIDR: values.CIDRs{pods6}}, six},
+		"IPv6, stated":               {config.Node{PodCIDR: values.CIDRs{pods6}, Address: values.Addresses{stated}}, stated},
+		"IPv6, IPv4 alone is stated": {config.Node{PodCIDR: values.CIDRs{pods6}, Address: values.Addresses{four}}, six},
 	} {
 		if got := reachedAt(&c.node, facts); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

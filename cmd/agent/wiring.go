@@ -19,6 +19,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/ec2"
@@ -38,7 +39,7 @@ import (
 )
 
 const (
-	defaultConf = config.AgentFilePath
+	defaultConf = agentfile.Path
 	minInterval = 5 * time.Second // as in the agent's own file
 )
 
@@ -84,7 +85,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	}
 	w := &wired{store: store, asked: options.Meter, target: target, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
 	if w.interval == 0 {
-		w.interval = config.DefaultInterval
+		w.interval = agentfile.DefaultInterval
 	}
 	w.pass = reconcile.Pass{
 		Host:   host.Options{Root: f.root, Verify: f.verify},
@@ -197,7 +198,7 @@ func (f *flags) readConf() error {
 	case err != nil:
 		return problem.AgentFile.Errorf("read the agent's file: %w", err) // it says what to do
 	}
-	own, diags := config.DecodeAgentFile(document.Source{Path: path, Data: data})
+	own, diags := agentfile.Decode(document.Source{Path: path, Data: data})
 	if err := diags.Err(); err != nil {
 		return err
 	}

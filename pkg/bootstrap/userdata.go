@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -130,20 +130,20 @@ func (u UserData) check() error {
 	for i, r := range u.AgentFile {
 		if r != '\n' && (r < ' ' || r > '~') {
 			line := 1 + strings.Count(u.AgentFile[:i], "\n")
-			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a quoted text, or leave it out", config.AgentFilePath, line, r)
+			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a quoted text, or leave it out", agentfile.Path, line, r)
 		}
 	}
-	own, diags := config.DecodeAgentFile(document.Source{Path: config.AgentFilePath, Data: []byte(u.AgentFile)})
+	own, diags := agentfile.Decode(document.Source{Path: agentfile.Path, Data: []byte(u.AgentFile)})
 	if err := diags.Err(); err != nil {
 		return err
 	}
 	scheme, _, remote := strings.Cut(own.Store, "://")
 	switch {
 	case own.Store == "":
-		return fmt.Errorf("%s: no state store is named: add `store: s3://bucket/prefix`, or what it is", config.AgentFilePath)
+		return fmt.Errorf("%s: no state store is named: add `store: s3://bucket/prefix`, or what it is", agentfile.Path)
 	case remote && scheme != "file" && own.Pin == "" && len(own.TrustedKeys) == 0 && !own.InsecureUnsigned:
 		return fmt.Errorf("%s: nothing says which configuration of %s is to be trusted, and the node would refuse it: add trustedKeys or a pin, or insecureUnsigned if whoever can write there may rule the node",
-			config.AgentFilePath, own.Store)
+			agentfile.Path, own.Store)
 	}
 	return nil
 }

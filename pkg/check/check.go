@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -227,7 +228,7 @@ func (c *checker) otherMachines(ctx context.Context, who string, d *desired.Stat
 		return
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
-		said := slices.ContainsFunc(d.Node.Assets, func(a config.Asset) bool { return len(a.Arch[arch].URLs) > 0 })
+		said := slices.ContainsFunc(d.Node.Assets, func(a extras.Asset) bool { return len(a.Arch[arch].URLs) > 0 })
 		facts := *c.facts
 		facts.Arch = arch
 		if g, _, err := d.Graph(&facts, model.Discovered{}, nil); said && arch != c.facts.Arch && err == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/lazyregexp"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -73,19 +74,19 @@ func (c *Checked) SharedNotes() (all []SharedNote) {
 type findings struct {
 	sources []document.Source
 	all     []Finding
-	unused  []config.Asset // of documents, that no node's network asked for so far
+	unused  []extras.Asset // of documents, that no node's network asked for so far
 	used    []string       // origins of those that one did
 }
 
 // assetsAsked notes which of a node's assets its tasks ask for.
-func (f *findings) assetsAsked(said []config.Asset, list []tasks.Task) {
+func (f *findings) assetsAsked(said []extras.Asset, list []tasks.Task) {
 	for _, t := range list {
 		if archive, ok := t.(tasks.Archive); ok {
 			f.used = append(f.used, archive.From)
 		}
 	}
 	for _, a := range said {
-		if !ofNodeup(a.Origin.File) && !slices.ContainsFunc(f.unused, func(have config.Asset) bool { return have.Origin == a.Origin }) {
+		if !ofNodeup(a.Origin.File) && !slices.ContainsFunc(f.unused, func(have extras.Asset) bool { return have.Origin == a.Origin }) {
 			f.unused = append(f.unused, a)
 		}
 	}

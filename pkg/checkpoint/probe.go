@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -69,8 +69,8 @@ type Means struct {
 
 // Times of the probes.
 const (
-	DefaultWindow = config.DefaultProbeWindow // in which they must pass after a change
-	probeEach     = 2 * time.Second           // for one attempt
+	DefaultWindow = agentfile.DefaultProbeWindow // in which they must pass after a change
+	probeEach     = 2 * time.Second              // for one attempt
 	probePause    = 250 * time.Millisecond
 	probesBefore  = 2           // attempts before the change, each of
 	beforeEach    = time.Second // so that a node without a metadata service does not wait for one

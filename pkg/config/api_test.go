@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -74,8 +76,8 @@ func TestDocumentation(t *testing.T) {
 	for _, block := range strings.Split(string(text), "```yaml\n# ")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		file, body, _ := strings.Cut(block, "\n")
-		if file == AgentFilePath {
-			if a, diags := DecodeAgentFile(document.Source{Path: file, Data: []byte(body)}); a == nil {
+		if file == agentfile.Path {
+			if a, diags := agentfile.Decode(document.Source{Path: file, Data: []byte(body)}); a == nil {
 				t.Errorf("refused:\n%s", diags)
 			}
 			continue
@@ -92,7 +94,7 @@ func TestDocumentation(t *testing.T) {
 	if len(diags) > 0 {
 		t.Errorf("refused:\n%s", diags)
 	}
-	for _, name := range append(SupportedNetworks(), "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
+	for _, name := range append(networks.Supported(), "sysctlParameters", "fileAssets", "hooks", "assetsMirror", "kubelet", "topology") {
 		if !strings.Contains(string(text), "`"+name) && !strings.Contains(string(text), "  "+name+":") {
 			t.Errorf("the manual does not mention %s", name)
 		}

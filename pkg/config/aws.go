@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/netwright/netwright/pkg/problem"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -25,11 +26,11 @@ const (
 
 const awsAt = "spec.aws"
 
-func (d *decoder) aws(a *AWS) set {
-	return d.into(func() []field {
-		return []field{
-			{name: "sourceDestCheck", set: d.choice(&a.SourceDestCheck, DisableCheck, DoNothing)},
-			{name: "countRoutes", set: d.boolean(&a.CountRoutes)},
+func awsFields(a *AWS) decode.Set {
+	return decode.Into(func() []decode.Field {
+		return []decode.Field{
+			{Name: "sourceDestCheck", Set: decode.Choice(&a.SourceDestCheck, DisableCheck, DoNothing)},
+			{Name: "countRoutes", Set: decode.Bool(&a.CountRoutes)},
 		}
 	})
 }
@@ -43,14 +44,14 @@ func (v *validator) aws() {
 		if n.CloudProvider != "" {
 			said = "cloudProvider is " + n.CloudProvider + " (" + n.Origin("spec.cloudProvider").String() + ")"
 		}
-		v.errorAt(awsAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
+		v.ErrorAt(awsAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
 		return
 	}
 	w := &n.Networking
 	if off && (w.AmazonVPC != nil || w.LyftVPC != nil || w.Cilium != nil && w.Cilium.ENI()) {
-		v.warnAt(awsAt+".sourceDestCheck", document.Diagnostic{Summary: "pods of " + w.Name() + " have addresses of the instance's interfaces, which the check lets pass: it need not be off", Expected: DoNothing})
+		v.WarnAt(awsAt+".sourceDestCheck", document.Diagnostic{Summary: "pods of " + w.Name() + " have addresses of the instance's interfaces, which the check lets pass: it need not be off", Expected: DoNothing})
 	}
 	if n.AWS.CountRoutes && w.Kubenet == nil {
-		v.warnAt(awsAt+".countRoutes", document.Diagnostic{Summary: "nothing is counted: " + w.Name() + " has no routes in a table of the VPC", Expected: "false, or the network kubenet"})
+		v.WarnAt(awsAt+".countRoutes", document.Diagnostic{Summary: "nothing is counted: " + w.Name() + " has no routes in a table of the VPC", Expected: "false, or the network kubenet"})
 	}
 }

@@ -1,11 +1,15 @@
 package config
 
 import (
-	"cmp"
 	"encoding/binary"
 	"net/netip"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // What kOps fills in.
@@ -15,56 +19,49 @@ var (
 	kopsNonMasquerade   = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 	kopsNonMasquerade6  = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	kopsServices6       = netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, 0x5e, 0x4f, 0, 0xce}), 108) // fd00:5e4f:ce::/108
-	kopsNodePorts       = PortRange{First: 30000, Last: 32767}
-	kopsCertificateDir  = "/srv/kubernetes/calico"
-	kopsCertificateCA   = "ca"
-	kopsCalicoKeypair   = "calico-client"
-	kopsResyncSeconds   = 5
+	kopsNodePorts       = values.PortRange{First: 30000, Last: 32767}
 	containerdSocket    = "/run/containerd/containerd.sock"
 	containerdConfig    = "/etc/containerd/config.toml"
 	defaultCNIBinDir    = "/opt/cni/bin"
 	defaultCNIConfDir   = "/etc/cni/net.d"
-	firstContainerdKops = Version{Major: 1, Minor: 20}
+	firstContainerdKops = values.Version{Major: 1, Minor: 20}
 )
 
 func (n *Node) fillDefaults() {
-	fill(n, "spec.role", document.KopsDefault, &n.Role, RoleNode)
+	decode.Fill(n.origins, "spec.role", document.KopsDefault, &n.Role, kops.RoleNode)
 	runtime := "containerd"
 	if !n.KubernetesVersion.AtLeast(firstContainerdKops.Major, firstContainerdKops.Minor) && !n.KubernetesVersion.IsZero() {
 		runtime = "docker"
 	}
-	fill(n, "spec.containerRuntime", document.KopsDefault, &n.ContainerRuntime, runtime)
-	fill(n, "spec.networking.cni.binDir", document.NodeDefault, &n.CNI.BinDir, defaultCNIBinDir)
-	fill(n, "spec.networking.cni.confDir", document.NodeDefault, &n.CNI.ConfDir, defaultCNIConfDir)
-	fill(n, "spec.serviceNodePortRange", document.KopsDefault, &n.NodePortRange, kopsNodePorts)
-	fill(n, "spec.containerd.address", document.NodeDefault, &n.Containerd.Address, containerdSocket)
-	fill(n, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
-	fill(n, "spec.prune.changed", document.NodeDefault, &n.Prune.Changed, Keep)
-	fill(n, "spec.update.auto", document.NodeDefault, &n.Update.Auto, defaultAuto)
-	fill(n, "spec.update.splay", document.NodeDefault, &n.Update.Splay, Duration(defaultSplay))
-	fill(n, "spec.update.percent", document.NodeDefault, &n.Update.Percent, defaultPercent)
-	fill(n, "spec.update.watch", document.NodeDefault, &n.Update.Watch, Duration(defaultWatch))
+	decode.Fill(n.origins, "spec.containerRuntime", document.KopsDefault, &n.ContainerRuntime, runtime)
+	decode.Fill(n.origins, "spec.networking.cni.binDir", document.NodeDefault, &n.CNI.BinDir, defaultCNIBinDir)
+	decode.Fill(n.origins, "spec.networking.cni.confDir", document.NodeDefault, &n.CNI.ConfDir, defaultCNIConfDir)
+	decode.Fill(n.origins, "spec.serviceNodePortRange", document.KopsDefault, &n.NodePortRange, kopsNodePorts)
+	decode.Fill(n.origins, "spec.containerd.address", document.NodeDefault, &n.Containerd.Address, containerdSocket)
+	decode.Fill(n.origins, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
+	n.Prune.Fill(n.origins)
+	n.Update.Fill(n.origins)
 	n.fillRanges()
-	n.fillNetwork()
-	n.fillCertificates()
+	n.Networking.Fill(n.settings(), n.origins)
+	extras.FillCertificates(n.Certificates, n.holder())
 }
 
 // fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
 // first eighth for services. A cluster of IPv6 only has no masquerade at all.
 func (n *Node) fillRanges() {
-	sixOnly := func(c CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
+	sixOnly := func(c values.CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
 	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {
-		fill(n, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, CIDRs{kopsNonMasquerade6})
-		fill(n, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, CIDRs{kopsServices6})
+		decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade6})
+		decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{kopsServices6})
 		return
 	}
-	fill(n, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, CIDRs{kopsNonMasquerade})
+	decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade})
 	whole := n.NonMasqueradeCIDR.V4()
 	if !whole.IsValid() || whole.Bits() == 0 || whole.Bits() > 24 {
 		return // too wide or too narrow to divide: what is not said stays unknown
 	}
-	fill(n, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, CIDRs{part(whole, 1, 1)})
-	fill(n, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, CIDRs{part(whole, 3, 0)})
+	decode.Fill(n.origins, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, values.CIDRs{part(whole, 1, 1)})
+	decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{part(whole, 3, 0)})
 }
 
 // part is the index-th of the 2^bits equal parts of an IPv4 range.
@@ -75,63 +72,19 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(four), length)
 }
 
-func (n *Node) fillNetwork() {
-	w := &n.Networking
-	if w.Bridge != nil {
-		fill(n, "spec.networking.bridge.hairpin", document.NodeDefault, &w.Bridge.Hairpin, true)
-	}
-	if w.Flannel != nil {
-		fill(n, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &w.Flannel.IptablesResyncSeconds, kopsResyncSeconds)
-	}
-	if c := w.Cilium; c != nil {
-		fill(n, "spec.networking.cilium.ipam", document.KopsDefault, &c.IPAM, "kubernetes")
-		tunnel := "vxlan"
-		if c.ENI() || n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid() {
-			tunnel = "disabled"
-		}
-		fill(n, "spec.networking.cilium.tunnel", document.KopsDefault, &c.Tunnel, tunnel)
-		fill(n, "spec.networking.cilium.encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
-		fill(n, "spec.networking.cilium.identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
-		fill(n, "spec.networking.cilium.chainingMode", document.KopsDefault, &c.ChainingMode, "none")
-	}
-	if w.Multus != nil {
-		fill(n, multusAt+".mode", document.NodeDefault, &w.Multus.Mode, "thick")
-		fill(n, multusAt+".writer", document.NodeDefault, &w.Multus.Writer, "DaemonSet")
-	}
-	if w.Custom != nil {
-		w.Custom.fillCertificates()
-	}
-	n.fillCanal()
-	n.fillUpstream()
-	n.fillArchived()
-	n.fillLyftVPC()
-	n.fillRomana()
-	if w.Calico == nil {
-		return
-	}
-	encapsulation := "ipip"
-	switch {
-	case n.PodCIDR.V6().IsValid() && !n.PodCIDR.V4().IsValid():
-		encapsulation = "none"
-	case n.CloudProvider == "azure":
-		encapsulation = "vxlan"
-	}
-	fill(n, "spec.networking.calico.encapsulationMode", document.KopsDefault, &w.Calico.EncapsulationMode, encapsulation)
-	fill(n, "spec.networking.calico.datastore", document.NodeDefault, &w.Calico.Datastore, "kubernetes")
-	if etcd := w.Calico.Etcd; etcd != nil {
-		const at = "spec.networking.calico.etcd.certificates."
-		fill(n, at+"dir", document.KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
-		fill(n, at+"ca", document.KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
-		fill(n, at+"keypair", document.KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
+// settings are what a network's defaults and checks ask of n.
+func (n *Node) settings() *networks.ClusterSettings {
+	return &networks.ClusterSettings{
+		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime, Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
+		PodCIDR: n.PodCIDR, PodCIDRs: n.PodCIDRs, Services: n.ServiceClusterIPRange,
 	}
 }
 
-// fillCertificates names the files of identities as Kubernetes' own are named.
-func (c *Custom) fillCertificates() {
-	for i := range c.Certificates {
-		one := &c.Certificates[i]
-		one.CAFile = cmp.Or(one.CAFile, "ca.crt")
-		one.CertFile = cmp.Or(one.CertFile, one.Keypair+".crt")
-		one.KeyFile = cmp.Or(one.KeyFile, one.Keypair+".key")
+// holder is n as one that gets certificates.
+func (n *Node) holder() *extras.CertificateHolder {
+	h := &extras.CertificateHolder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
+	if len(n.Address) > 0 {
+		h.Address = n.Address[0].String()
 	}
+	return h
 }

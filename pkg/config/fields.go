@@ -4,38 +4,29 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // NetworkFields lists the fields of a network, as the decoder knows them; nil when no network has
 // the name. The manual is made of it.
-func NetworkFields(name string) []Field {
-	beside := choice{name: "multus", fields: func(d *decoder, w *Networking) []field { return d.multus(allocate(&w.Multus)) }}
-	for _, c := range append(choices(), beside) {
-		if c.name != name {
-			continue
-		}
-		n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
-		d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
-		at := "spec.networking." + name
-		if name == byoNetwork {
-			n.Networking.CNI = &n.CNI
-			d.mapping(&document.Value{}, at, d.cni(&n.CNI))
-		} else {
-			d.mapping(&document.Value{}, at, c.fields(d, &n.Networking))
-		}
-		n.fillDefaults()
-		for i := range *d.told {
-			f := &(*d.told)[i]
-			f.Default = n.defaultOf(f.Path)
-			f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
-		}
-		return *d.told
+func NetworkFields(name string) []decode.Description {
+	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
+	at := "spec.networking." + name
+	list, known := n.Networking.FieldsOf(name, &n.CNI)
+	if !known {
+		return nil
 	}
-	return nil
+	told := decode.Describe(at, list)
+	n.fillDefaults()
+	for i := range told {
+		f := &told[i]
+		f.Default = n.defaultOf(f.Path)
+		f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
+	}
+	return told
 }
 
 // defaultOf is the value that was filled in at a path; "" when none was.
@@ -64,22 +55,24 @@ var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
 // DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node),
 // without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
 // of [Load]. The manual is made of it.
-func DocumentFields(kinds []string, kind string) []Field {
-	n := &Node{origins: make(origins), KubernetesVersion: Version{Major: 1, Minor: 33}}
-	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), kinds: kinds, told: &[]Field{}}
+func DocumentFields(kinds []string, kind string) []decode.Description {
+	n := &Node{origins: make(decode.Origins), KubernetesVersion: values.Version{Major: 1, Minor: 33}}
+	r := reader{node: n, dialect: &decode.Strict, kinds: kinds}
+	var list []decode.Field
 	switch kind {
-	case KindCluster:
-		d.mapping(&document.Value{}, "spec", d.clusterSpec(n))
-	case KindNodeGroup:
-		d.mapping(&document.Value{}, "spec", d.groupSpec(n))
-	case KindNode:
-		d.mapping(&document.Value{}, "spec", d.nodeSpec(n))
+	case decode.KindCluster:
+		list = r.cluster()
+	case decode.KindNodeGroup:
+		list = r.group()
+	case decode.KindNode:
+		list = r.own()
 	default:
 		return nil
 	}
+	told := decode.Describe("spec", list)
 	n.fillDefaults()
-	var out []Field
-	for _, f := range *d.told {
+	var out []decode.Description
+	for _, f := range told {
 		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
 		name, _, _ := strings.Cut(rest, ".")
 		name, _, _ = strings.Cut(name, "[")
@@ -91,26 +84,4 @@ func DocumentFields(kinds []string, kind string) []Field {
 		out = append(out, f)
 	}
 	return out
-}
-
-// AgentFields lists the fields of the agent's own file. The manual is made of it.
-func AgentFields() []Field {
-	d := &decoder{doc: newSpecDocument(document.Source{}), origins: make(origins), told: &[]Field{}}
-	d.mapping(&document.Value{}, "", d.agentFile(&AgentFile{}))
-	for i := range *d.told {
-		f := &(*d.told)[i]
-		switch f.Path {
-		case "interval":
-			f.Default = DefaultInterval.String()
-		case "probeWindow":
-			f.Default = DefaultProbeWindow.String()
-		case "metrics":
-			f.Default = DefaultMetrics
-		case "nodeStatus":
-			f.Default = On
-		case "peers.port":
-			f.Default = strconv.Itoa(DefaultPeersPort)
-		}
-	}
-	return *d.told
 }

@@ -3,16 +3,19 @@ package config
 import (
 	"slices"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // TestNetworkFields: names are the decoder's, what they take is what its errors expect, defaults
 // are those that are filled in.
 func TestNetworkFields(t *testing.T) {
-	for network, want := range map[string][]Field{
-		"flannel": {{"backend", "one of host-gw, udp, vxlan, wireguard", "", "", false}, {"iptablesResyncSeconds", "a whole number from 1 to 86400", "5", "", false}},
-		"bridge":  {{"mtu", "a whole number from 576 to 65535", "", "", false}, {"hairpin", "true or false", "true", "", false}, {"nodes", "a list", "", "", false}, {"nodes[].name", "a name of lower-case letters, digits, - and .", "", "", false}},
-		"calico":  {{"etcd", "a mapping", "", "", false}, {"etcd.certificates.dir", "an absolute path", "/srv/kubernetes/calico", "", false}, {"encapsulationMode", "one of ipip, none, vxlan", "ipip", "", false}},
-		"cni":     {{"binDir", "an absolute path", "/opt/cni/bin", "", false}},
+	for network, want := range map[string][]decode.Description{
+		"flannel": {{Path: "backend", Takes: "one of host-gw, udp, vxlan, wireguard"}, {Path: "iptablesResyncSeconds", Takes: "a whole number from 1 to 86400", Default: "5"}},
+		"bridge":  {{Path: "mtu", Takes: "a whole number from 576 to 65535"}, {Path: "hairpin", Takes: "true or false", Default: "true"}, {Path: "nodes", Takes: "a list"}, {Path: "nodes[].name", Takes: "a name of lower-case letters, digits, - and ."}},
+		"calico":  {{Path: "etcd", Takes: "a mapping"}, {Path: "etcd.certificates.dir", Takes: "an absolute path", Default: "/srv/kubernetes/calico"}, {Path: "encapsulationMode", Takes: "one of ipip, none, vxlan", Default: "ipip"}},
+		"cni":     {{Path: "binDir", Takes: "an absolute path", Default: "/opt/cni/bin"}},
 	} {
 		got := NetworkFields(network)
 		for _, f := range want {
@@ -21,7 +24,7 @@ func TestNetworkFields(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range SupportedNetworks() {
+	for _, name := range networks.Supported() {
 		for _, f := range NetworkFields(name) {
 			if f.Takes == "" || f.Takes == "anything" {
 				t.Errorf("%s: %s does not say what it takes", name, f.Path)

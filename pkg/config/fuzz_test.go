@@ -7,6 +7,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
@@ -26,9 +28,9 @@ func FuzzLoad(f *testing.F) {
 		cluster, group := []byte(smallest), []byte(nil)
 		for _, doc := range a.Files {
 			switch kind, _ := kindOf(doc.Name); kind {
-			case KindCluster:
+			case decode.KindCluster:
 				cluster = doc.Data
-			case KindNodeGroup:
+			case decode.KindNodeGroup:
 				group = doc.Data
 			}
 		}
@@ -68,7 +70,7 @@ func FuzzAgentFile(f *testing.F) {
 	f.Add([]byte("trustedKeys: [x]\npin: y\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		src := document.Source{Path: "agent.yaml", Data: data}
-		a, diags := DecodeAgentFile(src)
+		a, diags := agentfile.Decode(src)
 		if (a == nil) != diags.HasErrors() {
 			t.Errorf("file %v beside %s", a, diags)
 		}

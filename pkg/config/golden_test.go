@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -48,7 +49,7 @@ func (g golden) name() string { return strings.TrimSuffix(filepath.Base(g.file),
 func (g golden) sources() []document.Source {
 	var s []document.Source
 	for _, f := range g.archive.Files {
-		if !strings.HasPrefix(f.Name, "want/") && !strings.HasPrefix(f.Name, filesDir) {
+		if !strings.HasPrefix(f.Name, "want/") && !strings.HasPrefix(f.Name, extras.FilesDir) {
 			s = append(s, document.Source{Path: f.Name, Data: f.Data})
 		}
 	}
@@ -59,7 +60,7 @@ func (g golden) sources() []document.Source {
 func (g golden) files() []hostfs.Named {
 	var s []hostfs.Named
 	for _, f := range g.archive.Files {
-		if strings.HasPrefix(f.Name, filesDir) {
+		if strings.HasPrefix(f.Name, extras.FilesDir) {
 			s = append(s, hostfs.Named{Name: f.Name, Content: hostfs.ContentOf(f.Data)})
 		}
 	}

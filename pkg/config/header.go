@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -14,9 +16,9 @@ import (
 // for the cluster: any). The empty kind: the path is not one of ours.
 func kindOf(file string) (kind, name string) {
 	if file == "cluster.yaml" {
-		return KindCluster, ""
+		return decode.KindCluster, ""
 	}
-	if kind, name = kindOfKops(file); kind != "" {
+	if kind, name = kops.KindOf(file); kind != "" {
 		return kind, name
 	}
 	dir, base := path.Split(file)
@@ -24,58 +26,55 @@ func kindOf(file string) (kind, name string) {
 	switch {
 	case !isYAML || name == "":
 	case dir == "nodegroups/":
-		return KindNodeGroup, name
+		return decode.KindNodeGroup, name
 	case dir == "nodes/":
-		return KindNode, name
+		return decode.KindNode, name
 	}
 	return "", ""
 }
 
 // header checks apiVersion and kind, and sets the dialect that the rest of the document is read in.
 // false: the rest means nothing.
-func (d *specDocument) header(want string) bool {
+func header(d *decode.Doc, want string) bool {
 	if d.Root == nil {
 		return false
 	}
 	if d.Root.Kind != document.KindMap {
 		d.ErrorAt(d.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.Root.Kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec",
-			Hint: "begin it with apiVersion: " + strict.apiVersion})
+			Hint: "begin it with apiVersion: " + decode.Strict.APIVersion})
 		return false
 	}
-	if want == kindNodeup {
-		d.dialect = &nodeup
+	if want == kops.KindNodeup {
+		d.Dialect = &kops.NodeupDialect
 		return true
 	}
 	version, kind := d.Root.Get("apiVersion"), d.Root.Get("kind")
-	written := version.Str()
-	if rest, early := strings.CutPrefix(written, kopsEarlyGroup); early {
-		written = kopsGroup + rest
-	}
-	i := slices.IndexFunc(dialects[:], func(x *dialect) bool { return x.apiVersion == written })
+	written := kops.Current(version.Str())
+	i := slices.IndexFunc(dialects[:], func(x *decode.Dialect) bool { return x.APIVersion == written })
 	if i < 0 {
 		var known []string
 		for _, x := range dialects {
-			known = append(known, x.apiVersion)
+			known = append(known, x.APIVersion)
 		}
-		d.wrongHeader("apiVersion", version, known)
+		wrongHeader(d, "apiVersion", version, known)
 		return false
 	}
-	d.dialect = dialects[i]
-	if d.dialect.kinds[kind.Str()] == want {
+	d.Dialect = dialects[i]
+	if d.Dialect.Kinds[kind.Str()] == want {
 		return true
 	}
 	var names []string
-	for written, means := range d.dialect.kinds {
+	for written, means := range d.Dialect.Kinds {
 		if means == want {
 			names = append(names, written)
 		}
 	}
 	if len(names) == 0 {
-		d.ErrorAt(kindPos(d.Root, kind), document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("%s has no kind %s", d.dialect.apiVersion, want), Field: "apiVersion",
-			Expected: "apiVersion: " + strict.apiVersion})
+		d.ErrorAt(kindPos(d.Root, kind), document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("%s has no kind %s", d.Dialect.APIVersion, want), Field: "apiVersion",
+			Expected: "apiVersion: " + decode.Strict.APIVersion})
 		return false
 	}
-	d.wrongHeader("kind", kind, names)
+	wrongHeader(d, "kind", kind, names)
 	return false
 }
 
@@ -86,14 +85,14 @@ func kindPos(root, v *document.Value) document.Pos {
 	return v.Pos
 }
 
-func (d *specDocument) wrongHeader(name string, v *document.Value, allowed []string) {
-	diag := document.Diagnostic{ID: problem.DocumentHeader, Field: name, Expected: oneOf(allowed)}
+func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string) {
+	diag := document.Diagnostic{ID: problem.DocumentHeader, Field: name, Expected: decode.OneOf(allowed)}
 	switch {
 	case v == nil:
 		diag.Summary = name + " is missing"
 		for i := range d.Root.Entries { // what is there in its place
 			if e := &d.Root.Entries[i]; !slices.Contains(headerFields, e.Key) && document.Nearest(e.Key, headerFields) == name {
-				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name, document.Clip(e.Key)), also(fmt.Sprintf("did you mean %q?", name), e.Key)
+				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name, document.Clip(e.Key)), decode.Also(fmt.Sprintf("did you mean %q?", name), e.Key)
 				diag.ID = problem.FieldUnknown
 				d.ErrorAt(e.Pos, diag)
 				return
@@ -106,37 +105,37 @@ func (d *specDocument) wrongHeader(name string, v *document.Value, allowed []str
 		if near := document.Nearest(v.Text, allowed); near != "" {
 			diag.Hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		diag.Hint = also(diag.Hint, v.Text)
+		diag.Hint = decode.Also(diag.Hint, v.Text)
 	}
 	d.ErrorAt(kindPos(d.Root, v), diag)
 }
 
-// headerFields are all fields that a document has at its top.
-var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
-
-// document reads the whole document onto n: metadata into name, spec by the given fields.
-func (d *decoder) document(name *string, fileName string, spec []field) {
-	metadata := []field{
-		{name: "name", set: d.text(name, validName)},
-		{name: "labels", set: d.ignore},
-		{name: "annotations", set: d.ignore},
+// readDocument reads the whole document onto n: metadata into name, spec by the given fields.
+func readDocument(d *decode.Decoder, name *string, fileName string, spec []decode.Field) {
+	metadata := []decode.Field{
+		{Name: "name", Set: decode.Text(name, decode.ValidName)},
+		{Name: "labels", Set: decode.Unread},
+		{Name: "annotations", Set: decode.Unread},
 	}
-	header := decoder{doc: d.doc, origins: make(origins)} // every document has one: only the cluster's is worth remembering
-	header.mapping(d.doc.Root, "", []field{
-		{name: "apiVersion", set: d.ignore},
-		{name: "kind", set: d.ignore},
-		{name: "metadata", set: func(v *document.Value, at string) { header.mapping(v, at, metadata) }},
-		{name: "spec", set: func(v *document.Value, at string) { d.mapping(v, at, spec) }},
+	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints} // every document has one: only the cluster's is worth remembering
+	top.Mapping(d.Doc.Root, "", []decode.Field{
+		{Name: "apiVersion", Set: decode.Unread},
+		{Name: "kind", Set: decode.Unread},
+		{Name: "metadata", Set: func(_ *decode.Decoder, v *document.Value, at string) { top.Mapping(v, at, metadata) }},
+		{Name: "spec", Set: func(_ *decode.Decoder, v *document.Value, at string) { d.Mapping(v, at, spec) }},
 	})
 	if fileName == "" {
-		d.origins["metadata.name"], d.origins["spec"] = header.origins["metadata.name"], header.origins["spec"]
+		d.Origins["metadata.name"], d.Origins["spec"] = top.Origins["metadata.name"], top.Origins["spec"]
 	}
-	written := d.doc.Root.Get("metadata").Get("name")
+	written := d.Doc.Root.Get("metadata").Get("name")
 	switch {
 	case written == nil:
-		d.doc.ErrorAt(d.doc.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
+		d.Doc.ErrorAt(d.Doc.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
 	case fileName != "" && written.Str() != fileName && written.Kind == document.KindString:
-		d.doc.ErrorAt(written.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("the document's name is %q, its file's is %q", document.Clip(written.Text), fileName),
+		d.Doc.ErrorAt(written.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("the document's name is %q, its file's is %q", document.Clip(written.Text), fileName),
 			Field: "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
 	}
 }
+
+// dialects we read, in the order in which a diagnostic lists them.
+var dialects = [...]*decode.Dialect{&decode.Strict, &kops.V1Alpha2, &kops.V1Alpha3}

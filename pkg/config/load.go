@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
@@ -66,10 +69,11 @@ func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) 
 }
 
 func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
-	l := &loader{kinds: kinds, docs: make(map[string]*specDocument), files: files, members: make(map[*specDocument]Peer)}
+	l := &loader{kinds: kinds, docs: make(map[string]*decode.Doc), files: files, members: make(map[*decode.Doc]networks.Peer)}
 	for _, s := range sources {
+		doc := decode.NewDoc(s)
 		kind, _ := kindOf(s.Path)
-		doc := newSpecDocument(s)
+		doc.Kind = kind
 		switch {
 		case kind == "":
 			l.stray(s.Path)
@@ -77,30 +81,30 @@ func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) 
 		case l.docs[s.Path] != nil:
 			l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing, Origin: document.Origin{File: s.Path}, Summary: "the store gives this document twice"})
 			continue
-		case kind == KindCluster:
+		case kind == decode.KindCluster:
 			l.cluster = before(l.cluster, doc)
-		case kind == KindNodeGroup:
+		case kind == decode.KindNodeGroup:
 			l.groups = append(l.groups, doc)
-		case kind == KindNode:
+		case kind == decode.KindNode:
 			l.nodes = append(l.nodes, doc)
-		case kind == kindNodeup:
+		case kind == kops.KindNodeup:
 			l.nodeups = append(l.nodeups, doc)
 		}
 		l.docs[s.Path] = doc
 	}
-	l.groups = slices.DeleteFunc(l.groups, func(doc *specDocument) bool { // ours comes before kOps' of the same name
+	l.groups = slices.DeleteFunc(l.groups, func(doc *decode.Doc) bool { // ours comes before kOps' of the same name
 		_, name := kindOf(doc.Path)
-		return fromKops(doc.Path) && l.group(name) != doc
+		return kops.From(doc.Path) && l.group(name) != doc
 	})
-	byPath := func(a, b *specDocument) int { return strings.Compare(a.Path, b.Path) }
+	byPath := func(a, b *decode.Doc) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(l.groups, byPath)
 	slices.SortFunc(l.nodes, byPath)
 	return l
 }
 
 // before is the one of two documents of a cluster that is read. The first may be nil.
-func before(a, b *specDocument) *specDocument {
-	order := append([]string{"cluster.yaml"}, KopsClusters...)
+func before(a, b *decode.Doc) *decode.Doc {
+	order := append([]string{"cluster.yaml"}, kops.Clusters...)
 	if a == nil || slices.Index(order, b.Path) < slices.Index(order, a.Path) {
 		return b
 	}
@@ -108,7 +112,7 @@ func before(a, b *specDocument) *specDocument {
 }
 
 // group is a node group's document; nil: there is none.
-func (l *loader) group(name string) *specDocument {
+func (l *loader) group(name string) *decode.Doc {
 	if doc := l.docs["nodegroups/"+name+".yaml"]; doc != nil {
 		return doc
 	}
@@ -129,7 +133,7 @@ func (l *loader) stray(file string) {
 // diagnostics in the order of documents and lines.
 func (l *loader) diagnostics() document.Diagnostics {
 	all := slices.Clone(l.loose)
-	for _, doc := range slices.Concat([]*specDocument{l.cluster}, l.groups, l.nodeups, l.nodes) {
+	for _, doc := range slices.Concat([]*decode.Doc{l.cluster}, l.groups, l.nodeups, l.nodes) {
 		if doc == nil {
 			continue
 		}
@@ -145,9 +149,9 @@ func (l *loader) diagnostics() document.Diagnostics {
 }
 
 func (l *loader) load(sel Select) *Node {
-	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: RoleNode, origins: make(origins, 64)}
-	if sel.Node != "" && validName(sel.Node) != "" {
-		diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", document.Clip(sel.Node)), Expected: validName(sel.Node)}
+	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: kops.RoleNode, origins: make(decode.Origins, 64)}
+	if sel.Node != "" && decode.ValidName(sel.Node) != "" {
+		diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", document.Clip(sel.Node)), Expected: decode.ValidName(sel.Node)}
 		if l.docs["nodes/"+sel.Node+".yaml"] != nil {
 			diag.Origin.File = "nodes/" + sel.Node + ".yaml"
 		}
@@ -160,21 +164,21 @@ func (l *loader) load(sel Select) *Node {
 	}
 	own := l.docs["nodes/"+sel.Node+".yaml"]
 	group, good := l.groupOf(n, own)
-	good = l.read(l.cluster, KindCluster, n) && good
+	good = l.read(l.cluster, decode.KindCluster, n) && good
 	if group != nil {
-		good = l.read(group, KindNodeGroup, n) && good
+		good = l.read(group, decode.KindNodeGroup, n) && good
 	}
 	if doc := l.nodeupOf(n.NodeGroup, n.Role); doc != nil {
-		good = l.read(doc, kindNodeup, n) && good
+		good = l.read(doc, kops.KindNodeup, n) && good
 	}
 	if own != nil {
-		good = l.read(own, KindNode, n) && good
+		good = l.read(own, decode.KindNode, n) && good
 	}
 	if !good {
 		return n
 	}
 	n.fillDefaults()
-	v := validator{loader: l, node: n}
+	v := validator{&decode.Reporter{Docs: l.docs, Cluster: l.cluster, Origins: n.origins, Checks: l.checks}, n}
 	v.versions()
 	if !v.network() {
 		return n
@@ -191,7 +195,7 @@ func (l *loader) load(sel Select) *Node {
 
 // groupOf finds the node's group, and its role, which must be known before lists that name roles
 // are read. It is nil when no group is selected; false when the selected one cannot be had.
-func (l *loader) groupOf(n *Node, own *specDocument) (*specDocument, bool) {
+func (l *loader) groupOf(n *Node, own *decode.Doc) (*decode.Doc, bool) {
 	var said *document.Value
 	if own != nil {
 		own.Parse()
@@ -217,7 +221,7 @@ func (l *loader) groupOf(n *Node, own *specDocument) (*specDocument, bool) {
 		return nil, false
 	}
 	group.Parse()
-	n.Role = cmp.Or(roleOf(group.Root.Get("spec").Get("role").Str()), n.Role)
+	n.Role = cmp.Or(kops.RoleOf(group.Root.Get("spec").Get("role").Str()), n.Role)
 	return group, true
 }
 
@@ -227,7 +231,7 @@ func (l *loader) noGroup(wanted string) document.Diagnostic {
 		_, name := kindOf(g.Path)
 		names = append(names, name)
 	}
-	diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: oneOf(names)}
+	diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: decode.OneOf(names)}
 	if len(names) == 0 {
 		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all", document.Clip(wanted))
 	}
@@ -238,25 +242,26 @@ func (l *loader) noGroup(wanted string) document.Diagnostic {
 }
 
 // read puts what one document says onto n; false when anything in it is wrong.
-func (l *loader) read(doc *specDocument, kind string, n *Node) bool {
+func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 	doc.Parse()
-	if !doc.header(kind) {
+	if !header(doc, kind) {
 		return false
 	}
-	d := decoder{doc: doc, origins: n.origins, kinds: l.kinds, files: l.files, checks: l.checks}
+	d := decode.Decoder{Doc: doc, Origins: n.origins, Checks: l.checks, Hints: hints{}}
+	r := reader{node: n, dialect: doc.Dialect, kinds: l.kinds, files: l.files}
 	before := doc.Errors
 	_, fileName := kindOf(doc.Path)
 	var name string
 	switch kind {
-	case KindCluster:
-		n.kops.cluster = doc.dialect.lenient
-		d.document(&n.Cluster, "", d.clusterSpec(n))
-	case KindNodeGroup:
-		d.document(&name, fileName, d.groupSpec(n))
-	case KindNode:
-		d.document(&name, fileName, d.nodeSpec(n))
-	case kindNodeup:
-		d.nodeup(n)
+	case decode.KindCluster:
+		n.kops.cluster = doc.Dialect.Lenient
+		readDocument(&d, &n.Cluster, "", r.cluster())
+	case decode.KindNodeGroup:
+		readDocument(&d, &name, fileName, r.group())
+	case decode.KindNode:
+		readDocument(&d, &name, fileName, r.own())
+	case kops.KindNodeup:
+		r.nodeup(&d)
 	}
 	return doc.Errors == before
 }

@@ -3,19 +3,21 @@ package config
 import (
 	"slices"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	kinds         []string // of keys: what spec.drift may name
-	docs          map[string]*specDocument
+	docs          map[string]*decode.Doc
 	files         []hostfs.Named // no documents, but what documents name by source; sorted
-	cluster       *specDocument
-	groups, nodes []*specDocument // by path
-	nodeups       []*specDocument // of kOps' own store
-	members       map[*specDocument]Peer
+	cluster       *decode.Doc
+	groups, nodes []*decode.Doc // by path
+	nodeups       []*decode.Doc // of kOps' own store
+	members       map[*decode.Doc]networks.Peer
 	skipPeers     bool
 	checks        bool                 // see [decoder.checks]
 	loose         document.Diagnostics // about no document in particular

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // released are the fields that the agents of nodes know which are not upgraded yet: those of commit
@@ -25,12 +27,12 @@ func TestNewerFieldsAreMarked(t *testing.T) {
 			t.Errorf("%s is marked newer: %v, and in %s: %v", path, newer, released, known)
 		}
 	}
-	for _, kind := range []string{KindCluster, KindNodeGroup, KindNode} {
+	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
 		for _, f := range DocumentFields(keyKinds, kind) {
 			check(f.Path, f.Newer)
 		}
 	}
-	for _, name := range SupportedNetworks() {
+	for _, name := range networks.Supported() {
 		for _, f := range NetworkFields(name) {
 			check("networking."+name+"."+f.Path, f.Newer)
 		}

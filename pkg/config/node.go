@@ -1,11 +1,12 @@
 package config
 
 import (
-	"io/fs"
-
-	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // Select names the node whose configuration is wanted. Group may be empty when the node's own
@@ -31,7 +32,7 @@ type Node struct {
 
 	// KubernetesVersion: the release of kubelet on the nodes; required. It decides which flags,
 	// plugins and confs they take
-	KubernetesVersion Version `json:"kubernetesVersion"`
+	KubernetesVersion values.Version `json:"kubernetesVersion"`
 	// CloudProvider: where the nodes run: aws, gce, azure, metal … Some networks need a certain
 	// one; not said: none is assumed
 	CloudProvider string `json:"cloudProvider,omitempty"`
@@ -40,91 +41,72 @@ type Node struct {
 	ContainerRuntime string   `json:"containerRuntime"`
 	Topology         Topology `json:"topology"` // whether nodes have public addresses
 
-	Networking Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
+	Networking networks.Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
 	// CNI is where plugins and confs live. The values are defaults unless
 	// Origin("spec.networking.cni.binDir") says otherwise: a default gives way to the directories
 	// that the runtime really uses.
-	CNI CNI `json:"cni"`
+	CNI networks.CNI `json:"cni"`
 
 	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is
 	// the Node's `podCIDRs`
-	PodCIDR     CIDRs `json:"podCIDR"`
-	NetworkCIDR CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
+	PodCIDR     values.CIDRs `json:"podCIDR"`
+	NetworkCIDR values.CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
 	// NonMasqueradeCIDR: traffic of pods to this range keeps the pod's address; all else gets the
 	// node's. A family without a range is not masqueraded at all
-	NonMasqueradeCIDR     CIDRs `json:"nonMasqueradeCIDR"`
-	ServiceClusterIPRange CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
+	NonMasqueradeCIDR     values.CIDRs `json:"nonMasqueradeCIDR"`
+	ServiceClusterIPRange values.CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
 	// NodePortRange: the ports that services of type NodePort take on every node; they are kept out
 	// of the range of ports for outgoing connections
-	NodePortRange PortRange `json:"serviceNodePortRange"`
+	NodePortRange values.PortRange `json:"serviceNodePortRange"`
 
 	// Address: how other nodes reach this one, the next hop of their routes; without it the agent
 	// takes the address that the host has
-	Address Addresses `json:"address,omitempty"`
+	Address values.Addresses `json:"address,omitempty"`
 	// PodCIDRs: the range of this node's pods, one per family. Without it: the network's own
 	// `nodes` list, else the Node in the Kubernetes API
-	PodCIDRs CIDRs `json:"podCIDRs,omitempty"`
+	PodCIDRs values.CIDRs `json:"podCIDRs,omitempty"`
 	// Peers are the other nodes, by name, from the network's nodes list and from nodes/*.yaml (a
 	// node's document wins). Filled only for networks that route by themselves (bridge).
-	Peers []Peer `json:"peers,omitempty"`
-	Size  Size   `json:"size,omitzero"`
+	Peers []networks.Peer `json:"peers,omitempty"`
+	Size  Size            `json:"size,omitzero"`
 
 	// SysctlParameters: kernel parameters, KEY=VALUE; lists merge by key. Write slashes where a
 	// name has dots: net/ipv4/conf/eth0.100/rp_filter=2
-	SysctlParameters []Sysctl `json:"sysctlParameters,omitempty"`
+	SysctlParameters []extras.Sysctl `json:"sysctlParameters,omitempty"`
 	// Assets: what is downloaded, and the hash that it must have. Lists merge by name; without
 	// cni-plugins the table of the agent is used
-	Assets []Asset `json:"assets,omitempty"`
+	Assets []extras.Asset `json:"assets,omitempty"`
 	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that
 	// reach only this
-	AssetsMirror string      `json:"assetsMirror,omitempty"`
-	Kubelet      Kubelet     `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
-	KubeProxy    *bool       `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
-	Containerd   Containerd  `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
-	FileAssets   []FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
+	AssetsMirror string             `json:"assetsMirror,omitempty"`
+	Kubelet      Kubelet            `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
+	KubeProxy    *bool              `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
+	Containerd   Containerd         `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
+	FileAssets   []extras.FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
 	// FollowLinks: symbolic links of the host on the way to what the agent writes, by their paths
 	// (`/opt/cni`). Besides those that the operating system ships, no other is followed; the more
 	// special document's list takes the place of the other
-	FollowLinks  []string      `json:"followLinks,omitempty"`
-	Hooks        []Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
-	Certificates []Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
-	Prune        Prune         `json:"prune"`                  // what becomes of things that no document wants any more
-	Update       Update        `json:"update"`                 // when a running node takes a changed configuration
-	Drift        Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
-	AWS          AWS           `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
+	FollowLinks  []string             `json:"followLinks,omitempty"`
+	Hooks        []extras.Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
+	Certificates []extras.Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
+	Prune        policy.Prune         `json:"prune"`                  // what becomes of things that no document wants any more
+	Update       policy.Update        `json:"update"`                 // when a running node takes a changed configuration
+	Drift        policy.Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
+	AWS          AWS                  `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
 
-	origins origins
+	origins decode.Origins
 	kops    kopsSays
 }
 
-// Prune says what becomes of things of ours that no document wants any more.
-type Prune struct {
-	// Changed: what becomes of a thing of ours that somebody changed since we wrote it: keep (it is
-	// reported once, and theirs from then on) or remove
-	Changed string `json:"changed"`
-}
-
-// The policies of [Prune].
-const (
-	Keep   = "keep"
-	Remove = "remove"
-)
-
-// The roles of kOps' instance groups.
-const (
-	RoleNode         = "Node"
-	RoleControlPlane = "ControlPlane" // "Master" in kOps before 1.26 means the same
-	RoleAPIServer    = "APIServer"
-	RoleBastion      = "Bastion"
-)
-
 // ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
 // CAs, as in kOps, and no other.
-func (n *Node) ControlPlane() bool { return n.Role == RoleControlPlane || n.Role == RoleAPIServer }
+func (n *Node) ControlPlane() bool {
+	return n.Role == kops.RoleControlPlane || n.Role == kops.RoleAPIServer
+}
 
 // Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup
 // nor kubelet, and has no pods.
-func (n *Node) Apart() bool { return n.Role == RoleBastion && n.kops.role }
+func (n *Node) Apart() bool { return n.Role == kops.RoleBastion && n.kops.role }
 
 // OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
 func (n *Node) OfKops() bool { return n.kops.cluster }
@@ -143,39 +125,6 @@ type Topology struct {
 	ControlPlane string `json:"controlPlane,omitempty"` // the same of the control plane; kOps calls it masters
 }
 
-// Peer is another node of the cluster, as a network without a controller needs to know it.
-type Peer struct {
-	Name     string          `json:"name"`     // of the node
-	Address  Addresses       `json:"address"`  // the next hop of the routes to its pods, each for its own family
-	PodCIDRs CIDRs           `json:"podCIDRs"` // the range of its pods
-	Origin   document.Origin `json:"origin"`
-}
-
-// Sysctl is one kernel parameter that the user asks for.
-type Sysctl struct {
-	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
-	// ("net.ipv4.conf.eth0/100.rp_filter").
-	Key    string          `json:"key"`
-	Value  string          `json:"value"`
-	Origin document.Origin `json:"origin"`
-}
-
-// Asset is a download that a network may name, and the hash that it must have.
-type Asset struct {
-	Name    string               `json:"name"`              // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
-	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
-	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
-	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
-	Origin  document.Origin      `json:"origin"`
-}
-
-// AssetFile is an asset for one architecture.
-type AssetFile struct {
-	SHA256 string   `json:"sha256,omitempty"` // of the file as downloaded, 64 lower-case hex digits; this or sha512
-	SHA512 string   `json:"sha512,omitempty"` // of the file as downloaded, 128 lower-case hex digits; this or sha256
-	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
-}
-
 // Kubelet holds the fields of kOps' spec.kubelet that concern the network, spelled as kOps does. A
 // nil or zero value means: not said. Which release of kubelet takes which flag is the model's to
 // know.
@@ -189,13 +138,13 @@ type Kubelet struct {
 	CNIConfDir        string `json:"cniConfDir,omitempty"`       // where kubelet looks for confs, --cni-conf-dir of Kubernetes 1.4 to 1.23
 	// NonMasqueradeCIDR: --non-masquerade-cidr up to Kubernetes 1.23; only kubenet reads it, and it
 	// knows one IPv4 range
-	NonMasqueradeCIDR CIDRs `json:"nonMasqueradeCIDR,omitempty"`
+	NonMasqueradeCIDR values.CIDRs `json:"nonMasqueradeCIDR,omitempty"`
 	// HairpinMode: how a pod reaches itself through its service, --hairpin-mode or hairpinMode of
 	// kubelet's configuration
 	HairpinMode string `json:"hairpinMode,omitempty"`
 	// PodCIDR: the pods' range of a kubelet without an API server, --pod-cidr or podCIDR of
 	// kubelet's configuration
-	PodCIDR CIDRs `json:"podCIDR,omitempty"`
+	PodCIDR values.CIDRs `json:"podCIDR,omitempty"`
 	// ReconcileCIDR: whether kubelet takes the pods' range from the Node in the API,
 	// --reconcile-cidr up to Kubernetes 1.5
 	ReconcileCIDR *bool `json:"reconcileCIDR,omitempty"`
@@ -207,37 +156,4 @@ type Kubelet struct {
 type Containerd struct {
 	Address    string `json:"address"`    // the socket on which the runtime answers
 	ConfigPath string `json:"configPath"` // the file of the runtime's configuration; what must be set in it is set as small as can be
-}
-
-// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
-// but the content.
-type FileAsset struct {
-	Name    string         // a name for the default of path
-	Path    string         // where it goes; without it /srv/kubernetes/assets/<name>
-	Content hostfs.Content // what is in it; this or source. It is never printed
-	Mode    fs.FileMode    // without it 0440, as in kOps
-	Owner   string         // user or user:group, by name or number; without it root
-	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
-	// from reading the file
-	Secret bool
-	// Refused is why it fails here; the documents should not say it
-	Refused string
-	Origin  document.Origin
-}
-
-// Hook is a systemd unit that the user wants on the node (kOps' hooks).
-type Hook struct {
-	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
-	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
-	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a
-	// unit that is there already. One that is not enabled needs none. It is never printed
-	Manifest       secret.Text `json:"-"`
-	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
-	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
-	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
-	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
-	// Without it 2m
-	Timeout Duration        `json:"timeout,omitempty"`
-	Refused string          `json:"refused,omitempty"` // why it fails here; the documents should not say it
-	Origin  document.Origin `json:"origin"`
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 )
 
 // Origin says where the value at path came from; the zero Origin when nothing set it. A parent's
@@ -36,18 +37,12 @@ func (n *Node) Paths() []string {
 	return paths
 }
 
-// unsaid tells that no document says path, and records the default instead.
-func (n *Node) unsaid(path, whose string) bool {
-	if _, said := n.origins[path]; said {
-		return false
+// CertificateOf is the entry of a name, nil if there is none.
+func (n *Node) CertificateOf(name string) *extras.Certificate {
+	for i := range n.Certificates {
+		if n.Certificates[i].Name == name {
+			return &n.Certificates[i]
+		}
 	}
-	n.origins[path] = document.Origin{Default: whose}
-	return true
-}
-
-// fill gives a field its default when no document says it.
-func fill[T any](n *Node, path, whose string, to *T, value T) {
-	if n.unsaid(path, whose) {
-		*to = value
-	}
+	return nil
 }

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // peers gathers the members of a network that routes by itself: its own list of nodes, and
 // nodes/*.yaml, which win. It fills n.Peers, and n.PodCIDRs and n.Address where only the list says
 // them. What it returns is for validation: all that have pod CIDRs, n among them.
-func (l *loader) peers(n *Node) []Peer {
-	all := make(map[string]Peer, len(n.Networking.Bridge.Nodes)+len(l.nodes))
+func (l *loader) peers(n *Node) []networks.Peer {
+	all := make(map[string]networks.Peer, len(n.Networking.Bridge.Nodes)+len(l.nodes))
 	for _, p := range n.Networking.Bridge.Nodes {
 		all[p.Name] = p
 	}
@@ -32,16 +34,16 @@ func (l *loader) peers(n *Node) []Peer {
 			n.Peers = append(n.Peers, p)
 		}
 	}
-	slices.SortFunc(n.Peers, func(a, b Peer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(n.Peers, func(a, b networks.Peer) int { return strings.Compare(a.Name, b.Name) })
 	members := slices.Clone(n.Peers)
 	if len(n.PodCIDRs) > 0 {
-		members = append(members, Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs")})
+		members = append(members, networks.Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs")})
 	}
 	return members
 }
 
 // adopt takes from the network's list what the node's own document does not say.
-func (n *Node) adopt(me Peer) {
+func (n *Node) adopt(me networks.Peer) {
 	if len(n.PodCIDRs) == 0 && len(me.PodCIDRs) > 0 {
 		n.PodCIDRs = me.PodCIDRs
 		n.origins["spec.podCIDRs"] = me.Origin
@@ -53,7 +55,7 @@ func (n *Node) adopt(me Peer) {
 }
 
 // overlay is p with what q says in its place.
-func overlay(p, q Peer) Peer {
+func overlay(p, q networks.Peer) networks.Peer {
 	if len(q.PodCIDRs) > 0 {
 		p.PodCIDRs = q.PodCIDRs
 	}
@@ -65,14 +67,14 @@ func overlay(p, q Peer) Peer {
 }
 
 // member reads another node's document, once.
-func (l *loader) member(doc *specDocument) Peer {
+func (l *loader) member(doc *decode.Doc) networks.Peer {
 	if p, ok := l.members[doc]; ok {
 		return p
 	}
 	_, name := kindOf(doc.Path)
-	other := &Node{origins: make(origins)}
-	p := Peer{Name: name, Origin: document.Origin{File: doc.Path, Line: 1, Column: 1}}
-	if l.read(doc, KindNode, other) {
+	other := &Node{origins: make(decode.Origins)}
+	p := networks.Peer{Name: name, Origin: document.Origin{File: doc.Path, Line: 1, Column: 1}}
+	if l.read(doc, decode.KindNode, other) {
 		p.Address, p.PodCIDRs = other.Address, other.PodCIDRs
 		p.Origin = cmp.Or(other.Origin("spec.podCIDRs"), p.Origin)
 	}

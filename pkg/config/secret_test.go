@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -15,9 +16,9 @@ import (
 func TestAConfigurationIsPrintedWithoutItsSecrets(t *testing.T) {
 	const hidden = "hunter2"
 	n := config.Node{
-		FileAssets: []config.FileAsset{{Name: "f", Content: hostfs.ContentOf([]byte(hidden))}},
-		Hooks:      []config.Hook{{Name: "h", Manifest: secret.New("Environment=TOKEN=" + hidden)}},
-		Assets:     []config.Asset{{Name: "a", Arch: map[string]config.AssetFile{"amd64": {SHA256: "0", URLs: []string{"https://u:" + hidden + "@h/x?sig=" + hidden}}}}},
+		FileAssets: []extras.FileAsset{{Name: "f", Content: hostfs.ContentOf([]byte(hidden))}},
+		Hooks:      []extras.Hook{{Name: "h", Manifest: secret.New("Environment=TOKEN=" + hidden)}},
+		Assets:     []extras.Asset{{Name: "a", Arch: map[string]extras.AssetFile{"amd64": {SHA256: "0", URLs: []string{"https://u:" + hidden + "@h/x?sig=" + hidden}}}}},
 	}
 	text, err := json.Marshal(n)
 	if err != nil {

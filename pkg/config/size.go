@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
 )
 
 // Size is how many nodes the cluster has, as far as its documents tell. It is filled only for
@@ -22,7 +23,7 @@ func (l *loader) size() Size {
 		other := document.Document{Path: doc.Path, Text: doc.Text}
 		other.Parse()
 		spec := other.Root.Get("spec")
-		if roleOf(spec.Get("role").Str()) == RoleBastion {
+		if kops.RoleOf(spec.Get("role").Str()) == kops.RoleBastion {
 			continue
 		}
 		low, high := whole(spec.Get("minSize")), whole(spec.Get("maxSize"))

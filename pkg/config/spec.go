@@ -1,194 +1,153 @@
 package config
 
 import (
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // The fields of the three kinds. A cluster says what holds for all; a node group and a node say
 // again, for theirs, whatever may differ between nodes.
 
-func (d *decoder) clusterSpec(n *Node) []field {
-	fields := d.commonSpec(n)
-	if d.doc.dialect.nested {
-		fields = append(fields, field{name: "cloudProvider", set: d.cloud(&n.CloudProvider)})
-	} else {
-		fields = append(append(fields, field{name: "cloudProvider", set: d.text(&n.CloudProvider, nil)}), d.rangesSpec(n)...)
-	}
-	if d.doc.dialect.lenient {
-		return append(fields, field{name: "kubeAPIServer", set: func(v *document.Value, at string) {
-			d.mapping(v, at, []field{{name: "serviceNodePortRange", set: func(v *document.Value, at string) {
-				d.origins["spec.serviceNodePortRange"] = d.origins[at]
-				d.ports(&n.NodePortRange)(v, at)
-			}}})
-		}})
-	}
-	return append(fields, field{name: "serviceNodePortRange", set: d.ports(&n.NodePortRange)})
+// reader knows the fields of a kind of document, and reads them onto a node.
+type reader struct {
+	node    *Node
+	dialect *decode.Dialect
+	kinds   []string       // of keys: what spec.drift may name
+	files   []hostfs.Named // of the store, sorted: what fileAssets name by source
 }
 
-// rangesSpec are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
-func (d *decoder) rangesSpec(n *Node) []field {
-	fields := []field{
-		{name: "topology", set: d.into(func() []field { return d.topology(&n.Topology) })},
-		{name: "podCIDR", set: d.cidrs(&n.PodCIDR)},
-		{name: "nonMasqueradeCIDR", set: d.cidrs(&n.NonMasqueradeCIDR)},
-		{name: "serviceClusterIPRange", set: d.cidrs(&n.ServiceClusterIPRange)},
-		{name: "networkCIDR", set: d.cidrs(&n.NetworkCIDR)},
+func (r *reader) cluster() []decode.Field {
+	n, fields := r.node, r.common()
+	if r.dialect.Nested {
+		fields = append(fields, decode.Field{Name: "cloudProvider", Set: kops.Cloud(&n.CloudProvider)})
+	} else {
+		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}), r.ranges()...)
 	}
-	if !d.doc.dialect.nested {
+	if r.dialect.Lenient {
+		return append(fields, kops.NodePorts(&n.NodePortRange))
+	}
+	return append(fields, decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
+}
+
+// ranges are the cluster's fields that kOps moved from spec to spec.networking with v1alpha3.
+func (r *reader) ranges() []decode.Field {
+	n := r.node
+	fields := []decode.Field{
+		{Name: "topology", Set: decode.Into(func() []decode.Field { return n.Topology.fields() })},
+		{Name: "podCIDR", Set: decode.CIDRs(&n.PodCIDR)},
+		{Name: "nonMasqueradeCIDR", Set: decode.CIDRs(&n.NonMasqueradeCIDR)},
+		{Name: "serviceClusterIPRange", Set: decode.CIDRs(&n.ServiceClusterIPRange)},
+		{Name: "networkCIDR", Set: decode.CIDRs(&n.NetworkCIDR)},
+	}
+	if !r.dialect.Nested {
 		return fields
 	}
-	for i := range fields { // the origin is asked for where our own documents say it
-		f := fields[i]
-		fields[i].set = func(v *document.Value, at string) {
-			d.origins["spec."+f.name] = d.origins[at]
-			f.set(v, at)
-		}
-		fields[i].unlisted = true
-	}
-	for _, name := range nestedIgnored {
-		fields = append(fields, field{name: name, set: d.ignore, unlisted: true})
-	}
-	return fields
+	return kops.Nested(fields)
 }
 
-// nestedIgnored are fields of kOps' spec.networking that do not concern a node.
-var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
-
-// cloud reads kOps' later form of the cloud: a mapping with one key, its name.
-func (d *decoder) cloud(to *string) set {
-	return func(v *document.Value, at string) {
-		if v.Kind != document.KindMap || len(v.Entries) != 1 {
-			d.wrongKind(v, at, "a mapping of one cloud such as aws: {}")
-			return
-		}
-		*to = v.Entries[0].Key
-	}
-}
-
-func (d *decoder) groupSpec(n *Node) []field {
+func (r *reader) group() []decode.Field {
+	n := r.node
 	var unread int // [loader.size] counts all groups
-	return append(d.commonSpec(n),
-		field{name: "role", set: func(v *document.Value, at string) {
-			n.kops.role = d.doc.dialect.lenient
-			d.role(&n.Role)(v, at)
+	return append(r.common(),
+		decode.Field{Name: "role", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			n.kops.role = d.Doc.Dialect.Lenient
+			kops.Role(&n.Role)(d, v, at)
 		}},
-		field{name: "minSize", set: d.number(&unread, 0, 100_000), about: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
-		field{name: "maxSize", set: d.number(&unread, 0, 100_000), about: "how many nodes the whole group may have"},
+		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000), About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
+		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000), About: "how many nodes the whole group may have"},
 	)
 }
 
-func (d *decoder) nodeSpec(n *Node) []field {
-	return append(d.commonSpec(n),
-		field{name: "nodeGroup", set: d.text(&n.NodeGroup, validName)},
-		field{name: "address", set: d.addresses(&n.Address)},
-		field{name: "podCIDRs", set: d.cidrList(&n.PodCIDRs)},
+func (r *reader) own() []decode.Field {
+	n := r.node
+	return append(r.common(),
+		decode.Field{Name: "nodeGroup", Set: decode.Text(&n.NodeGroup, decode.ValidName)},
+		decode.Field{Name: "address", Set: decode.Addresses(&n.Address)},
+		decode.Field{Name: "podCIDRs", Set: decode.CIDRList(&n.PodCIDRs)},
 	)
 }
 
 // commonSpec are the fields that every kind has.
-func (d *decoder) commonSpec(n *Node) []field {
-	assets := d.assets(n)
-	if d.doc.dialect.lenient {
-		assets = d.kopsAssets(n) // the same name for another thing: where to download from
+func (r *reader) common() []decode.Field {
+	n := r.node
+	assets := extras.Assets(&n.Assets)
+	if r.dialect.Lenient {
+		assets = kops.Mirror(&n.AssetsMirror, extras.ValidMirror) // the same name for another thing: where to download from
 	}
-	fields := []field{
-		{name: "kubernetesVersion", set: d.version(&n.KubernetesVersion)},
-		{name: "containerRuntime", set: d.choice(&n.ContainerRuntime, "containerd", "docker")},
-		{name: "networking", set: d.networking(n)},
-		{name: "sysctlParameters", set: d.sysctls(n)},
-		{name: "assets", set: assets},
-		{name: "assetsMirror", set: d.text(&n.AssetsMirror, validMirror)},
-		{name: "kubelet", set: d.into(func() []field { return d.kubelet(&n.Kubelet) })},
-		{name: "kubeProxy", set: d.into(func() []field {
-			return []field{{name: "enabled", set: d.optionalBool(&n.KubeProxy), about: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
+	fields := []decode.Field{
+		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
+		{Name: "containerRuntime", Set: decode.Choice(&n.ContainerRuntime, "containerd", "docker")},
+		{Name: "networking", Set: r.networking()},
+		{Name: "sysctlParameters", Set: extras.Sysctls(&n.SysctlParameters)},
+		{Name: "assets", Set: assets},
+		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, extras.ValidMirror)},
+		{Name: "kubelet", Set: decode.Into(func() []decode.Field { return n.Kubelet.fields() })},
+		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy), About: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
 		})},
-		{name: "containerd", set: d.into(func() []field { return d.containerd(&n.Containerd) })},
-		{name: "fileAssets", set: d.fileAssets(n)},
-		{name: "hooks", set: d.hooks(n)},
+		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
+		{Name: "fileAssets", Set: extras.Files(&n.FileAssets, r.files, n.meant)},
+		{Name: "hooks", Set: extras.Hooks(&n.Hooks, n.meant)},
 	}
-	if d.doc.dialect.lenient {
+	if r.dialect.Lenient {
 		return fields // kOps removes nothing: it has no word for it
 	}
-	fields = append(fields, field{name: "followLinks", set: d.followLinks(n), newer: true})
-	return append(fields, field{name: "aws", set: d.aws(&n.AWS)}, field{name: "drift", set: d.into(func() []field { return d.drift(&n.Drift) })}, field{name: "certificates", set: d.certificates(n)}, field{name: "prune", set: d.into(func() []field {
-		return []field{{name: "changed", set: d.choice(&n.Prune.Changed, Keep, Remove)}}
-	})}, field{name: "update", set: d.into(func() []field { return d.update(&n.Update) })})
+	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
+	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: extras.Certificates(&n.Certificates)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
+		return n.Prune.Fields()
+	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
 }
 
 // followLinks reads the links of the host that may be followed.
-func (d *decoder) followLinks(n *Node) set {
-	return func(v *document.Value, at string) {
+func followLinks(n *Node) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
 		n.FollowLinks = nil
-		seen := make(keys)
-		d.list(func(v *document.Value, item string) {
+		seen := make(decode.Keys)
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			var link string
-			if d.absolutePath(&link)(v, item); link != "" && d.unique(seen, link, v.Pos, item) {
+			if decode.AbsolutePath(&link)(d, v, item); link != "" && d.Unique(seen, link, v.Pos, item) {
 				n.FollowLinks = append(n.FollowLinks, link)
 			}
-		})(v, at)
+		})(d, v, at)
 	}
 }
 
-// kopsAssets reads kOps' spec.assets. https://kops.sigs.k8s.io/cluster_spec/#assets
-func (d *decoder) kopsAssets(n *Node) set {
-	return d.into(func() []field {
-		return []field{{name: "fileRepository", set: func(v *document.Value, at string) {
-			d.origins["spec.assetsMirror"] = d.origins[at]
-			d.text(&n.AssetsMirror, validMirror)(v, at)
-		}}}
-	})
-}
-
-func (d *decoder) topology(t *Topology) []field {
-	return []field{
-		{name: "nodes", set: d.choice(&t.Nodes, "public", "private")},
-		{name: "controlPlane", set: d.choice(&t.ControlPlane, "public", "private")},
+func (t *Topology) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "nodes", Set: decode.Choice(&t.Nodes, "public", "private")},
+		{Name: "controlPlane", Set: decode.Choice(&t.ControlPlane, "public", "private")},
 	}
 }
 
-func (d *decoder) kubelet(k *Kubelet) []field {
-	return []field{
-		{name: "networkPluginName", set: d.text(&k.NetworkPluginName, nil)},
-		{name: "networkPluginMTU", set: d.mtu(&k.NetworkPluginMTU)},
-		{name: "networkPluginDir", set: d.absolutePath(&k.NetworkPluginDir)},
-		{name: "cniBinDir", set: d.absolutePath(&k.CNIBinDir)},
-		{name: "cniConfDir", set: d.absolutePath(&k.CNIConfDir)},
-		{name: "nonMasqueradeCIDR", set: d.cidrs(&k.NonMasqueradeCIDR)},
-		{name: "hairpinMode", set: d.choice(&k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none")},
-		{name: "podCIDR", set: d.cidrs(&k.PodCIDR)},
-		{name: "reconcileCIDR", set: d.optionalBool(&k.ReconcileCIDR)},
-		{name: "configureCbr0", set: d.optionalBool(&k.ConfigureCBR0)},
-		{name: "maxPods", set: d.number(&k.MaxPods, 1, 10_000)},
+func (k *Kubelet) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "networkPluginName", Set: decode.Text(&k.NetworkPluginName, nil)},
+		{Name: "networkPluginMTU", Set: decode.MTU(&k.NetworkPluginMTU)},
+		{Name: "networkPluginDir", Set: decode.AbsolutePath(&k.NetworkPluginDir)},
+		{Name: "cniBinDir", Set: decode.AbsolutePath(&k.CNIBinDir)},
+		{Name: "cniConfDir", Set: decode.AbsolutePath(&k.CNIConfDir)},
+		{Name: "nonMasqueradeCIDR", Set: decode.CIDRs(&k.NonMasqueradeCIDR)},
+		{Name: "hairpinMode", Set: decode.Choice(&k.HairpinMode, "promiscuous-bridge", "hairpin-veth", "none")},
+		{Name: "podCIDR", Set: decode.CIDRs(&k.PodCIDR)},
+		{Name: "reconcileCIDR", Set: decode.OptionalBool(&k.ReconcileCIDR)},
+		{Name: "configureCbr0", Set: decode.OptionalBool(&k.ConfigureCBR0)},
+		{Name: "maxPods", Set: decode.Number(&k.MaxPods, 1, 10_000)},
 	}
 }
 
-func (d *decoder) containerd(c *Containerd) []field {
-	return []field{
-		{name: "address", set: d.absolutePath(&c.Address)},
-		{name: "configPath", set: d.absolutePath(&c.ConfigPath)},
+func (c *Containerd) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "address", Set: decode.AbsolutePath(&c.Address)},
+		{Name: "configPath", Set: decode.AbsolutePath(&c.ConfigPath)},
 	}
 }
 
-// roles as kOps writes them, old and new, and as we call them.
-var roles = [...]struct{ written, role string }{
-	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
-}
-
-func (d *decoder) role(to *string) set {
-	return func(v *document.Value, at string) {
-		var s string
-		d.choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(v, at)
-		if r := roleOf(s); r != "" {
-			*to = r
-		}
-	}
-}
-
-func roleOf(written string) string {
-	for _, r := range roles {
-		if r.written == written {
-			return r.role
-		}
-	}
-	return ""
+// meant tells whether what is for some roles and groups (none: for all) is for n.
+func (n *Node) meant(roles, groups []string) bool {
+	return (len(roles) == 0 || slices.Contains(roles, n.Role)) && (len(groups) == 0 || slices.Contains(groups, n.NodeGroup))
 }

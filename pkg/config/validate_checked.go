@@ -3,26 +3,17 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
-	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
 // What is refused here was taken by an earlier release: it is an error where documents are checked,
 // and on a node a warning, or nothing where the one key that it is about fails there by itself.
-
-// checked reports an error of a check, which is a warning on a node.
-func (v *validator) checked(at string, diag document.Diagnostic) {
-	if v.loader.checks {
-		v.errorAt(at, diag)
-	} else {
-		v.warnAt(at, diag)
-	}
-}
 
 // clouds are those that kOps runs in, by its names, and machines of one's own.
 var clouds = []string{"aws", "azure", "digitalocean", "gce", "hetzner", "linode", "metal", "openstack", "scaleway"}
@@ -30,7 +21,7 @@ var clouds = []string{"aws", "azure", "digitalocean", "gce", "hetzner", "linode"
 // cloud refuses a word that is none: what depends on the cloud would be left out without a word.
 func (v *validator) cloud() {
 	said := v.node.CloudProvider
-	if said == "" || slices.Contains(clouds, said) || v.loader.cluster.dialect.lenient { // kOps itself judges what it takes
+	if said == "" || slices.Contains(clouds, said) || v.Cluster.Dialect.Lenient { // kOps itself judges what it takes
 		return
 	}
 	if c := v.node.Networking.Custom; c != nil && slices.Contains(c.Requires.Clouds, said) {
@@ -47,35 +38,21 @@ func (v *validator) cloud() {
 	if near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	v.checked("spec.cloudProvider", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)), Expected: oneOf(clouds), Hint: hint})
-}
-
-// routed refuses a network whose routes between nodes a cloud makes, where there is none: each
-// node's pods would be by themselves.
-func (v *validator) routed() {
-	n := v.node
-	if n.Networking.Kubenet != nil && !v.loader.cluster.dialect.lenient && (n.CloudProvider == "" || n.CloudProvider == "metal") && v.loader.checks {
-		said := "no cloudProvider is set"
-		if n.CloudProvider != "" {
-			said = fmt.Sprintf("cloudProvider is %s (%s)", n.CloudProvider, n.Origin("spec.cloudProvider"))
-		}
-		v.errorAt("spec.networking.kubenet", document.Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
-			Expected: "cloudProvider: the cloud that makes them", Hint: "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
-	}
+	v.Checked("spec.cloudProvider", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)), Expected: decode.OneOf(clouds), Hint: hint})
 }
 
 // ofOneCloud warns where no document names the one cloud that a network works in: what depends on
 // it is left out then.
 func (v *validator) ofOneCloud() {
 	n := v.node
-	if n.CloudProvider != "" || !v.loader.checks || v.loader.cluster.dialect.lenient {
+	if n.CloudProvider != "" || !v.Checks || v.Cluster.Dialect.Lenient {
 		return
 	}
 	for cloud, has := range map[string]bool{
 		"aws": n.Networking.AmazonVPC != nil || n.Networking.LyftVPC != nil || n.Networking.Cilium != nil && n.Networking.Cilium.ENI(), "gce": n.Networking.GCP != nil, "azure": n.Networking.Azure != nil,
 	} {
 		if has {
-			v.warnAt("spec.networking."+n.Networking.Name(), document.Diagnostic{ID: problem.NetworkUnfit, Summary: n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
+			v.WarnAt("spec.networking."+n.Networking.Name(), document.Diagnostic{ID: problem.NetworkUnfit, Summary: n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
 				Expected: "cloudProvider: " + cloud, Hint: "without it what depends on the cloud is left out"})
 		}
 	}
@@ -85,8 +62,8 @@ func (v *validator) ofOneCloud() {
 func (v *validator) families() {
 	n := v.node
 	for _, p := range n.ServiceClusterIPRange {
-		if len(n.PodCIDR) > 0 && !n.PodCIDR.family(p.Addr().Is4()).IsValid() && !n.Networking.podsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
-			v.checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
+		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.PodsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
+			v.Checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
 				p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both", Hint: "pods reach services of their own families only"})
 		}
 	}
@@ -113,7 +90,7 @@ func (v *validator) possible() {
 	n := v.node
 	for _, r := range [...]struct {
 		path   string
-		ranges CIDRs
+		ranges values.CIDRs
 		least  int
 	}{{"spec.podCIDR", n.PodCIDR, 4}, {"spec.serviceClusterIPRange", n.ServiceClusterIPRange, leastServices}} {
 		name := strings.TrimPrefix(r.path, "spec.")
@@ -123,33 +100,15 @@ func (v *validator) possible() {
 			}
 			for _, s := range special {
 				if s.prefix.Overlaps(p) {
-					v.checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
+					v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
 						Expected: "a private range such as 100.96.0.0/11 or fd00:10::/64"})
 					break
 				}
 			}
 			if free := p.Addr().BitLen() - p.Bits(); free < 20 && 1<<free < r.least {
-				v.checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
+				v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
 			}
 		}
-	}
-}
-
-// ciliumRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
-// knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
-func (v *validator) ciliumRelease() {
-	c := v.node.Networking.Cilium
-	if c == nil || c.Version == "" {
-		return
-	}
-	const at = "spec.networking.cilium.version"
-	release, err := ParseVersion(c.Version)
-	switch {
-	case err != nil:
-		v.checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
-	case !release.AtLeast(1, 9) && v.node.KubernetesVersion.AtLeast(1, 22):
-		v.checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, v.node.KubernetesVersion),
-			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
 	}
 }
 
@@ -157,87 +116,25 @@ func (v *validator) ciliumRelease() {
 func (v *validator) ownRanges() {
 	n := v.node
 	for _, p := range n.PodCIDRs {
-		if pods := sameFamily(n.PodCIDR, p); pods.IsValid() && !within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
-			v.checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
+		if pods := n.PodCIDR.SameFamily(p); pods.IsValid() && !values.Within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
+			v.Checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
 				Expected: ownPart})
 		}
 		free := p.Addr().BitLen() - p.Bits()
 		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most { // network, gateway and broadcast are no pod's
-			v.checked("spec.kubelet.maxPods", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods", n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
+			v.Checked("spec.kubelet.maxPods", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods", n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
 				Expected: fmt.Sprintf("at most %d, or a larger range", max(most, 0))})
 		}
 	}
 }
 
 // newest is the latest release of Kubernetes that this version of the agent was held against.
-var newest = Version{Major: 1, Minor: 37}
+var newest = values.Version{Major: 1, Minor: 37}
 
 // release says that a release is not known. It may be one to come, or a slip.
 func (v *validator) release() {
-	if said := v.node.KubernetesVersion; v.loader.checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
-		v.warnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
+	if said := v.node.KubernetesVersion; v.Checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
+		v.WarnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
 			Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
 	}
-}
-
-// windows: one that closes when it opens is open for a whole day.
-func (v *validator) windows() {
-	for i, w := range v.node.Update.Window {
-		if w.From == w.Until && v.loader.checks {
-			v.reportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
-				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
-		}
-	}
-}
-
-// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
-// start, and says what everybody on the node can read of it.
-func (d *decoder) hookText(v *document.Value, at string, h *Hook) {
-	text := v.Get("manifest")
-	if !d.checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
-		return
-	}
-	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest", Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
-	unit := "[Service]\n" + text.Text
-	if h.UseRawManifest {
-		unit, diag.Expected = text.Text, "a whole unit: [Unit], [Service] and [Install] with their settings"
-	}
-	parsed := systemd.ParseUnitFile([]byte(unit))
-	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"), parsed.Values("Service", "SuccessAction"))
-	switch line := noSetting(unit); {
-	case line > 0:
-		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting", h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
-		d.doc.ErrorAt(text.Pos, diag)
-	case len(starts) == 0:
-		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=", h.Name)
-		d.doc.ErrorAt(text.Pos, diag)
-	}
-	for _, set := range parsed.Values("Service", "Environment") {
-		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
-		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") || strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
-			d.doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", document.Clip(name), h.Name),
-				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})
-		}
-	}
-}
-
-// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a
-// section; 0: there is none.
-func noSetting(unit string) int {
-	n, section, goesOn := 0, false, false
-	for line := range strings.SplitSeq(unit, "\n") {
-		n++
-		plain := strings.TrimSpace(line)
-		was := goesOn
-		goesOn = strings.HasSuffix(plain, `\`) && !strings.HasPrefix(plain, "#")
-		key, _, set := strings.Cut(plain, "=")
-		switch {
-		case was, plain == "", plain[0] == '#', plain[0] == ';':
-		case plain[0] == '[' && strings.HasSuffix(plain, "]"):
-			section = true
-		case !set || !section || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t"):
-			return n
-		}
-	}
-	return 0
 }

@@ -6,19 +6,21 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
 // claim is one pod range of one node.
 type claim struct {
 	prefix netip.Prefix
-	node   Peer
+	node   networks.Peer
 }
 
 // members checks the nodes of a network that routes by itself against each other: every range has a
 // next hop of its family, no two overlap, no node's address lies in a pod range. Sorted once, so
 // 5000 nodes cost milliseconds.
-func (v *validator) members(all []Peer) {
+func (v *validator) members(all []networks.Peer) {
 	var claims []claim
 	for _, p := range all {
 		for _, prefix := range p.PodCIDRs {
@@ -56,24 +58,24 @@ func cmpOrigin(a, b document.Origin) int {
 }
 
 // memberRange checks one range by itself.
-func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
+func (v *validator) memberRange(p networks.Peer, prefix netip.Prefix) {
 	n := v.node
 	if prefix.Addr().BitLen()-prefix.Bits() < 2 {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is too small", prefix, p.Name), "room for a gateway and pods: at most /30, or /126 for IPv6", "")
 	}
-	if whole := sameFamily(n.NonMasqueradeCIDR, prefix); whole.IsValid() && !within(prefix, whole) {
+	if whole := n.NonMasqueradeCIDR.SameFamily(prefix); whole.IsValid() && !values.Within(prefix, whole) {
 		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name, whole, n.Origin("spec.nonMasqueradeCIDR")), "",
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
-	} else if pods := sameFamily(n.PodCIDR, prefix); pods.IsValid() && !within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
+	} else if pods := n.PodCIDR.SameFamily(prefix); pods.IsValid() && !values.Within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
 		severity := document.SeverityWarning
-		if v.loader.checks {
+		if v.Checks {
 			severity = document.SeverityError
 		}
-		v.reportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
+		v.ReportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
 			Summary:  fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR")),
 			Expected: ownPart})
 	}
-	if hop := p.Address.family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
+	if hop := p.Address.Family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
 		family := "IPv6"
 		if prefix.Addr().Is4() {
 			family = "IPv4"
@@ -83,8 +85,8 @@ func (v *validator) memberRange(p Peer, prefix netip.Prefix) {
 }
 
 // addresses: no two nodes share one, and none lies in a pod range.
-func (v *validator) addresses(all []Peer, claims []claim) {
-	owner := make(map[netip.Addr]Peer, len(all))
+func (v *validator) addresses(all []networks.Peer, claims []claim) {
+	owner := make(map[netip.Addr]networks.Peer, len(all))
 	for _, p := range all {
 		for _, a := range p.Address {
 			if first, taken := owner[a]; taken {
@@ -106,6 +108,6 @@ func (v *validator) addresses(all []Peer, claims []claim) {
 	}
 }
 
-func (v *validator) memberError(p Peer, summary, expected, hint string) {
-	v.reportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
+func (v *validator) memberError(p networks.Peer, summary, expected, hint string) {
+	v.ReportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
 }

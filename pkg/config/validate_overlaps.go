@@ -5,13 +5,9 @@ import (
 	"net/netip"
 
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
 )
-
-// podsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
-func (n *Networking) podsOfVPC() bool {
-	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil || n.LyftVPC != nil || n.Azure != nil
-}
 
 // overlaps: an address that is a node's and a pod's, or a node's and a service's, is reached in one
 // of the two ways only. Each error names both places.
@@ -19,22 +15,22 @@ func (v *validator) overlaps() {
 	n := v.node
 	for _, r := range []struct {
 		path, what string
-		ranges     CIDRs
+		ranges     values.CIDRs
 	}{{"spec.podCIDR", "podCIDR", n.PodCIDR}, {"spec.serviceClusterIPRange", "serviceClusterIPRange", n.ServiceClusterIPRange}} {
-		if r.what == "podCIDR" && n.Networking.podsOfVPC() || n.Origin(r.path).IsDefault() {
+		if r.what == "podCIDR" && n.Networking.PodsOfVPC() || n.Origin(r.path).IsDefault() {
 			continue
 		}
 		for _, p := range r.ranges {
-			if net := sameFamily(n.NetworkCIDR, p); net.IsValid() && net.Overlaps(p) {
-				say, expected := v.errorAt, "ranges that do not overlap"
+			if net := n.NetworkCIDR.SameFamily(p); net.IsValid() && net.Overlaps(p) {
+				say, expected := v.ErrorAt, "ranges that do not overlap"
 				if n.servicesOfVPC(p) {
-					say, expected = v.warnAt, "no subnet of the nodes within it"
+					say, expected = v.WarnAt, "no subnet of the nodes within it"
 				}
 				say(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
 					Expected: expected})
 			}
 			if a := addressIn(n.Address, p); a.IsValid() {
-				v.errorAt(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
+				v.ErrorAt(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
 					Expected: "a range in which no node has an address"})
 			}
 		}
@@ -45,14 +41,14 @@ func (v *validator) overlaps() {
 // the nodes' network: into the lowest part of that, which its subnets leave free.
 // https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
 func (n *Node) servicesOfVPC(services netip.Prefix) bool {
-	if !n.Networking.podsOfVPC() {
+	if !n.Networking.PodsOfVPC() {
 		return false
 	}
-	within := sameFamily(n.NonMasqueradeCIDR, services)
-	return within.IsValid() && within == sameFamily(n.NetworkCIDR, services) && within.Contains(services.Addr())
+	within := n.NonMasqueradeCIDR.SameFamily(services)
+	return within.IsValid() && within == n.NetworkCIDR.SameFamily(services) && within.Contains(services.Addr())
 }
 
-func addressIn(addresses Addresses, p netip.Prefix) netip.Addr {
+func addressIn(addresses values.Addresses, p netip.Prefix) netip.Addr {
 	for _, a := range addresses {
 		if p.Contains(a) {
 			return a

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -24,7 +25,7 @@ func isBridgeKey(key string) bool {
 // bridgePolicy are the keys as the documents want them; none where the network decides, or nobody.
 func (b *builder) bridgePolicy() []network.Sysctl {
 	value := b.in.Node.Networking.BridgeNetfilter
-	if value == "" || value == config.Unmanaged {
+	if value == "" || value == networks.Unmanaged {
 		return nil
 	}
 	var out []network.Sysctl
@@ -40,11 +41,11 @@ func (b *builder) bridgePolicy() []network.Sysctl {
 
 // leftToOthers says that the documents take a key of the network's away from us.
 func (b *builder) leftToOthers(key string) bool {
-	return b.in.Node.Networking.BridgeNetfilter == config.Unmanaged && isBridgeKey(key)
+	return b.in.Node.Networking.BridgeNetfilter == networks.Unmanaged && isBridgeKey(key)
 }
 
 // againstBridgePolicy says what is wrong with a user's parameter, "" if nothing is.
-func (b *builder) againstBridgePolicy(u config.Sysctl) string {
+func (b *builder) againstBridgePolicy(u extras.Sysctl) string {
 	policy := b.in.Node.Networking.BridgeNetfilter
 	if policy == "" || policy == u.Value || !isBridgeKey(u.Key) {
 		return ""

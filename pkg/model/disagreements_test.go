@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -94,7 +95,7 @@ func saidOf(t *testing.T, kubernetes, networking string) []string {
 }
 
 func runtimeOf(kubernetes string) string {
-	if v, _ := config.ParseVersion(kubernetes); !v.AtLeast(1, 20) {
+	if v, _ := values.ParseVersion(kubernetes); !v.AtLeast(1, 20) {
 		return "docker"
 	}
 	return "containerd"

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -36,7 +37,7 @@ type Discovered struct {
 	Issued map[string]Issued
 	// Peers are the other nodes, of a node whose pod CIDRs are discovered too. What documents say
 	// of a peer wins.
-	Peers []config.Peer
+	Peers []networks.Peer
 	// NoPodCIDRs says why there are none, where they were looked for.
 	NoPodCIDRs string
 	// Routes is the route table of the node's subnet, where it is asked for.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -81,7 +82,7 @@ func kubeletFlags() []kubeletFlag {
 }
 
 // has tells whether a release of kubelet knows the flag.
-func (f kubeletFlag) has(v config.Version) bool {
+func (f kubeletFlag) has(v values.Version) bool {
 	return v.AtLeast(1, f.First) && (f.Last == 0 || !v.AtLeast(1, f.Last+1))
 }
 

@@ -3,7 +3,7 @@ package model
 import (
 	"testing"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // TestKubeletFlagRanges has the first and last release of each flag, and the neighbours.
@@ -32,12 +32,12 @@ func TestKubeletFlagRanges(t *testing.T) {
 			t.Errorf("--%s is not in the table", name)
 		}
 		for _, minor := range want.in {
-			if !f.has(config.Version{Major: 1, Minor: minor, Patch: 3}) {
+			if !f.has(values.Version{Major: 1, Minor: minor, Patch: 3}) {
 				t.Errorf("--%s is missing in 1.%d", name, minor)
 			}
 		}
 		for _, minor := range want.out {
-			if f.has(config.Version{Major: 1, Minor: minor}) {
+			if f.has(values.Version{Major: 1, Minor: minor}) {
 				t.Errorf("--%s is still in 1.%d", name, minor)
 			}
 		}

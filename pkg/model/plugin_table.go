@@ -1,13 +1,13 @@
 package model
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
 // pluginRelease is a release of the reference plugins that we know by hash.
 type pluginRelease struct {
-	Since   config.Version // first Kubernetes release that gets it
+	Since   values.Version // first Kubernetes release that gets it
 	Version string
 	SHA256  map[string]string // by GOARCH
 }
@@ -55,7 +55,7 @@ func pluginReleases() []pluginRelease {
 	}
 }
 
-func kubernetes(minor int) config.Version { return config.Version{Major: 1, Minor: minor} }
+func kubernetes(minor int) values.Version { return values.Version{Major: 1, Minor: minor} }
 
 // lyftRelease is what kOps gave every Kubernetes from 1.15 on.
 // https://github.com/kubernetes/kops/blob/v1.18.0/upup/pkg/fi/cloudup/networking.go
@@ -73,7 +73,7 @@ func (r pluginRelease) url(name, arch string) string {
 }
 
 // releaseFor finds what a Kubernetes version gets of an asset; nil when we know none.
-func releaseFor(name string, v config.Version) *pluginRelease {
+func releaseFor(name string, v values.Version) *pluginRelease {
 	var known []pluginRelease
 	switch name {
 	case network.CNIPlugins:

@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/archive"
-	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -96,7 +97,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 
 // asset finds what the documents name, else what the built-in table has for this Kubernetes
 // version.
-func (b *builder) asset(name string) (config.Asset, error) {
+func (b *builder) asset(name string) (extras.Asset, error) {
 	for _, a := range b.in.Node.Assets {
 		if a.Name == name {
 			return a, nil
@@ -105,17 +106,17 @@ func (b *builder) asset(name string) (config.Asset, error) {
 	v := b.in.Node.KubernetesVersion
 	release := releaseFor(name, v)
 	if release == nil {
-		return config.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, with version, sha256 and urls", name, v, b.view.NetworkOrigin())
+		return extras.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, with version, sha256 and urls", name, v, b.view.NetworkOrigin())
 	}
-	out := config.Asset{Name: name, Version: release.Version, Arch: map[string]config.AssetFile{},
+	out := extras.Asset{Name: name, Version: release.Version, Arch: map[string]extras.AssetFile{},
 		Origin: document.Origin{Default: "built-in table for Kubernetes " + v.String()}}
 	for arch, sum := range release.SHA256 {
-		out.Arch[arch] = config.AssetFile{SHA256: sum, URLs: []string{release.url(name, arch)}}
+		out.Arch[arch] = extras.AssetFile{SHA256: sum, URLs: []string{release.url(name, arch)}}
 	}
 	return out, nil
 }
 
-func archs(a config.Asset) []string {
+func archs(a extras.Asset) []string {
 	var out []string
 	for arch := range a.Arch {
 		out = append(out, arch)
@@ -126,7 +127,7 @@ func archs(a config.Asset) []string {
 
 // memberNames are the members to install: those that the document lists, which must hold all that
 // the network names, else those.
-func memberNames(asset config.Asset, w want) ([]string, error) {
+func memberNames(asset extras.Asset, w want) ([]string, error) {
 	members := slices.Concat(w.members, w.otherwise)
 	if len(asset.Members) > 0 {
 		for _, n := range w.members {
@@ -142,8 +143,8 @@ func memberNames(asset config.Asset, w want) ([]string, error) {
 
 // older compares versions like v0.9.1. One that cannot be read (a build of one's own) is not older.
 func older(version, minimum string) bool {
-	v, err := config.ParseVersion(version)
-	least, err2 := config.ParseVersion(minimum)
+	v, err := values.ParseVersion(version)
+	least, err2 := values.ParseVersion(minimum)
 	return err == nil && err2 == nil && v.Before(least)
 }
 

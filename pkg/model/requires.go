@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -121,7 +121,7 @@ func variant(r network.Requires) string { return cmp.Or(r.When, "it") }
 
 // linuxVersion reads what `uname -r` says: 6.1.0-18-amd64, 4.18.0-553.el8_10.x86_64,
 // 5.10.16.3-microsoft.
-func linuxVersion(release string) (config.Version, bool) {
+func linuxVersion(release string) (values.Version, bool) {
 	end := strings.IndexFunc(release, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if end < 0 {
 		end = len(release)
@@ -131,9 +131,9 @@ func linuxVersion(release string) (config.Version, bool) {
 	for i, p := range parts[:min(len(parts), len(n))] {
 		v, err := strconv.Atoi(p)
 		if err != nil {
-			return config.Version{}, false
+			return values.Version{}, false
 		}
 		n[i] = v
 	}
-	return config.Version{Major: n[0], Minor: n[1], Patch: n[2]}, len(parts) > 1
+	return values.Version{Major: n[0], Minor: n[1], Patch: n[2]}, len(parts) > 1
 }

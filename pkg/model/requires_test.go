@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/host"
 	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -120,7 +121,7 @@ func TestHugepages(t *testing.T) {
 		in := of(t, "{cni: {}}", func(f *host.Facts, n *config.Node) {
 			f.Kernel.Hugepages = c.pages
 			if c.set != "" {
-				n.SysctlParameters = append(n.SysctlParameters, config.Sysctl{Key: "vm.nr_hugepages", Value: c.set})
+				n.SysctlParameters = append(n.SysctlParameters, extras.Sysctl{Key: "vm.nr_hugepages", Value: c.set})
 			}
 		})
 		net, _ := network.Find("cni")

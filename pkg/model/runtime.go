@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -117,11 +117,11 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 }
 
 // release is the runtime's, zero where it is not known: it said none, or is not running.
-func release(rt host.RuntimeFacts) config.Version {
+func release(rt host.RuntimeFacts) values.Version {
 	upstream, _, _ := strings.Cut(rt.Version, "~") // Debian's 2.1.4~ds2
-	v, err := config.ParseVersion(upstream)
+	v, err := values.ParseVersion(upstream)
 	if err != nil {
-		return config.Version{}
+		return values.Version{}
 	}
 	return v
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -95,8 +97,8 @@ func input(t testing.TB, file string, archive *txtar.Archive) Input {
 			in.Discovered.PodCIDRs = []netip.Prefix{netip.MustParsePrefix(value)}
 		case "peer":
 			part := strings.Fields(value)
-			in.Discovered.Peers = append(in.Discovered.Peers, config.Peer{Name: part[0], Address: config.Addresses{netip.MustParseAddr(part[1])},
-				PodCIDRs: config.CIDRs{netip.MustParsePrefix(part[2])}, Origin: document.Origin{File: "Node " + part[0]}})
+			in.Discovered.Peers = append(in.Discovered.Peers, networks.Peer{Name: part[0], Address: values.Addresses{netip.MustParseAddr(part[1])},
+				PodCIDRs: values.CIDRs{netip.MustParsePrefix(part[2])}, Origin: document.Origin{File: "Node " + part[0]}})
 		}
 	}
 	var sources []document.Source

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -33,11 +34,11 @@ func matchesEthernet(pattern string) bool {
 
 // stopped says that the documents stop a unit: a hook that is disabled.
 func (b *builder) stopped(unit string) bool {
-	return slices.ContainsFunc(b.in.Node.Hooks, func(h config.Hook) bool { return h.Name == unit && !h.Enabled })
+	return slices.ContainsFunc(b.in.Node.Hooks, func(h extras.Hook) bool { return h.Name == unit && !h.Enabled })
 }
 
 // trustPods are the commands by which firewalld lets pods through.
-func trustPods(pods config.CIDRs) string {
+func trustPods(pods values.CIDRs) string {
 	if len(pods) == 0 {
 		return "Let pods through with `firewall-cmd --permanent --zone=trusted --add-source=` and the pod CIDR of the cluster, and `firewall-cmd --reload`"
 	}

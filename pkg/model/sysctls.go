@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -138,7 +138,7 @@ func (b *builder) networkSysctls() []network.Sysctl {
 // the kernel takes them now. https://www.kernel.org/doc/html/latest/networking/ip-sysctl.html
 // (accept_ra)
 func (b *builder) routerAdvertisements() []network.Sysctl {
-	forwards := slices.ContainsFunc(b.in.Node.SysctlParameters, func(s config.Sysctl) bool {
+	forwards := slices.ContainsFunc(b.in.Node.SysctlParameters, func(s extras.Sysctl) bool {
 		return strings.HasPrefix(s.Key, "net.ipv6.conf.") && strings.HasSuffix(s.Key, ".forwarding") && s.Value != "0"
 	})
 	if !b.view.V6 && !forwards {

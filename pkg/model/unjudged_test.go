@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -14,16 +15,16 @@ import (
 func TestUnjudged(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		of   config.Networking
+		of   networks.Networking
 		says string // "": it judges
 	}{
-		{"bridge", config.Networking{Bridge: &config.Bridge{}}, ""},
-		{"cilium", config.Networking{Cilium: &config.Cilium{}}, "before any rule of this host"},
-		{"calico", config.Networking{Calico: &config.Calico{}}, "its plugin refuses"},
-		{"calico, eBPF", config.Networking{Calico: &config.Calico{BPFEnabled: true}}, "Calico's programs"},
-		{"calico with an etcd", config.Networking{Calico: &config.Calico{Etcd: &config.CalicoEtcd{}}}, ""},
-		{"thick multus beside bridge", config.Networking{Bridge: &config.Bridge{}, Multus: &config.Multus{Mode: "thick"}}, "Multus asks the API"},
-		{"thin multus beside bridge", config.Networking{Bridge: &config.Bridge{}, Multus: &config.Multus{Mode: "thin"}}, "Multus asks the API"},
+		{"bridge", networks.Networking{Bridge: &networks.Bridge{}}, ""},
+		{"cilium", networks.Networking{Cilium: &networks.Cilium{}}, "before any rule of this host"},
+		{"calico", networks.Networking{Calico: &networks.Calico{}}, "its plugin refuses"},
+		{"calico, eBPF", networks.Networking{Calico: &networks.Calico{BPFEnabled: true}}, "Calico's programs"},
+		{"calico with an etcd", networks.Networking{Calico: &networks.Calico{Etcd: &networks.CalicoEtcd{}}}, ""},
+		{"thick multus beside bridge", networks.Networking{Bridge: &networks.Bridge{}, Multus: &networks.Multus{Mode: "thick"}}, "Multus asks the API"},
+		{"thin multus beside bridge", networks.Networking{Bridge: &networks.Bridge{}, Multus: &networks.Multus{Mode: "thin"}}, "Multus asks the API"},
 	} {
 		n := &config.Node{Networking: c.of}
 		net, ok := network.Of(n)

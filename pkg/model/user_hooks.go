@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/lazyregexp"
@@ -52,7 +52,7 @@ const hookTimeout = 2 * time.Minute
 const kubelet = "kubelet.service"
 
 // beforeKubelet says that a hook is ordered before kubelet, by its own text.
-func beforeKubelet(h config.Hook) bool {
+func beforeKubelet(h extras.Hook) bool {
 	if !h.UseRawManifest {
 		return slices.Contains(h.Before, kubelet)
 	}
@@ -87,7 +87,7 @@ var absolutePath = lazyregexp.New(`(?:^|[\s"'=:,;@+!|-])(/[\w/.@+%~-]+)`)
 
 // hookUnit is the text of a hook's unit. As in kOps the manifest is the [Service] section, unless
 // it is a whole unit (useRawManifest).
-func hookUnit(h config.Hook) string {
+func hookUnit(h extras.Hook) string {
 	if h.UseRawManifest {
 		return strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n"
 	}

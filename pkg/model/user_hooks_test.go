@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
@@ -18,9 +19,9 @@ func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 	files := []string{"/etc/motd", "/srv/lab/run", "/srv/lab.d/10-a", "/srv/lab.d/more/b", "/etc/systemd/system/own.service.d/x.conf", "/etc/own.conf"}
 	in := of(t, "{bridge: {}}", func(_ *host.Facts, n *config.Node) {
 		for _, path := range files {
-			n.FileAssets = append(n.FileAssets, config.FileAsset{Path: path, Mode: 0o644})
+			n.FileAssets = append(n.FileAssets, extras.FileAsset{Path: path, Mode: 0o644})
 		}
-		n.Hooks = []config.Hook{
+		n.Hooks = []extras.Hook{
 			{Name: "own.service", Enabled: true, Manifest: secret.New("ExecStart=/srv/lab/run --with=/srv/lab.d/")},
 			{Name: "theirs.service", Enabled: true},
 			{Name: "off.service"},

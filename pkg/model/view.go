@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -12,7 +14,7 @@ import (
 func view(in Input) network.Input {
 	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, Issued: in.Discovered.Issued, PodCIDRs: in.Node.PodCIDRs}
 	if len(v.PodCIDRs) == 0 {
-		v.PodCIDRs = config.CIDRs(in.Discovered.PodCIDRs)
+		v.PodCIDRs = values.CIDRs(in.Discovered.PodCIDRs)
 	}
 	v.Peers, v.NoPodCIDRs = peersOf(in), in.Discovered.NoPodCIDRs
 	v.Routes = in.Discovered.Routes
@@ -36,10 +38,10 @@ func view(in Input) network.Input {
 }
 
 // peersOf are the peers that documents name, and those that were discovered besides.
-func peersOf(in Input) []config.Peer {
+func peersOf(in Input) []networks.Peer {
 	out := slices.Clone(in.Node.Peers)
 	for _, p := range in.Discovered.Peers {
-		if !slices.ContainsFunc(in.Node.Peers, func(said config.Peer) bool { return said.Name == p.Name }) {
+		if !slices.ContainsFunc(in.Node.Peers, func(said networks.Peer) bool { return said.Name == p.Name }) {
 			out = append(out, p)
 		}
 	}
@@ -58,7 +60,7 @@ func byDefault(n *config.Node, path string) bool { return n.Origin(path).IsDefau
 // families says which families pods have, by the first that knows: the node's pod CIDRs, the
 // cluster's, the services'; else IPv4.
 func families(v network.Input) (v4, v6 bool) {
-	for _, cidrs := range []config.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
+	for _, cidrs := range []values.CIDRs{v.PodCIDRs, v.Node.PodCIDR, v.Node.ServiceClusterIPRange} {
 		if len(cidrs) > 0 {
 			return cidrs.V4().IsValid(), cidrs.V6().IsValid()
 		}

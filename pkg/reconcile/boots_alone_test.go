@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
@@ -100,7 +100,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 
 	// Another content is made, awaits its boot, and is confirmed by it, before any store is asked.
 	d := want("3")
-	d.Node.Update.BootUndo = config.BootUndoReboot
+	d.Node.Update.BootUndo = policy.BootUndoReboot
 	if plan, err = pass(time.Second).Converge(t.Context(), d); err != nil || len(plan.AwaitingBoot) != 1 {
 		t.Fatalf("%v, awaiting %q", err, plan.AwaitingBoot)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
@@ -158,8 +159,8 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 
 // The line that keeps it: boots.go, mayReboot.
 func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
-	for undo, want := range map[string]bool{"": false, config.BootUndoFiles: false, config.BootUndoReboot: true} {
-		if got := mayReboot(&config.Node{Update: config.Update{BootUndo: undo}}); got != want {
+	for undo, want := range map[string]bool{"": false, policy.BootUndoFiles: false, policy.BootUndoReboot: true} {
+		if got := mayReboot(&config.Node{Update: policy.Update{BootUndo: undo}}); got != want {
 			t.Errorf("%q: %v", undo, got)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
@@ -21,7 +22,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 		t.Helper()
 		d := wanting(file(name, "1"), tasks.Task(file("/etc/other", "1")))
 		d.Held.Network = "bridge"
-		d.Node.Drift = config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}}
+		d.Node.Drift = policy.Drift{Contested: policy.Contested{After: 2, Within: values.Duration(time.Hour)}}
 		p, err := onRoot(root).Converge(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)

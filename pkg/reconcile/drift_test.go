@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -160,7 +161,7 @@ func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 // asDocumentsSay makes passes on a root with modes and times of the documents.
 type asDocumentsSay struct {
 	root  string
-	drift config.Drift
+	drift policy.Drift
 	list  []tasks.Task
 }
 
@@ -195,7 +196,7 @@ func contentOf(t *testing.T, root, name string) string {
 }
 
 func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
-	a := asDocumentsSay{root: t.TempDir(), drift: config.Drift{Default: config.Report, Keys: map[string]string{"file:/etc/b": config.Ignore, "file:/etc/c": config.Repair}},
+	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Default: policy.Report, Keys: map[string]string{"file:/etc/b": policy.Ignore, "file:/etc/c": policy.Repair}},
 		list: []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/c", "1")}}
 	a.pass(t, false) // the first pass makes all of it so, whatever the mode
 	for _, name := range []string{"/etc/a", "/etc/b", "/etc/c"} {
@@ -230,7 +231,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	below := file("/etc/below", "1")
 	below.After = []graph.Key{"file:/etc/a"}
-	a := asDocumentsSay{root: t.TempDir(), drift: config.Drift{Contested: config.Contested{After: 2, Within: config.Duration(time.Hour)}},
+	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Contested: policy.Contested{After: 2, Within: values.Duration(time.Hour)}},
 		list: []tasks.Task{file("/etc/a", "1"), below, file("/etc/other", "1")}}
 	a.pass(t, false)
 	var p *report.Plan

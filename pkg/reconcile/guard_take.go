@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/inbound"
 	"go.uber.org/zap"
@@ -267,7 +268,7 @@ func (r *run) addAtBoot(list []checkpoint.Await, t tasks.Task, key graph.Key) ([
 }
 
 // mayReboot says that the documents allow a reboot after a boot that failed.
-func mayReboot(n *config.Node) bool { return n.Update.BootUndo == config.BootUndoReboot }
+func mayReboot(n *config.Node) bool { return n.Update.BootUndo == policy.BootUndoReboot }
 
 // below are the paths in the directories that a switch takes away whole: an undo brings back what
 // was in them, too.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -245,7 +246,7 @@ func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) 
 // free, and what is waited for. The nodes of a fleet are spread by their names over the splay, from
 // when the change was free or the window began; never beyond the window, for else the last would
 // not have theirs.
-func when(u config.Update, node string, free, now time.Time) (time.Time, string) {
+func when(u policy.Update, node string, free, now time.Time) (time.Time, string) {
 	begin, span := free, time.Duration(u.Splay)
 	from, until := u.Next(now)
 	if from.After(begin) {

@@ -5,14 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // The nodes of a fleet are spread evenly, over the places of a percent and over the splay, and
 // never beyond a window.
 func TestTheFleetIsSpread(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	u := config.Update{Splay: config.Duration(time.Hour), Window: []config.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}
+	u := policy.Update{Splay: values.Duration(time.Hour), Window: []policy.Window{{From: 12*60 + 10, Until: 12*60 + 20, TimeZone: "UTC"}}}
 	const nodes = 10_000
 	var places [100]int
 	var minutes [10]int

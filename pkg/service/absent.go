@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/pkg/publish"
@@ -65,7 +65,7 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	case len(d.Off) > 0:
 		d.Why = "it is switched off"
 	case !told:
-		d.Why, d.Do = "no state store is named, so the daemon has nothing to do", "write `store:` into "+config.AgentFilePath+", then: systemctl enable --now netwright-agent"
+		d.Why, d.Do = "no state store is named, so the daemon has nothing to do", "write `store:` into "+agentfile.Path+", then: systemctl enable --now netwright-agent"
 	case u.File == "disabled":
 		d.Why, d.Do = Unit+" is disabled", "systemctl enable --now netwright-agent"
 	default:

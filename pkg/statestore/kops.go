@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -89,7 +89,7 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 func (k *kopsStore) choices() [][]string {
 	choices := [][]string{slices.Clone(clusterDocuments[1:])}
 	if k.group != "" {
-		choices = append(choices, []string{config.KopsGroup(k.group)}, config.KopsNodeups(k.group))
+		choices = append(choices, []string{kops.Group(k.group)}, kops.Nodeups(k.group))
 	}
 	if k.have == nil || k.all {
 		return choices

@@ -3,18 +3,18 @@ package statestore
 import (
 	"slices"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/kops"
 )
 
 // kopsLayout is what kOps itself keeps of a cluster and concerns a node, since 1.18: what its
 // update filled in (from 1.22, to 1.21), what a user writes, node groups as users write them, and
 // as nodeup reads them (from 1.22). Its pki files have the names of [Layout].
 // https://kops.sigs.k8s.io/state/
-var kopsLayout = append(slices.Clone(config.KopsClusters), config.KopsGroup("*"), config.KopsNodeup("*", "*"))
+var kopsLayout = append(slices.Clone(kops.Clusters), kops.Group("*"), kops.Nodeup("*", "*"))
 
 // clusterDocuments are the names of the cluster's document, of which one must be there, in the
 // order in which they are looked for.
-var clusterDocuments = append([]string{clusterDocument}, config.KopsClusters...)
+var clusterDocuments = append([]string{clusterDocument}, kops.Clusters...)
 
 // kopsApart are the other names of a store of kOps: its control plane's, its own, and those that
 // concern no node's network.
@@ -26,5 +26,5 @@ func isKopsObject(name string) bool { return matches(kopsLayout, name) }
 // isKopsStore tells by the names in a cluster's directory that kOps keeps it.
 func isKopsStore(names []string) bool {
 	has := func(name string) bool { return slices.Contains(names, name) }
-	return !has(clusterDocument) && slices.ContainsFunc(config.KopsClusters, has)
+	return !has(clusterDocument) && slices.ContainsFunc(kops.Clusters, has)
 }

@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
@@ -12,7 +12,7 @@ import (
 func Minimums(n network.Network) map[string]string {
 	out := map[string]string{"loopback": "0.2.0", "bridge": "0.2.0", "host-local": "0.2.0"}
 	for _, p := range n.Plugins {
-		least, err := config.ParseVersion(p.Minimum)
+		least, err := values.ParseVersion(p.Minimum)
 		if p.Asset != network.CNIPlugins || err != nil {
 			continue
 		}
@@ -27,7 +27,7 @@ func Minimums(n network.Network) map[string]string {
 // that it is built with: go.mod from 0.8.7 on, Godeps/Godeps.json before, of
 // https://github.com/containernetworking/plugins; and pkg/version of
 // https://github.com/containernetworking/cni at that version.
-func specOf(release config.Version) string {
+func specOf(release values.Version) string {
 	switch {
 	case release.AtLeast(1, 6): // libcni 1.2.3
 		return "1.1.0"

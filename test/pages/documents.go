@@ -2,6 +2,8 @@ package pages
 
 import (
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -16,12 +18,12 @@ func Documents(meanings Meanings) string {
 		"What a field takes is said as the agent expects it, in the words of the error that any other value gets.",
 		"Its default is what counts where no document says the field. Where there is none, the last column says what happens.",
 		"A field that stands in several documents has the value of the most special one: Cluster, then NodeGroup, then Node."})
-	w.section("The agent's own file", "AgentFile", config.AgentFields(), meanings)
+	w.section("The agent's own file", "AgentFile", agentfile.Fields(), meanings)
 	w.para("`/etc/netwright/agent.yaml`, or the file of `--conf`. It says where the documents are, and nothing of what is in them. It may be missing; a flag of the same name wins ([the command line](../command-line.md)).")
-	var group []config.Field
+	var group []decode.Description
 	common := map[string]bool{}
-	others := config.DocumentFields(tasks.DriftKinds(), config.KindNodeGroup)
-	for _, f := range config.DocumentFields(tasks.DriftKinds(), config.KindNode) {
+	others := config.DocumentFields(tasks.DriftKinds(), decode.KindNodeGroup)
+	for _, f := range config.DocumentFields(tasks.DriftKinds(), decode.KindNode) {
 		if has(others, f.Path) {
 			common[f.Path] = true
 			group = append(group, f)
@@ -29,9 +31,9 @@ func Documents(meanings Meanings) string {
 	}
 	w.section("In each of them", "Node", group, meanings)
 	for _, kind := range []struct{ name, title string }{
-		{config.KindCluster, "In the Cluster alone"}, {config.KindNodeGroup, "In a NodeGroup alone"}, {config.KindNode, "In a Node alone"},
+		{decode.KindCluster, "In the Cluster alone"}, {decode.KindNodeGroup, "In a NodeGroup alone"}, {decode.KindNode, "In a Node alone"},
 	} {
-		var own []config.Field
+		var own []decode.Description
 		for _, f := range config.DocumentFields(tasks.DriftKinds(), kind.name) {
 			if !common[f.Path] {
 				own = append(own, f)
@@ -42,7 +44,7 @@ func Documents(meanings Meanings) string {
 	return w.String()
 }
 
-func has(all []config.Field, path string) bool {
+func has(all []decode.Description, path string) bool {
 	for _, f := range all {
 		if f.Path == path {
 			return true
@@ -52,7 +54,7 @@ func has(all []config.Field, path string) bool {
 }
 
 // section is a table of the fields of one Go type.
-func (w *writer) section(title, root string, fields []config.Field, meanings Meanings) {
+func (w *writer) section(title, root string, fields []decode.Description, meanings Meanings) {
 	w.para("## %s", title)
 	var rows [][]string
 	for _, f := range fields {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/decode"
 )
 
 // Meanings are the comments on the fields of config's types: by type, then by name in documents.
@@ -21,12 +22,17 @@ type meaning struct {
 	typ   string // of its own, where it has fields
 }
 
-// ReadMeanings reads them from the source of package config.
-func ReadMeanings(dir string) (Meanings, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, fmt.Errorf("list the source of package config: %w", err)
+// ReadMeanings reads them from the source of packages.
+func ReadMeanings(dirs ...string) (Meanings, error) {
+	var files []string
+	for _, dir := range dirs {
+		some, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(some) == 0 {
+			return nil, fmt.Errorf("list the source in %s: %w", dir, err)
+		}
+		files = append(files, some...)
 	}
+	var twice []string
 	out := Meanings{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -34,7 +40,7 @@ func ReadMeanings(dir string) (Meanings, error) {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return nil, fmt.Errorf("read the comments of package config: %w", err)
+			return nil, fmt.Errorf("read the comments of %s: %w", file, err)
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
@@ -42,10 +48,16 @@ func ReadMeanings(dir string) (Meanings, error) {
 				return true
 			}
 			if s, ok := spec.Type.(*ast.StructType); ok {
+				if out[spec.Name.Name] != nil {
+					twice = append(twice, spec.Name.Name)
+				}
 				out[spec.Name.Name] = fieldsIn(s)
 			}
 			return false
 		})
+	}
+	if len(twice) > 0 {
+		return nil, fmt.Errorf("several types are called %s: their fields cannot be told apart", strings.Join(twice, ", "))
 	}
 	return out, nil
 }
@@ -84,6 +96,8 @@ func typeName(e ast.Expr) string {
 		return typeName(t.Elt)
 	case *ast.MapType:
 		return typeName(t.Value)
+	case *ast.SelectorExpr:
+		return t.Sel.Name
 	case *ast.Ident:
 		return t.Name
 	}
@@ -92,7 +106,7 @@ func typeName(e ast.Expr) string {
 
 // of says what a field below a type is: what it says of itself, else the comment on it. A step of
 // the path that is no field of Go's (an architecture, a kind of key) leads nowhere else.
-func (m Meanings) of(root string, f config.Field) string {
+func (m Meanings) of(root string, f decode.Description) string {
 	at := meaning{typ: root}
 	for name := range strings.SplitSeq(f.Path, ".") {
 		if next, ok := m[at.typ][strings.TrimSuffix(name, "[]")]; ok {

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -31,7 +33,7 @@ const (
 // TestPages holds docs/networks against the data that it is made of: the agent and its manual say
 // the same, or this is red.
 func TestPages(t *testing.T) {
-	meanings, err := ReadMeanings(root + "/pkg/config")
+	meanings, err := ReadMeanings(sources()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,14 +125,22 @@ func goldens(t *testing.T) map[string][]string {
 	return out
 }
 
+// sources are the packages whose types documents are read into.
+func sources() (dirs []string) {
+	for _, room := range []string{"", "agentfile", "extras", "networks", "policy"} {
+		dirs = append(dirs, filepath.Join(root, "pkg/config", room))
+	}
+	return dirs
+}
+
 // TestEveryFieldIsDescribed: every field that the decoder knows says what it takes, and has words
 // of its own.
 func TestEveryFieldIsDescribed(t *testing.T) {
-	meanings, err := ReadMeanings(root + "/pkg/config")
+	meanings, err := ReadMeanings(sources()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(where, typ string, fields []config.Field) {
+	check := func(where, typ string, fields []decode.Description) {
 		t.Helper()
 		for _, f := range fields {
 			if f.Takes == "" || f.Takes == "anything" {
@@ -141,8 +151,8 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	check("agent.yaml", "AgentFile", config.AgentFields())
-	for _, kind := range []string{config.KindCluster, config.KindNodeGroup, config.KindNode} {
+	check("agent.yaml", "AgentFile", agentfile.Fields())
+	for _, kind := range []string{decode.KindCluster, decode.KindNodeGroup, decode.KindNode} {
 		check(kind, "Node", config.DocumentFields(tasks.DriftKinds(), kind))
 	}
 	for _, n := range network.All() {

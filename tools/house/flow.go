@@ -26,6 +26,9 @@ var NoInit = rule("noinit", "no func init", func(p *pass) {
 // LazyRegexp keeps regular expressions from being compiled before main, and compiles those that are
 // compiled at their first use only.
 var LazyRegexp = rule("lazyregexp", "no regular expression is compiled before main, and each constant one compiles", func(p *pass) {
+	if at, ours := p.within(); !ours || !below(at, "pkg") && !below(at, "cmd") {
+		return
+	}
 	for _, f := range p.sources() {
 		ast.PreorderStack(f, nil, func(n ast.Node, stack []ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)

@@ -83,21 +83,33 @@ func imports(component string) ([]string, bool) {
 	return list, ok
 }
 
-// rooms says what each package below pkg/host may import of the others there. pkg/host itself puts
-// them together and may import all.
-var rooms = map[string][]string{
-	"cri":          {"internal/sys"},
-	"facts":        {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
-	"firewall":     {"internal/sys"},
-	"hostfs":       nil,
-	"internal/sys": nil,
-	"ipc":          {"hostfs", "internal/sys"}, // where its files are
-	"kernel":       {"internal/sys"},
-	"residue":      {"internal/sys"},
-	"rtnl":         {"hostfs", "internal/sys"}, // files of namespaces
-	"sandbox":      nil,
-	"systemd":      {"internal/sys"},
-	"watch":        {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
+// rooms says what each package below pkg/host or pkg/config may import of the others there. The
+// package above them puts them together and may import all.
+var rooms = map[string]map[string][]string{
+	"config": {
+		"agentfile": {"decode", "document"},
+		"decode":    {"document", "values"},
+		"document":  nil,
+		"extras":    {"decode", "document", "kops", "values"},
+		"kops":      {"decode", "document", "values"},
+		"networks":  {"decode", "document", "values"},
+		"policy":    {"decode", "document", "values"},
+		"values":    nil,
+	},
+	"host": {
+		"cri":          {"internal/sys"},
+		"facts":        {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
+		"firewall":     {"internal/sys"},
+		"hostfs":       nil,
+		"internal/sys": nil,
+		"ipc":          {"hostfs", "internal/sys"}, // where its files are
+		"kernel":       {"internal/sys"},
+		"residue":      {"internal/sys"},
+		"rtnl":         {"hostfs", "internal/sys"}, // files of namespaces
+		"sandbox":      nil,
+		"systemd":      {"internal/sys"},
+		"watch":        {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
+	},
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies
@@ -125,10 +137,12 @@ func layers(p *pass) {
 			at, strings.Join(slices.Sorted(maps.Keys(allowed)), ", "), layersWhy)
 		return
 	}
-	room, inHost := strings.CutPrefix(at, "pkg/host/")
-	if _, known := rooms[room]; inHost && !known {
-		p.say(p.Files[0].Package, "package %s has no place below pkg/host: give it one in tools/house/layers.go (known: %s); %s",
-			at, strings.Join(slices.Sorted(maps.Keys(rooms)), ", "), layersWhy)
+	beside := rooms[own]
+	room, isRoom := strings.CutPrefix(at, "pkg/"+own+"/")
+	isRoom = isRoom && beside != nil
+	if _, known := beside[room]; isRoom && !known {
+		p.say(p.Files[0].Package, "package %s has no place below pkg/%s: give it one in tools/house/layers.go (known: %s); %s",
+			at, own, strings.Join(slices.Sorted(maps.Keys(beside)), ", "), layersWhy)
 		return
 	}
 	for _, f := range p.sources() {
@@ -136,7 +150,8 @@ func layers(p *pass) {
 			path, _ := strconv.Unquote(spec.Path.Value)
 			if name, ok := strings.CutPrefix(path, module+"/"); ok {
 				p.layer(spec.Pos(), own, name)
-				if other, ok := strings.CutPrefix(name, "pkg/host"); ok && inHost && !slices.Contains(rooms[room], strings.TrimPrefix(other, "/")) {
+				other, ok := strings.CutPrefix(name, "pkg/"+own)
+				if ok && isRoom && component(name) == own && !slices.Contains(beside[room], strings.TrimPrefix(other, "/")) {
 					p.say(spec.Pos(), "%s imports %s, which is not below it: pass what is needed as a value or a small interface; %s", at, name, layersWhy)
 				}
 				continue

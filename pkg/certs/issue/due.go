@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 )
 
 // due says why one must be issued; "" if it need not.
@@ -20,7 +20,7 @@ func (i *issuing) due() string {
 	if i.have.Request != i.digest() {
 		return "the documents ask for another"
 	}
-	if i.entry.Source == config.SourceCA {
+	if i.entry.Source == extras.SourceCA {
 		if why, decided := i.dueByCA(life); decided {
 			return why
 		}
@@ -56,7 +56,7 @@ func (i *issuing) dueByCA(life certs.Life) (why string, decided bool) {
 // superseded says that the CA has another certificate than the one that signed, and both are
 // trusted.
 func (i *issuing) superseded() bool {
-	if i.have == nil || i.have.Cert == "" || i.entry.Source != config.SourceCA {
+	if i.have == nil || i.have.Cert == "" || i.entry.Source != extras.SourceCA {
 		return false
 	}
 	all, err := certs.Parse([]byte(i.have.Cert))

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/test/pki"
@@ -16,12 +17,12 @@ import (
 // is issued anew; one that lives as long as its CA is not renewed, for none would live longer.
 func TestIssueByTheClock(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
-	entry := &config.Certificate{Name: "own", Source: config.SourceCA, CA: "etcd-ca", Lifetime: config.Duration(time.Hour), Usages: []string{"client"}}
+	entry := &extras.Certificate{Name: "own", Source: extras.SourceCA, CA: "etcd-ca", Lifetime: values.Duration(time.Hour), Usages: []string{"client"}}
 	pairs := map[string]model.Keypair{"etcd-ca": {CA: []byte(ca.PEM), Cert: []byte(ca.PEM), Key: secret.New(ca.Key())}}
 	signed := func(at time.Time, life time.Duration) *issuing {
 		t.Helper()
 		e := *entry
-		e.Lifetime = config.Duration(life)
+		e.Lifetime = values.Duration(life)
 		i := &issuing{entry: &e, node: "n", pairs: pairs, now: at}
 		a, err := certs.ParseAuthority(pairs["etcd-ca"].Cert, pairs["etcd-ca"].Key)
 		if err != nil {

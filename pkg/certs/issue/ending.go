@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
@@ -38,7 +38,7 @@ func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []rep
 		}
 		if all, err := certs.Parse(set.Cert.PEM); err == nil {
 			l, advice := certs.LifeOf(all[0]), "it comes from the store, and only who put it there can renew it: issue another and publish it"
-			if set.Source != "" && set.Source != config.SourceStore {
+			if set.Source != "" && set.Source != extras.SourceStore {
 				l.RenewAt, advice = certs.RenewAt(all[0], time.Time{}, node+"/"+set.Name), "its renewal is late: see why it is not issued"
 			}
 			note(fmt.Sprintf("the certificate %s (%s)", set.Label(), certs.Subject(all[0])), l, advice)

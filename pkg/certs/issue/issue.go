@@ -13,6 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -25,7 +26,7 @@ import (
 
 // issuing is what a pass knows of one certificate that is issued to the node.
 type issuing struct {
-	entry *config.Certificate
+	entry *extras.Certificate
 	node  string
 	pairs map[string]model.Keypair // the store's
 	have  *issued                  // nil: none
@@ -34,7 +35,7 @@ type issuing struct {
 
 // by is who issues it, in words.
 func (i *issuing) by() string {
-	if i.entry.Source == config.SourceCA {
+	if i.entry.Source == extras.SourceCA {
 		return fmt.Sprintf("the CA %s of the store", i.entry.CA)
 	}
 	return "Kubernetes, signer " + i.entry.Signer
@@ -103,7 +104,7 @@ func (s Issuer) refresh(i *issuing) bool {
 		i.have.Superseded = i.now.UTC().Truncate(time.Second)
 		return true
 	}
-	if i.entry.Source != config.SourceKubernetes {
+	if i.entry.Source != extras.SourceKubernetes {
 		return false
 	}
 	api, err := s.Kubernetes()
@@ -118,7 +119,7 @@ func (s Issuer) refresh(i *issuing) bool {
 func (s Issuer) obtain(ctx context.Context, h *host.Host, i *issuing, why string) error {
 	before := i.have
 	var err error
-	if i.entry.Source == config.SourceCA {
+	if i.entry.Source == extras.SourceCA {
 		err = i.sign(ctx, h)
 	} else {
 		err = s.askKubernetes(ctx, h, i)

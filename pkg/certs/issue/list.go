@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/certs"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/secret"
@@ -98,7 +98,7 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 
 // statusOf is a set's certificate, and the CA beside it.
 func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node string, now time.Time) ([]CertStatus, error) {
-	leaf := CertStatus{Name: set.Label(), Source: cmp.Or(set.Source, config.SourceStore)}
+	leaf := CertStatus{Name: set.Label(), Source: cmp.Or(set.Source, extras.SourceStore)}
 	text, err := inPlace(r, set)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -130,8 +130,8 @@ func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node stri
 	if all, err := certs.Parse(text.ca); err == nil {
 		for _, c := range all {
 			ca := CertStatus{Name: leaf.Name, CA: true, Source: leaf.Source, Path: text.caAt}
-			if leaf.Source == config.SourceCA {
-				ca.Source = config.SourceStore // the CA itself comes from there
+			if leaf.Source == extras.SourceCA {
+				ca.Source = extras.SourceStore // the CA itself comes from there
 			}
 			ca.tell(c, certs.LifeOf(c), now)
 			out = append(out, ca)

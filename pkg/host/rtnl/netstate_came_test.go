@@ -1,8 +1,10 @@
 package rtnl
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,7 +18,7 @@ func TestRemoveCame(t *testing.T) {
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name x0; ip link add node0 type bridge; ip link add cali1 type veth peer name cali2
 for l in up0 x0 node0 cali1 cali2; do ip link set $l up; done
 ip addr add 10.0.0.2/24 dev node0; ip addr add 10.7.0.2/24 dev up0; ip route add default via 10.0.0.1; ip -6 addr add 2001:db8::2/64 dev node0 nodad`)
-	look := func() (out []string) {
+	read := func() (out []string) {
 		text := ns.Run("sh", "-c", `ip -o link | cut -d: -f2; ip -o addr show scope global | sed 's/valid_lft.*//; s/\\.*//'; ip route show table all; ip -6 route show table all; ip rule; ip -6 rule`)
 		for line := range strings.Lines(text) {
 			if !strings.Contains(line, "fe80") && !strings.Contains(line, "ff00") && !strings.Contains(line, "anycast") {
@@ -24,6 +26,16 @@ ip addr add 10.0.0.2/24 dev node0; ip addr add 10.7.0.2/24 dev up0; ip route add
 			}
 		}
 		return out
+	}
+	look := func() []string { // the kernel makes some routes of an address a moment after it
+		for was := read(); ; {
+			time.Sleep(50 * time.Millisecond)
+			is := read()
+			if slices.Equal(is, was) {
+				return is
+			}
+			was = is
+		}
 	}
 	ns.Do(func() {
 		h, ctx := openNet(t), t.Context()

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // TestAll holds every network to the terms that `agent networks` prints.
@@ -51,7 +51,7 @@ func TestAll(t *testing.T) {
 
 // TestEverySelectable: each network that a document can select is in the list.
 func TestEverySelectable(t *testing.T) {
-	for _, n := range []config.Networking{{Bridge: &config.Bridge{}}, {Calico: &config.Calico{}}, {CNI: &config.CNI{}}, {Flannel: &config.Flannel{}}, {Kubenet: &config.Kubenet{}}} {
+	for _, n := range []networks.Networking{{Bridge: &networks.Bridge{}}, {Calico: &networks.Calico{}}, {CNI: &networks.CNI{}}, {Flannel: &networks.Flannel{}}, {Kubenet: &networks.Kubenet{}}} {
 		if _, ok := Find(n.Name()); !ok {
 			t.Errorf("%s can be selected and is not in All", n.Name())
 		}

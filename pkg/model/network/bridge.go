@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -127,7 +128,7 @@ func gatewaysOf(cidrs []netip.Prefix) ([]netip.Prefix, error) {
 }
 
 // familiesOf are the numbers of the ranges' families.
-func familiesOf(cidrs config.CIDRs) []int {
+func familiesOf(cidrs values.CIDRs) []int {
 	var out []int
 	if cidrs.V4().IsValid() {
 		out = append(out, 4)

@@ -1,6 +1,9 @@
 package network
 
-import "github.com/netwright/netwright/pkg/config"
+import (
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
+)
 
 const calicoConf = "10-calico.conflist"
 
@@ -97,7 +100,7 @@ func calicoSigns() []Sign {
 func calicoRequires() Requires {
 	bpf := func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled }
 	newest := func(in Input) bool { // what documents leave to kOps is not held to it
-		v, err := config.ParseVersion(in.Node.Networking.Calico.Version)
+		v, err := values.ParseVersion(in.Node.Networking.Calico.Version)
 		return err == nil && v.AtLeast(3, 32) && bpf(in)
 	}
 	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements", Variants: []Requires{
@@ -113,6 +116,6 @@ func calicoIPIP(in Input) bool {
 	return in.V4 && encapsulates(c) && c.IPIPMode != "Never"
 }
 
-func encapsulates(c *config.Calico) bool {
+func encapsulates(c *networks.Calico) bool {
 	return c.EncapsulationMode == "" || c.EncapsulationMode == "ipip"
 }

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -56,7 +56,7 @@ func (b *Built) addEtcd(in Input) error {
 // etcdCA is the CA that etcd's own certificate is checked with. One that a document names decides.
 // Otherwise it is the one that signed the client's, which the store knows best: kOps has the
 // cluster's as "ca" or, since 1.22, as "kubernetes-ca".
-func etcdCA(in Input, c config.Certificates, pair Keypair) []byte {
+func etcdCA(in Input, c networks.Certificates, pair Keypair) []byte {
 	named, found := in.Keypairs[c.CA]
 	isDefault := in.Node.Origin("spec.networking.calico.etcd.certificates.ca").IsDefault()
 	if isDefault || !found && c.CA == "ca" {
@@ -66,7 +66,7 @@ func etcdCA(in Input, c config.Certificates, pair Keypair) []byte {
 }
 
 // calicoCommonName is what kOps puts into the certificate; one of another name may say anything.
-func calicoCommonName(c config.Certificates) string {
+func calicoCommonName(c networks.Certificates) string {
 	if c.Keypair == "calico-client" {
 		return "calico-client"
 	}

@@ -1,7 +1,8 @@
 package network
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -65,13 +66,13 @@ func ciliumENI(in Input) bool { return in.Node.Networking.Cilium.ENI() }
 func ciliumRequires() Requires {
 	from := func(minor int) func(Input) bool {
 		return func(in Input) bool {
-			v, err := config.ParseVersion(in.Node.Networking.Cilium.Version)
+			v, err := values.ParseVersion(in.Node.Networking.Cilium.Version)
 			return err == nil && v.AtLeast(1, minor)
 		}
 	}
-	return Requires{Kernel: config.Version{Major: 4, Minor: 9, Patch: 17}, Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
+	return Requires{Kernel: values.Version{Major: 4, Minor: 9, Patch: 17}, Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
 		Variants: []Requires{
-			Requires{When: "version 1.13 and newer", Kernel: config.Version{Major: 4, Minor: 19, Patch: 57}, If: from(13)}.orRedHat("8.0"),
+			Requires{When: "version 1.13 and newer", Kernel: values.Version{Major: 4, Minor: 19, Patch: 57}, If: from(13)}.orRedHat("8.0"),
 			Requires{When: "version 1.16 and newer", Kernel: version(5, 4), If: from(16)}.orRedHat("8.6"),
 			Requires{When: "version 1.18 and newer", Kernel: version(5, 10), If: from(18)}.orRedHat("8.6"),
 			Requires{When: "version 1.20 and newer", Kernel: version(5, 10), If: from(20)}.orRedHat("8.10"),
@@ -154,7 +155,7 @@ func buildCilium(in Input) (Built, error) {
 
 // ciliumAdds: its MTU means the links', and it takes off itself what it puts around pods' packets
 // (pkg/mtu). So that many bytes go over the wire where it puts something around them.
-func ciliumAdds(c *config.Cilium) encapsulation {
+func ciliumAdds(c *networks.Cilium) encapsulation {
 	switch {
 	case c.WireGuard():
 		return encapsulation{by: "WireGuard"}

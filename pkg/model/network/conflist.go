@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // conflist is a CNI network configuration list, with the few fields that we write.
@@ -71,7 +71,7 @@ func indented(conf any) ([]byte, error) {
 
 // rangesText and routesText are host-local's `ranges` and `routes` of a node's pods, for a conf
 // that somebody else lays out.
-func rangesText(pods config.CIDRs) (string, error) {
+func rangesText(pods values.CIDRs) (string, error) {
 	var ranges [][]ipRange
 	for _, c := range pods {
 		ranges = append(ranges, []ipRange{{Subnet: c.String()}})
@@ -79,7 +79,7 @@ func rangesText(pods config.CIDRs) (string, error) {
 	return oneLine(ranges)
 }
 
-func routesText(pods config.CIDRs) (string, error) {
+func routesText(pods values.CIDRs) (string, error) {
 	var routes []ipRoute
 	for _, c := range pods {
 		routes = append(routes, ipRoute{Dst: anyOf(c.Addr()).String()})
@@ -97,7 +97,7 @@ func oneLine(v any) (string, error) {
 
 // confVersion is the CNI version of a conf that we write: 1.0.0 where plugins ≥ 1.0.0 and a runtime
 // with libcni ≥ 1.0 are the rule (Kubernetes 1.27 on), else 0.4.0, which all of them read.
-func confVersion(v config.Version) string {
+func confVersion(v values.Version) string {
 	if v.AtLeast(1, 27) {
 		return "1.0.0"
 	}

@@ -3,7 +3,7 @@ package network
 import (
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -17,7 +17,7 @@ func (in Input) consumer() tasks.Consumer {
 	rt := in.Facts.Runtime
 	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), Beside: true}
 	core, _, _ := strings.Cut(rt.Version, "~") // Debian's 1.6.20~ds1
-	release, err := config.ParseVersion(core)
+	release, err := values.ParseVersion(core)
 	if rt.Name != "containerd" || err != nil {
 		return c
 	}

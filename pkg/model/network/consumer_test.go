@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -24,12 +25,12 @@ func TestConsumer(t *testing.T) {
 		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", Beside: true}},
 		{"", "", tasks.Consumer{Beside: true}},
 	} {
-		in := Input{Node: &config.Node{KubernetesVersion: config.Version{Major: 1, Minor: 30}}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: c.runtime, Version: c.version}}}
+		in := Input{Node: &config.Node{KubernetesVersion: values.Version{Major: 1, Minor: 30}}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: c.runtime, Version: c.version}}}
 		if got := in.consumer(); got != c.want {
 			t.Errorf("%s %s: %+v, want %+v", c.runtime, c.version, got, c.want)
 		}
 	}
-	old := Input{Node: &config.Node{ContainerRuntime: "docker", KubernetesVersion: config.Version{Major: 1, Minor: 18}}, Facts: &host.Facts{}}
+	old := Input{Node: &config.Node{ContainerRuntime: "docker", KubernetesVersion: values.Version{Major: 1, Minor: 18}}, Facts: &host.Facts{}}
 	if got, want := old.consumer(), (tasks.Consumer{Name: "kubelet", Spec: "0.4.0"}); got != want {
 		t.Errorf("kubelet with docker: %+v, want %+v", got, want)
 	}

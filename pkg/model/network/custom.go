@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -12,7 +12,7 @@ const customName = "custom"
 
 // custom is a network that a document declares in the terms of [Network]. Without a declaration it
 // is the row that says so.
-func custom(c *config.Custom) Network {
+func custom(c *networks.Custom) Network {
 	n := Network{
 		Name: customName, Title: "a network of your own, declared in the store in the terms in which this list knows the others",
 		Docs: "docs/documents.md", Kubelet: "cni", MTU: "as declared: `mtu`, else the smallest MTU of the links that are up less `overhead`",
@@ -35,7 +35,7 @@ func custom(c *config.Custom) Network {
 		n.Modules = append(n.Modules, Module{Name: m.Name, Why: m.Why, Optional: m.Optional, When: whenWords(m.When), If: whenFamily(m.When)})
 	}
 	n.Sysctls = slices.DeleteFunc(n.Sysctls, func(s Sysctl) bool {
-		return slices.ContainsFunc(c.Sysctls, func(said config.CustomSysctl) bool { return tasks.SysctlKey(said.Key) == tasks.SysctlKey(s.Key) })
+		return slices.ContainsFunc(c.Sysctls, func(said networks.CustomSysctl) bool { return tasks.SysctlKey(said.Key) == tasks.SysctlKey(s.Key) })
 	})
 	for _, s := range c.Sysctls {
 		n.Sysctls = append(n.Sysctls, Sysctl{Key: s.Key, Value: s.Value, Why: s.Why, Required: s.Required, Optional: s.Optional, When: whenWords(s.When), If: whenFamily(s.When)})
@@ -61,7 +61,7 @@ func custom(c *config.Custom) Network {
 	return n
 }
 
-func customShared(s config.CustomShared) SharedHost {
+func customShared(s networks.CustomShared) SharedHost {
 	out := SharedHost{Links: s.Links, Routes: s.Routes, MAC: s.MAC, ENIs: s.ENIs, Firewall: s.Firewall}
 	for _, o := range s.Others {
 		out.Others = append(out.Others, Shared(o))
@@ -71,21 +71,21 @@ func customShared(s config.CustomShared) SharedHost {
 
 // customLeftovers are the declared marks in the words of package tasks. The types have the same
 // fields: a field that only one has does not compile.
-func customLeftovers(l config.CustomLeftovers) cleanup.Residue {
+func customLeftovers(l networks.CustomLeftovers) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
-		Moved:    each(l.Moved, func(m config.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
-		Programs: each(l.Programs, func(m config.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
-		Rules:    each(l.Rules, func(m config.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),
-		Routes:   each(l.Routes, func(m config.CustomRoute) cleanup.RouteSelector { return cleanup.RouteSelector(m) }),
-		IPVS:     each(l.IPVS, func(m config.CustomIPVS) cleanup.IPVSSelector { return cleanup.IPVSSelector(m) }),
-		Chains:   each(l.Chains, func(m config.CustomChain) cleanup.ChainSelector { return cleanup.ChainSelector(m) }),
-		Tables:   each(l.Tables, func(m config.CustomTable) cleanup.TableSelector { return cleanup.TableSelector(m) }),
-		XFRM:     each(l.XFRM, func(m config.CustomXFRM) cleanup.XFRMSelector { return cleanup.XFRMSelector(m) }),
-		OVS:      each(l.OVS, func(m config.CustomOVS) cleanup.OVSSelector { return cleanup.OVSSelector(m) }),
-		Links:    each(l.Links, func(m config.CustomLink) cleanup.LinkSelector { return cleanup.LinkSelector(m) }),
-		Sysctls:  each(l.Sysctls, func(m config.CustomValue) cleanup.SysctlSelector { return cleanup.SysctlSelector(m) }),
-		Lines:    each(l.Lines, func(m config.CustomLine) cleanup.LineSelector { return cleanup.LineSelector(m) }),
+		Moved:    each(l.Moved, func(m networks.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
+		Programs: each(l.Programs, func(m networks.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
+		Rules:    each(l.Rules, func(m networks.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),
+		Routes:   each(l.Routes, func(m networks.CustomRoute) cleanup.RouteSelector { return cleanup.RouteSelector(m) }),
+		IPVS:     each(l.IPVS, func(m networks.CustomIPVS) cleanup.IPVSSelector { return cleanup.IPVSSelector(m) }),
+		Chains:   each(l.Chains, func(m networks.CustomChain) cleanup.ChainSelector { return cleanup.ChainSelector(m) }),
+		Tables:   each(l.Tables, func(m networks.CustomTable) cleanup.TableSelector { return cleanup.TableSelector(m) }),
+		XFRM:     each(l.XFRM, func(m networks.CustomXFRM) cleanup.XFRMSelector { return cleanup.XFRMSelector(m) }),
+		OVS:      each(l.OVS, func(m networks.CustomOVS) cleanup.OVSSelector { return cleanup.OVSSelector(m) }),
+		Links:    each(l.Links, func(m networks.CustomLink) cleanup.LinkSelector { return cleanup.LinkSelector(m) }),
+		Sysctls:  each(l.Sysctls, func(m networks.CustomValue) cleanup.SysctlSelector { return cleanup.SysctlSelector(m) }),
+		Lines:    each(l.Lines, func(m networks.CustomLine) cleanup.LineSelector { return cleanup.LineSelector(m) }),
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strconv"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -55,7 +55,7 @@ func buildCustom(in Input) (Built, error) {
 
 // refuseDangers refuses a declaration whose marks could take away what is somebody else's, all of
 // them at once. Of marks by which nothing goes it warns.
-func (b *Built) refuseDangers(in Input, c *config.Custom) error {
+func (b *Built) refuseDangers(in Input, c *networks.Custom) error {
 	var all []error
 	for _, d := range Dangers(customLeftovers(c.Leftovers)) {
 		if d.Spared {
@@ -68,7 +68,7 @@ func (b *Built) refuseDangers(in Input, c *config.Custom) error {
 	return errors.Join(all...)
 }
 
-func customIdentity(in Input, i int, c config.CustomCertificate) identity {
+func customIdentity(in Input, i int, c networks.CustomCertificate) identity {
 	ca := cmp.Or(c.CA, c.Keypair)
 	return identity{network: customName, origin: in.Origin(fmt.Sprintf("%s.certificates[%d]", customAt, i)), because: "it is declared so", why: "its parts show it to their server",
 		server: "the server", keypair: c.Keypair, caName: ca, ca: in.caOr(ca), dir: c.Dir, commonName: c.CommonName,
@@ -77,7 +77,7 @@ func customIdentity(in Input, i int, c config.CustomCertificate) identity {
 
 // addCustomConf writes the template with its variables filled in; while the node's pod CIDRs are
 // not known it waits for them.
-func (b *Built) addCustomConf(in Input, c *config.Custom) error {
+func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	text, err := c.Conf.Expand(func(name string) (string, error) { return variable(in, c, name) })
 	if errors.Is(err, errNoPodCIDR) {
 		b.Tasks = append(b.Tasks, tasks.Await{
@@ -94,9 +94,9 @@ func (b *Built) addCustomConf(in Input, c *config.Custom) error {
 	return nil
 }
 
-// variable is the value of one of [config.ConfVariables] on this node. What this node has not is an
-// error, not an empty text.
-func variable(in Input, c *config.Custom, name string) (string, error) {
+// variable is the value of one of [networks.ConfVariables] on this node. What this node has not is
+// an error, not an empty text.
+func variable(in Input, c *networks.Custom, name string) (string, error) {
 	switch name {
 	case "Address":
 		return known(in.Node.Address.String(), "address of this node", "put address into its document")
@@ -150,7 +150,7 @@ func known(text, what, todo string) (string, error) {
 }
 
 // customMTU is what pods may send: as declared, else the links' less the encapsulation.
-func customMTU(in Input, c *config.Custom) (int, error) {
+func customMTU(in Input, c *networks.Custom) (int, error) {
 	if c.MTU != 0 {
 		return c.MTU, nil
 	}

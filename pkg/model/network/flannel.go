@@ -2,7 +2,7 @@ package network
 
 import (
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 const flannelConf = "10-flannel.conflist"
@@ -85,7 +85,7 @@ func flannelBackend(name string) func(Input) bool {
 func oldPlugins(in Input) bool {
 	for _, a := range in.Node.Assets {
 		if a.Name == CNIPlugins {
-			v, err := config.ParseVersion(a.Version)
+			v, err := values.ParseVersion(a.Version)
 			return err == nil && !v.AtLeast(1, 0)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/certs"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -52,8 +52,8 @@ func (b *Built) addIdentity(in Input, id identity) error {
 		if entry.Issued() {
 			set.Source, set.CommonName = entry.Source, entry.CommonName
 			set.Server = len(entry.Usages) == 1 && entry.Usages[0] == certs.Server
-			set.OtherCA = entry.Source == config.SourceKubernetes && entry.CA == ""
-			if entry.Source == config.SourceKubernetes { // the API that signs needs a kubelet to have run, somewhere
+			set.OtherCA = entry.Source == extras.SourceKubernetes && entry.CA == ""
+			if entry.Source == extras.SourceKubernetes { // the API that signs needs a kubelet to have run, somewhere
 				meta.At, set.At = graph.AfterKubelet, graph.AfterKubelet
 			}
 			issued := in.Issued[id.keypair]
@@ -88,7 +88,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 }
 
 // caOf is the CA that goes beside a certificate: the one that its entry names decides.
-func (in Input) caOf(id identity, entry *config.Certificate, pair Keypair) []byte {
+func (in Input) caOf(id identity, entry *extras.Certificate, pair Keypair) []byte {
 	if entry != nil && entry.CA != "" {
 		return in.Keypairs[entry.CA].CA
 	}
@@ -96,7 +96,7 @@ func (in Input) caOf(id identity, entry *config.Certificate, pair Keypair) []byt
 }
 
 // judgeKey refuses a key that has no place on this node, and warns of one that others have too.
-func (b *Built) judgeKey(in Input, id identity, entry *config.Certificate, pair Keypair) error {
+func (b *Built) judgeKey(in Input, id identity, entry *extras.Certificate, pair Keypair) error {
 	if entry != nil && entry.Issued() {
 		return nil
 	}
@@ -118,7 +118,7 @@ func names(commonName string, names []string, node string) bool {
 	return strings.Contains(commonName, node) || strings.Contains(" "+strings.Join(names, " ")+" ", " "+node)
 }
 
-func effectsOf(entry *config.Certificate) (out []graph.Key) {
+func effectsOf(entry *extras.Certificate) (out []graph.Key) {
 	for _, unit := range entry.Restart {
 		out = append(out, tasks.Restart(unit))
 	}

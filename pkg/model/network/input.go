@@ -5,6 +5,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -14,14 +16,14 @@ import (
 type Input struct {
 	Node     *config.Node
 	Facts    *host.Facts
-	PodCIDRs config.CIDRs // of this node; empty: nobody knows them yet
+	PodCIDRs values.CIDRs // of this node; empty: nobody knows them yet
 	// NoPodCIDRs is why the API does not say them, "" where it was not asked.
 	NoPodCIDRs string
-	Peers      []config.Peer // the other nodes, by documents and by the API
-	V4, V6     bool          // the families that the cluster's pods have
-	BinDir     string        // where the runtime looks for plugins and we put them
-	ConfDir    string        // where the runtime looks for confs
-	BinDirs    []string      // all where the runtime looks for plugins, BinDir among them
+	Peers      []networks.Peer // the other nodes, by documents and by the API
+	V4, V6     bool            // the families that the cluster's pods have
+	BinDir     string          // where the runtime looks for plugins and we put them
+	ConfDir    string          // where the runtime looks for confs
+	BinDirs    []string        // all where the runtime looks for plugins, BinDir among them
 	Keypairs   map[string]Keypair
 	Routes     RouteTable
 	Issued     map[string]Issued // by name, of the certificates that this node has issued to it

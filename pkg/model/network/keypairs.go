@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 )
 
 // Keypairs names the keysets of the store's pki whose private keys this node uses: what it
@@ -38,7 +39,7 @@ func Keypairs(n *config.Node) (all []string) {
 // are needed, and not kept.
 func Authorities(n *config.Node) (all []string) {
 	for i := range n.Certificates {
-		if c := &n.Certificates[i]; c.Source == config.SourceCA && !slices.Contains(all, c.CA) {
+		if c := &n.Certificates[i]; c.Source == extras.SourceCA && !slices.Contains(all, c.CA) {
 			all = append(all, c.CA)
 		}
 	}

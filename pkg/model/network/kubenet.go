@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -180,7 +180,7 @@ func podLinks(in Input) []string {
 }
 
 // templateVersion is the cniVersion of kOps' template: 1.0.0 from its release 1.35 on.
-func templateVersion(v config.Version) string {
+func templateVersion(v values.Version) string {
 	if v.AtLeast(1, 35) {
 		return "1.0.0"
 	}

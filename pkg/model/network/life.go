@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // Lifecycle says since when a network exists, how it stands, and what replaced it.
 type Lifecycle struct {
 	Stages []Stage        `json:"stages,omitempty"` // in kOps, oldest first; none: kOps never had it
-	First  config.Version `json:"first"`            // first Kubernetes release; zero: any
-	Last   config.Version `json:"last"`             // last Kubernetes release (major.minor); zero: still there
+	First  values.Version `json:"first"`            // first Kubernetes release; zero: any
+	Last   values.Version `json:"last"`             // last Kubernetes release (major.minor); zero: still there
 	// Gone says why it cannot be had any more, with any release: no source, no images. It can still
 	// be cleaned away.
 	Gone string `json:"gone,omitempty"`
@@ -57,9 +57,9 @@ func (s Stage) since() string {
 // reached tells that a cluster of this Kubernetes release is in the stage for certain. Documents do
 // not name the release of kOps, and need not: kOps 1.N is the first that installs Kubernetes 1.N.
 // https://kops.sigs.k8s.io/welcome/releases/
-func (s Stage) reached(kubernetes config.Version) bool {
+func (s Stage) reached(kubernetes values.Version) bool {
 	for _, since := range []string{s.Kops, s.Kubernetes} {
-		if v, err := config.ParseVersion(since); err == nil && !kubernetes.AtLeast(v.Major, v.Minor) {
+		if v, err := values.ParseVersion(since); err == nil && !kubernetes.AtLeast(v.Major, v.Minor) {
 			return false
 		}
 	}
@@ -106,4 +106,4 @@ func (l Lifecycle) Words() []string {
 }
 
 // release is a version's MAJOR.MINOR.
-func release(v config.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+func release(v values.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // TestJudge holds each way that a network can stand to its words: refused, warned of, or nothing
@@ -16,7 +18,7 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		life Lifecycle
-		v    config.Version
+		v    values.Version
 		want string // "" nothing; else the note with its level, or the error
 	}{
 		{"nothing to say", Lifecycle{}, version(1, 30), ""},
@@ -40,7 +42,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := Network{Name: "flannel", Lifecycle: c.life}
-			in := Input{Node: &config.Node{KubernetesVersion: c.v, Networking: config.Networking{Flannel: &config.Flannel{Backend: "udp"}}}}
+			in := Input{Node: &config.Node{KubernetesVersion: c.v, Networking: networks.Networking{Flannel: &networks.Flannel{Backend: "udp"}}}}
 			got := judged(n.Judge(in))
 			if got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
@@ -69,7 +71,7 @@ func TestStages(t *testing.T) {
 				t.Errorf("%s: stage %s needs a condition exactly if it is of a variant", n.Name, s.Level)
 			}
 			for _, v := range []string{s.Kops, s.Kubernetes} {
-				if _, err := config.ParseVersion(v); v != "" && err != nil {
+				if _, err := values.ParseVersion(v); v != "" && err != nil {
 					t.Errorf("%s: stage %s: %v", n.Name, s.Level, err)
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -98,7 +98,7 @@ type lyftPTP struct {
 // PluginSupports(version.Current())).
 func lyftVersion(in Input) string {
 	for _, a := range in.Node.Assets {
-		if v, err := config.ParseVersion(a.Version); a.Name == LyftPlugins && err == nil && !v.Before(config.Version{Minor: 6, Patch: 2}) {
+		if v, err := values.ParseVersion(a.Version); a.Name == LyftPlugins && err == nil && !v.Before(values.Version{Minor: 6, Patch: 2}) {
 			return "0.4.0"
 		}
 	}

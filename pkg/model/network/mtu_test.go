@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -89,21 +90,21 @@ func TestFitMTU(t *testing.T) {
 func TestCalicoAdds(t *testing.T) {
 	on := true
 	for _, c := range []struct {
-		calico config.Calico
+		calico networks.Calico
 		v4, v6 bool
 		want   encapsulation
 	}{
-		{config.Calico{}, true, false, encapsulation{most: 20}},
-		{config.Calico{IPIPMode: "Always"}, true, false, encapsulation{by: "IPIP", sure: 20, most: 20}},
-		{config.Calico{IPIPMode: "Never"}, true, false, encapsulation{}},
-		{config.Calico{EncapsulationMode: "none"}, true, true, encapsulation{}},
-		{config.Calico{EncapsulationMode: "vxlan"}, true, false, encapsulation{most: 50}},
-		{config.Calico{EncapsulationMode: "vxlan", VXLANMode: "Always"}, true, true, encapsulation{by: "VXLAN", sure: 50, most: 70}},
-		{config.Calico{EncapsulationMode: "vxlan", VXLANMode: "Always"}, false, true, encapsulation{by: "VXLAN", sure: 70, most: 70}},
-		{config.Calico{IPIPMode: "Always", WireguardEnabled: &on}, true, false, encapsulation{by: "WireGuard", sure: 60, most: 60}},
-		{config.Calico{EncapsulationMode: "none", WireguardEnabled: &on}, false, true, encapsulation{by: "WireGuard", sure: 80, most: 80}},
+		{networks.Calico{}, true, false, encapsulation{most: 20}},
+		{networks.Calico{IPIPMode: "Always"}, true, false, encapsulation{by: "IPIP", sure: 20, most: 20}},
+		{networks.Calico{IPIPMode: "Never"}, true, false, encapsulation{}},
+		{networks.Calico{EncapsulationMode: "none"}, true, true, encapsulation{}},
+		{networks.Calico{EncapsulationMode: "vxlan"}, true, false, encapsulation{most: 50}},
+		{networks.Calico{EncapsulationMode: "vxlan", VXLANMode: "Always"}, true, true, encapsulation{by: "VXLAN", sure: 50, most: 70}},
+		{networks.Calico{EncapsulationMode: "vxlan", VXLANMode: "Always"}, false, true, encapsulation{by: "VXLAN", sure: 70, most: 70}},
+		{networks.Calico{IPIPMode: "Always", WireguardEnabled: &on}, true, false, encapsulation{by: "WireGuard", sure: 60, most: 60}},
+		{networks.Calico{EncapsulationMode: "none", WireguardEnabled: &on}, false, true, encapsulation{by: "WireGuard", sure: 80, most: 80}},
 	} {
-		in := Input{Node: &config.Node{Networking: config.Networking{Calico: &c.calico}}, Facts: &host.Facts{}, V4: c.v4, V6: c.v6}
+		in := Input{Node: &config.Node{Networking: networks.Networking{Calico: &c.calico}}, Facts: &host.Facts{}, V4: c.v4, V6: c.v6}
 		if got := calicoAdds(in); got != c.want {
 			t.Errorf("%+v (IPv4 %v, IPv6 %v): got %+v, want %+v", c.calico, c.v4, c.v6, got, c.want)
 		}

@@ -8,7 +8,8 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -27,9 +28,9 @@ const (
 // multus stands before the cluster's network and calls it for every pod; what a pod's annotations
 // name comes besides. As a row it is for a list; [Of] puts it over the network that the documents
 // select. Without a document m is nil.
-func multus(m *config.Multus) Network {
+func multus(m *networks.Multus) Network {
 	if m == nil {
-		m = &config.Multus{}
+		m = &networks.Multus{}
 	}
 	binary := "multus-shim"
 	if m.Thin() {
@@ -47,7 +48,7 @@ func multus(m *config.Multus) Network {
 		IPv6:       true,
 		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"}, When: "the documents have an asset multus; else its DaemonSet brings them",
 			If: func(in Input) bool {
-				return slices.ContainsFunc(in.Node.Assets, func(a config.Asset) bool { return a.Name == multusName })
+				return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
 			}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
 		Signs: []Sign{
 			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin", If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
@@ -151,7 +152,7 @@ type multusPlugin struct {
 
 // multusContent is its conf around the network's, in the form that its own programs write: thin
 // holds the whole conf, thick the path that its daemon sees, below /host.
-func multusContent(in Input, m *config.Multus, below tasks.File) (file string, content []byte, err error) {
+func multusContent(in Input, m *networks.Multus, below tasks.File) (file string, content []byte, err error) {
 	p := multusPlugin{Type: "multus-shim", Capabilities: portmap().Capabilities, LogLevel: m.LogLevel, NamespaceIsolation: m.NamespaceIsolation, GlobalNamespaces: m.GlobalNamespaces}
 	release := confVersion(in.Node.KubernetesVersion)
 	if !m.Thin() {

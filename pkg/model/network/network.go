@@ -3,6 +3,7 @@ package network
 import (
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 )
 
 // Network is one way to give pods a network. Its JSON form is what `agent networks NAME -o json`
@@ -146,7 +147,7 @@ type Port struct {
 // Requires is what a host has or has not. A host without it is refused before anything is touched;
 // what is not known of a host is not held against it. Needed modules are among [Network.Modules].
 type Requires struct {
-	Kernel    config.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
+	Kernel    values.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
 	Backports []string       `json:"backports,omitempty"` // older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
 	// Backported is in words what Backports are; "": the patterns say it.
 	Backported string   `json:"backported,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 )
 
 // TestRouteTable: AWS' quotas on both sides of each limit, and what is not known.
@@ -27,7 +28,7 @@ func TestRouteTable(t *testing.T) {
 		{"gce", config.Size{Least: 5000}, ""},
 	} {
 		var b Built
-		in := Input{Node: &config.Node{CloudProvider: c.cloud, Size: c.size, Networking: config.Networking{Kubenet: &config.Kubenet{}}}}
+		in := Input{Node: &config.Node{CloudProvider: c.cloud, Size: c.size, Networking: networks.Networking{Kubenet: &networks.Kubenet{}}}}
 		got := judged(b.Notes, b.checkRouteTable(in))
 		if got == "" {
 			got = judged(b.Notes, nil)

@@ -1,7 +1,7 @@
 package network
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -9,7 +9,7 @@ import (
 // CNIPlugins is the name of the asset with the reference plugins.
 const CNIPlugins = "cni-plugins"
 
-func version(major, minor int) config.Version { return config.Version{Major: major, Minor: minor} }
+func version(major, minor int) values.Version { return values.Version{Major: major, Minor: minor} }
 
 // hasV4 and hasV6 are conditions of sysctls.
 func hasV4(in Input) bool { return in.V4 }

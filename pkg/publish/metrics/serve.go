@@ -9,13 +9,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 )
 
 // DefaultAddress is where metrics are served unless told otherwise. The port is in no list of
 // ports: not in the one that exporters share (9100 to 9999), not among those of Kubernetes (10248
 // to 10267) or of the networks, and below those that the kernel gives away (32768).
-const DefaultAddress = config.DefaultMetrics
+const DefaultAddress = agentfile.DefaultMetrics
 
 // Bounds of what scrapers may cost: a scrape takes milliseconds.
 const (

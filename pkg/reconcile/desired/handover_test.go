@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
 // A record that cannot be read is an error, and not a reason to take away what is under a network
 // in use.
 func TestADamagedHandoverIsSaid(t *testing.T) {
-	d := &State{Node: &config.Node{Networking: config.Networking{CNI: &config.CNI{}}}}
+	d := &State{Node: &config.Node{Networking: networks.Networking{CNI: &networks.CNI{}}}}
 	if p, err := d.handedOver(ledger.Network{Prepares: `{"of": "calico"`}); err == nil || p != nil || !strings.Contains(err.Error(), "spec.networking.switch.from") {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -58,13 +59,13 @@ func (s *Held) refuse() {
 		}
 		switch t := t.(type) {
 		case tasks.File:
-			t.Refused = refusedAgain(config.Reserved(tasks.KindFile, t.Path, t.Content))
+			t.Refused = refusedAgain(extras.Reserved(tasks.KindFile, t.Path, t.Content))
 			s.Recorded[i] = t
 		case tasks.Unit:
-			t.Refused = refusedAgain(config.Reserved(tasks.KindUnit, t.Name, t.Content))
+			t.Refused = refusedAgain(extras.Reserved(tasks.KindUnit, t.Name, t.Content))
 			s.Recorded[i] = t
 		case tasks.UnitState: // that of a unit whose text is refused is not reached
-			t.Refused = refusedAgain(config.Reserved(tasks.KindUnit, t.Name, nil))
+			t.Refused = refusedAgain(extras.Reserved(tasks.KindUnit, t.Name, nil))
 			s.Recorded[i] = t
 		}
 	}

@@ -3,6 +3,7 @@ package desired
 import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -22,7 +23,7 @@ func (d *State) Known(r ledger.Reader) model.Discovered {
 func Discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
-		out.Peers = append(out.Peers, config.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
+		out.Peers = append(out.Peers, networks.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -89,9 +90,9 @@ func Row(n ledger.Network) (network.Network, error) {
 }
 
 // SwitchSpec is what the documents say of a switch. A revision says nothing.
-func (d *State) SwitchSpec() config.Switch {
+func (d *State) SwitchSpec() networks.Switch {
 	if d.Held != nil || d.Node.Networking.Switch == nil {
-		return config.Switch{}
+		return networks.Switch{}
 	}
 	return *d.Node.Networking.Switch
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -160,9 +161,9 @@ func claims(claimed []ledger.LearntPeer, before ledger.Learnt) (out []claim) {
 // addressOf is where the pods of a range are reached by.
 func addressOf(p ledger.LearntPeer, pods netip.Prefix) netip.Addr {
 	if pods.Addr().Is4() {
-		return config.Addresses(p.Addresses).V4()
+		return values.Addresses(p.Addresses).V4()
 	}
-	return config.Addresses(p.Addresses).V6()
+	return values.Addresses(p.Addresses).V6()
 }
 
 // refuses says why a claim is not believed, whoever else there is; "" if it is.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -33,7 +34,7 @@ func (c *cloud) RouteQuota(context.Context, string) (int, error) {
 // becomes a note and no error.
 func TestAskEC2(t *testing.T) {
 	on := config.AWS{SourceDestCheck: config.DisableCheck, CountRoutes: true}
-	kubenet := config.Networking{Kubenet: &config.Kubenet{}}
+	kubenet := networks.Networking{Kubenet: &networks.Kubenet{}}
 	facts := host.Facts{Cloud: "aws", Instance: &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1", Subnet: "subnet-1", VPC: "vpc-1"}}}}
 	for _, c := range []struct {
 		name   string
@@ -47,7 +48,7 @@ func TestAskEC2(t *testing.T) {
 		{name: "wanted", node: config.Node{AWS: on, Networking: kubenet}, facts: facts, handed: true, table: "rtb-of-eu-central-1-subnet-1-vpc-1"},
 		{name: "denied", node: config.Node{AWS: on, Networking: kubenet}, facts: facts, denied: errors.New("allow ec2:DescribeRouteTables"), handed: true, table: "allow ec2:DescribeRouteTables"},
 		{name: "no metadata", node: config.Node{AWS: on, Networking: kubenet}, facts: host.Facts{Cloud: "aws"}, handed: true, table: "does not say the subnet"},
-		{name: "another network", node: config.Node{AWS: on, Networking: config.Networking{Calico: &config.Calico{}}}, facts: facts, handed: true},
+		{name: "another network", node: config.Node{AWS: on, Networking: networks.Networking{Calico: &networks.Calico{}}}, facts: facts, handed: true},
 		{name: "not wanted", node: config.Node{Networking: kubenet}, facts: facts},
 		{name: "said so", node: config.Node{AWS: config.AWS{SourceDestCheck: config.DoNothing}, Networking: kubenet}, facts: facts},
 		{name: "elsewhere", node: config.Node{AWS: on, Networking: kubenet}, handed: true},
@@ -86,16 +87,16 @@ func (l *learner) LearnInstance(_ context.Context, all bool) {
 
 // TestAskCloud: metadata is asked for no more than somebody wants to know.
 func TestAskCloud(t *testing.T) {
-	kubenet := config.Networking{Kubenet: &config.Kubenet{}}
+	kubenet := networks.Networking{Kubenet: &networks.Kubenet{}}
 	for _, c := range []struct {
 		node config.Node
 		want string
 	}{
 		{config.Node{Networking: kubenet}, ""},
-		{config.Node{Networking: config.Networking{AmazonVPC: &config.AmazonVPC{}}}, "the type"},
+		{config.Node{Networking: networks.Networking{AmazonVPC: &networks.AmazonVPC{}}}, "the type"},
 		{config.Node{Networking: kubenet, AWS: config.AWS{CountRoutes: true}}, "all"},
-		{config.Node{Networking: config.Networking{AmazonVPC: &config.AmazonVPC{}}, AWS: config.AWS{CountRoutes: true}}, "the type"},
-		{config.Node{Networking: config.Networking{Flannel: &config.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
+		{config.Node{Networking: networks.Networking{AmazonVPC: &networks.AmazonVPC{}}, AWS: config.AWS{CountRoutes: true}}, "the type"},
+		{config.Node{Networking: networks.Networking{Flannel: &networks.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
 	} {
 		var l learner
 		(Sources{}).AskCloud(t.Context(), &desired.State{Node: &c.node}, &l)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 )
@@ -32,7 +32,7 @@ const (
 	keptRecent = 1000
 )
 
-func dampingOf(c config.Contested) damping {
+func dampingOf(c policy.Contested) damping {
 	p := damping{after: dampAfter, within: dampWithin}
 	if c.After > 0 {
 		p.after = c.After

@@ -6,7 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
@@ -14,7 +15,7 @@ import (
 )
 
 func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
-	p, d := dampingOf(config.Contested{}), (*ledger.Drift)(nil)
+	p, d := dampingOf(policy.Contested{}), (*ledger.Drift)(nil)
 	var got []int
 	for now := noon; now.Sub(noon) < time.Minute; now = now.Add(time.Second) {
 		if r := p.judgePods(d, now, false); r.repair {
@@ -37,7 +38,7 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 // changed again and again, and over a minute after; and the ledger stays small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := dampingOf(config.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: config.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * config.Duration(time.Second)})
+		p := dampingOf(policy.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
 		d, now, wrong, repairs := (*ledger.Drift)(nil), noon, time.Time{}, 0
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 30_000).Draw(t, "passes")) * time.Millisecond)
@@ -71,7 +72,7 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 // When the other writer of what pods stand on is gone, it is repaired at once. Where that was one
 // process of many, it goes on as before.
 func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
-	p, d := dampingOf(config.Contested{}), (*ledger.Drift)(nil)
+	p, d := dampingOf(policy.Contested{}), (*ledger.Drift)(nil)
 	var got []int
 	for now := noon; now.Sub(noon) < time.Minute; now = now.Add(time.Second) {
 		gone := now.Sub(noon) >= 25*time.Second
@@ -89,7 +90,7 @@ func TestWhatPodsStandOnIsRepairedWithoutTheOtherWriter(t *testing.T) {
 // When it is known that the other writer is gone, a key that was given up is repaired at once.
 // Where that was one process of many, these tries are ever more seldom too.
 func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
-	p := dampingOf(config.Contested{})
+	p := dampingOf(policy.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	at := d.Last().Add(10 * time.Minute)
 	if r := p.judge(d, at, false); r.repair {
@@ -116,7 +117,7 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 // Who is quicker than the repair contests: nothing failed, and what needs the key goes on with what
 // is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
-	p := dampingOf(config.Contested{After: 2, Within: config.Duration(time.Hour)})
+	p := dampingOf(policy.Contested{After: 2, Within: values.Duration(time.Hour)})
 	conf := tasks.File{Meta: tasks.Meta{From: "test"}, Path: "/etc/a", Content: []byte("1"), Mode: 0o644}
 	key := conf.Owns()[0]
 	change := &tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Update}}}

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/ledger"
 )
 
@@ -35,7 +36,7 @@ func equal(t *testing.T, what string, got, want []int) {
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestAQuarrelIsKeptSmallAndGivenUp(t *testing.T) {
-	p := dampingOf(config.Contested{})
+	p := dampingOf(policy.Contested{})
 	got, d, end := fight(p, nil, noon, time.Hour, time.Second)
 	equal(t, "an hour", got, []int{0, 3, 13, 51, 201})
 	if !end.contested || !end.until.Equal(noon.Add(201*time.Second+time.Hour)) {
@@ -52,7 +53,7 @@ func TestAQuarrelIsKeptSmallAndGivenUp(t *testing.T) {
 }
 
 func TestWhoeverStopsHasPeace(t *testing.T) {
-	p := dampingOf(config.Contested{})
+	p := dampingOf(policy.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	tried := d.Last().Add(time.Hour)
 	d = p.noted(d, p.judge(d, tried, false), tried)
@@ -71,7 +72,7 @@ func TestWhoeverStopsHasPeace(t *testing.T) {
 
 // A person who changes something now and then is repaired at once each time.
 func TestNowAndThenIsNoQuarrel(t *testing.T) {
-	p := dampingOf(config.Contested{})
+	p := dampingOf(policy.Contested{})
 	var d *ledger.Drift
 	for i := range 200 {
 		now := noon.Add(time.Duration(i) * 3 * time.Minute)
@@ -86,13 +87,13 @@ func TestNowAndThenIsNoQuarrel(t *testing.T) {
 }
 
 func TestQuarrelsAsDocumentsSay(t *testing.T) {
-	p := dampingOf(config.Contested{After: 3, Within: config.Duration(20 * time.Second)})
+	p := dampingOf(policy.Contested{After: 3, Within: values.Duration(20 * time.Second)})
 	got, _, end := fight(p, nil, noon, 100*time.Second, time.Second)
 	equal(t, "three in twenty seconds", got, []int{0, 2, 7})
 	if !end.contested || !end.until.Equal(noon.Add(127*time.Second)) {
 		t.Errorf("%+v", end)
 	}
-	many := dampingOf(config.Contested{After: 1000, Within: config.Duration(time.Hour)})
+	many := dampingOf(policy.Contested{After: 1000, Within: values.Duration(time.Hour)})
 	if got, _, _ = fight(many, nil, noon, 30*time.Second, 50*time.Millisecond); len(got) != 600 {
 		t.Errorf("a thousand an hour: %d repairs in 600 looks", len(got))
 	}
@@ -100,7 +101,7 @@ func TestQuarrelsAsDocumentsSay(t *testing.T) {
 
 // The clock of a node may be wrong before NTP.
 func TestAClockThatIsSetBack(t *testing.T) {
-	p := dampingOf(config.Contested{})
+	p := dampingOf(policy.Contested{})
 	_, d, _ := fight(p, nil, noon, time.Hour, time.Second)
 	if r := p.judge(d, noon.Add(-24*time.Hour), false); !r.repair {
 		t.Errorf("a day before the conflict: %+v", r)

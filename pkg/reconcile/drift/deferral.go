@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -22,10 +22,10 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	was := e.Drift
 	l := &changes.Deferral{Change: c, Drift: was}
 	switch mode, key := d.mode(t); mode {
-	case config.Report:
+	case policy.Report:
 		l.State, l.Text, l.Pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key), d.pods(t)
 		return l
-	case config.Ignore:
+	case policy.Ignore:
 		l.State, l.Text = report.Ignored, "somebody changed it; it is left to them: "+d.node.Says(key)
 		return l
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cleanup"
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
@@ -118,7 +118,7 @@ func Leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v 
 }
 
 // hold decides whether the switch is made now.
-func (s *Switch) hold(ctx context.Context, v host.View, had ledger.Network, spec config.Switch, foreign bool, verdict *checkpoint.HeldError) {
+func (s *Switch) hold(ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool, verdict *checkpoint.HeldError) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
 	case spec.From != "" && spec.From != had.Name:
@@ -135,7 +135,7 @@ func (s *Switch) hold(ctx context.Context, v host.View, had ledger.Network, spec
 		s.Held = s.evict().Running(ctx, v)
 	case alive && s.allowed == "":
 		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
-	case alive && spec.Pods == config.Wait:
+	case alive && spec.Pods == networks.Wait:
 		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node", len(s.pods), s.From.Name), true
 	}
 }

@@ -1,7 +1,7 @@
 package ownership
 
 import (
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -14,7 +14,7 @@ type Policy string
 // PolicyOf is that of the documents. A revision has none: what is brought back is not what
 // the documents say now.
 func PolicyOf(d *desired.State) Policy {
-	if d.Held != nil || d.Node.Prune.Changed != config.Remove {
+	if d.Held != nil || d.Node.Prune.Changed != policy.Remove {
 		return ""
 	}
 	return Policy(d.Node.Origin("spec.prune.changed").String())

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/kernel"
@@ -124,9 +124,9 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case c.Changed == "" && c.Altered(ctx, v, e, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)", e.Key))
-	case config.Reserved(e.Key.Kind(), e.Key.Name(), nil) != "" && !e.Parent:
+	case extras.Reserved(e.Key.Kind(), e.Key.Name(), nil) != "" && !e.Parent:
 		e.Mode = ledger.Found
-		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: it is %s, and the node may need it; remove it by hand if it does not", e.Key, config.Reserved(e.Key.Kind(), e.Key.Name(), nil)))
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: it is %s, and the node may need it; remove it by hand if it does not", e.Key, extras.Reserved(e.Key.Kind(), e.Key.Name(), nil)))
 	case holds != "":
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/inbound"
 )
 
@@ -20,7 +20,7 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	s := inbound.Static{KeyFile: os.Args[1], Port: config.DefaultPeersPort}
+	s := inbound.Static{KeyFile: os.Args[1], Port: agentfile.DefaultPeersPort}
 	for _, answer := range os.Args[2:] {
 		s.Answer = append(s.Answer, netip.MustParsePrefix(answer))
 	}

@@ -1,0 +1,251 @@
+// Package agentfile reads the agent's own file, agent.yaml: where the node's configuration is, and
+// nothing of what it is.
+package agentfile
+
+import (
+	"encoding/base64"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Path is where the agent looks for its own file unless told otherwise (--conf).
+const Path = "/etc/netwright/agent.yaml"
+
+// AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
+// missing: flags can say the same.
+type AgentFile struct {
+	Store     string `json:"store,omitempty"`     // the state store: a directory, or a URL (s3, https, k8s)
+	Cluster   string `json:"cluster,omitempty"`   // the cluster's name under the store; without it the only one that is there
+	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
+	Node      string `json:"node,omitempty"`      // the node's name in Kubernetes; without it the host's name
+	// StoreCA: a PEM file with the CAs that may vouch for an https or s3 store, in the place of the
+	// machine's own
+	StoreCA        string   `json:"storeCA,omitempty"`
+	StoreCert      string   `json:"storeCert,omitempty"`      // a PEM file with the client certificate that an https store is shown
+	StoreKey       string   `json:"storeKey,omitempty"`       // a PEM file with the key of that certificate
+	StoreTokenFile string   `json:"storeTokenFile,omitempty"` // a file with the bearer token that an https store is shown
+	Pin            string   `json:"pin,omitempty"`            // the sha256 of the one manifest that is accepted
+	TrustedKeys    []string `json:"trustedKeys,omitempty"`    // public keys of minisign, one of which must have signed the manifest
+	// InsecureUnsigned: takes a manifest that is neither pinned nor signed: whoever can write to
+	// the store, or stands before it, rules the node
+	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
+	// Kubeconfig: the agent's own, for a k8s store and for the Nodes of the cluster; of its own
+	// Node a node learns by kubelet's
+	Kubeconfig string        `json:"kubeconfig,omitempty"`
+	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store and the host
+	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443;
+	// without them those that are found
+	Probes      []string      `json:"probes,omitempty"`
+	ProbeWindow time.Duration `json:"probeWindow,omitempty"` // the time after such a change in which the probes must pass
+	Metrics     string        `json:"metrics,omitempty"`     // where the daemon serves metrics, or off
+	// NodeStatus: off: the daemon says nothing on the node's Node in the Kubernetes API, no
+	// condition and no Events
+	NodeStatus string `json:"nodeStatus,omitempty"`
+	// StatusGroup: the group whose members may read the status (agent status) besides root; without
+	// it nobody else may
+	StatusGroup string `json:"statusGroup,omitempty"`
+	// StatusObject: where the daemon puts the status as status/<node>.json below the cluster: true
+	// is the store itself, else a directory or URL; without it nowhere
+	StatusObject string `json:"statusObject,omitempty"`
+
+	// Peers: nodes that knock on each other's ports without the Kubernetes API
+	Peers Peers `json:"peers,omitzero"`
+	// LogFormat: of the daemon's lines on stderr; without it the journal's own where stderr is the
+	// journal, else text
+	LogFormat string `json:"logFormat,omitempty"`
+
+	origins decode.Origins
+}
+
+// The values of AgentFile.LogFormat.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// What the agent does where neither its file nor a flag says otherwise.
+const (
+	DefaultInterval    = 10 * time.Minute
+	DefaultProbeWindow = 30 * time.Second
+	DefaultMetrics     = "127.0.0.1:19870"
+)
+
+// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and
+// of ProbeWindow.
+const (
+	minInterval = 5 * time.Second
+	maxInterval = 24 * time.Hour
+
+	minProbeWindow = time.Second
+	maxProbeWindow = 10 * time.Minute
+)
+
+// Origin says where the field came from ("store", "trustedKeys"); zero when the file does not say
+// it.
+func (a *AgentFile) Origin(path string) document.Origin { return a.origins[path] }
+
+// Decode reads the agent's own file, as strictly as the documents of a store. An empty
+// file is fine. With an error among the diagnostics the result is nil.
+func Decode(src document.Source) (*AgentFile, document.Diagnostics) {
+	a := &AgentFile{origins: make(decode.Origins)}
+	doc := decode.NewDoc(src)
+	doc.MayBeEmpty = true
+	doc.Parse()
+	if doc.Root != nil {
+		d := decode.Decoder{Doc: doc, Origins: a.origins}
+		d.Mapping(doc.Root, "", a.fields())
+	}
+	if doc.Diags.HasErrors() {
+		return nil, doc.Diags
+	}
+	return a, doc.Diags
+}
+
+func (a *AgentFile) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "store", Set: decode.Text(&a.Store, validStore)},
+		{Name: "cluster", Set: decode.Text(&a.Cluster, decode.ValidName)},
+		{Name: "nodeGroup", Set: decode.Text(&a.NodeGroup, decode.ValidName)},
+		{Name: "node", Set: decode.Text(&a.Node, decode.ValidName)},
+		{Name: "storeCA", Set: decode.AbsolutePath(&a.StoreCA)},
+		{Name: "storeCert", Set: decode.AbsolutePath(&a.StoreCert)},
+		{Name: "storeKey", Set: decode.AbsolutePath(&a.StoreKey)},
+		{Name: "storeTokenFile", Set: decode.AbsolutePath(&a.StoreTokenFile)},
+		{Name: "pin", Set: decode.Text(&a.Pin, decode.ValidSHA256)},
+		{Name: "trustedKeys", Set: decode.Texts(&a.TrustedKeys, validKey)},
+		{Name: "insecureUnsigned", Set: decode.Bool(&a.InsecureUnsigned)},
+		{Name: "kubeconfig", Set: decode.AbsolutePath(&a.Kubeconfig)},
+		{Name: "interval", Set: decode.Duration(&a.Interval, minInterval, maxInterval)},
+		{Name: "probes", Set: decode.Texts(&a.Probes, validProbe)},
+		{Name: "logFormat", Set: decode.Text(&a.LogFormat, validLogFormat)},
+		{Name: "probeWindow", Set: decode.Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
+		{Name: "metrics", Set: decode.Text(&a.Metrics, ValidMetrics)},
+		{Name: "nodeStatus", Set: decode.Text(&a.NodeStatus, ValidNodeStatus)},
+		{Name: "statusGroup", Set: decode.Text(&a.StatusGroup, validGroup)},
+		{Name: "statusObject", Set: statusObject(&a.StatusObject)},
+		{Name: "peers", Set: peerFields(&a.Peers)},
+	}
+}
+
+// Off turns off what [AgentFile.Metrics] and [AgentFile.NodeStatus] name; On is the default of the
+// second.
+const (
+	Off = "off"
+	On  = "on"
+)
+
+// ValidMetrics says what is expected where metrics cannot be served at s, in agent.yaml or on the
+// command line; "" where they can.
+func ValidMetrics(s string) string {
+	host, port, err := net.SplitHostPort(s)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	if _, addrErr := netip.ParseAddr(host); s == Off || err == nil && portErr == nil && n > 0 && (addrErr == nil || host == "localhost") {
+		return ""
+	}
+	return "an address of this host with a port, or off, such as 127.0.0.1:19870 or [::1]:19870"
+}
+
+// ValidNodeStatus is the same for whether the Node is told.
+func ValidNodeStatus(s string) string {
+	if s == On || s == Off {
+		return ""
+	}
+	return "on or off"
+}
+
+// validStore accepts an absolute directory or a URL; which schemes there are is the state store's
+// to know.
+func validStore(s string) string {
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if strings.HasPrefix(s, "/") && decode.Printable(s) || isURL && scheme != "" && rest != "" && decode.Printable(s) && !strings.ContainsAny(s, " @") {
+		return ""
+	}
+	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"
+}
+
+// statusObject takes true for the store itself, or a place of its own.
+func statusObject(to *string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindBool {
+			decode.Text(to, validStore)(d, v, at)
+			return
+		}
+		var on bool
+		if decode.Bool(&on)(d, v, at); on {
+			*to = On
+		}
+	}
+}
+
+// validGroup accepts a group's name, or its number.
+// https://man7.org/linux/man-pages/man8/groupadd.8.html
+func validGroup(s string) string {
+	if s != "" && len(s) <= 32 && strings.Trim(s, groupCharacters) == "" && s[0] != '-' {
+		return ""
+	}
+	return "the name of a group of this host, such as adm"
+}
+
+const groupCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+// validProbe accepts what a checkpoint can ask.
+func validProbe(s string) string {
+	kind, what, _ := strings.Cut(s, ":")
+	switch kind {
+	case "ping", "dns":
+		if _, err := netip.ParseAddr(what); err == nil {
+			return ""
+		}
+	case "tcp":
+		if host, port, err := net.SplitHostPort(what); err == nil && host != "" {
+			if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
+				return ""
+			}
+		}
+	}
+	return "tcp:HOST:PORT, ping:ADDRESS or dns:ADDRESS, such as tcp:10.0.0.1:443"
+}
+
+func validLogFormat(s string) string {
+	if s == LogText || s == LogJSON {
+		return ""
+	}
+	return "text or json"
+}
+
+// validKey accepts a minisign public key: "Ed", 8 bytes of key id, 32 bytes of Ed25519 key.
+// https://jedisct1.github.io/minisign/#public-key-format
+func validKey(s string) string {
+	raw, err := base64.StdEncoding.DecodeString(s)
+	if err != nil || len(raw) != 42 || string(raw[:2]) != "Ed" {
+		return "a minisign public key: the second line of the .pub file, 56 characters"
+	}
+	return ""
+}
+
+// Fields lists the fields of the agent's own file. The manual is made of it.
+func Fields() []decode.Description {
+	told := decode.Describe("", (&AgentFile{}).fields())
+	for i := range told {
+		f := &told[i]
+		switch f.Path {
+		case "interval":
+			f.Default = DefaultInterval.String()
+		case "probeWindow":
+			f.Default = DefaultProbeWindow.String()
+		case "metrics":
+			f.Default = DefaultMetrics
+		case "nodeStatus":
+			f.Default = On
+		case "peers.port":
+			f.Default = strconv.Itoa(DefaultPeersPort)
+		}
+	}
+	return told
+}

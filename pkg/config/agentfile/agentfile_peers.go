@@ -1,0 +1,59 @@
+package agentfile
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Peers are nodes that knock on each other's ports, where there is no Kubernetes API to ask them
+// by.
+type Peers struct {
+	// KeyFile: a file of 0600 with the secret that all of them share, such as 32 random bytes in
+	// base64
+	KeyFile string `json:"keyFile,omitempty"`
+	Port    int    `json:"port,omitempty"` // the UDP port on which those answer who answer anybody
+	// Ask: addresses of nodes that are asked to knock, before a change that may cut the node off
+	// and after it
+	Ask []netip.Addr `json:"ask,omitempty"`
+	// Answer: ranges with the addresses of nodes that are answered; without any the daemon does not
+	// listen
+	Answer []netip.Prefix `json:"answer,omitempty"`
+}
+
+// DefaultPeersPort is next to that of the metrics.
+const DefaultPeersPort = 19871
+
+// MaxAsked is how many peers a node asks at most.
+const MaxAsked = 8
+
+// peers takes the stated peers. Without the key, and with nobody to ask or to answer, they are
+// none.
+func peerFields(p *Peers) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		p.Port = DefaultPeersPort
+		errors := d.Doc.Diags.HasErrors()
+		d.Mapping(v, at, []decode.Field{
+			{Name: "keyFile", Set: decode.AbsolutePath(&p.KeyFile)},
+			{Name: "port", Set: decode.Number(&p.Port, 1, 65535)},
+			{Name: "ask", Set: decode.EachAddress(&p.Ask)},
+			{Name: "answer", Set: decode.Ranges(&p.Answer)},
+		})
+		if d.Telling() || !errors && d.Doc.Diags.HasErrors() {
+			return
+		}
+		complain := func(summary, expected string) {
+			d.Doc.ErrorAt(v.Pos, document.Diagnostic{Summary: at + " " + summary, Field: at, Expected: expected})
+		}
+		switch {
+		case p.KeyFile == "":
+			complain("has no keyFile", "keyFile: the path of a file with the secret that all peers share")
+		case len(p.Ask) == 0 && len(p.Answer) == 0:
+			complain("neither asks nor answers", "ask with addresses of peers, answer with ranges of theirs, or both")
+		case len(p.Ask) > MaxAsked:
+			complain(fmt.Sprintf("asks %d peers", len(p.Ask)), fmt.Sprintf("at most %d addresses", MaxAsked))
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package decode
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// CIDRs takes one range, or one of each family with a comma between them.
+func CIDRs(to *values.CIDRs) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, "a string: a range such as 100.96.0.0/11, or one of each family with a comma")
+			return
+		}
+		var all values.CIDRs
+		for s := range strings.SplitSeq(v.Text, ",") {
+			p, ok := d.prefix(v, strings.TrimSpace(s), at)
+			if !ok {
+				return
+			}
+			all = append(all, p)
+		}
+		if d.oneOfEachFamily(v, at, all) {
+			*to = all
+		}
+	}
+}
+
+// CIDRList takes a list of ranges, at most one of each family.
+func CIDRList(to *values.CIDRs) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		var all values.CIDRs
+		ok := true
+		List(func(d *Decoder, v *document.Value, at string) {
+			if v.Kind != document.KindString {
+				d.WrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+				ok = false
+				return
+			}
+			p, good := d.prefix(v, v.Text, at)
+			ok = ok && good
+			all = append(all, p)
+		})(d, v, at)
+		if ok && d.oneOfEachFamily(v, at, all) {
+			*to = all
+		}
+	}
+}
+
+func (d *Decoder) prefix(v *document.Value, s, at string) (netip.Prefix, bool) {
+	p, err := netip.ParsePrefix(s)
+	switch {
+	case err != nil:
+		hint := misspelt(s)
+		if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
+			hint = fmt.Sprintf("an address alone is %s", netip.PrefixFrom(a, a.BitLen()))
+		}
+		d.Bad(v, at, "a range such as 100.96.0.0/11 or fd00:10::/64", hint)
+		return p, false
+	case p.Addr().Is4In6():
+		d.Bad(v, at, "an IPv4 or an IPv6 range, not IPv4 written as IPv6", "")
+		return p, false
+	case p != p.Masked():
+		d.Bad(v, at, "a range whose host bits are zero", fmt.Sprintf("did you mean %s?", p.Masked()))
+		return p, false
+	}
+	return p, true
+}
+
+// misspelt says what keeps a text from being an address or a range, where that is not seen at once.
+func misspelt(s string) string {
+	address, length, _ := strings.Cut(s, "/")
+	if _, zone, has := strings.Cut(address, "%"); has {
+		return fmt.Sprintf("take %%%s out: a zone names a link of one machine", document.Clip(zone))
+	}
+	parts := strings.Split(address, ".")
+	for i, part := range parts {
+		if short := strings.TrimLeft(part, "0"); short != part {
+			parts[i] = cmp.Or(short, "0")
+		}
+	}
+	meant := strings.Join(parts, ".")
+	if length != "" {
+		meant += "/" + length
+	}
+	_, notAddress := netip.ParseAddr(meant)
+	_, notRange := netip.ParsePrefix(meant)
+	if meant != s && (notAddress == nil || notRange == nil) {
+		return fmt.Sprintf("did you mean %s? A number that begins with 0 is octal to some programs, and is refused", meant)
+	}
+	if why := misspeltAddress(address); why != "" {
+		return why
+	}
+	return misspeltLength(address, length)
+}
+
+// misspeltAddress says what keeps a text from being an address; "" where nothing simple does.
+func misspeltAddress(s string) string {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return ""
+	}
+	parts := strings.Split(s, ".")
+	switch {
+	case strings.ContainsAny(s, " ;"):
+		return "take the blanks out; two ranges have a comma between them"
+	case strings.HasPrefix(s, "["):
+		return "take the brackets out"
+	case strings.Contains(s, ":"):
+		return "an IPv6 address has up to eight groups of hex digits, and :: once"
+	case strings.Trim(s, "0123456789.") != "":
+		return "" // a word, and no address
+	case len(parts) != 4:
+		return fmt.Sprintf("an IPv4 address has four numbers, and this has %d", len(parts))
+	}
+	for _, part := range parts {
+		if n, err := strconv.Atoi(part); err != nil || n > 255 {
+			return fmt.Sprintf("%q is no number from 0 to 255", document.Clip(part))
+		}
+	}
+	return ""
+}
+
+// misspeltLength says what keeps a text from being the length of an address's range.
+func misspeltLength(address, length string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil || length == "" {
+		return ""
+	}
+	if mask, err := netip.ParseAddr(length); err == nil && mask.Is4() {
+		if ones, bits := net.IPMask(mask.AsSlice()).Size(); bits > 0 {
+			return fmt.Sprintf("did you mean %s/%d?", address, ones)
+		}
+	}
+	if n, err := strconv.Atoi(length); err == nil && n >= 0 && n <= a.BitLen() {
+		return fmt.Sprintf("did you mean %s/%d?", address, n)
+	}
+	return fmt.Sprintf("behind the / goes a length from 0 to %d", a.BitLen())
+}
+
+func (d *Decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs) bool {
+	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
+			Expected: "one range, or one IPv4 and one IPv6 range"})
+		return false
+	}
+	return true
+}
+
+// Addresses takes one address, or one of each family with a comma between them.
+func Addresses(to *values.Addresses) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		const expected = "an address such as 10.0.0.1, or one of each family with a comma: 10.0.0.1,fd00::1"
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, "a string: "+expected)
+			return
+		}
+		var all values.Addresses
+		for s := range strings.SplitSeq(v.Text, ",") {
+			a, err := netip.ParseAddr(strings.TrimSpace(s))
+			hint := misspelt(s)
+			if p, err := netip.ParsePrefix(s); err == nil {
+				hint = fmt.Sprintf("without the length: %s", p.Addr())
+			}
+			if err != nil || a.Zone() != "" || a.Is4In6() || a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() {
+				d.Bad(v, at, expected, hint)
+				return
+			}
+			all = append(all, a)
+		}
+		if len(all) > 2 || len(all) == 2 && all[0].Is4() == all[1].Is4() {
+			d.Bad(v, at, "one address, or one of each family", "")
+			return
+		}
+		*to = all
+	}
+}
+
+// Ports takes a range such as 30000-32767.
+func Ports(to *values.PortRange) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		first, last, _ := strings.Cut(v.Text, "-")
+		f, err1 := strconv.ParseUint(first, 10, 16)
+		l, err2 := strconv.ParseUint(last, 10, 16)
+		if v.Kind != document.KindString || err1 != nil || err2 != nil || f == 0 || f > l {
+			hint := ""
+			if err1 == nil && err2 == nil && f > l {
+				hint = fmt.Sprintf("did you mean %d-%d?", l, f)
+			}
+			d.Bad(v, at, "a range of ports such as 30000-32767", hint)
+			return
+		}
+		*to = values.PortRange{First: uint16(f), Last: uint16(l)}
+	}
+}
+
+// Ranges takes a list of ranges.
+func Ranges(to *[]netip.Prefix) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		*to = nil
+		List(func(d *Decoder, v *document.Value, at string) {
+			if v.Kind != document.KindString {
+				d.WrongKind(v, at, "a string: a range such as 100.96.1.0/24")
+				return
+			}
+			if p, ok := d.prefix(v, v.Text, at); ok {
+				*to = append(*to, p)
+			}
+		})(d, v, at)
+	}
+}
+
+// EachAddress takes a list of addresses of hosts.
+func EachAddress(to *[]netip.Addr) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		*to = nil
+		List(func(d *Decoder, v *document.Value, at string) {
+			var one values.Addresses
+			Addresses(&one)(d, v, at)
+			*to = append(*to, one...)
+		})(d, v, at)
+	}
+}

@@ -1,0 +1,80 @@
+package decode
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Description says of a field what the manual says of it.
+type Description struct {
+	Path    string // below the network: "mtu", "etcd.endpoints"; of a list's entries "nodes[].name"
+	Takes   string // in the words of the error that any other value gets
+	Default string // what is filled in where no document says it; "" is nothing, or what other values decide
+	About   string // what it is; "" where the comment on its field in this package's types says so
+	Newer   bool   // agents of earlier releases refuse a document that has it
+}
+
+// Describe lists fields as a decoder knows them, with those of mappings below them. The manual is
+// made of it.
+func Describe(at string, list []Field) []Description {
+	d := &Decoder{Doc: NewDoc(document.Source{}), Origins: make(Origins), told: &[]Description{}}
+	d.Mapping(&document.Value{}, at, list)
+	return *d.told
+}
+
+// Telling says that fields are told, and none is read.
+func (d *Decoder) Telling() bool { return d.told != nil }
+
+// tell notes fields instead of reading them.
+func (d *Decoder) tell(at string, fields []Field) {
+	for _, f := range fields {
+		if f.Unlisted {
+			continue
+		}
+		i := len(*d.told)
+		*d.told = append(*d.told, Description{Path: Join(at, f.Name), About: f.About, Newer: f.Newer})
+		takes := d.takes(f.Set, Join(at, f.Name))
+		(*d.told)[i].Takes = takes
+	}
+}
+
+// takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
+func (d *Decoder) takes(set Set, path string) string {
+	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}}, &document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
+	list := func(v *document.Value) *document.Value {
+		return &document.Value{Kind: document.KindList, Pos: v.Pos, Items: []*document.Value{v}}
+	}
+	takes, of := d.wants(set, nothing, path), ""
+	if takes == "a list" {
+		of = "a list: "
+		if takes = d.wants(set, list(nothing), path); takes == "a mapping" {
+			return "a list"
+		}
+		odd = list(odd)
+	}
+	if takes == "a string" {
+		if form := d.wants(set, odd, path); form != "anything" {
+			takes = form
+		}
+	}
+	for _, detail := range []string{", and this is ", ", at most 253 "} { // of a value, and what no table needs
+		takes, _, _ = strings.Cut(takes, detail)
+	}
+	return of + strings.TrimPrefix(takes, "a string: ")
+}
+
+// wants is what a setter complains that it expected; a mapping does not complain here, it tells its
+// own fields.
+func (d *Decoder) wants(set Set, v *document.Value, path string) string {
+	d.Doc.Diags = nil
+	told := len(*d.told)
+	set(d, v, path)
+	switch {
+	case len(*d.told) > told:
+		return "a mapping"
+	case len(d.Doc.Diags) > 0:
+		return d.Doc.Diags[0].Expected
+	}
+	return "anything"
+}

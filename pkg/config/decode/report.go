@@ -1,0 +1,63 @@
+package decode
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Reporter says what is wrong with what several documents say together, each thing at the place
+// that said it.
+type Reporter struct {
+	Docs    map[string]*Doc // by path
+	Cluster *Doc            // where it is said what no document has
+	Origins Origins
+	Checks  bool // see [Decoder]
+}
+
+// ErrorAt reports at the place that said path, or the nearest parent that a document said.
+func (r *Reporter) ErrorAt(path string, diag document.Diagnostic) {
+	diag.Severity = document.SeverityError
+	r.say(path, diag)
+}
+
+// WarnAt is [Reporter.ErrorAt] for a warning.
+func (r *Reporter) WarnAt(path string, diag document.Diagnostic) {
+	diag.Severity = document.SeverityWarning
+	r.say(path, diag)
+}
+
+// Checked reports an error of a check, which is a warning on a node.
+func (r *Reporter) Checked(at string, diag document.Diagnostic) {
+	if r.Checks {
+		r.ErrorAt(at, diag)
+	} else {
+		r.WarnAt(at, diag)
+	}
+}
+
+// Origin is where the value at path came from.
+func (r *Reporter) Origin(path string) document.Origin { return r.Origins[path] }
+
+func (r *Reporter) say(path string, diag document.Diagnostic) {
+	diag.Field = path
+	for at := path; ; at = at[:strings.LastIndexByte(at, '.')] {
+		if o := r.Origins[at]; o.File != "" {
+			r.ReportAt(o, diag)
+			return
+		}
+		if !strings.Contains(at, ".") {
+			r.ReportAt(document.Origin{File: r.Cluster.Path, Line: 1, Column: 1}, diag)
+			return
+		}
+	}
+}
+
+// ReportAt reports at one place, with the severity that diag has.
+func (r *Reporter) ReportAt(o document.Origin, diag document.Diagnostic) {
+	doc := r.Docs[o.File]
+	if doc == nil {
+		doc = r.Cluster
+	}
+	doc.ReportAt(document.Pos{Line: o.Line, Column: o.Column}, diag)
+}

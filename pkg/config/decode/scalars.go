@@ -1,0 +1,218 @@
+package decode
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+)
+
+// Text takes a string. valid may be nil; else it says what is wrong with a string: what was
+// expected, or "".
+func Text(to *string, valid func(string) string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, "a string")
+			return
+		}
+		if valid != nil {
+			if expected := valid(v.Text); expected != "" {
+				d.Bad(v, at, expected, "")
+				return
+			}
+		}
+		*to = v.Text
+	}
+}
+
+// Texts takes a list of strings, each valid as in text; the document's list replaces what was
+// there.
+func Texts(to *[]string, valid func(string) string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		*to = nil
+		List(func(d *Decoder, v *document.Value, at string) {
+			var s string
+			Text(&s, valid)(d, v, at)
+			*to = append(*to, s)
+		})(d, v, at)
+	}
+}
+
+// Choice takes one of a few strings. Case counts, but a near miss is named.
+func Choice(to *string, allowed ...string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, OneOf(allowed))
+			return
+		}
+		for _, a := range allowed {
+			if v.Text == a {
+				*to = a
+				return
+			}
+		}
+		hint := ""
+		if near := document.Nearest(v.Text, allowed); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		d.Bad(v, at, OneOf(allowed), hint)
+	}
+}
+
+// Bool takes true or false; yes and no where the dialect has them.
+func Bool(to *bool) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind == document.KindBool {
+			*to = strings.EqualFold(v.Text, "true")
+			return
+		}
+		if v.Kind != document.KindString || v.Quoted {
+			hint := ""
+			if v.Kind == document.KindString && (v.Text == "true" || v.Text == "false") {
+				hint = "take the quotes off"
+			}
+			if v.Kind == document.KindInt && (v.Text == "1" || v.Text == "0") {
+				hint = fmt.Sprintf("write %t", v.Text == "1")
+			}
+			d.Bad(v, at, "true or false", hint)
+			return
+		}
+		var yes bool
+		switch strings.ToLower(v.Text) {
+		case "yes", "on", "y":
+			yes = true
+		case "no", "off", "n":
+		default:
+			d.Bad(v, at, "true or false", "")
+			return
+		}
+		if d.Doc.Dialect.Lenient {
+			*to = yes
+			return
+		}
+		d.Bad(v, at, "true or false", fmt.Sprintf("YAML 1.2 reads %s as a string: write %t", v.Text, yes))
+	}
+}
+
+// OptionalBool is [Bool] for a field of which it matters whether it is said.
+func OptionalBool(to **bool) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		var b bool
+		Bool(&b)(d, v, at)
+		*to = &b
+	}
+}
+
+// Number takes a whole number from low to high.
+func Number(to *int, low, high int) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
+		n, err := strconv.Atoi(v.Text)
+		switch {
+		case v.Kind == document.KindString && err == nil && v.Quoted:
+			d.Bad(v, at, expected, "take the quotes off")
+		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" || v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
+			d.Bad(v, at, expected, "write it in decimal, with digits alone")
+		case v.Kind != document.KindInt || err != nil || strconv.Itoa(n) != v.Text || n < low || n > high:
+			d.Bad(v, at, expected, "")
+		default:
+			*to = n
+		}
+	}
+}
+
+// The MTUs that IPv4 and the kernel's headers allow: RFC 791 asks every host for 576, and the
+// length field ends at 65535.
+const (
+	minMTU = 576
+	maxMTU = 65535
+)
+
+// MTU takes the size of packets that a link may have.
+func MTU(to *int) Set { return Number(to, minMTU, maxMTU) }
+
+// AutoMTU is an MTU where 0 means: let the network detect it.
+func AutoMTU(to *int) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind == document.KindInt && v.Text == "0" {
+			*to = 0
+			return
+		}
+		MTU(to)(d, v, at)
+	}
+}
+
+// Port takes the number of a port.
+func Port(to *int) Set { return Number(to, 1, 65535) }
+
+// Version takes a Kubernetes version. An unquoted 1.30 is read as written, not as the number 1.3.
+func Version(to *values.Version) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		text, hint := v.Text, ""
+		if named := versionIn(text); named != "" {
+			hint = "write the version that the URL names: " + named
+			if d.Doc.Dialect.Lenient {
+				text = named
+			}
+		}
+		parsed, err := values.ParseVersion(text)
+		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
+			d.Bad(v, at, "a Kubernetes version such as 1.31.2", hint)
+			return
+		}
+		*to = parsed
+	}
+}
+
+// versionIn is the version of Kubernetes that a URL names, as kOps reads one of a mirror or of a
+// build of CI; "" when it names none.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/util/versions.go
+func versionIn(text string) string {
+	_, rest, is := strings.Cut(text, "://")
+	for part := range strings.SplitSeq(rest, "/") {
+		if v, err := values.ParseVersion(part); is && strings.HasPrefix(part, "v") && err == nil {
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// Duration takes a span of time from low to high.
+func Duration(to *time.Duration, low, high time.Duration) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		parsed, err := time.ParseDuration(v.Text)
+		if v.Kind != document.KindString || err != nil || parsed < low || parsed > high {
+			hint := ""
+			if v.Kind == document.KindInt {
+				hint = fmt.Sprintf("it has no unit: did you mean %ss?", v.Text)
+			}
+			d.Bad(v, at, fmt.Sprintf("a duration from %s to %s, such as 5m or 90s", low, high), hint)
+			return
+		}
+		*to = parsed
+	}
+}
+
+// AbsolutePath takes a clean absolute path, not the root itself.
+func AbsolutePath(to *string) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, "a string: an absolute path")
+			return
+		}
+		hint := ""
+		clean := path.Clean(v.Text)
+		if path.IsAbs(clean) && clean != v.Text {
+			hint = fmt.Sprintf("write %s", document.Clip(clean))
+		}
+		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean || clean == "/" || !Printable(v.Text) {
+			d.Bad(v, at, "an absolute path without ..", hint)
+			return
+		}
+		*to = clean
+	}
+}

@@ -1,0 +1,120 @@
+// Package extras has what documents want on a node beside its network: files, hooks, downloads,
+// kernel parameters and certificates; and the rule of what no document may write or switch.
+package extras
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// Assets takes spec.assets of our own documents.
+func Assets(to *[]Asset) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(to, func(a Asset) string { return a.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			a := Asset{Arch: make(map[string]AssetFile), Origin: d.Doc.Origin(v.Pos)}
+			d.Mapping(v, item, []decode.Field{
+				{Name: "name", Set: decode.Text(&a.Name, decode.ValidName)},
+				{Name: "version", Set: decode.Text(&a.Version, nil)},
+				{Name: "members", Set: decode.Texts(&a.Members, decode.ValidMember)},
+				{Name: "arch", Set: decode.Into(func() []decode.Field {
+					return []decode.Field{
+						{Name: "amd64", Set: assetFile(a.Arch, "amd64"), About: "of x86-64"},
+						{Name: "arm64", Set: assetFile(a.Arch, "arm64"), About: "of 64-bit ARM"},
+					}
+				})},
+			})
+			if !d.Required(v, item, "name", "arch") || !d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+				return
+			}
+			d.Origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
+			put(a)
+		})(d, v, at)
+	}
+}
+
+func assetFile(to map[string]AssetFile, arch string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var f AssetFile
+		d.Mapping(v, at, []decode.Field{
+			{Name: "sha256", Set: decode.Text(&f.SHA256, decode.ValidSHA256)}, {Name: "sha512", Set: decode.Text(&f.SHA512, decode.ValidSHA512)}, {Name: "urls", Set: decode.Texts(&f.URLs, decode.ValidURL)},
+		})
+		if hashed(d, v, at) && d.Required(v, at, "urls") && len(f.URLs) == 0 {
+			d.Bad(v.Get("urls"), at+".urls", "at least one URL", "")
+		}
+		to[arch] = f
+	}
+}
+
+// hashed reports a file of an asset that says no hash, or two.
+func hashed(d *decode.Decoder, v *document.Value, at string) bool {
+	if v.Kind != document.KindMap {
+		return false // said already
+	}
+	sha256, sha512 := v.Index("sha256") >= 0, v.Index("sha512") >= 0
+	switch {
+	case !sha256 && !sha512:
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{
+			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256", Expected: "sha256 or sha512, as the publisher of the file gives it",
+		})
+	case sha256 && sha512:
+		d.Bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")
+	}
+	return sha256 != sha512
+}
+
+// ValidMirror accepts where a mirror has all files.
+func ValidMirror(s string) string {
+	u, err := url.Parse(s)
+	if err == nil && u.User != nil {
+		return "a URL without a user and password"
+	}
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "s3" {
+		return "the base URL of a mirror such as https://mirror.example.com/netwright"
+	}
+	return ""
+}
+
+// Asset is a download that a network may name, and the hash that it must have.
+type Asset struct {
+	Name    string               `json:"name"`              // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
+	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
+	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
+	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
+	Origin  document.Origin      `json:"origin"`
+}
+
+// AssetFile is an asset for one architecture.
+type AssetFile struct {
+	SHA256 string   `json:"sha256,omitempty"` // of the file as downloaded, 64 lower-case hex digits; this or sha512
+	SHA512 string   `json:"sha512,omitempty"` // of the file as downloaded, 128 lower-case hex digits; this or sha256
+	URLs   []string `json:"urls"`             // tried in order. Without a scheme the path is relative to the store
+}
+
+// shown is the file without the credentials of its URLs.
+func (f AssetFile) shown() AssetFile {
+	f.URLs = slices.Clone(f.URLs)
+	for i, u := range f.URLs {
+		f.URLs[i] = document.MaskURLs(u)
+	}
+	return f
+}
+
+// MarshalJSON leaves the credentials of URLs out.
+func (f AssetFile) MarshalJSON() ([]byte, error) {
+	type plain AssetFile
+	return json.Marshal(plain(f.shown()))
+}
+
+// Format implements [fmt.Formatter], for every verb: as JSON has it.
+func (f AssetFile) Format(s fmt.State, _ rune) {
+	shown := f.shown()
+	fmt.Fprintf(s, "{%s %s}", shown.SHA256, shown.URLs)
+}

@@ -1,0 +1,94 @@
+package extras
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/values"
+)
+
+// known are the certificates whose user is known, by the name of kOps' keypair: what they say, and
+// where they are looked for.
+var known = map[string]struct{ commonName, kubeconfig string }{
+	"calico-client":      {commonName: "calico-client"},
+	"etcd-client-cilium": {commonName: "cilium"},                                                            // nodeup/pkg/model/networking/cilium.go
+	"kube-router":        {commonName: "system:kube-router", kubeconfig: "/var/lib/kube-router/kubeconfig"}, // nodeup/pkg/model/networking/kube_router.go
+}
+
+// Signers of Kubernetes itself.
+const (
+	apiClientSigner     = "kubernetes.io/kube-apiserver-client"
+	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
+)
+
+// CertificateHolder is the node that gets certificates, as far as documents say.
+type CertificateHolder struct {
+	Name         string // "" where none was selected
+	Address      string // the first; "" where no document says one
+	Role         string
+	ControlPlane bool
+	KubeRouter   bool // the network is kube-router, which has a kubeconfig of its own
+}
+
+// FillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
+// default from an earlier document.
+func FillCertificates(all []Certificate, h *CertificateHolder) {
+	for i := range all {
+		c := &all[i]
+		of := known[c.Name]
+		otherwise(&c.Source, SourceStore)
+		otherwise(&c.CAFile, "ca.crt")
+		otherwise(&c.CertFile, c.Name+".crt")
+		otherwise(&c.KeyFile, c.Name+".key")
+		if h.KubeRouter && c.Dir == "" {
+			otherwise(&c.Kubeconfig.Path, of.kubeconfig)
+		}
+		if len(c.Usages) == 0 {
+			c.Usages = []string{"client"}
+		}
+		if c.Issued() {
+			fillRequest(c, of.commonName)
+		}
+		c.CommonName = h.expand(c.CommonName)
+		for _, list := range [][]string{c.Names, c.Organizations} {
+			for i := range list {
+				list[i] = h.expand(list[i])
+			}
+		}
+	}
+}
+
+// fillRequest completes what is asked for.
+func fillRequest(c *Certificate, commonName string) {
+	otherwise(&c.KeyType, "ecdsa")
+	if c.Source == SourceKubernetes {
+		otherwise(&c.Signer, apiClientSigner)
+	} else if c.Lifetime == 0 {
+		c.Lifetime = values.Duration(defaultLifetime)
+	}
+	if c.Signer == kubeletClientSigner {
+		otherwise(&c.CommonName, "system:node:"+nodeVariable)
+		if len(c.Organizations) == 0 {
+			c.Organizations = []string{"system:nodes"}
+		}
+	}
+	otherwise(&c.CommonName, commonName)
+	otherwise(&c.CommonName, c.Name)
+}
+
+// expand puts in what the variables stand for, as far as it is known: a check of a node group knows
+// no node.
+func (h *CertificateHolder) expand(s string) string {
+	if h.Name != "" {
+		s = strings.ReplaceAll(s, nodeVariable, h.Name)
+	}
+	if h.Address != "" {
+		s = strings.ReplaceAll(s, addressVariable, h.Address)
+	}
+	return s
+}
+
+func otherwise(to *string, value string) {
+	if *to == "" {
+		*to = value
+	}
+}

@@ -1,0 +1,162 @@
+package extras
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+)
+
+// The sources of a certificate.
+const (
+	SourceStore      = "store"      // issued elsewhere, certificate and key are in the store's pki
+	SourceCA         = "ca"         // issued on the node by a CA whose key is in the store's pki; nodes of the control plane only
+	SourceKubernetes = "kubernetes" // asked for with the certificates API of Kubernetes
+)
+
+// Certificate is how this node comes by the certificate of a name, and where it goes. Networks name
+// theirs (calico-client); any other is the user's.
+type Certificate struct {
+	Name string `json:"name"` // a keyset of the store's pki, or a name of its own
+	// Source: who issues it: store (it is in the store's pki), ca (this node, control plane only)
+	// or kubernetes (its certificates API); without it store
+	Source string `json:"source"`
+	// CA: the keyset that signs, of source ca; of the others the one whose certificates are
+	// installed beside
+	CA     string `json:"ca,omitempty"`
+	Signer string `json:"signer,omitempty"` // of source kubernetes; without it kubernetes.io/kube-apiserver-client
+
+	CommonName    string   `json:"commonName,omitempty"`    // the subject's CN, for Kubernetes the user; may hold a variable such as ${Node}
+	Organizations []string `json:"organizations,omitempty"` // the subject's O, for Kubernetes the user's groups
+	Names         []string `json:"names,omitempty"`         // host names and IP addresses that it is good for
+	Usages        []string `json:"usages,omitempty"`        // client (as without a word), server or both
+	// Lifetime: from issue to end; without it a year of source ca, of source kubernetes what the
+	// signer gives
+	Lifetime values.Duration `json:"lifetime,omitempty"`
+	KeyType  string          `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
+
+	Dir        string                `json:"dir,omitempty"`       // where its files go; without it only where a network puts them
+	CAFile     string                `json:"caFile,omitempty"`    // name in `dir` of the CA's certificates; without it ca.crt
+	CertFile   string                `json:"certFile,omitempty"`  // name in `dir` of the certificate; without it <name>.crt
+	KeyFile    string                `json:"keyFile,omitempty"`   // name in `dir` of the key, mode 0600; without it <name>.key
+	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"` // a kubeconfig with certificate, key and CA in it, mode 0400
+	Restart    []string              `json:"restart,omitempty"`   // units that run from it and are restarted when it changes
+	Reload     []string              `json:"reload,omitempty"`    // units that are reloaded when it changes
+	Origin     document.Origin       `json:"origin"`
+}
+
+// CertificateKubeconfig is a kubeconfig with the certificate, the key and the CA in it, 0400.
+type CertificateKubeconfig struct {
+	Path   string `json:"path"`   // where it is written
+	Server string `json:"server"` // of the Kubernetes API, such as https://api.internal.demo.example.com
+}
+
+// Issued tells that the node makes the key, and has the certificate issued.
+func (c *Certificate) Issued() bool { return c.Source == SourceCA || c.Source == SourceKubernetes }
+
+// Installs tells that the entry itself says where files go.
+func (c *Certificate) Installs() bool { return c.Dir != "" || c.Kubeconfig.Path != "" }
+
+// Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes
+// (certificates.k8s.io/v1, expirationSeconds).
+const (
+	minLifetime           = 10 * time.Second
+	maxLifetime           = 10 * 365 * 24 * time.Hour
+	minKubernetesLifetime = 10 * time.Minute
+	defaultLifetime       = 365 * 24 * time.Hour
+)
+
+// Certificates takes spec.certificates.
+func Certificates(to *[]Certificate) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(to, func(c Certificate) string { return c.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			c := Certificate{Origin: d.Doc.Origin(v.Pos)}
+			d.Mapping(v, item, c.fields())
+			if !d.Required(v, item, "name") || !d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+				return
+			}
+			for i := range v.Entries {
+				d.Origins[fmt.Sprintf("%s[%s].%s", at, c.Name, v.Entries[i].Key)] = d.Doc.Origin(v.Entries[i].Value.Pos)
+			}
+			d.Origins[fmt.Sprintf("%s[%s]", at, c.Name)] = c.Origin
+			put(c)
+		})(d, v, at)
+	}
+}
+
+func (c *Certificate) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "name", Set: decode.Text(&c.Name, decode.ValidName)},
+		{Name: "source", Set: decode.Choice(&c.Source, SourceStore, SourceCA, SourceKubernetes)},
+		{Name: "ca", Set: decode.Text(&c.CA, decode.ValidName)},
+		{Name: "signer", Set: decode.Text(&c.Signer, validSigner)},
+		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
+		{Name: "organizations", Set: decode.Texts(&c.Organizations, decode.NotEmpty)},
+		{Name: "names", Set: decode.Texts(&c.Names, validSAN)},
+		{Name: "usages", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			c.Usages = nil
+			decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+				var s string
+				decode.Choice(&s, "client", "server")(d, v, at)
+				c.Usages = append(c.Usages, s)
+			})(d, v, at)
+		}},
+		{Name: "lifetime", Set: decode.Duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
+		{Name: "keyType", Set: decode.Choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
+		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},
+		{Name: "caFile", Set: decode.Text(&c.CAFile, decode.ValidFileName)},
+		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
+		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
+		{Name: "kubeconfig", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{{Name: "path", Set: decode.AbsolutePath(&c.Kubeconfig.Path)}, {Name: "server", Set: decode.Text(&c.Kubeconfig.Server, validAPIServer)}}
+		})},
+		{Name: "restart", Set: decode.Texts(&c.Restart, decode.ValidUnit)},
+		{Name: "reload", Set: decode.Texts(&c.Reload, decode.ValidUnit)},
+	}
+}
+
+// validSigner:
+// https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#signers
+func validSigner(s string) string {
+	domain, name, has := strings.Cut(s, "/")
+	switch {
+	case !has || !strings.Contains(domain, ".") || name == "" || !decode.Printable(s) || strings.ContainsAny(s, " \t"):
+		return "the name of a signer such as kubernetes.io/kube-apiserver-client or example.com/etcd"
+	case s == "kubernetes.io/legacy-unknown":
+		return "a signer that certificates.k8s.io/v1 has: kubernetes.io/legacy-unknown ended with v1beta1"
+	}
+	return ""
+}
+
+// The variables of a certificate's texts.
+const (
+	nodeVariable    = "${Node}"
+	addressVariable = "${Address}"
+)
+
+func validSAN(s string) string {
+	if s == nodeVariable || s == addressVariable {
+		return ""
+	}
+	if _, err := netip.ParseAddr(s); err == nil {
+		return ""
+	}
+	name := strings.TrimPrefix(strings.ReplaceAll(s, nodeVariable, "node"), "*.")
+	if decode.ValidName(name) != "" || strings.ContainsAny(name, "_") {
+		return "a host name, an IP address, ${Node} or ${Address}"
+	}
+	return ""
+}
+
+func validAPIServer(s string) string {
+	if !strings.HasPrefix(s, "https://") || decode.ValidEndpoint(s) != "" {
+		return "the URL of the Kubernetes API such as https://api.internal.example.com"
+	}
+	return ""
+}

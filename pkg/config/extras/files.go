@@ -1,0 +1,302 @@
+package extras
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+const (
+	defaultFileMode = fs.FileMode(0o440)                             // kOps' default
+	defaultFileDir  = "/srv/kubernetes/assets/"                      // kOps' default
+	othersMayRead   = fs.FileMode(0o004)                             // without it the content counts as secret
+	unitSuffixes    = ".service .socket .timer .mount .path .target" // what a hook may be
+)
+
+const aboutRoles = "only nodes of these roles get it; without it all"
+
+// Meant tells whether entries for some roles and some node groups (none: for all) are meant for the
+// node that reads them.
+type Meant func(roles, groups []string) bool
+
+// Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
+// source.
+func Files(to *[]FileAsset, stored []hostfs.Named, meant Meant) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(to, func(f FileAsset) string { return f.Path })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			all := fileAsset(d, v, item, stored, meant)
+			*to = slices.Grow(*to, len(all))
+			at := item + ".path"
+			for _, f := range all {
+				if d.Unique(seen, f.Path, v.Pos, at) {
+					put(f)
+				}
+			}
+		})(d, v, at)
+	}
+}
+
+// fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
+// wrong, or meant for other nodes.
+func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []hostfs.Named, meant Meant) []FileAsset {
+	f := FileAsset{Mode: defaultFileMode, Origin: d.Doc.Origin(v.Pos)}
+	var content, source string
+	var isBase64 bool
+	var secret *bool
+	var roles, groups []string
+	before := d.Doc.Errors
+	d.Mapping(v, at, []decode.Field{
+		{Name: "name", Set: decode.Text(&f.Name, decode.ValidFileName)},
+		{Name: "path", Set: decode.AbsolutePath(&f.Path)},
+		{Name: "content", Set: decode.Text(&content, nil)},
+		{Name: "source", Set: decode.Text(&source, validFileSource), About: "in the place of content: a file of the store, or a directory whose files all go below path"},
+		{Name: "isBase64", Set: decode.Bool(&isBase64), About: "content is base64, for what is no text"},
+		{Name: "mode", Set: fileMode(&f.Mode)},
+		{Name: "owner", Set: decode.Text(&f.Owner, validOwner)},
+		{Name: "secret", Set: decode.OptionalBool(&secret)},
+		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
+		{Name: "nodeGroups", Set: decode.Texts(&groups, decode.ValidName), About: "only nodes of these groups get it; without it all"},
+	})
+	if v.Get("source") == nil && !d.Required(v, at, "content") {
+		return nil
+	}
+	if f.Path == "" && f.Name != "" {
+		f.Path = defaultFileDir + f.Name
+	}
+	if f.Path == "" {
+		d.Required(v, at, "path")
+		return nil
+	}
+	if dir, hint := notForFiles(f.Path); dir != "" {
+		d.Bad(v.Get("path"), at+".path", "a path outside of "+dir, hint)
+	}
+	if d.Checks && slices.Contains(everyHosts, f.Path) {
+		d.Bad(v.Get("path"), at+".path", "the path of a file", "that is a directory on every node: name the file in it")
+	}
+	f.Secret = f.Mode&othersMayRead == 0
+	stated := v.Get("mode") != nil // the default of kOps says nothing of a content
+	if secret != nil {
+		f.Secret, stated = *secret, true
+	}
+	if text := v.Get("content"); f.Secret && stated && text != nil && d.Doc.Errors == before {
+		inlineSecret(d, text, at+".content")
+	}
+	var all []FileAsset
+	switch {
+	case v.Get("source") == nil:
+		all = writtenFile(d, f, v, at, content, isBase64)
+	case v.Get("content") != nil || v.Get("isBase64") != nil:
+		d.Doc.ErrorAt(v.Get("source").Pos, document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
+	case source != "":
+		all = storedFiles(d, f, v, at, source, stored)
+	}
+	refuseFiles(d, all, v, at)
+	if !meant(roles, groups) {
+		return nil
+	}
+	return all
+}
+
+// refuseFiles marks those of one entry that the rule refuses: see [reservedFile].
+func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at string) {
+	said, name := v.Get("path"), ".path"
+	if said == nil {
+		said, name = v.Get("name"), ".name"
+	}
+	if dir, _ := notForFiles(said.Str()); dir != "" {
+		return // an error on nodes too
+	}
+	for i := range all {
+		f := &all[i]
+		if why := reservedFile(f.Path); why != "" {
+			what := f.Path + " is " + why
+			if f.Path == said.Str() {
+				what = "that is " + why
+			}
+			f.Refused = refuse(d, said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
+			continue
+		}
+		if !readBySystemd(f.Path) {
+			continue
+		}
+		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
+			if why := reservedText(string(text)); why != "" {
+				f.Refused = refuse(d, said, at+name, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
+			}
+		}
+	}
+}
+
+// notForFiles is where no file of a user can be, and what to do instead: among the kernel's own,
+// where nothing is renamed into place, and where the agent keeps what it needs to take anything
+// back.
+func notForFiles(at string) (dir, hint string) {
+	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright"} {
+		switch {
+		case at != dir && !strings.HasPrefix(at, dir+"/"):
+		case dir == "/proc":
+			return dir, "a kernel parameter goes into spec.sysctlParameters"
+		case dir != "/sys":
+			return dir, "that is the agent's own"
+		default:
+			return dir, "a unit of spec.hooks can write there"
+		}
+	}
+	return "", ""
+}
+
+// everyHosts are directories that every host has: no file can be in their place. hier(7).
+var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin /srv /tmp /usr /var /etc/cni /etc/cni/net.d /etc/kubernetes /etc/modules-load.d " +
+	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
+
+// writtenFile is the file whose content the document holds.
+func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
+	raw := []byte(content)
+	if isBase64 {
+		// kOps wants it without padding; most tools write it with.
+		var err error
+		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")); err != nil {
+			d.Bad(v.Get("content"), at+".content", "base64, because isBase64 is true", "")
+			return nil
+		}
+	}
+	f.Content = hostfs.ContentOf(raw)
+	return []FileAsset{f}
+}
+
+// storedFiles are the file of the store that source names, or all that are below it.
+func storedFiles(d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named) []FileAsset {
+	byName := func(f hostfs.Named, name string) int { return strings.Compare(f.Name, name) }
+	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
+		f.Content = files[i].Content
+		return []FileAsset{f}
+	}
+	dir := strings.TrimSuffix(source, "/") + "/"
+	first, _ := slices.BinarySearchFunc(files, dir, byName)
+	end := first
+	for end < len(files) && strings.HasPrefix(files[end].Name, dir) {
+		end++
+	}
+	all := make([]FileAsset, end-first)
+	for i, stored := range files[first:end] {
+		all[i] = f
+		all[i].Path, all[i].Content = f.Path+"/"+stored.Name[len(dir):], stored.Content
+	}
+	if len(all) == 0 {
+		hint := ""
+		names := make([]string, len(files))
+		for i := range names {
+			names[i] = files[i].Name
+		}
+		if near := document.Nearest(source, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		d.Bad(v.Get("source"), at+".source", "a file or directory of the store, below "+FilesDir, hint)
+	}
+	return all
+}
+
+// FilesDir is where the store keeps the files that documents name by source.
+const FilesDir = "files/"
+
+func validFileSource(s string) string {
+	if !strings.HasPrefix(s, FilesDir) || !fs.ValidPath(strings.TrimSuffix(s, "/")) || !decode.Printable(s) {
+		return "a path in the store such as " + FilesDir + "motd, or a directory such as " + FilesDir + "conf.d/"
+	}
+	return ""
+}
+
+func roleList(to *[]string) decode.Set {
+	return decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+		var role string
+		kops.Role(&role)(d, v, at)
+		*to = append(*to, role)
+	})
+}
+
+// fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be
+// meant as decimal and is refused.
+func fileMode(to *fs.FileMode) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		const expected = `permission bits in octal, such as "0644"`
+		digits := strings.TrimPrefix(v.Text, "0o")
+		mode, err := strconv.ParseUint(digits, 8, 32)
+		switch {
+		case v.Kind == document.KindInt && !strings.HasPrefix(v.Text, "0") && err == nil && len(digits) == 3:
+			d.Bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
+		case v.Kind != document.KindString && v.Kind != document.KindInt || err != nil || len(digits) < 3 || len(digits) > 4:
+			d.Bad(v, at, expected, "")
+		case mode > 0o777:
+			d.Bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
+		default:
+			*to = fs.FileMode(mode)
+		}
+	}
+}
+
+// MarshalJSON leaves the content out.
+func (f FileAsset) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name    string          `json:"name,omitempty"`
+		Path    string          `json:"path"`
+		Bytes   int64           `json:"bytes"`
+		Mode    string          `json:"mode"`
+		Owner   string          `json:"owner,omitempty"`
+		Secret  bool            `json:"secret"`
+		Refused string          `json:"refused,omitempty"`
+		Origin  document.Origin `json:"origin"`
+	}{f.Name, f.Path, f.Content.Size, fmt.Sprintf("%04o", f.Mode), f.Owner, f.Secret, f.Refused, f.Origin})
+}
+
+func validOwner(s string) string {
+	user, group, both := strings.Cut(s, ":")
+	if !validAccount(user) || both && !validAccount(group) {
+		return "a user, or user:group, by name or number"
+	}
+	return ""
+}
+
+func validAccount(s string) bool {
+	return s != "" && len(s) <= 32 && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
+}
+
+// FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
+// but the content.
+type FileAsset struct {
+	Name    string         // a name for the default of path
+	Path    string         // where it goes; without it /srv/kubernetes/assets/<name>
+	Content hostfs.Content // what is in it; this or source. It is never printed
+	Mode    fs.FileMode    // without it 0440, as in kOps
+	Owner   string         // user or user:group, by name or number; without it root
+	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
+	// from reading the file
+	Secret bool
+	// Refused is why it fails here; the documents should not say it
+	Refused string
+	Origin  document.Origin
+}
+
+// inlineSecret refuses, where documents are checked before they are published, a secret in one:
+// every node receives all documents. kOps' own have no other place for it.
+func inlineSecret(d *decode.Decoder, v *document.Value, at string) {
+	diag := document.Diagnostic{ID: problem.KeypairExposed, Field: at, Summary: at + " is a secret, and every node receives the document that it is in",
+		Expected: "a file below files/ of the store, which no node reads but those that use it: source: NAME", Hint: "if anybody may read it: secret: false"}
+	switch {
+	case d.Checks && !d.Doc.Dialect.Lenient:
+		d.Doc.ErrorAt(v.Pos, diag)
+	case d.Checks:
+		d.Doc.WarnAt(v.Pos, diag)
+	}
+}

@@ -1,0 +1,178 @@
+package extras
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/secret"
+)
+
+// Hooks takes spec.hooks.
+func Hooks(to *[]Hook, meant Meant) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(to, func(h Hook) string { return h.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			h, ok := hookOf(d, v, item, meant)
+			if !ok || !d.Unique(seen, h.Name, v.Pos, item+".name") {
+				return
+			}
+			d.Origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
+			put(h)
+		})(d, v, at)
+	}
+}
+
+// hookOf reads one entry; false when it is wrong, or meant for other nodes.
+func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook, bool) {
+	h := Hook{Enabled: true, Origin: d.Doc.Origin(v.Pos)}
+	var roles []string
+	manifest, container := "", false
+	fields := []decode.Field{
+		{Name: "name", Set: decode.Text(&h.Name, decode.ValidUnit)},
+		{Name: "enabled", Set: decode.Bool(&h.Enabled)},
+		{Name: "manifest", Set: decode.Text(&manifest, nil)},
+		{Name: "useRawManifest", Set: decode.Bool(&h.UseRawManifest)},
+		{Name: "before", Set: decode.Texts(&h.Before, decode.ValidUnit)},
+		{Name: "requires", Set: decode.Texts(&h.Requires, decode.ValidUnit)},
+		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
+		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true }, Unlisted: true},
+	}
+	if disabled := (*bool)(nil); d.Doc.Dialect.Lenient {
+		fields = append(fields, decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			if decode.OptionalBool(&disabled)(d, v, at); disabled != nil {
+				h.Enabled = !*disabled
+			}
+		}, Unlisted: true}) // kOps' older spelling
+	} else { // kOps has no such field
+		fields = append(fields, decode.Field{Name: "timeout", Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true})
+	}
+	d.Mapping(v, at, fields)
+	if container {
+		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
+		if d.Doc.Dialect.Lenient {
+			d.Doc.WarnAt(v.Pos, diag)
+		} else {
+			d.Doc.ErrorAt(v.Pos, diag)
+		}
+		return h, false
+	}
+	h.Manifest = secret.New(manifest)
+	if d.Doc.Dialect.Lenient {
+		h.Name = cmp.Or(h.Name, kops.HookName(at, d.Doc.Kind == decode.KindNodeGroup))
+		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
+			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
+			return h, false
+		}
+	}
+	needed := []string{"name", "manifest"}
+	if !h.Enabled {
+		needed = needed[:1]
+		if v.Get("manifest") == nil {
+			d.Newer(v.Pos, at, "a hook that is off and has no manifest")
+		}
+	}
+	if h.Name == "" && !d.Required(v, at, needed[0]) {
+		return h, false
+	}
+	if len(needed) > 1 && v.Get("manifest") == nil {
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
+			Hint: `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
+		return h, false
+	}
+	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
+		h.Name += ".service"
+	}
+	hookText(d, v, at, &h)
+	if why := reservedUnit(h.Name); why != "" {
+		h.Refused = refuse(d, v.Get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
+	} else if why := reservedText(manifest); why != "" {
+		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
+	}
+	return h, meant(roles, nil)
+}
+
+// How long a hook may be given to start.
+const (
+	minHookTimeout = time.Second
+	maxHookTimeout = time.Hour
+)
+
+// hookText refuses, where documents are checked, a manifest that systemd cannot read or would not
+// start, and says what everybody on the node can read of it.
+func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {
+	text := v.Get("manifest")
+	if !d.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
+		return
+	}
+	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest", Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
+	unit := "[Service]\n" + text.Text
+	if h.UseRawManifest {
+		unit, diag.Expected = text.Text, "a whole unit: [Unit], [Service] and [Install] with their settings"
+	}
+	parsed := systemd.ParseUnitFile([]byte(unit))
+	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"), parsed.Values("Service", "SuccessAction"))
+	switch line := noSetting(unit); {
+	case line > 0:
+		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting", h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
+		d.Doc.ErrorAt(text.Pos, diag)
+	case len(starts) == 0:
+		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=", h.Name)
+		d.Doc.ErrorAt(text.Pos, diag)
+	}
+	for _, set := range parsed.Values("Service", "Environment") {
+		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
+		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") || strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
+			d.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", document.Clip(name), h.Name),
+				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})
+		}
+	}
+}
+
+// noSetting is the first line of a unit that is neither a section, a comment nor a setting in a
+// section; 0: there is none.
+func noSetting(unit string) int {
+	n, section, goesOn := 0, false, false
+	for line := range strings.SplitSeq(unit, "\n") {
+		n++
+		plain := strings.TrimSpace(line)
+		was := goesOn
+		goesOn = strings.HasSuffix(plain, `\`) && !strings.HasPrefix(plain, "#")
+		key, _, set := strings.Cut(plain, "=")
+		switch {
+		case was, plain == "", plain[0] == '#', plain[0] == ';':
+		case plain[0] == '[' && strings.HasSuffix(plain, "]"):
+			section = true
+		case !set || !section || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t"):
+			return n
+		}
+	}
+	return 0
+}
+
+// Hook is a systemd unit that the user wants on the node (kOps' hooks).
+type Hook struct {
+	Name    string `json:"name"`    // of the unit; .service is added where it has no suffix
+	Enabled bool   `json:"enabled"` // false: the unit is stopped and disabled; without it true
+	// Manifest: the lines of its [Service] section, or with useRawManifest the whole unit; "" for a
+	// unit that is there already. One that is not enabled needs none. It is never printed
+	Manifest       secret.Text `json:"-"`
+	UseRawManifest bool        `json:"useRawManifest,omitempty"` // manifest is the whole unit file
+	Before         []string    `json:"before,omitempty"`         // units that start after it (Before=)
+	Requires       []string    `json:"requires,omitempty"`       // units that it needs (Requires=)
+	// Timeout: how long its start may take; what has not started by then is stopped and has failed.
+	// Without it 2m
+	Timeout values.Duration `json:"timeout,omitempty"`
+	Refused string          `json:"refused,omitempty"` // why it fails here; the documents should not say it
+	Origin  document.Origin `json:"origin"`
+}

@@ -1,0 +1,57 @@
+package extras
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/lazyregexp"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// sysctlTable is what `sysctl -a` lists on Linux 6.18 with the modules of networks loaded, and what
+// kernels from 4.19 on had beside it: a key a line, a * for a link, and "text" where a value is no
+// list of whole numbers.
+//
+//go:embed sysctls.txt
+var sysctlTable string
+
+// linkKeys are the directories with a directory for each link.
+var linkKeys = lazyregexp.New(`^(net\.(?:ipv4|ipv6)\.(?:conf|neigh)|net\.mpls\.conf)\.[^.]+\.`)
+
+var wholeNumbers = lazyregexp.New(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX][0-9a-fA-F]+|[0-9]+))*$`)
+
+// misspeltLetters is how far a name may be from a known one to be taken for a slip. What is further
+// may be of another kernel.
+const misspeltLetters = 2
+
+// knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
+// that no kernel takes. On a node the key fails by itself.
+func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
+	if !d.Checks {
+		return
+	}
+	plain := linkKeys().ReplaceAllString(key, "$1.*.")
+	near, least := "", misspeltLetters+1
+	for line := range strings.Lines(sysctlTable) {
+		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if known == plain {
+			if kind == "" && !wholeNumbers().MatchString(val) {
+				d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)), Field: at,
+					Expected: "a whole number, such as 1 for yes and 0 for no"})
+			}
+			return
+		}
+		if off := document.Distance(plain, known); off < least && len(plain)-strings.LastIndexByte(plain, '.') > 2*misspeltLetters {
+			near, least = known, off
+		}
+	}
+	if near != "" {
+		if m := linkKeys().FindString(key); m != "" {
+			near = m + near[strings.LastIndexByte(near, '.')+1:]
+		}
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
+	}
+}

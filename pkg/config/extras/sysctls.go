@@ -1,0 +1,73 @@
+package extras
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/kops"
+)
+
+// Sysctls reads kOps' form: a list of "key=value".
+func Sysctls(to *[]Sysctl) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(to, func(s Sysctl) string { return s.Key })
+		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+			if d.Doc.Dialect.Lenient && kops.PassedOver(d, v, item) {
+				return
+			}
+			s, ok := sysctl(d, v, item)
+			_, twice := seen[s.Key]
+			later := twice && d.Doc.Dialect.Lenient
+			if !ok || !later && !d.Unique(seen, s.Key, v.Pos, item) {
+				return
+			}
+			d.Origins[fmt.Sprintf("%s[%s]", at, s.Key)] = s.Origin
+			if later {
+				(*to)[slices.IndexFunc(*to, func(x Sysctl) bool { return x.Key == s.Key })] = s
+				return
+			}
+			put(s)
+		})(d, v, at)
+	}
+}
+
+func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
+	const expected = `a kernel parameter such as "net.ipv4.ip_forward=1"`
+	switch {
+	case v.Kind == document.KindMap && len(v.Entries) == 1 && v.Entries[0].Value.Kind <= document.KindString:
+		d.Bad(v, at, expected, fmt.Sprintf("write it with an equals sign: %s=%s", document.Clip(v.Entries[0].Key), document.Clip(v.Entries[0].Value.Text)))
+		return Sysctl{}, false
+	case v.Kind != document.KindString:
+		d.Bad(v, at, expected, "")
+		return Sysctl{}, false
+	}
+	key, val, has := strings.Cut(v.Text, "=")
+	key, val = strings.TrimSpace(key), strings.TrimSpace(val)
+	if d.Doc.Dialect.Lenient {
+		key = strings.TrimPrefix(key, "-") // systemd-sysctl's: whether it could be set is reported in any case
+	}
+	if !has || val == "" || !decode.Printable(strings.ReplaceAll(val, "\t", " ")) {
+		d.Bad(v, at, expected, "")
+		return Sysctl{}, false
+	}
+	canonical, hint := decode.SysctlKey(key)
+	if canonical == "" {
+		d.Bad(v, at, expected, hint)
+		return Sysctl{}, false
+	}
+	knownSysctl(d, v, at, canonical, val)
+	return Sysctl{Key: canonical, Value: val, Origin: d.Doc.Origin(v.Pos)}, true
+}
+
+// Sysctl is one kernel parameter that the user asks for.
+type Sysctl struct {
+	// Key in the dotted form of sysctl(8): a dot inside a name is a slash
+	// ("net.ipv4.conf.eth0/100.rp_filter").
+	Key    string          `json:"key"`
+	Value  string          `json:"value"`
+	Origin document.Origin `json:"origin"`
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
+)
+
+// hints are what can be said of mistakes in the documents of a cluster.
+type hints struct{}
+
+// Home tells where a field that was written in the wrong place belongs; "" when it has no home.
+func (hints) Home(key string) string {
+	switch key {
+	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
+		return key + " belongs under spec of the Cluster"
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update", "followLinks":
+		return key + " belongs under spec"
+	case "address", "podCIDRs", "nodeGroup":
+		return key + " belongs under spec of a Node"
+	case "role", "minSize", "maxSize":
+		return key + " belongs under spec of a NodeGroup"
+	case "sourceDestCheck", "countRoutes":
+		return key + " belongs under spec.aws"
+	case "auto", "splay", "percent", "window":
+		return key + " belongs under spec.update"
+	case "changed":
+		return "changed belongs under spec.prune"
+	case "binDir", "confDir":
+		return key + " belongs under spec.networking.cni"
+	case "allow", "from":
+		return key + " belongs under spec.networking.switch"
+	case "mtu":
+		return "mtu belongs under the network: spec.networking.bridge.mtu"
+	case "nodeIP":
+		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who starts kubelet"
+	case "proxyMode":
+		return "kube-proxy's own settings stay with who starts it"
+	}
+	if networks.IsNetwork(key) {
+		return key + " belongs under spec.networking: indent it further"
+	}
+	return ""
+}
+
+// headerFields are all fields that a document has at its top.
+var headerFields = []string{"apiVersion", "kind", "metadata", "spec"}
+
+// Empty says what to do about a field that must be there: it cannot be taken out.
+func (hints) Empty(path string) string {
+	switch path {
+	case "spec.networking":
+		return "choose a network below it, for example networking: {bridge: {}}"
+	case "spec.kubernetesVersion":
+		return "give it one, such as 1.31.2"
+	case "apiVersion", "kind", "metadata", "metadata.name", "spec":
+		return "give it one: no document is without"
+	}
+	return ""
+}
+
+// Instead says how to choose a network.
+func (hints) Instead(path, written string) string {
+	if path == "spec.networking" && decode.ValidName(strings.ToLower(written)) == "" {
+		return fmt.Sprintf("write it as networking: {%s: {}}", document.Clip(written))
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+package kops
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+)
+
+// nestedIgnored are fields of kOps' spec.networking that do not concern a node.
+var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
+
+// Cloud reads kOps' later form of the cloud: a mapping with one key, its name.
+func Cloud(to *string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindMap || len(v.Entries) != 1 {
+			d.WrongKind(v, at, "a mapping of one cloud such as aws: {}")
+			return
+		}
+		*to = v.Entries[0].Key
+	}
+}
+
+// PassedOver tells that an entry of kOps sets nothing here. nodeup writes its list as it is
+// into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
+// a pattern of names. Of two that set one key the later counts.
+func PassedOver(d *decode.Decoder, v *document.Value, at string) bool {
+	key, _, _ := strings.Cut(v.Str(), "=")
+	switch key = strings.TrimSpace(key); {
+	case v.Kind != document.KindString:
+		return false
+	case strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") || v.Str() == "":
+		return true
+	case !strings.ContainsAny(key, "*?[]"):
+		return false
+	}
+	d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", at, d.Show(v, at)), Field: at,
+		Hint: "name the interface"})
+	return true
+}
+
+// HookName is what nodeup calls a hook without a name.
+// https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
+func HookName(at string, inGroup bool) string {
+	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
+	name := "kops-hook-" + number
+	if inGroup {
+		name += "-ig"
+	}
+	return name
+}
+
+// NodePorts is the field in which kOps has the range of ports that ours have as
+// spec.serviceNodePortRange.
+func NodePorts(to *values.PortRange) decode.Field {
+	return decode.Field{Name: "kubeAPIServer", Set: decode.Into(func() []decode.Field {
+		return []decode.Field{{Name: "serviceNodePortRange", Set: said("spec.serviceNodePortRange", decode.Ports(to))}}
+	})}
+}
+
+// Mirror reads kOps' spec.assets, which says where to download from.
+// https://kops.sigs.k8s.io/cluster_spec/#assets
+func Mirror(to *string, valid func(string) string) decode.Set {
+	return decode.Into(func() []decode.Field {
+		return []decode.Field{{Name: "fileRepository", Set: said("spec.assetsMirror", decode.Text(to, valid))}}
+	})
+}
+
+// Nested are the fields of the cluster's ranges, as they stand below spec.networking from v1alpha3
+// on, with those beside them that do not concern a node.
+func Nested(ranges []decode.Field) []decode.Field {
+	for i, f := range ranges {
+		ranges[i].Set, ranges[i].Unlisted = said("spec."+f.Name, f.Set), true
+	}
+	for _, name := range nestedIgnored {
+		ranges = append(ranges, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
+	}
+	return ranges
+}
+
+// said keeps an origin where our own documents would say the field: there it is asked for.
+func said(path string, set decode.Set) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		d.Origins[path] = d.Origins[at]
+		set(d, v, at)
+	}
+}

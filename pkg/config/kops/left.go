@@ -1,0 +1,62 @@
+package kops
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// leftToNodeup are fields of kOps that nodeup acts on and the agent does not, those that concern a
+// node's network first. kOps fills none of them in by itself.
+// https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
+var leftToNodeup = [...]string{
+	"kubelet.resolvConf", "kubelet.nodeIP", "kubelet.hostnameOverride",
+	"kubeProxy.proxyMode", "kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsMinSyncPeriod", "kubeProxy.ipvsSyncPeriod",
+	"kubeProxy.conntrackMaxPerCore", "kubeProxy.conntrackMin", "kubeProxy.bindAddress",
+	"egressProxy", "networking.egressProxy", "ntp.managed", "packages", "updatePolicy", "volumeMounts",
+	"containerd.registryMirrors", "containerd.configOverride", "containerd.configAdditions", "containerd.nvidiaGPU", "containerd.gvisor",
+}
+
+// LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where
+// there is nothing to say. Documents of ours it passes over.
+func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
+	var found []string
+	var first *decode.Doc
+	for _, field := range leftToNodeup {
+		for _, doc := range docs {
+			if doc.Parse(); !From(doc.Path) || doc.Root == nil {
+				continue
+			}
+			if at := placeOf(doc.Root.Get("spec"), strings.Split(field, ".")); at.Line > 0 {
+				found = append(found, fmt.Sprintf("%s (%s)", field, doc.Origin(at)))
+				first = cmp.Or(first, doc)
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return document.Diagnostic{}, false
+	}
+	return document.Diagnostic{Severity: document.SeverityNote, ID: problem.FieldNodeup, Origin: document.Origin{File: first.Path},
+		Summary: "nodeup acts on these fields, and the agent does not: " + strings.Join(found, ", "),
+		Hint:    "where nodeup no longer runs, who makes the node sets them"}, true
+}
+
+// placeOf is where a field stands below v; zero: nowhere, or without a value.
+func placeOf(v *document.Value, path []string) document.Pos {
+	if v == nil {
+		return document.Pos{}
+	}
+	i := v.Index(path[0])
+	switch {
+	case i < 0 || v.Entries[i].Value.Kind == document.KindNull:
+		return document.Pos{}
+	case len(path) > 1:
+		return placeOf(v.Entries[i].Value, path[1:])
+	}
+	return v.Entries[i].Pos
+}

@@ -1,0 +1,40 @@
+package kops
+
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// roles as kOps writes them, old and new, and as we call them.
+var roles = [...]struct{ written, role string }{
+	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
+}
+
+// Role takes the role of a node group, as kOps has written it at any time.
+func Role(to *string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var s string
+		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d, v, at)
+		if r := RoleOf(s); r != "" {
+			*to = r
+		}
+	}
+}
+
+// RoleOf is the role that is meant by what is written; "" where none is.
+func RoleOf(written string) string {
+	for _, r := range roles {
+		if r.written == written {
+			return r.role
+		}
+	}
+	return ""
+}
+
+// The roles of kOps' instance groups.
+const (
+	RoleNode         = "Node"
+	RoleControlPlane = "ControlPlane" // "Master" in kOps before 1.26 means the same
+	RoleAPIServer    = "APIServer"
+	RoleBastion      = "Bastion"
+)

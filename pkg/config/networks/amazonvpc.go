@@ -1,0 +1,50 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
+
+// AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only
+// recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
+// AmazonVPCNetworkingSpec
+type AmazonVPC struct {
+	Image              string `json:"image,omitempty"`                   // of aws-node; for its DaemonSet
+	InitImage          string `json:"initImage,omitempty"`               // of aws-node's init container; for its DaemonSet
+	NetworkPolicyAgent string `json:"networkPolicyAgentImage,omitempty"` // of the container that keeps network policy; for its DaemonSet
+	// Env: environment of the container aws-node, such as ENABLE_PREFIX_DELEGATION; entries merge
+	// by name
+	Env map[string]string `json:"env,omitempty"`
+}
+
+func (a *AmazonVPC) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "image", Set: decode.Text(&a.Image, nil)},
+		{Name: "imageName", Set: decode.Text(&a.Image, nil), Unlisted: true}, // v1alpha2
+		{Name: "initImage", Set: decode.Text(&a.InitImage, nil)},
+		{Name: "initImageName", Set: decode.Text(&a.InitImage, nil), Unlisted: true}, // v1alpha2
+		{Name: "networkPolicyAgentImage", Set: decode.Text(&a.NetworkPolicyAgent, nil)},
+		{Name: "env", Set: env(&a.Env)},
+	}
+}
+
+// env reads a container's environment, a list of name and value.
+func env(to *map[string]string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+			var name, value string
+			d.Mapping(v, at, []decode.Field{
+				{Name: "name", Set: decode.Text(&name, nil), About: "of the variable"},
+				{Name: "value", Set: decode.Text(&value, nil), About: "of the variable; without it empty"},
+			})
+			if !d.Required(v, at, "name") {
+				return
+			}
+			if *to == nil {
+				*to = map[string]string{}
+			}
+			(*to)[name] = value
+		})(d, v, at)
+	}
+}

@@ -1,0 +1,60 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
+
+// Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its
+// own. https://github.com/antrea-io/antrea/blob/v2.7.0/docs/configuration.md
+type Antrea struct {
+	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes
+	// (noEncap), routes within a segment (hybrid), or another network (networkPolicyOnly)
+	TrafficEncapMode      string `json:"trafficEncapMode"`
+	TunnelType            string `json:"tunnelType"`                 // of encap and hybrid
+	TrafficEncryptionMode string `json:"trafficEncryptionMode"`      // what encrypts between nodes, in mode encap
+	ProxyAll              bool   `json:"proxyAll,omitempty"`         // Antrea serves all services in the place of kube-proxy
+	DefaultMTU            int    `json:"defaultMTU,omitempty"`       // of the pods' links; not said: the link's less the encapsulation
+	SecondaryNetwork      bool   `json:"secondaryNetwork,omitempty"` // Antrea bridges a link of the node for VLANs of pods
+}
+
+// Tunnels says that nodes talk to each other by Open vSwitch's tunnels.
+func (a *Antrea) Tunnels() bool {
+	return (a.TrafficEncapMode == "encap" || a.TrafficEncapMode == "hybrid") && !a.WireGuard()
+}
+
+// WireGuard says that nodes talk to each other by WireGuard, in place of a tunnel.
+func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard" }
+
+func (a *Antrea) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "trafficEncapMode", Set: decode.Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
+		{Name: "tunnelType", Set: decode.Choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
+		{Name: "trafficEncryptionMode", Set: decode.Choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
+		{Name: "proxyAll", Set: decode.Bool(&a.ProxyAll)},
+		{Name: "defaultMTU", Set: decode.AutoMTU(&a.DefaultMTU)},
+		{Name: "secondaryNetwork", Set: decode.Bool(&a.SecondaryNetwork)},
+	}
+}
+
+func (a *Antrea) fill(o decode.Origins) {
+	const at = "spec.networking.antrea."
+	decode.Fill(o, at+"trafficEncapMode", document.NodeDefault, &a.TrafficEncapMode, "encap")
+	decode.Fill(o, at+"tunnelType", document.NodeDefault, &a.TunnelType, "geneve")
+	decode.Fill(o, at+"trafficEncryptionMode", document.NodeDefault, &a.TrafficEncryptionMode, "none")
+}
+
+// check refuses what its agent refuses at its start (cmd/antrea-agent/options.go).
+func (a *Antrea) check(s *ClusterSettings, r *decode.Reporter) {
+	s.checkMTU(r, "spec.networking.antrea.defaultMTU", a.DefaultMTU, 0)
+	const at = "spec.networking.antrea."
+	switch encrypts := a.TrafficEncryptionMode != "none"; {
+	case encrypts && a.TrafficEncapMode != "encap":
+		r.ErrorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
+	case a.TrafficEncryptionMode == "ipsec" && r.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
+		r.ErrorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
+	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && r.Origin(at+"tunnelType").File != "":
+		r.WarnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
+	}
+}

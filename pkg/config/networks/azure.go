@@ -1,0 +1,45 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
+
+// Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking
+// (cni, cns/configuration)
+type Azure struct {
+	// Scenario: nodeSubnet: pods have addresses of the node's own interface, without a daemon; the
+	// others are those of the daemon CNS (its CNIConflistScenario)
+	Scenario string `json:"scenario"`
+	// Mode: of the plugin on a node subnet: transparent (routes) or bridge (azure0, which takes the
+	// interface's addresses)
+	Mode string `json:"mode"`
+	// IPsToRouteViaHost: addresses that pods reach by the node although they are on a link of their
+	// own, such as that of a node-local DNS
+	IPsToRouteViaHost []string `json:"ipsToRouteViaHost,omitempty"`
+}
+
+func (a *Azure) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "scenario", Set: decode.Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
+		{Name: "mode", Set: decode.Choice(&a.Mode, "transparent", "bridge")},
+		{Name: "ipsToRouteViaHost", Set: decode.Texts(&a.IPsToRouteViaHost, decode.ValidIPv4)},
+	}
+}
+
+func (a *Azure) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.azure.scenario", document.NodeDefault, &a.Scenario, "nodeSubnet")
+	decode.Fill(o, "spec.networking.azure.mode", document.NodeDefault, &a.Mode, "transparent")
+}
+
+func (a *Azure) check(r *decode.Reporter) {
+	if a.Scenario == "nodeSubnet" {
+		return
+	}
+	for _, name := range [...]string{"mode", "ipsToRouteViaHost"} {
+		if at := "spec.networking.azure." + name; r.Origin(at).File != "" {
+			r.ErrorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
+		}
+	}
+}

@@ -1,0 +1,14 @@
+package networks
+
+// Bare is a network without fields here: what it can be told is told to its own DaemonSet or
+// controller.
+type Bare struct{}
+
+// allocate gives the struct behind a pointer, made when there is none yet: a later document adds to
+// what an earlier one said.
+func allocate[T any](p **T) *T {
+	if *p == nil {
+		*p = new(T)
+	}
+	return *p
+}

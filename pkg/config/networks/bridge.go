@@ -1,0 +1,59 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+)
+
+// Bridge is a Linux bridge with host-local IPAM and static routes between the nodes; no DaemonSet,
+// no controller.
+type Bridge struct {
+	MTU     int  `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
+	Hairpin bool `json:"hairpin"`       // a pod reaches itself through its service
+	// Nodes: the members, this node included; the routes between nodes are made of them. A document
+	// below nodes/ wins over an entry of the same name
+	Nodes []Peer `json:"nodes,omitempty"`
+}
+
+func (b *Bridge) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "mtu", Set: decode.MTU(&b.MTU)},
+		{Name: "hairpin", Set: decode.Bool(&b.Hairpin)},
+		{Name: "nodes", Set: bridgeNodes(&b.Nodes)},
+	}
+}
+
+func bridgeNodes(to *[]Peer) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		seen := make(decode.Keys)
+		put := decode.Merging(to, func(p Peer) string { return p.Name })
+		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+			p := Peer{Origin: d.Doc.Origin(v.Pos)}
+			d.Mapping(v, at, []decode.Field{
+				{Name: "name", Set: decode.Text(&p.Name, decode.ValidName)},
+				{Name: "address", Set: decode.Addresses(&p.Address)},
+				{Name: "podCIDRs", Set: decode.CIDRList(&p.PodCIDRs)},
+			})
+			if d.Required(v, at, "name") && d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, at+".name") {
+				put(p)
+			}
+		})(d, v, at)
+	}
+}
+
+// Peer is another node of the cluster, as a network without a controller needs to know it.
+type Peer struct {
+	Name     string           `json:"name"`     // of the node
+	Address  values.Addresses `json:"address"`  // the next hop of the routes to its pods, each for its own family
+	PodCIDRs values.CIDRs     `json:"podCIDRs"` // the range of its pods
+	Origin   document.Origin  `json:"origin"`
+}
+
+func (b *Bridge) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.bridge.hairpin", document.NodeDefault, &b.Hairpin, true)
+}
+
+func (b *Bridge) check(s *ClusterSettings, r *decode.Reporter) {
+	s.checkMTU(r, "spec.networking.bridge.mtu", b.MTU, 0)
+}

@@ -1,0 +1,236 @@
+package networks
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Calico holds kOps' fields, plus the datastore that kOps 1.19 and older chose by itself. Most
+// fields are for the DaemonSet and only recorded here; the node acts on MTU, encapsulation, BPF,
+// WireGuard, the datastore and its certificates. "" and 0 mean: Calico's default.
+type Calico struct {
+	Registry          string `json:"registry,omitempty"`          // where its images come from; for its DaemonSet
+	Version           string `json:"version,omitempty"`           // of Calico; from v3.32 on eBPF needs a newer kernel. The rest is for its DaemonSet
+	MajorVersion      string `json:"majorVersion,omitempty"`      // v2 or v3, of kOps 1.11 to 1.22; for its DaemonSet
+	AllowIPForwarding bool   `json:"allowIPForwarding,omitempty"` // pods may forward packets (their ip_forward is 1); for its DaemonSet
+	// AWSSrcDstCheck: what Calico's own agents do with EC2's check; ours acts on
+	// `spec.aws.sourceDestCheck` alone
+	AWSSrcDstCheck string `json:"awsSrcDstCheck,omitempty"`
+	BPFEnabled     bool   `json:"bpfEnabled,omitempty"` // eBPF in the place of iptables; the node mounts bpffs for it
+	// BPFExternalServiceMode: whether answers to outside clients go back by the first node (Tunnel)
+	// or straight (DSR); for its DaemonSet
+	BPFExternalServiceMode             string `json:"bpfExternalServiceMode,omitempty"`
+	BPFKubeProxyIptablesCleanupEnabled bool   `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"` // Felix removes kube-proxy's iptables rules; for its DaemonSet
+	BPFLogLevel                        string `json:"bpfLogLevel,omitempty"`                        // of the eBPF programs; for its DaemonSet
+	ChainInsertMode                    string `json:"chainInsertMode,omitempty"`                    // whether Felix puts its rules before those of others or after; for its DaemonSet
+	CPURequest                         string `json:"cpuRequest,omitempty"`                         // of calico-node, such as 100m; for its DaemonSet
+	CrossSubnet                        bool   `json:"crossSubnet,omitempty"`                        // encapsulate between subnets only; deprecated by kOps 1.22, use ipipMode or vxlanMode
+	EncapsulationMode                  string `json:"encapsulationMode,omitempty"`                  // what carries packets between nodes; vxlan on Azure, none with pods of IPv6 only
+	IPIPMode                           string `json:"ipipMode,omitempty"`                           // when IPIP encapsulates; kOps' default is CrossSubnet
+	// IPv4AutoDetectionMethod: how calico-node finds the node's IPv4 address, such as
+	// can-reach=10.0.0.1; for its DaemonSet
+	IPv4AutoDetectionMethod         string `json:"ipv4AutoDetectionMethod,omitempty"`
+	IPv6AutoDetectionMethod         string `json:"ipv6AutoDetectionMethod,omitempty"`         // the same of the IPv6 address; for its DaemonSet
+	IptablesBackend                 string `json:"iptablesBackend,omitempty"`                 // which iptables Felix writes; for its DaemonSet
+	LogSeverityScreen               string `json:"logSeverityScreen,omitempty"`               // what calico-node logs to stdout; for its DaemonSet
+	LogSeveritySys                  string `json:"logSeveritySys,omitempty"`                  // what Felix logs to syslog; for its DaemonSet
+	MTU                             int    `json:"mtu,omitempty"`                             // of the pods' links; not said: Calico detects it
+	NFTablesMode                    string `json:"nftablesMode,omitempty"`                    // nftables in the place of iptables; Enabled needs a kernel from 5.13
+	PrometheusMetricsEnabled        bool   `json:"prometheusMetricsEnabled,omitempty"`        // Felix serves metrics; for its DaemonSet
+	PrometheusMetricsPort           int    `json:"prometheusMetricsPort,omitempty"`           // where Felix serves metrics; for its DaemonSet
+	PrometheusGoMetricsEnabled      bool   `json:"prometheusGoMetricsEnabled,omitempty"`      // with those of Go's runtime; for its DaemonSet
+	PrometheusProcessMetricsEnabled bool   `json:"prometheusProcessMetricsEnabled,omitempty"` // with those of the process; for its DaemonSet
+	TyphaPrometheusMetricsEnabled   bool   `json:"typhaPrometheusMetricsEnabled,omitempty"`   // Typha serves metrics; for its Deployment
+	TyphaPrometheusMetricsPort      int    `json:"typhaPrometheusMetricsPort,omitempty"`      // where Typha serves metrics; for its Deployment
+	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`                   // how many Typhas there are; 0 is none
+	VXLANMode                       string `json:"vxlanMode,omitempty"`                       // when VXLAN encapsulates; kOps' default is CrossSubnet
+	WireguardEnabled                *bool  `json:"wireguardEnabled,omitempty"`                // encrypts between nodes; the node loads the module wireguard
+
+	Datastore string      `json:"datastore"`      // where Calico keeps its own data. kOps chose etcd up to 1.19
+	Etcd      *CalicoEtcd `json:"etcd,omitempty"` // how the node's Calico parts reach their etcd; only with `datastore: etcd`
+}
+
+// CalicoEtcd says how the node's Calico parts reach their etcd.
+type CalicoEtcd struct {
+	Endpoints    []string     `json:"endpoints"`    // of etcd, at least one; all http or all https
+	TLS          bool         `json:"tls"`          // the endpoints are https: certificates are wanted
+	Certificates Certificates `json:"certificates"` // the client certificate that https endpoints are shown
+}
+
+// Certificates is a client certificate set: which keypair of the store's pki, signed by which CA,
+// and where its files go.
+type Certificates struct {
+	Dir     string `json:"dir"`     // where the three files go. In one called calico-tls they get Calico's own names, else kOps'
+	CA      string `json:"ca"`      // the keyset of the store's pki whose certificates are trusted
+	Keypair string `json:"keypair"` // the keyset that holds certificate and key; kOps' has CN=calico-client
+}
+
+// calicoOwnDir is the base name of the directory that Calico's own installer fills (Secret
+// calico-etcd-secrets → /etc/cni/net.d/calico-tls): there its file names are used, elsewhere those
+// of kOps.
+const calicoOwnDir = "calico-tls"
+
+// CAFile is the path of the trusted CA's certificates.
+func (c Certificates) CAFile() string { return c.file("etcd-ca", "ca.pem") }
+
+// CertFile is the path of the client certificate.
+func (c Certificates) CertFile() string { return c.file("etcd-cert", "calico-client.pem") }
+
+// KeyFile is the path of the client's private key.
+func (c Certificates) KeyFile() string { return c.file("etcd-key", "calico-client-key.pem") }
+
+func (c Certificates) file(calico, kops string) string {
+	if path.Base(c.Dir) == calicoOwnDir {
+		return path.Join(c.Dir, calico)
+	}
+	return path.Join(c.Dir, kops)
+}
+
+func (c *Calico) fields() []decode.Field {
+	severities := []string{"Debug", "Info", "Warning", "Error", "Fatal", "None", "debug", "info", "warning", "error", "fatal", "critical", "none"}
+	return []decode.Field{
+		{Name: "registry", Set: decode.Text(&c.Registry, nil)},
+		{Name: "version", Set: decode.Text(&c.Version, nil)},
+		{Name: "majorVersion", Set: decode.Choice(&c.MajorVersion, "v2", "v3")},
+		{Name: "allowIPForwarding", Set: decode.Bool(&c.AllowIPForwarding)},
+		{Name: "awsSrcDstCheck", Set: decode.Choice(&c.AWSSrcDstCheck, "Enable", "Disable", "DoNothing")},
+		{Name: "bpfEnabled", Set: decode.Bool(&c.BPFEnabled)},
+		{Name: "bpfExternalServiceMode", Set: decode.Choice(&c.BPFExternalServiceMode, "Tunnel", "DSR")},
+		{Name: "bpfKubeProxyIptablesCleanupEnabled", Set: decode.Bool(&c.BPFKubeProxyIptablesCleanupEnabled)},
+		{Name: "bpfLogLevel", Set: decode.Choice(&c.BPFLogLevel, "Off", "Info", "Debug")},
+		{Name: "chainInsertMode", Set: decode.Choice(&c.ChainInsertMode, "insert", "append")},
+		{Name: "cpuRequest", Set: decode.Text(&c.CPURequest, nil)},
+		{Name: "crossSubnet", Set: decode.Bool(&c.CrossSubnet)},
+		{Name: "encapsulationMode", Set: decode.Choice(&c.EncapsulationMode, "ipip", "vxlan", "none")},
+		{Name: "ipipMode", Set: decode.Choice(&c.IPIPMode, "CrossSubnet", "Always", "Never")},
+		{Name: "ipv4AutoDetectionMethod", Set: decode.Text(&c.IPv4AutoDetectionMethod, validDetection)},
+		{Name: "ipv6AutoDetectionMethod", Set: decode.Text(&c.IPv6AutoDetectionMethod, validDetection)},
+		{Name: "iptablesBackend", Set: decode.Choice(&c.IptablesBackend, "Auto", "Legacy", "NFT")},
+		{Name: "logSeverityScreen", Set: decode.Choice(&c.LogSeverityScreen, severities...)},
+		{Name: "logSeveritySys", Set: decode.Choice(&c.LogSeveritySys, severities...)},
+		{Name: "mtu", Set: decode.AutoMTU(&c.MTU)},
+		{Name: "nftablesMode", Set: decode.Choice(&c.NFTablesMode, "Enabled", "Disabled", "Auto")},
+		{Name: "prometheusMetricsEnabled", Set: decode.Bool(&c.PrometheusMetricsEnabled)},
+		{Name: "prometheusMetricsPort", Set: decode.Port(&c.PrometheusMetricsPort)},
+		{Name: "prometheusGoMetricsEnabled", Set: decode.Bool(&c.PrometheusGoMetricsEnabled)},
+		{Name: "prometheusProcessMetricsEnabled", Set: decode.Bool(&c.PrometheusProcessMetricsEnabled)},
+		{Name: "typhaPrometheusMetricsEnabled", Set: decode.Bool(&c.TyphaPrometheusMetricsEnabled)},
+		{Name: "typhaPrometheusMetricsPort", Set: decode.Port(&c.TyphaPrometheusMetricsPort)},
+		{Name: "typhaReplicas", Set: decode.Number(&c.TyphaReplicas, 0, 10_000)},
+		{Name: "vxlanMode", Set: decode.Choice(&c.VXLANMode, "CrossSubnet", "Always", "Never")},
+		{Name: "wireguardEnabled", Set: decode.OptionalBool(&c.WireguardEnabled)},
+		{Name: "datastore", Set: decode.Choice(&c.Datastore, "kubernetes", "etcd")},
+		{Name: "etcd", Set: decode.Into(func() []decode.Field { return allocate(&c.Etcd).fields() })},
+	}
+}
+
+func (e *CalicoEtcd) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "endpoints", Set: decode.Texts(&e.Endpoints, decode.ValidEndpoint)},
+		{Name: "certificates", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{
+				{Name: "dir", Set: decode.AbsolutePath(&e.Certificates.Dir)},
+				{Name: "ca", Set: decode.Text(&e.Certificates.CA, decode.ValidName)},
+				{Name: "keypair", Set: decode.Text(&e.Certificates.Keypair, decode.ValidName)},
+			}
+		})},
+	}
+}
+
+// validDetection accepts Calico's ways to find a node's address.
+// https://docs.tigera.io/calico/latest/reference/configure-calico-node
+func validDetection(s string) string {
+	switch method, argument, has := strings.Cut(s, "="); method {
+	case "first-found", "kubernetes-internal-ip":
+		if !has {
+			return ""
+		}
+	case "can-reach", "interface", "skip-interface", "cidr":
+		if argument != "" {
+			return ""
+		}
+	}
+	return "first-found, kubernetes-internal-ip, can-reach=…, interface=…, skip-interface=… or cidr=…"
+}
+
+// What kOps fills in of [CalicoEtcd]'s certificates.
+const (
+	kopsCertificateDir = "/srv/kubernetes/calico"
+	kopsCertificateCA  = "ca"
+	kopsCalicoKeypair  = "calico-client"
+)
+
+func (c *Calico) fill(s *ClusterSettings, o decode.Origins) {
+	encapsulation := "ipip"
+	switch {
+	case s.sixOnly():
+		encapsulation = "none"
+	case s.Cloud == "azure":
+		encapsulation = "vxlan"
+	}
+	decode.Fill(o, "spec.networking.calico.encapsulationMode", document.KopsDefault, &c.EncapsulationMode, encapsulation)
+	decode.Fill(o, "spec.networking.calico.datastore", document.NodeDefault, &c.Datastore, "kubernetes")
+	if etcd := c.Etcd; etcd != nil {
+		const at = "spec.networking.calico.etcd.certificates."
+		decode.Fill(o, at+"dir", document.KopsDefault, &etcd.Certificates.Dir, kopsCertificateDir)
+		decode.Fill(o, at+"ca", document.KopsDefault, &etcd.Certificates.CA, kopsCertificateCA)
+		decode.Fill(o, at+"keypair", document.KopsDefault, &etcd.Certificates.Keypair, kopsCalicoKeypair)
+	}
+}
+
+func (c *Calico) check(s *ClusterSettings, r *decode.Reporter) {
+	s.checkMTU(r, "spec.networking.calico.mtu", c.MTU, 0)
+	c.checkEtcd(r)
+	if c.BPFEnabled {
+		s.noKubeProxy(r, "spec.networking.calico.bpfEnabled", "calico's eBPF")
+	}
+	c.checkEncapsulation(s, r)
+}
+
+// checkEtcd holds the datastore and the way to its etcd together.
+func (c *Calico) checkEtcd(r *decode.Reporter) {
+	const at = "spec.networking.calico.etcd"
+	switch {
+	case c.Datastore == "kubernetes" && c.Etcd != nil:
+		r.ErrorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
+		return
+	case c.Datastore == "etcd" && (c.Etcd == nil || len(c.Etcd.Endpoints) == 0):
+		r.ErrorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
+		return
+	case c.Etcd == nil:
+		return
+	}
+	for i, e := range c.Etcd.Endpoints {
+		tls := strings.HasPrefix(e, "https:")
+		if i > 0 && tls != c.Etcd.TLS {
+			r.ErrorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
+			return
+		}
+		c.Etcd.TLS = tls
+	}
+	if !c.Etcd.TLS && r.Origin(at+".certificates").File != "" {
+		r.WarnAt(at+".certificates", document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
+	}
+}
+
+// checkEncapsulation refuses ways to carry packets that do not go together, or not here.
+func (c *Calico) checkEncapsulation(s *ClusterSettings, r *decode.Reporter) {
+	const at = "spec.networking.calico"
+	switch mode := c.EncapsulationMode; {
+	case s.sixOnly() && mode == "ipip":
+		r.ErrorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("IPIP carries IPv4 only, and podCIDR is %s (%s)", s.PodCIDR, r.Origin("spec.podCIDR")), Expected: "one of none, vxlan"})
+	case mode != "ipip" && c.IPIPMode != "" && c.IPIPMode != "Never":
+		r.ErrorAt(at+".ipipMode", document.Diagnostic{Summary: fmt.Sprintf("ipipMode is %s, and encapsulationMode is %s (%s)", c.IPIPMode, mode, r.Origin(at+".encapsulationMode")),
+			Expected: "ipipMode: Never, or encapsulationMode: ipip"})
+	case mode != "vxlan" && c.VXLANMode != "" && c.VXLANMode != "Never":
+		r.ErrorAt(at+".vxlanMode", document.Diagnostic{Summary: fmt.Sprintf("vxlanMode is %s, and encapsulationMode is %s (%s)", c.VXLANMode, mode, r.Origin(at+".encapsulationMode")),
+			Expected: "vxlanMode: Never, or encapsulationMode: vxlan"})
+	case s.Cloud == "azure" && mode != "vxlan":
+		r.ErrorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("encapsulationMode is %s, and Azure (%s) lets neither IPIP nor pods' addresses pass", mode, r.Origin("spec.cloudProvider")),
+			Expected: "vxlan"})
+	}
+}

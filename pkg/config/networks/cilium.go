@@ -1,0 +1,146 @@
+package networks
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// Cilium holds the fields of kOps' cilium that matter to the node. The others are its DaemonSet's;
+// they are accepted and not looked at. "" means: kOps' or Cilium's default.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, CiliumNetworkingSpec
+type Cilium struct {
+	Version                string `json:"version,omitempty"`                // of Cilium, such as v1.16.4; what it needs of the kernel depends on it
+	Tunnel                 string `json:"tunnel"`                           // what carries packets between nodes; with ipam eni, and with pods of IPv6 only: disabled
+	IPAM                   string `json:"ipam"`                             // who gives pods their addresses: kubernetes, eni, crd, cluster-pool, azure, alibabacloud …
+	EnableEncryption       bool   `json:"enableEncryption,omitempty"`       // between nodes
+	EncryptionType         string `json:"encryptionType,omitempty"`         // what encrypts
+	EnableNodePort         bool   `json:"enableNodePort,omitempty"`         // Cilium serves services in the place of kube-proxy
+	EtcdManaged            bool   `json:"etcdManaged,omitempty"`            // an etcd of its own, on port 4003 of the control plane
+	IdentityAllocationMode string `json:"identityAllocationMode,omitempty"` // where identities are kept: in the Kubernetes API (crd) or in etcd (kvstore)
+	ChainingMode           string `json:"chainingMode,omitempty"`           // the plugin that Cilium is chained after: none, portmap, aws-cni, generic-veth …
+	CNIExclusive           *bool  `json:"cniExclusive,omitempty"`           // Cilium renames every other conf; not said: yes. multus needs false
+	MTU                    int    `json:"mtu,omitempty"`                    // of the node's links; not said: Cilium finds it
+}
+
+// ENI says that pods have addresses of the instance's interfaces.
+func (c *Cilium) ENI() bool { return c.IPAM == "eni" }
+
+// WireGuard says that Cilium's nodes talk to each other by WireGuard.
+func (c *Cilium) WireGuard() bool { return c.EnableEncryption && c.EncryptionType == "wireguard" }
+
+// IPsec says that Cilium's nodes talk to each other by IPsec.
+func (c *Cilium) IPsec() bool { return c.EnableEncryption && c.EncryptionType != "wireguard" }
+
+func (c *Cilium) fields() []decode.Field {
+	fields := []decode.Field{
+		{Name: "version", Set: decode.Text(&c.Version, nil)},
+		{Name: "tunnel", Set: decode.Choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
+		{Name: "ipam", Set: decode.Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
+		{Name: "enableEncryption", Set: decode.Bool(&c.EnableEncryption)},
+		{Name: "encryptionType", Set: decode.Choice(&c.EncryptionType, "ipsec", "wireguard")},
+		{Name: "enableNodePort", Set: decode.Bool(&c.EnableNodePort)},
+		{Name: "etcdManaged", Set: decode.Bool(&c.EtcdManaged)},
+		{Name: "identityAllocationMode", Set: decode.Choice(&c.IdentityAllocationMode, "crd", "kvstore")},
+		{Name: "chainingMode", Set: decode.Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
+		{Name: "cniExclusive", Set: decode.OptionalBool(&c.CNIExclusive)},
+		{Name: "mtu", Set: decode.MTU(&c.MTU)},
+	}
+	for _, name := range slices.Concat(ciliumFields[:], ciliumUnused[:]) {
+		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
+	}
+	return fields
+}
+
+// ciliumFields are those of its DaemonSet and operator.
+var ciliumFields = [...]string{
+	"registry", "memoryRequest", "cpuRequest", "agentPrometheusPort", "agentPodAnnotations", "operatorPodAnnotations", "debug", "disableEndpointCRD", "enablePolicy",
+	"enableL7Proxy", "enableLocalRedirectPolicy", "enableBPFMasquerade", "enableEndpointHealthChecking", "enablePrometheusMetrics", "enableServiceTopology",
+	"enableUnreachableRoutes", "identityChangeGracePeriod", "ingress", "gatewayAPI", "masquerade", "disableMasquerade", "monitorAggregation", "bpfCTGlobalTCPMax",
+	"bpfCTGlobalAnyMax", "bpfLBAlgorithm", "bpfLBMaglevTableSize", "bpfLBMapMax", "bpfLBSockHostNSOnly", "bpfNATGlobalMax", "bpfNeighGlobalMax", "bpfPolicyMapMax",
+	"preallocateBPFMaps", "sidecarIstioProxyImage", "clusterName", "clusterID", "toFqdnsDnsRejectResponseCode", "toFqdnsEnablePoller", "installIptablesRules", "metrics", "enableHostFirewall", "nodeEncryption", "bpfLBSock", "disableCNPStatusUpdates", "extraConfig",
+	"IPTablesRulesNoinstall", "autoDirectNodeRoutes", "enableHostReachableServices", "enableRemoteNodeIdentity", "hubble",
+}
+
+// ciliumUnused are those that kOps itself does nothing with.
+var ciliumUnused = [...]string{
+	"accessLog", "agentLabels", "allowLocalhost", "autoIpv6NodeRoutes", "bpfRoot", "cniBinPath", "containerRuntime", "containerRuntimeEndpoint", "containerRuntimeLabels",
+	"debugVerbose", "device", "disableConntrack", "disableIpv4", "disableK8sServices", "enableTracing", "enableipv4", "enableipv6", "envoyLog", "ipv4ClusterCidrMaskSize",
+	"ipv4Node", "ipv4Range", "ipv4ServiceRange", "ipv6ClusterAllocCidr", "ipv6Node", "ipv6Range", "ipv6ServiceRange", "k8sApiServer", "k8sKubeconfigPath",
+	"keepBpfTemplates", "keepConfig", "labelPrefixFile", "labels", "lb", "libDir", "logDriver", "logOpt", "logstash", "logstashAgent", "logstashProbeTimer", "nat46Range",
+	"nodeInitBootstrapFile", "pprof", "prefilterDevice", "prometheusServeAddr", "reconfigureKubelet", "removeCbrBridge", "restartPods", "restore", "singleClusterRoute",
+	"socketPath", "stateDir", "tracePayloadlen",
+}
+
+func (c *Cilium) fill(s *ClusterSettings, o decode.Origins) {
+	const at = "spec.networking.cilium."
+	decode.Fill(o, at+"ipam", document.KopsDefault, &c.IPAM, "kubernetes")
+	tunnel := "vxlan"
+	if c.ENI() || s.sixOnly() {
+		tunnel = "disabled"
+	}
+	decode.Fill(o, at+"tunnel", document.KopsDefault, &c.Tunnel, tunnel)
+	decode.Fill(o, at+"encryptionType", document.KopsDefault, &c.EncryptionType, "ipsec")
+	decode.Fill(o, at+"identityAllocationMode", document.KopsDefault, &c.IdentityAllocationMode, "crd")
+	decode.Fill(o, at+"chainingMode", document.KopsDefault, &c.ChainingMode, "none")
+}
+
+func (c *Cilium) check(s *ClusterSettings, r *decode.Reporter) {
+	c.checkRelease(s, r)
+	inside := 0
+	if c.Tunnel != "disabled" {
+		inside = 50 // its MTU means the links', and pods have less
+	}
+	s.checkMTU(r, "spec.networking.cilium.mtu", c.MTU, inside)
+	c.checkAddresses(s, r)
+	if c.EnableNodePort {
+		s.noKubeProxy(r, "spec.networking.cilium.enableNodePort", "cilium")
+	}
+	c.checkOptions(s, r)
+}
+
+// checkAddresses refuses what kOps refuses (pkg/apis/kops/validation/validation.go,
+// validateNetworkingCilium).
+func (c *Cilium) checkAddresses(s *ClusterSettings, r *decode.Reporter) {
+	const at = "spec.networking.cilium"
+	switch {
+	case c.ENI() && c.Tunnel != "disabled":
+		r.ErrorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
+	case c.ENI() && s.Cloud != "" && s.Cloud != "aws":
+		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + s.Cloud, Expected: "kubernetes"})
+	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
+		r.ErrorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
+	}
+}
+
+// checkRelease refuses what is no release, and one that cannot register its objects: up to 1.8 it
+// knows only an API that Kubernetes 1.22 removed. https://github.com/cilium/cilium/pull/11477
+func (c *Cilium) checkRelease(s *ClusterSettings, r *decode.Reporter) {
+	if c.Version == "" {
+		return
+	}
+	const at = "spec.networking.cilium.version"
+	release, err := values.ParseVersion(c.Version)
+	switch {
+	case err != nil:
+		r.Checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
+	case !release.AtLeast(1, 9) && s.Kubernetes.AtLeast(1, 22):
+		r.Checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, s.Kubernetes),
+			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
+	}
+}
+
+// checkOptions says what has no effect, or cannot be had together.
+func (c *Cilium) checkOptions(s *ClusterSettings, r *decode.Reporter) {
+	const at = "spec.networking.cilium"
+	switch {
+	case c.EncryptionType != "" && !r.Origin(at+".encryptionType").IsDefault() && !c.EnableEncryption:
+		r.WarnAt(at+".encryptionType", document.Diagnostic{Summary: "encryptionType is " + c.EncryptionType + ", and encryption is off: nothing is encrypted", Expected: "enableEncryption: true"})
+	case c.ENI() && s.PodCIDR.V6().IsValid():
+		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: fmt.Sprintf("ipam eni has no IPv6, and podCIDR is %s (%s)", s.PodCIDR, r.Origin("spec.podCIDR")), Expected: "kubernetes"})
+	}
+}

@@ -1,0 +1,21 @@
+package networks
+
+import "github.com/netwright/netwright/pkg/config/decode"
+
+// CNI is spec.networking.cni. It plays two parts: alone it selects "bring your own"; beside another
+// network it only carries the directories.
+type CNI struct {
+	BinDir  string `json:"binDir"`  // where plugins go. A default gives way to the directory that the runtime uses
+	ConfDir string `json:"confDir"` // where confs go. A default gives way to the directory that the runtime uses
+	// UsesSecondaryIP: pods take secondary addresses of the node's interfaces: kubelet needs
+	// --node-ip where it is started, as a warning says. Bring your own only
+	UsesSecondaryIP bool `json:"usesSecondaryIP,omitempty"`
+}
+
+func (c *CNI) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "binDir", Set: decode.AbsolutePath(&c.BinDir)},
+		{Name: "confDir", Set: decode.AbsolutePath(&c.ConfDir)},
+		{Name: "usesSecondaryIP", Set: decode.Bool(&c.UsesSecondaryIP)},
+	}
+}

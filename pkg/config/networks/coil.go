@@ -1,0 +1,34 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Coil holds what of coild matters to the node; kOps never had it.
+// https://github.com/cybozu-go/coil/blob/v2.15.0/docs/cmd-coild.md
+type Coil struct {
+	IPAM         bool `json:"ipam"`                   // false: chained after another plugin, for its egress only
+	Egress       bool `json:"egress"`                 // pods leave by NAT servers, over FoU
+	CompatCalico bool `json:"compatCalico,omitempty"` // names the pods' links as Calico does
+}
+
+func (c *Coil) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "ipam", Set: decode.Bool(&c.IPAM)},
+		{Name: "egress", Set: decode.Bool(&c.Egress)},
+		{Name: "compatCalico", Set: decode.Bool(&c.CompatCalico)},
+	}
+}
+
+func (c *Coil) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.coil.ipam", document.NodeDefault, &c.IPAM, true)
+	decode.Fill(o, "spec.networking.coil.egress", document.NodeDefault, &c.Egress, true)
+}
+
+// check without its two halves is nothing.
+func (c *Coil) check(r *decode.Reporter) {
+	if !c.IPAM && !c.Egress {
+		r.ErrorAt("spec.networking.coil.egress", document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
+	}
+}

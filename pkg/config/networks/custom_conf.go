@@ -1,0 +1,143 @@
+package networks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// CustomConf says who writes the CNI conf.
+type CustomConf struct {
+	// Writer: netwright (from `template`), containerd (`template` is its conf_template), DaemonSet
+	// (`file` is awaited) or user
+	Writer   string   `json:"writer"`
+	File     string   `json:"file,omitempty"`     // its name in the conf directory
+	Template string   `json:"template,omitempty"` // the conf, as text with variables such as ${PodCIDR}
+	Chain    []string `json:"chain,omitempty"`    // the types of its plugins, in order; read from `template` where there is one
+}
+
+func (c *CustomConf) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "writer", Set: decode.Choice(&c.Writer, "netwright", "containerd", "DaemonSet", "user")},
+		{Name: "file", Set: decode.Text(&c.File, decode.ValidConfName)},
+		{Name: "template", Set: decode.Text(&c.Template, decode.NotEmpty)},
+		{Name: "chain", Set: decode.Texts(&c.Chain, decode.ValidMember)},
+	}
+}
+
+// ConfVariables are what a conf's template may hold as ${Name}, each with a value that it may take.
+var ConfVariables = []struct{ Name, Sample string }{
+	{"Address", "192.0.2.1"},      // this node's, as other nodes reach it
+	{"BinDir", "/opt/cni/bin"},    // where the runtime looks for plugins
+	{"CNIVersion", "1.0.0"},       // that every plugin and runtime of this Kubernetes release reads
+	{"ClusterCIDR", "10.0.0.0/8"}, // all pods of the cluster
+	{"ConfDir", "/etc/cni/net.d"},
+	{"MTU", "1450"},               // of the pods
+	{"Node", "node-1"},            // the node's name
+	{"PodCIDR", "10.0.1.0/24"},    // this node's first
+	{"PodCIDR4", "10.0.1.0/24"},   // its IPv4 one
+	{"PodCIDR6", "2001:db8::/64"}, // its IPv6 one
+	{"Ranges", "[]"},              // its pod CIDRs as host-local's `ranges`
+	{"Routes", "[]"},              // a default route a family, as host-local's `routes`
+	{"ServiceCIDR", "10.1.0.0/16"},
+}
+
+// Expand puts values into a template: ${Name} becomes value("Name"), and nothing else changes. An
+// error says which name nobody knows, or is the value's own.
+func (c CustomConf) Expand(value func(name string) (string, error)) (string, error) {
+	var out strings.Builder
+	rest := c.Template
+	for {
+		before, after, found := strings.Cut(rest, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		if !closed {
+			return "", fmt.Errorf("the variable ${%s has no }", document.Clip(after))
+		}
+		text, err := value(name)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(text)
+		rest = tail
+	}
+}
+
+// Uses tells that the template asks for a variable.
+func (c CustomConf) Uses(name string) bool { return strings.Contains(c.Template, "${"+name+"}") }
+
+// sample is the template with sample values, to see whether it is a conf.
+func (c CustomConf) sample() (string, error) {
+	return c.Expand(func(name string) (string, error) {
+		for _, v := range ConfVariables {
+			if v.Name == name {
+				return v.Sample, nil
+			}
+		}
+		return "", fmt.Errorf("the template asks for ${%s}, which nobody knows", document.Clip(name))
+	})
+}
+
+// chainOf reads the plugin types of a conf, as runtimes read it.
+// https://www.cni.dev/docs/spec/#section-1-network-configuration-format
+func chainOf(file, text string) ([]string, error) {
+	var conf struct {
+		CNIVersion, Name, Type string
+		Plugins                []struct{ Type string }
+	}
+	if err := json.Unmarshal([]byte(text), &conf); err != nil {
+		return nil, fmt.Errorf("the conf is no JSON once its variables have values: %w", err)
+	}
+	list := strings.HasSuffix(file, ".conflist")
+	switch {
+	case conf.Name == "":
+		return nil, errors.New("the conf has no name")
+	case list && len(conf.Plugins) == 0:
+		return nil, errors.New("the conf is a list without plugins")
+	case !list && conf.Type == "":
+		return nil, errors.New("the conf has no type: a list of plugins goes into a file that ends in .conflist")
+	case !list:
+		return []string{conf.Type}, nil
+	}
+	var chain []string
+	for i, p := range conf.Plugins {
+		if p.Type == "" {
+			return nil, fmt.Errorf("plugin %d of the conf has no type", i+1)
+		}
+		chain = append(chain, p.Type)
+	}
+	return chain, nil
+}
+
+const customAt = "spec.networking.custom"
+
+// checkTemplate refuses a template that is no conf, and reads the chain from it.
+func (c *CustomConf) checkTemplate(r *decode.Reporter) {
+	text, err := c.sample()
+	if err != nil {
+		var names []string
+		for _, known := range ConfVariables {
+			names = append(names, known.Name)
+		}
+		r.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: decode.OneOf(names)})
+		return
+	}
+	chain, err := chainOf(c.File, text)
+	if err != nil {
+		r.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
+		return
+	}
+	if len(c.Chain) > 0 && !slices.Equal(c.Chain, chain) {
+		r.ErrorAt(customAt+".conf.chain", document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s", strings.Join(c.Chain, ", "), strings.Join(chain, ", ")),
+			Hint: "take the chain out: the template says it"})
+	}
+	c.Chain = chain
+}

@@ -1,0 +1,235 @@
+package networks
+
+import (
+	"path"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+)
+
+func (p *CustomPlugin) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "asset", Set: decode.Text(&p.Asset, decode.ValidName)},
+		{Name: "members", Set: decode.Texts(&p.Members, decode.ValidMember)},
+		{Name: "minimum", Set: decode.Text(&p.Minimum, validMinimum)},
+	}
+}
+
+func (m *CustomModule) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "name", Set: decode.Text(&m.Name, validModule)},
+		{Name: "why", Set: decode.Text(&m.Why, decode.NotEmpty)},
+		{Name: "when", Set: decode.Choice(&m.When, "ipv4", "ipv6")},
+		{Name: "optional", Set: decode.Bool(&m.Optional)},
+	}
+}
+
+func (s *CustomSysctl) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "key", Set: decode.SysctlName(&s.Key)},
+		{Name: "value", Set: decode.SysctlValue(&s.Value)},
+		{Name: "why", Set: decode.Text(&s.Why, decode.NotEmpty)},
+		{Name: "when", Set: decode.Choice(&s.When, "ipv4", "ipv6")},
+		{Name: "required", Set: decode.Bool(&s.Required)},
+		{Name: "optional", Set: decode.Bool(&s.Optional)},
+	}
+}
+
+func (m *CustomMount) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "what", Set: decode.Text(&m.What, decode.NotEmpty)},
+		{Name: "where", Set: decode.AbsolutePath(&m.Where)},
+		{Name: "type", Set: decode.Text(&m.Type, validModule)},
+	}
+}
+
+func (p *CustomPackage) fields() []decode.Field {
+	return []decode.Field{{Name: "name", Set: decode.Text(&p.Name, decode.NotEmpty)}, {Name: "on", Set: decode.Text(&p.On, decode.ValidName)}}
+}
+
+func (c *CustomCertificate) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "keypair", Set: decode.Text(&c.Keypair, decode.ValidName)},
+		{Name: "ca", Set: decode.Text(&c.CA, decode.ValidName)},
+		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},
+		{Name: "caFile", Set: decode.Text(&c.CAFile, decode.ValidFileName)},
+		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
+		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
+		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
+	}
+}
+
+func (p *CustomPort) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "proto", Set: decode.Choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
+		{Name: "port", Set: decode.Port(&p.Port)},
+		{Name: "what", Set: decode.Text(&p.What, decode.NotEmpty)},
+	}
+}
+
+func (r *CustomRequires) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "kernel", Set: kernel(&r.Kernel)},
+		{Name: "backports", Set: decode.Texts(&r.Backports, validPattern)},
+		{Name: "clouds", Set: decode.Texts(&r.Clouds, decode.ValidName)},
+		{Name: "hugepages", Set: decode.Choice(&r.Hugepages, "2M", "1G")},
+		{Name: "why", Set: decode.Text(&r.Why, decode.NotEmpty)},
+	}
+}
+
+// kernel takes a release of Linux; an unquoted 5.10 is read as written, not as the number 5.1.
+func kernel(to *values.Version) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		parsed, err := values.ParseVersion(v.Text)
+		if (v.Kind != document.KindString && v.Kind != document.KindFloat) || err != nil {
+			d.Bad(v, at, "a release of Linux such as 5.10", "")
+			return
+		}
+		*to = parsed
+	}
+}
+
+func (s *CustomShared) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "links", Set: decode.Texts(&s.Links, validPattern)},
+		{Name: "routes", Set: decode.Bool(&s.Routes)},
+		{Name: "mac", Set: decode.Texts(&s.MAC, validPattern)},
+		{Name: "enis", Set: decode.Bool(&s.ENIs)},
+		{Name: "firewall", Set: decode.Bool(&s.Firewall)},
+		{Name: "others", Set: decode.Entries(&s.Others, func(s *CustomService) []decode.Field {
+			return []decode.Field{{Name: "service", Set: decode.Text(&s.Service, decode.NotEmpty)}, {Name: "leaves", Set: decode.Text(&s.Leaves, decode.NotEmpty)}}
+		}, "service", "leaves")},
+	}
+}
+
+func (s *CustomSign) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "what", Set: decode.Text(&s.What, decode.NotEmpty)},
+		{Name: "path", Set: decode.Text(&s.Path, validPathPattern)},
+		{Name: "link", Set: decode.Text(&s.Link, validPattern)},
+		{Name: "kind", Set: decode.Text(&s.Kind, validModule)},
+		{Name: "pods", Set: decode.Bool(&s.Pods)},
+		{Name: "when", Set: decode.Choice(&s.When, "ipv4", "ipv6")},
+	}
+}
+
+func validModule(s string) string {
+	if s == "" || len(s) > 64 || strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.") != "" {
+		return "a name of letters, digits, _ and -"
+	}
+	return ""
+}
+
+func validMinimum(s string) string {
+	if _, err := values.ParseVersion(s); err != nil {
+		return "a version such as v1.2.0"
+	}
+	return ""
+}
+
+func validPattern(s string) string {
+	if _, err := path.Match(s, ""); err != nil || s == "" || !decode.Printable(s) {
+		return "a name, or a pattern such as acme*"
+	}
+	return ""
+}
+
+func validPathPattern(s string) string {
+	if validPattern(s) != "" || !path.IsAbs(s) {
+		return "an absolute path, or a pattern of one"
+	}
+	return ""
+}
+
+// CustomPlugin names members of an asset.
+type CustomPlugin struct {
+	Asset   string   `json:"asset"`             // an entry of spec.assets, or cni-plugins
+	Members []string `json:"members"`           // the programs of it
+	Minimum string   `json:"minimum,omitempty"` // the oldest version that will do, such as v1.2.0
+}
+
+// CustomModule is a kernel module.
+type CustomModule struct {
+	Name     string `json:"name"`               // as modprobe has it
+	Why      string `json:"why"`                // what it is for, as plans and errors say
+	When     string `json:"when,omitempty"`     // only where pods have addresses of this family
+	Optional bool   `json:"optional,omitempty"` // its absence is only a warning
+}
+
+// CustomSysctl is a kernel parameter.
+type CustomSysctl struct {
+	Key      string `json:"key"`                // as sysctl(8) has it
+	Value    string `json:"value"`              // what it is set to
+	Why      string `json:"why"`                // what it is for, as plans and errors say
+	When     string `json:"when,omitempty"`     // only where pods have addresses of this family
+	Required bool   `json:"required,omitempty"` // another value in sysctlParameters is an error; else it wins
+	Optional bool   `json:"optional,omitempty"` // a kernel without the key is fine
+}
+
+// CustomMount is a file system that its pods expect.
+type CustomMount struct {
+	What  string `json:"what"`  // the device, or the file system's own name such as bpffs
+	Where string `json:"where"` // the directory
+	Type  string `json:"type"`  // of the file system, such as bpf
+}
+
+// CustomPackage is a distribution's package. It is named, not installed.
+type CustomPackage struct {
+	Name string `json:"name"` // of the package
+	On   string `json:"on"`   // the distribution: ID of /etc/os-release
+}
+
+// CustomCertificate is a client identity of the store's pki that the node installs.
+type CustomCertificate struct {
+	Keypair    string `json:"keypair"`              // the keyset that holds certificate and key
+	CA         string `json:"ca,omitempty"`         // the keyset of the trusted CA; not said: the one that signed the keypair
+	Dir        string `json:"dir"`                  // where its files go
+	CAFile     string `json:"caFile"`               // name of the CA's certificates; without it ca.crt
+	CertFile   string `json:"certFile"`             // name of the certificate; without it <keypair>.crt
+	KeyFile    string `json:"keyFile"`              // name of the key, mode 0600; without it <keypair>.key
+	CommonName string `json:"commonName,omitempty"` // the subject's CN that the certificate must have
+}
+
+// CustomPort is what nodes must let through to each other.
+type CustomPort struct {
+	Proto string `json:"proto"` // tcp, udp, sctp, or ip for the number of a protocol
+	Port  int    `json:"port"`  // the port, or the protocol's number
+	What  string `json:"what"`  // what uses it
+}
+
+// CustomRequires is what a host has or has not.
+type CustomRequires struct {
+	Kernel    values.Version `json:"kernel"`              // the oldest release of Linux that will do, such as 5.10
+	Backports []string       `json:"backports,omitempty"` // patterns of `uname -r`: older kernels that will do, such as *.el8*
+	Clouds    []string       `json:"clouds,omitempty"`    // where it can run, by cloudProvider
+	Hugepages string         `json:"hugepages,omitempty"` // the size of pages that must be reserved
+	Why       string         `json:"why,omitempty"`       // said where a host is refused
+}
+
+// CustomShared is what other services of the host must leave alone.
+type CustomShared struct {
+	Links    []string        `json:"links,omitempty"`    // names or patterns of links that networkd and NetworkManager must not touch
+	Routes   bool            `json:"routes,omitempty"`   // networkd must leave routes and rules alone that it did not make
+	MAC      []string        `json:"mac,omitempty"`      // names or patterns of links whose MAC address udev must not change
+	ENIs     bool            `json:"enis,omitempty"`     // further interfaces of the cloud are the network's
+	Firewall bool            `json:"firewall,omitempty"` // firewalld drops what pods need: a warning says what to allow
+	Others   []CustomService `json:"others,omitempty"`   // further services, in words: a note says them
+}
+
+// CustomService says in words what one more service must leave alone.
+type CustomService struct {
+	Service string `json:"service"` // its name
+	Leaves  string `json:"leaves"`  // what it must leave alone
+}
+
+// CustomSign is something that is there while the network works.
+type CustomSign struct {
+	What string `json:"what"`           // what it shows, such as: its tunnel is up
+	Path string `json:"path,omitempty"` // a file that is there; may be a pattern
+	Link string `json:"link,omitempty"` // a link that is up; may be a pattern
+	Kind string `json:"kind,omitempty"` // of that link, such as vxlan
+	Pods bool   `json:"pods,omitempty"` // there are as many such links as pods with an address
+	When string `json:"when,omitempty"` // only where pods have addresses of this family
+}

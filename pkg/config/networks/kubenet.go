@@ -1,0 +1,32 @@
+package networks
+
+import (
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// Kubenet is kOps' kubenet: the legacy kubelet plugin below Kubernetes 1.24, containerd's
+// conf_template from there on.
+type Kubenet struct {
+	MTU int `json:"mtu,omitempty"` // of the pods' links; not said: the smallest MTU of the links that are up
+}
+
+func (k *Kubenet) fields() []decode.Field {
+	return []decode.Field{{Name: "mtu", Set: decode.MTU(&k.MTU)}}
+}
+
+// check refuses a network whose routes between nodes a cloud makes, where there is none: each
+// node's pods would be by themselves.
+func (*Kubenet) check(s *ClusterSettings, r *decode.Reporter) {
+	if !s.Kops && (s.Cloud == "" || s.Cloud == "metal") && r.Checks {
+		said := "no cloudProvider is set"
+		if s.Cloud != "" {
+			said = fmt.Sprintf("cloudProvider is %s (%s)", s.Cloud, r.Origin("spec.cloudProvider"))
+		}
+		r.ErrorAt("spec.networking.kubenet", document.Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
+			Expected: "cloudProvider: the cloud that makes them", Hint: "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
+	}
+}

@@ -1,0 +1,63 @@
+package networks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it.
+// https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
+type KubeOVN struct {
+	NetworkType  string `json:"networkType"`         // what carries packets between nodes; vlan is an underlay, without tunnels
+	Interface    string `json:"interface,omitempty"` // of an underlay: the link that joins br-<provider>, with its addresses
+	MTU          int    `json:"mtu,omitempty"`       // of the pods' links; not said: the link's less the encapsulation
+	IPsec        bool   `json:"ipsec,omitempty"`     // encrypts the tunnels between nodes
+	TProxy       bool   `json:"tproxy,omitempty"`    // kubelet's probes reach pods in VPCs of their own
+	ConfPriority string `json:"cniConfigPriority"`   // the first characters of the conf's name, which say its place among others
+}
+
+func (k *KubeOVN) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "networkType", Set: decode.Choice(&k.NetworkType, "geneve", "vxlan", "stt", "vlan")},
+		{Name: "interface", Set: decode.Text(&k.Interface, validLink)},
+		{Name: "mtu", Set: decode.AutoMTU(&k.MTU)},
+		{Name: "ipsec", Set: decode.Bool(&k.IPsec)},
+		{Name: "tproxy", Set: decode.Bool(&k.TProxy)},
+		{Name: "cniConfigPriority", Set: decode.Text(&k.ConfPriority, validPriority)},
+	}
+}
+
+// validLink accepts what the kernel takes for a link's name (net/core/dev.c, dev_valid_name).
+func validLink(s string) string {
+	if s != "" && len(s) < 16 && s != "." && s != ".." && !strings.ContainsAny(s, "/: \t\n") {
+		return ""
+	}
+	return "the name of a link such as eth1, at most 15 characters"
+}
+
+func validPriority(s string) string {
+	if len(s) == 2 && s[0] >= '0' && s[0] <= '9' && s[1] >= '0' && s[1] <= '9' {
+		return ""
+	}
+	return `two digits in quotes, such as "01"`
+}
+
+func (k *KubeOVN) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.kubeOVN.networkType", document.NodeDefault, &k.NetworkType, "geneve")
+	decode.Fill(o, "spec.networking.kubeOVN.cniConfigPriority", document.NodeDefault, &k.ConfPriority, "01")
+}
+
+func (k *KubeOVN) check(s *ClusterSettings, r *decode.Reporter) {
+	s.checkMTU(r, "spec.networking.kubeOVN.mtu", k.MTU, 0)
+	switch {
+	case k.NetworkType == "vlan" && k.Interface == "":
+		r.ErrorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
+	case k.NetworkType != "vlan" && k.Interface != "":
+		r.ErrorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
+	case k.IPsec && k.NetworkType == "vlan":
+		r.ErrorAt("spec.networking.kubeOVN.ipsec", document.Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
+	}
+}

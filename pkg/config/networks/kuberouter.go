@@ -1,0 +1,16 @@
+package networks
+
+import "github.com/netwright/netwright/pkg/config/decode"
+
+// KubeRouter is kOps' kubeRouter.
+type KubeRouter struct {
+	UseNFTablesForNetpol *bool `json:"useNFTablesForNetpol,omitempty"` // network policy by nftables; for its DaemonSet
+}
+
+func (k *KubeRouter) fields() []decode.Field {
+	return []decode.Field{{Name: "useNFTablesForNetpol", Set: decode.OptionalBool(&k.UseNFTablesForNetpol)}}
+}
+
+func (*KubeRouter) check(s *ClusterSettings, r *decode.Reporter) {
+	s.noKubeProxy(r, "spec.networking.kubeRouter", "kube-router")
+}

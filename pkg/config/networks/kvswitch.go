@@ -1,0 +1,19 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// KVSwitch is k-vswitch. https://github.com/k-vswitch/k-vswitch
+type KVSwitch struct {
+	Overlay string `json:"overlay"` // what carries packets between nodes
+}
+
+func (k *KVSwitch) fields() []decode.Field {
+	return []decode.Field{{Name: "overlay", Set: decode.Choice(&k.Overlay, "vxlan", "gre")}}
+}
+
+func (k *KVSwitch) fill(o decode.Origins) {
+	decode.Fill(o, "spec.networking.kVSwitch.overlay", document.NodeDefault, &k.Overlay, "vxlan")
+}

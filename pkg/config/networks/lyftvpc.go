@@ -1,0 +1,59 @@
+package networks
+
+import (
+	"strings"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// LyftVPC is kOps' lyftvpc (1.11 to 1.22), and two fields of the plugin's own which kOps asked EC2
+// for or fixed. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
+// LyftVPCNetworkingSpec
+type LyftVPC struct {
+	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them
+	// KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type: pod
+	SubnetTags     map[string]string `json:"subnetTags"`
+	SecGroupIDs    []string          `json:"secGroupIds,omitempty"` // security groups of the pods' interfaces; the plugin makes no interface without
+	InterfaceIndex int               `json:"interfaceIndex"`        // the first interface whose addresses are for pods; 0 is the primary one
+}
+
+func (l *LyftVPC) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "subnetTags", Set: tags(&l.SubnetTags)},
+		{Name: "secGroupIds", Set: decode.Texts(&l.SecGroupIDs, validSecurityGroup)},
+		{Name: "interfaceIndex", Set: decode.Number(&l.InterfaceIndex, 0, 14)},
+	}
+}
+
+// tags takes a mapping of strings to strings, which replaces what was there.
+func tags(to *map[string]string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindMap {
+			d.WrongKind(v, at, "a mapping of tags to values")
+			return
+		}
+		*to = make(map[string]string, len(v.Entries))
+		for i := range v.Entries {
+			var text string
+			decode.Text(&text, nil)(d, v.Entries[i].Value, decode.Join(at, v.Entries[i].Key))
+			(*to)[v.Entries[i].Key] = text
+		}
+	}
+}
+
+func validSecurityGroup(s string) string {
+	if strings.HasPrefix(s, "sg-") && len(s) > len("sg-") && strings.Trim(s[len("sg-"):], "0123456789abcdef") == "" {
+		return ""
+	}
+	return "a security group such as sg-0a1b2c3d4e5f60718"
+}
+
+func (l *LyftVPC) fill(s *ClusterSettings, o decode.Origins) {
+	tags := map[string]string{"KubernetesCluster": s.Cluster}
+	if !s.Kubernetes.AtLeast(1, 18) {
+		tags = map[string]string{"Type": "pod"}
+	}
+	decode.Fill(o, "spec.networking.lyftvpc.subnetTags", document.KopsDefault, &l.SubnetTags, tags)
+	decode.Fill(o, "spec.networking.lyftvpc.interfaceIndex", document.KopsDefault, &l.InterfaceIndex, 1)
+}

@@ -1,0 +1,45 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// OVNKubernetes holds what of ovnkube matters to the node; kOps never had it.
+// https://github.com/ovn-kubernetes/ovn-kubernetes/blob/v1.3.0/helm/ovn-kubernetes/values.yaml
+type OVNKubernetes struct {
+	// GatewayMode: how pods leave the node: by OVN (shared), by the host's own routes (local), not
+	// at all (disabled)
+	GatewayMode string `json:"gatewayMode"`
+	// Interface: the link that becomes the bridge br<name>, with its addresses; not said: the
+	// default route's
+	Interface string `json:"gatewayInterface,omitempty"`
+	MTU       int    `json:"mtu"`               // of the pods' links
+	EncapPort int    `json:"encapPort"`         // of Geneve
+	HostOVS   bool   `json:"hostOVS,omitempty"` // Open vSwitch runs on the host, and not in the DaemonSet ovs-node
+	IPsec     bool   `json:"ipsec,omitempty"`   // encrypts the tunnels between nodes
+}
+
+func (o *OVNKubernetes) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "gatewayMode", Set: decode.Choice(&o.GatewayMode, "shared", "local", "disabled")},
+		{Name: "gatewayInterface", Set: decode.Text(&o.Interface, validLink)},
+		{Name: "mtu", Set: decode.MTU(&o.MTU)},
+		{Name: "encapPort", Set: decode.Port(&o.EncapPort)},
+		{Name: "hostOVS", Set: decode.Bool(&o.HostOVS)},
+		{Name: "ipsec", Set: decode.Bool(&o.IPsec)},
+	}
+}
+
+func (o *OVNKubernetes) fill(origins decode.Origins) {
+	decode.Fill(origins, "spec.networking.ovnKubernetes.gatewayMode", document.NodeDefault, &o.GatewayMode, "shared")
+	decode.Fill(origins, "spec.networking.ovnKubernetes.mtu", document.NodeDefault, &o.MTU, 1400)
+	decode.Fill(origins, "spec.networking.ovnKubernetes.encapPort", document.NodeDefault, &o.EncapPort, 6081)
+}
+
+func (o *OVNKubernetes) check(s *ClusterSettings, r *decode.Reporter) {
+	s.checkMTU(r, "spec.networking.ovnKubernetes.mtu", o.MTU, 0)
+	if o.GatewayMode == "disabled" && o.Interface != "" {
+		r.ErrorAt("spec.networking.ovnKubernetes.gatewayInterface", document.Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
+	}
+}

@@ -1,0 +1,48 @@
+package networks
+
+import (
+	"github.com/netwright/netwright/pkg/config/document"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+)
+
+// Switch is spec.networking.switch: what a node may do when the documents name another network than
+// it has. Without it a switch that is disruptive is not made, and the node keeps the network that
+// it has.
+type Switch struct {
+	// Allow: true lets a disruptive switch happen; without it the node keeps the network that it
+	// has. `--allow-disruptive` says the same once
+	Allow bool `json:"allow"`
+	// From: the network that the nodes are expected to have: with another one there the switch is
+	// not made. Where no network is on record it allows to take this one away
+	From string `json:"from,omitempty"`
+	// Pods: what becomes of the pods with an address of the old network: remove (the runtime
+	// removes them, kubelet makes them again) or wait until somebody has drained the node
+	Pods string `json:"pods"`
+}
+
+// The policies of [Switch].Pods: the runtime removes them, or it is left to others to drain the
+// node.
+const (
+	RemovePods = "remove"
+	Wait       = "wait"
+)
+
+func (s *Switch) fields(networks []string) []decode.Field {
+	if s.Pods == "" {
+		s.Pods = RemovePods
+	}
+	return []decode.Field{
+		{Name: "allow", Set: decode.Bool(&s.Allow)},
+		{Name: "from", Set: decode.Choice(&s.From, networks...)},
+		{Name: "pods", Set: decode.Choice(&s.Pods, RemovePods, Wait)},
+	}
+}
+
+// check refuses an expectation that can never be met.
+func (s *Switch) check(name string, r *decode.Reporter) {
+	if s.From == name {
+		r.ErrorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
+			Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
+	}
+}

@@ -1,0 +1,33 @@
+package networks
+
+import "github.com/netwright/netwright/pkg/config/decode"
+
+// Weave is kOps' weave. The node acts on mtu; the rest is for the DaemonSet, and only recorded
+// here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
+// WeaveNetworkingSpec
+type Weave struct {
+	MTU         int    `json:"mtu,omitempty"`          // WEAVE_MTU; not said: Weave's 1376
+	ConnLimit   int    `json:"connLimit,omitempty"`    // how many peers one node talks to; not said: 200. For its DaemonSet
+	NoMasqLocal int    `json:"noMasqLocal,omitempty"`  // 1: clients keep their address with externalTrafficPolicy: Local; for its DaemonSet
+	NetExtra    string `json:"netExtraArgs,omitempty"` // further arguments of weaver; for its DaemonSet
+	NPCExtra    string `json:"npcExtraArgs,omitempty"` // further arguments of weave-npc; for its DaemonSet
+	Version     string `json:"version,omitempty"`      // of Weave; for its DaemonSet
+}
+
+func (w *Weave) fields() []decode.Field {
+	fields := []decode.Field{
+		{Name: "mtu", Set: decode.MTU(&w.MTU)},
+		{Name: "connLimit", Set: decode.Number(&w.ConnLimit, 0, 100_000)},
+		{Name: "noMasqLocal", Set: decode.Number(&w.NoMasqLocal, 0, 1)},
+		{Name: "netExtraArgs", Set: decode.Text(&w.NetExtra, nil)},
+		{Name: "npcExtraArgs", Set: decode.Text(&w.NPCExtra, nil)},
+		{Name: "version", Set: decode.Text(&w.Version, nil)},
+	}
+	for _, name := range weaveResources {
+		fields = append(fields, decode.Field{Name: name, Set: decode.Unread, Unlisted: true})
+	}
+	return fields
+}
+
+// weaveResources are requests and limits of its containers: quantities, such as 50m and 200Mi.
+var weaveResources = [...]string{"memoryRequest", "cpuRequest", "memoryLimit", "cpuLimit", "npcMemoryRequest", "npcCPURequest", "npcMemoryLimit", "npcCPULimit"}

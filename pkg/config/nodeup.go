@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/extras"
+	"github.com/netwright/netwright/pkg/config/kops"
+)
+
+// nodeupOf is the NodeupConfig of a group; nil: there is none.
+func (l *loader) nodeupOf(group, role string) *decode.Doc {
+	for _, name := range kops.NodeupsOf(role, group) {
+		if doc := l.docs[name]; doc != nil {
+			return doc
+		}
+	}
+	return nil
+}
+
+// nodeup reads a NodeupConfig.
+func (r *reader) nodeup(d *decode.Decoder) {
+	n := r.node
+	var plugins kops.Plugins
+	d.Mapping(d.Doc.Root, "spec", append(r.nodeupSpec(), plugins.Fields()...))
+	setPlugins(d, &plugins, n)
+}
+
+// nodeupSpec are the fields of a NodeupConfig that we read, by the names of a group's.
+func (r *reader) nodeupSpec() []decode.Field {
+	n := r.node
+	wanted := []string{"kubernetesVersion", "kubelet", "sysctlParameters", "fileAssets", "containerd"}
+	return append(slices.DeleteFunc(r.common(), func(f decode.Field) bool { return !slices.Contains(wanted, f.Name) }),
+		decode.Field{Name: "serviceNodePortRange", Set: decode.Ports(&n.NodePortRange)})
+}
+
+// setPlugins takes over which plugins kOps installs, by its own hash and from its own URLs: they
+// may be the user's (CNI_VERSION_URL), and the mirror's. An asset that a document of ours names
+// comes first.
+func setPlugins(d *decode.Decoder, p *kops.Plugins, n *Node) {
+	if slices.ContainsFunc(n.Assets, func(a extras.Asset) bool { return a.Name == kops.PluginsAsset }) {
+		return
+	}
+	archives, own := p.Archives(d)
+	n.kops.ownPlugins = n.kops.ownPlugins || own
+	if len(archives) == 0 {
+		return
+	}
+	asset := extras.Asset{Name: kops.PluginsAsset, Arch: map[string]extras.AssetFile{}}
+	for _, a := range archives {
+		asset.Arch[a.Arch] = extras.AssetFile{SHA256: a.SHA256, URLs: a.URLs}
+		asset.Origin, asset.Version = a.Origin, a.Version
+	}
+	n.Assets = append(n.Assets, asset)
+	d.Origins[fmt.Sprintf("spec.assets[%s]", asset.Name)] = asset.Origin
+}
+
+// leftOut notes what is left to nodeup. It looks at what people write, not at what kOps made of
+// that.
+func (l *loader) leftOut() {
+	cluster := l.cluster
+	if written := l.docs["config"]; written != nil && kops.From(l.cluster.Path) {
+		cluster = written
+	}
+	docs := l.groups
+	if cluster != nil {
+		docs = append([]*decode.Doc{cluster}, docs...)
+	}
+	if note, found := kops.LeftOut(docs); found {
+		l.lost(note)
+	}
+}

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// Drift says what becomes of a key that was right under this configuration, and that somebody else
+// has changed since. It says nothing of what the configuration itself changes.
+type Drift struct {
+	// Default: the mode of every kind that has none of its own: repair brings a key back; report
+	// leaves it, and plan, status and metrics say so; ignore leaves it. Without a word: repair
+	Default string `json:"default,omitempty"`
+	// Kinds are the modes of kinds of keys, Keys those of single keys
+	// ("sysctl:net.ipv4.ip_forward").
+	Kinds map[string]string `json:"kinds,omitempty"`
+	Keys  map[string]string `json:"keys,omitempty"`
+
+	Contested Contested `json:"contested,omitzero"` // when a key is given up for a while that somebody else changes back again and again
+}
+
+// The modes of [Drift].
+const (
+	Repair = "repair" // it is brought back
+	Report = "report" // it stays, and the plan, the status and the metrics say so
+	Ignore = "ignore" // it stays, and only a plan says so
+)
+
+// Contested says when a key is given up that somebody else changes back again and again. Zero
+// values are the agent's own.
+type Contested struct {
+	After  int             `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
+	Within values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
+}
+
+// Mode is that of a key "kind:name", with where it was said, as the path of a field; "" where no
+// document said anything.
+func (d *Drift) Mode(key string) (mode, path string) {
+	kind, _, _ := strings.Cut(key, ":")
+	for _, at := range []struct{ mode, path string }{
+		{d.Keys[key], driftKeysAt + key}, {d.Kinds[kind], "spec.drift." + kind}, {d.Default, "spec.drift.default"},
+	} {
+		if at.mode != "" {
+			return at.mode, at.path
+		}
+	}
+	return Repair, ""
+}
+
+// Fields are those of spec.drift. Each mode stands for itself: a node's own word for sysctls leaves
+// the cluster's for files as it is.
+func (d *Drift) Fields(kinds []string) []decode.Field {
+	fields := []decode.Field{
+		{Name: "default", Set: driftMode(&d.Default)},
+		{Name: "keys", Set: driftKeys(&d.Keys, kinds), About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
+		{Name: "contested", Set: decode.Into(func() []decode.Field {
+			return []decode.Field{
+				{Name: "after", Set: decode.Number(&d.Contested.After, 2, 1000)},
+				{Name: "within", Set: decode.Duration((*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour)},
+			}
+		})},
+	}
+	for _, kind := range kinds {
+		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&d.Kinds, kind), About: "the mode of keys " + kind + ":NAME; without it default"})
+	}
+	return fields
+}
+
+func driftMode(to *string) decode.Set { return decode.Choice(to, Repair, Report, Ignore) }
+
+const driftKeysAt = "spec.drift.keys."
+
+// modeOf puts a mode into a map.
+func modeOf(to *map[string]string, name string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var mode string
+		if key, found := strings.CutPrefix(at, driftKeysAt); found && key != name {
+			d.Origins[driftKeysAt+name] = d.Origins[at]
+		}
+		if driftMode(&mode)(d, v, at); mode != "" {
+			if *to == nil {
+				*to = map[string]string{}
+			}
+			(*to)[name] = mode
+		}
+	}
+}
+
+// driftKeys reads the modes of single keys.
+func driftKeys(to *map[string]string, kinds []string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var fields []decode.Field
+		if d.Telling() {
+			fields = append(fields, decode.Field{Name: "KIND:NAME", Set: modeOf(to, ""), About: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
+		}
+		if v.Kind == document.KindMap {
+			for i := range v.Entries {
+				if e := &v.Entries[i]; driftKey(d, e, at, kinds) {
+					fields = append(fields, decode.Field{Name: e.Key, Set: modeOf(to, canonicalKey(e.Key))})
+				} else {
+					fields = append(fields, decode.Field{Name: e.Key, Set: decode.Unread})
+				}
+			}
+		}
+		d.Mapping(v, at, fields)
+	}
+}
+
+// driftKey says whether it is a key that a task may own.
+func driftKey(d *decode.Decoder, e *document.Entry, at string, kinds []string) bool {
+	kind, name, _ := strings.Cut(e.Key, ":")
+	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + document.Clip(e.Key) + " is none that a task can have", Field: decode.Join(at, document.Clip(e.Key)),
+		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + decode.OneOf(kinds)}
+	switch {
+	case !slices.Contains(kinds, kind):
+		if near := document.Nearest(kind, kinds); near != "" {
+			diag.Hint = "did you mean " + near + ":" + document.Clip(name) + "?"
+		}
+	case name != "" && decode.Printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.Key) != ""):
+		return true
+	}
+	d.Doc.ErrorAt(e.Pos, diag)
+	return false
+}
+
+// canonicalKey writes a sysctl's key as tasks do.
+func canonicalKey(key string) string {
+	name, isSysctl := strings.CutPrefix(key, "sysctl:")
+	if !isSysctl {
+		return key
+	}
+	if name, _ = decode.SysctlKey(name); name == "" {
+		return ""
+	}
+	return "sysctl:" + name
+}

@@ -1,0 +1,29 @@
+package policy
+
+import (
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Prune says what becomes of things of ours that no document wants any more.
+type Prune struct {
+	// Changed: what becomes of a thing of ours that somebody changed since we wrote it: keep (it is
+	// reported once, and theirs from then on) or remove
+	Changed string `json:"changed"`
+}
+
+// The policies of [Prune].
+const (
+	Keep   = "keep"
+	Remove = "remove"
+)
+
+// Fields are those of spec.prune.
+func (p *Prune) Fields() []decode.Field {
+	return []decode.Field{{Name: "changed", Set: decode.Choice(&p.Changed, Keep, Remove)}}
+}
+
+// Fill gives the fields their defaults, where no document says them.
+func (p *Prune) Fill(o decode.Origins) {
+	decode.Fill(o, "spec.prune.changed", document.NodeDefault, &p.Changed, Keep)
+}

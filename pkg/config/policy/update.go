@@ -1,0 +1,101 @@
+// Package policy has what documents say of when a node takes a change, what becomes of what
+// somebody else has changed, and of what no document wants any more.
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/values"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// Update says when a node takes a changed configuration that it has fetched and verified. Until
+// then the last one stays in force and is kept right. It says nothing of a node that boots, or that
+// has no configuration yet: those take what there is.
+type Update struct {
+	Auto string `json:"auto"` // the highest class of change that is taken without a person: live, reload or restart
+	// Splay: spreads over the fleet what is more than live: each node takes it at its own moment
+	// within that time, by a hash of its name
+	Splay values.Duration `json:"splay"`
+	// Percent: of the nodes take it, chosen by a hash of name and change; the others wait until it
+	// is raised
+	Percent int `json:"percent"`
+	// Freeze: no node takes a changed configuration by itself, whatever its class, until it is
+	// false again
+	Freeze bool `json:"freeze,omitempty"`
+	// BootUndo: when the first boot with changed files cuts the node off: bring them back (files),
+	// or reboot once as well if that does not help (reboot)
+	BootUndo string   `json:"bootUndo,omitempty"`
+	Window   []Window `json:"window,omitempty"` // when what is more than live may be taken; without it at any time
+	// Watch: how long the gateway and the store are watched after a hook was started or stopped;
+	// lost three times in a row, the change is undone; 0s is not at all
+	Watch values.Duration `json:"watch"`
+}
+
+// What spec.update.bootUndo may be. "" is files.
+const (
+	BootUndoFiles  = "files"
+	BootUndoReboot = "reboot"
+)
+
+// How far a fleet may be spread, and for how long a node watched.
+const (
+	maxSplay = 24 * time.Hour
+	maxWatch = time.Hour
+)
+
+// Fill gives the fields their defaults, where no document says them.
+func (u *Update) Fill(o decode.Origins) {
+	decode.Fill(o, "spec.update.auto", document.NodeDefault, &u.Auto, "reload")
+	decode.Fill(o, "spec.update.splay", document.NodeDefault, &u.Splay, values.Duration(10*time.Minute))
+	decode.Fill(o, "spec.update.percent", document.NodeDefault, &u.Percent, 100)
+	decode.Fill(o, "spec.update.watch", document.NodeDefault, &u.Watch, values.Duration(5*time.Minute))
+}
+
+// Fields are those of spec.update.
+func (u *Update) Fields() []decode.Field {
+	return []decode.Field{
+		{Name: "auto", Set: decode.Choice(&u.Auto, "live", "reload", "restart")},
+		{Name: "splay", Set: decode.Duration((*time.Duration)(&u.Splay), 0, maxSplay)},
+		{Name: "percent", Set: decode.Number(&u.Percent, 0, 100)},
+		{Name: "freeze", Set: decode.Bool(&u.Freeze), Newer: true},
+		{Name: "watch", Set: decode.Duration((*time.Duration)(&u.Watch), 0, maxWatch), Newer: true},
+		{Name: "bootUndo", Set: decode.Choice(&u.BootUndo, BootUndoFiles, BootUndoReboot), Newer: true},
+		{Name: "window", Set: func(d *decode.Decoder, v *document.Value, at string) {
+			u.Window = nil
+			decode.List(func(d *decode.Decoder, v *document.Value, item string) {
+				w := Window{TimeZone: "UTC", Origin: d.Doc.Origin(v.Pos)}
+				d.Mapping(v, item, w.fields())
+				if d.Required(v, item, "from") && d.Required(v, item, "until") {
+					u.Window = append(u.Window, w)
+				}
+			})(d, v, at)
+		}},
+	}
+}
+
+// Check refuses, where documents are checked, a window that closes when it opens: it is open for a
+// whole day.
+func (u *Update) Check(r *decode.Reporter) {
+	for i, w := range u.Window {
+		if w.From == w.Until && r.Checks {
+			r.ReportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
+				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
+		}
+	}
+}
+
+// Next is the window that is open, or the next to come: its first moment, and the first that is
+// after it. Both are zero where the documents know of none, and changes are taken at any time.
+func (u *Update) Next(now time.Time) (from, until time.Time) {
+	for i := range u.Window {
+		a, b := u.Window[i].next(now)
+		if from.IsZero() || a.Before(from) {
+			from, until = a, b
+		}
+	}
+	return from, until
+}

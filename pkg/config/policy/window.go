@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// Window is a time that comes back each day, or on some days of the week.
+type Window struct {
+	Days     []Weekday       `json:"days,omitempty"` // on which it begins; without it each day
+	From     Clock           `json:"from"`           // when it opens, in the window's time zone
+	Until    Clock           `json:"until"`          // when it closes; not later than `from`: on the next day
+	TimeZone string          `json:"timeZone"`       // a name of the IANA database, such as Europe/Berlin; without it UTC
+	Origin   document.Origin `json:"origin"`
+}
+
+// Weekday is a day that prints as documents have it: Mon.
+type Weekday time.Weekday
+
+// Clock is a time of day in minutes after midnight. It prints as 02:00.
+type Clock int
+
+func (d Weekday) String() string { return weekdays[d] }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (d Weekday) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (c Clock) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// next looks at the days around now: one that began yesterday may still be open, and within nine
+// days each day of the week has come, also where a change of the clocks took a time away.
+func (w *Window) next(now time.Time) (from, until time.Time) {
+	zone, err := time.LoadLocation(w.TimeZone)
+	if err != nil {
+		zone = time.UTC // it was there when the document was read
+	}
+	local := now.In(zone)
+	at := func(day int, c Clock) time.Time {
+		return time.Date(local.Year(), local.Month(), local.Day()+day, 0, int(c), 0, 0, zone)
+	}
+	for day := -1; day <= 8; day++ {
+		from, until = at(day, w.From), at(day, w.Until)
+		if w.Until <= w.From {
+			until = at(day+1, w.Until)
+		}
+		if named := Weekday(at(day, 12*60).Weekday()); until.After(now) && until.After(from) && (len(w.Days) == 0 || slices.Contains(w.Days, named)) {
+			return from, until
+		}
+	}
+	return from, until // no week is without the days that it names
+}
+
+func (w *Window) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "days", Set: weekDays(&w.Days)},
+		{Name: "from", Set: timeOfDay(&w.From, 24*60-1, "a time of day from 00:00 to 23:59")},
+		{Name: "until", Set: timeOfDay(&w.Until, 24*60, "a time of day from 00:00 to 24:00")},
+		{Name: "timeZone", Set: decode.Text(&w.TimeZone, validTimeZone)},
+	}
+}
+
+// weekdays are the names of [time.Weekday], as documents have them.
+var weekdays = [...]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+
+// days takes names of days and ranges of them, "Mon-Fri" or "Sat-Mon".
+func weekDays(to *[]Weekday) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var named [7]bool
+		decode.List(func(d *decode.Decoder, v *document.Value, at string) {
+			if v.Kind != document.KindString {
+				d.WrongKind(v, at, "a string: a day or a range of days")
+				return
+			}
+			first, last, isRange := strings.Cut(v.Text, "-")
+			if !isRange {
+				last = first
+			}
+			from, to := slices.Index(weekdays[:], first), slices.Index(weekdays[:], last)
+			if from < 0 || to < 0 {
+				hint := ""
+				if near := document.Nearest(first, weekdays[:]); from < 0 && near != "" && !isRange {
+					hint = fmt.Sprintf("did you mean %q?", near)
+				}
+				d.Bad(v, at, "a day (Mon, Tue, Wed, Thu, Fri, Sat, Sun) or a range of days such as Mon-Fri", hint)
+				return
+			}
+			for day := from; ; day = (day + 1) % 7 {
+				named[day] = true
+				if day == to {
+					return
+				}
+			}
+		})(d, v, at)
+		*to = nil
+		for i := range named {
+			if day := (i + 1) % 7; named[day] { // a week begins on Monday
+				*to = append(*to, Weekday(day))
+			}
+		}
+		if v.Kind == document.KindList && len(v.Items) == 0 {
+			d.Bad(v, at, "at least one day", "take the line out for every day")
+		}
+	}
+}
+
+// clock takes a time of day.
+func timeOfDay(to *Clock, most Clock, expected string) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		var h, m int
+		if v.Kind != document.KindString {
+			d.WrongKind(v, at, "a string: "+expected)
+			return
+		}
+		n, err := fmt.Sscanf(v.Text, "%2d:%2d", &h, &m)
+		c := Clock(h*60 + m)
+		if n != 2 || err != nil || m > 59 || h < 0 || m < 0 || c > most || c.String() != v.Text {
+			d.Bad(v, at, expected, "")
+			return
+		}
+		*to = c
+	}
+}
+
+func validTimeZone(s string) string {
+	const expected = "a time zone such as UTC or Europe/Berlin"
+	if s == "" || s == "Local" {
+		return expected
+	}
+	if _, err := time.LoadLocation(s); err != nil {
+		return expected
+	}
+	return ""
+}

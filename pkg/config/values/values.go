@@ -1,0 +1,144 @@
+// Package values has the types of what documents say: a version, ranges of addresses, ports, a span
+// of time. They know no document.
+package values
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Version is a Kubernetes version. The zero value means: not said.
+type Version struct {
+	Major, Minor, Patch int
+}
+
+// ParseVersion reads "1.31.2", "v1.31.2" or "1.31" (patch 0). Pre-release and build suffixes
+// ("-alpha.1", "+k3s1") are read over, so 1.24.0-alpha.1 counts as 1.24: the flags went away with
+// the first alpha.
+func ParseVersion(s string) (Version, error) {
+	core, _, _ := strings.Cut(strings.TrimPrefix(s, "v"), "+")
+	core, _, _ = strings.Cut(core, "-")
+	parts := strings.Split(core, ".")
+	if len(parts) < 2 || len(parts) > 3 {
+		return Version{}, fmt.Errorf("read version %q: want MAJOR.MINOR or MAJOR.MINOR.PATCH", s)
+	}
+	var n [3]int
+	for i, p := range parts {
+		v, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || (len(p) > 1 && p[0] == '0') {
+			return Version{}, fmt.Errorf("read version %q: %q is not a number", s, p)
+		}
+		n[i] = int(v)
+	}
+	return Version{Major: n[0], Minor: n[1], Patch: n[2]}, nil
+}
+
+// AtLeast tells whether v is major.minor or newer.
+func (v Version) AtLeast(major, minor int) bool {
+	return v.Major > major || v.Major == major && v.Minor >= minor
+}
+
+// Before tells whether v is older than another one.
+func (v Version) Before(other Version) bool {
+	return !v.AtLeast(other.Major, other.Minor) || v.Major == other.Major && v.Minor == other.Minor && v.Patch < other.Patch
+}
+
+// IsZero tells that no version is known.
+func (v Version) IsZero() bool { return v == Version{} }
+
+// String is "1.31.2"; "" when no version is known.
+func (v Version) String() string {
+	if v.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
+}
+
+// MarshalText makes a version a plain string in JSON.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// CIDRs are address ranges, canonical (host bits zero), at most one per family, in the order
+// written. As Kubernetes' own flags do, a document writes two families with a comma:
+// "10.96.0.0/12,fd00::/108".
+type CIDRs []netip.Prefix
+
+// V4 is the IPv4 range; invalid (zero) when there is none.
+func (c CIDRs) V4() netip.Prefix { return c.Family(true) }
+
+// V6 is the IPv6 range; invalid (zero) when there is none.
+func (c CIDRs) V6() netip.Prefix { return c.Family(false) }
+
+func (c CIDRs) Family(v4 bool) netip.Prefix {
+	for _, p := range c {
+		if p.Addr().Is4() == v4 {
+			return p
+		}
+	}
+	return netip.Prefix{}
+}
+
+// String joins the ranges with a comma, as Kubernetes' flags want them.
+func (c CIDRs) String() string {
+	s := make([]string, len(c))
+	for i, p := range c {
+		s[i] = p.String()
+	}
+	return strings.Join(s, ",")
+}
+
+// SameFamily is the range of p's family; invalid (zero) when there is none.
+func (c CIDRs) SameFamily(p netip.Prefix) netip.Prefix { return c.Family(p.Addr().Is4()) }
+
+// Within tells whether the whole of p lies in q.
+func Within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
+
+// Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two
+// with a comma: "10.0.0.1,fd00::1".
+type Addresses []netip.Addr
+
+// V4 is the IPv4 address; invalid (zero) when there is none.
+func (a Addresses) V4() netip.Addr { return a.Family(true) }
+
+// V6 is the IPv6 address; invalid (zero) when there is none.
+func (a Addresses) V6() netip.Addr { return a.Family(false) }
+
+func (a Addresses) Family(v4 bool) netip.Addr {
+	for _, addr := range a {
+		if addr.Is4() == v4 {
+			return addr
+		}
+	}
+	return netip.Addr{}
+}
+
+// String joins the addresses with a comma.
+func (a Addresses) String() string {
+	s := make([]string, len(a))
+	for i, addr := range a {
+		s[i] = addr.String()
+	}
+	return strings.Join(s, ",")
+}
+
+// PortRange is a range of ports, both ends included.
+type PortRange struct {
+	First, Last uint16
+}
+
+// String is "30000-32767", which is also how the kernel wants net.ipv4.ip_local_reserved_ports.
+func (r PortRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+
+// MarshalText makes a range a plain string in JSON.
+func (r PortRange) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Duration is a span of time that prints as documents write it.
+type Duration time.Duration
+
+// String is the duration as documents write it.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText makes a duration a plain string in JSON.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
