@@ -200,7 +200,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	}
 	knocked := func() {}
 	if len(s.Probes) == 0 {
-		knocked = j.findReached(ctx, h, s)
+		knocked = j.findReached(ctx, kernel{h, h}, s)
 	}
 	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {

@@ -87,7 +87,7 @@ func (c *Checkpoint) keepsReached(ctx context.Context, until time.Time) failures
 	if len(j.Inbound) == 0 {
 		return nil
 	}
-	reached, failed := j.holdReached(ctx, c.host, c.settings.Inbound, until)
+	reached, failed := j.holdReached(ctx, kernel{c.host, c.host}, c.settings.Inbound, until)
 	if len(failed) == 0 {
 		maps.DeleteFunc(j.Inbound, func(port string, _ []string) bool { return !slices.Contains(reached, port) })
 	}
@@ -189,21 +189,23 @@ const mostPorts = 16
 
 var firstPorts = []uint16{22, 10250}
 
-// kernel is what says which ports there are; a host is one.
-type kernel interface {
-	Reader
-	Sysctl(key string) (string, error)
+// kernel is what says which ports there are.
+type kernel struct {
+	proc    Reader
+	sysctls interface {
+		Sysctl(key string) (string, error)
+	}
 }
 
 // listening are the TCP ports on which somebody listens for others, without those that the kernel
 // gives out: the next time it is another one.
 func listening(r kernel) (ports []uint16) {
 	low, high := uint16(32768), uint16(60999)
-	if text, err := r.Sysctl("net.ipv4.ip_local_port_range"); err == nil {
+	if text, err := r.sysctls.Sysctl("net.ipv4.ip_local_port_range"); err == nil {
 		_, _ = fmt.Sscan(text, &low, &high)
 	}
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := r.ReadFile(file)
+		text, err := r.proc.ReadFile(file)
 		if err != nil {
 			continue // without IPv6
 		}

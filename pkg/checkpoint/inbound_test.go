@@ -19,7 +19,7 @@ import (
 
 // sockets as the kernel of a little-endian machine prints them: those that listen on every address,
 // on loopback, with a port that the kernel gives out, and one that is connected.
-var sockets = sysctls{files{
+var sockets = kernel{files{
 	"/proc/net/tcp": `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
    1: 0100007F:0277 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
@@ -33,16 +33,13 @@ var sockets = sysctls{files{
    2: 0000000000000000FFFF00000100007F:2711 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
    3: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
 `,
-}, map[string]string{"net.ipv4.ip_local_port_range": "32768 60999"}}
+}, sysctls{"net.ipv4.ip_local_port_range": "32768 60999"}}
 
-// sysctls are files, and what the kernel says besides.
-type sysctls struct {
-	files
-	values map[string]string
-}
+// sysctls are what the kernel says.
+type sysctls map[string]string
 
 func (s sysctls) Sysctl(key string) (string, error) {
-	if value, ok := s.values[key]; ok {
+	if value, ok := s[key]; ok {
 		return value, nil
 	}
 	return "", fs.ErrNotExist
@@ -52,7 +49,7 @@ func TestPortsThatListenForOthers(t *testing.T) {
 	if got, want := listening(sockets), []uint16{22, 10250, 9100}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := listening(sysctls{}); len(got) > 0 {
+	if got := listening(kernel{files{}, sysctls{}}); len(got) > 0 {
 		t.Errorf("without /proc: %v", got)
 	}
 }

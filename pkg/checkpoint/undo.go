@@ -253,7 +253,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 				left = j.tryTraffic(ctx, h, s.Means)
 			}
 			return left
-		}, j.Window, 0)) == 0 && (!failed.inbound() || j.reachedAgain(ctx, h, s.Inbound, end))
+		}, j.Window, 0)) == 0 && (!failed.inbound() || j.reachedAgain(ctx, kernel{h, h}, s.Inbound, end))
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {

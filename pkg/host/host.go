@@ -35,6 +35,13 @@ type Live struct {
 	*netReader
 	*firewallReader
 	*unitReader
+
+	Files    *hostfs.Reader
+	Kernel   *kernel.Reader
+	Net      *rtnl.Reader
+	Firewall *firewall.Reader
+	Units    *systemd.Reader
+
 	opt   Options
 	facts *Facts
 }
@@ -47,18 +54,31 @@ type Host struct {
 	*firewallWriter
 	*kernelWriter
 	*unitWriter
+
+	Files    *hostfs.Writer
+	Kernel   *kernel.Writer
+	Net      *rtnl.Writer
+	Firewall *firewall.Writer
+	Units    *systemd.Writer
 }
 
 // newHost is a view with all that writes.
 func newHost(l *Live) *Host {
-	h := &Host{Live: l, fileWriter: hostfs.NewWriter(l.fileReader)}
-	h.netWriter = rtnl.NewWriter(l.netReader, l.fileReader, l.opt.Log)
-	h.firewallWriter = firewall.NewWriter(l.firewallReader, l.opt.Log)
-	h.unitWriter = systemd.NewWriter(l.unitReader, func(file string) (io.Closer, error) { return ipc.OpenLock(l.opt.Files(), file) }, l.opt.Log)
-	h.kernelWriter = kernel.NewWriter(l.kernelReader, kernel.Options{
-		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules, ModuleSource: facts.ModuleSource(l.facts.OS, l.kernelReader.Release),
-		StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }, Log: l.opt.Log,
+	h := &Host{
+		Live:     l,
+		Files:    hostfs.NewWriter(l.Files),
+		Net:      rtnl.NewWriter(l.Net, l.Files, l.opt.Log),
+		Firewall: firewall.NewWriter(l.Firewall, l.opt.Log),
+	}
+	lock := func(file string) (io.Closer, error) { return ipc.OpenLock(l.opt.Files(), file) }
+	h.Units = systemd.NewWriter(l.Units, lock, l.opt.Log)
+	h.Kernel = kernel.NewWriter(l.Kernel, kernel.Options{
+		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules,
+		ModuleSource: facts.ModuleSource(l.facts.OS, l.Kernel.Release),
+		StartUnit:    func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) },
+		Log:          l.opt.Log,
 	})
+	h.fileWriter, h.netWriter, h.firewallWriter, h.unitWriter, h.kernelWriter = h.Files, h.Net, h.Firewall, h.Units, h.Kernel
 	return h
 }
 
@@ -69,15 +89,15 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 	if opt.Root == "" {
 		opt.Root = "/"
 	}
-	f, err := hostfs.Open(opt.Files())
+	files, err := hostfs.Open(opt.Files())
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{opt: opt, fileReader: f}
-	l.kernelReader = kernel.Open(opt.live())
-	l.netReader = rtnl.Open(opt.live())
-	l.firewallReader = firewall.Open(opt.live())
-	l.unitReader = systemd.Open(opt.live() && !opt.Sandbox)
+	l := &Live{
+		Files: files, Kernel: kernel.Open(opt.live()), Net: rtnl.Open(opt.live()), Firewall: firewall.Open(opt.live()),
+		Units: systemd.Open(opt.live() && !opt.Sandbox), opt: opt,
+	}
+	l.fileReader, l.kernelReader, l.netReader, l.firewallReader, l.unitReader = l.Files, l.Kernel, l.Net, l.Firewall, l.Units
 	if l.facts = opt.Facts; l.facts != nil {
 		return l, nil
 	}
@@ -111,12 +131,18 @@ func Open(ctx context.Context, opt Options) (*Host, error) {
 
 // Close releases the root, the netlink sockets and the bus.
 func (l *Live) Close() error {
-	return errors.Join(l.fileReader.Close(), l.netReader.Close(), l.unitReader.Close())
+	return errors.Join(l.Files.Close(), l.Net.Close(), l.Units.Close())
 }
+
+// Close releases what [Live.Close] does.
+func (h *Host) Close() error { return h.Live.Close() }
+
+// View is the host as a plan may see it.
+func (l *Live) View() View { return l }
 
 // sources are the readers as facts are gathered from them.
 func (l *Live) sources() *facts.Sources {
-	return facts.NewSources(l.fileReader, l.kernelReader, l.netReader, l.firewallReader, l.unitReader,
+	return facts.NewSources(l.Files, l.Kernel, l.Net, l.Firewall, l.Units,
 		facts.Options{Root: l.opt.Root, Sandbox: l.opt.Sandbox, Stamps: l.opt.Stamps, Runtime: l.opt.Runtime})
 }
 
@@ -129,7 +155,7 @@ func (l *Live) LearnInstance(ctx context.Context, all bool) {
 
 // LearnVersions asks programs for their version: see [facts.LearnVersions].
 func (h *Host) LearnVersions(ctx context.Context) error {
-	return facts.LearnVersions(ctx, h.sources(), h.facts)
+	return facts.LearnVersions(ctx, h.Live.sources(), h.Live.facts)
 }
 
 // Facts implements [View].

@@ -59,9 +59,12 @@ func noError(t testing.TB, errs ...error) {
 
 // testNetwork is a host of which only the network is there, for use in a test's own namespace.
 func testNetwork(t testing.TB) *Host {
-	l := &Live{netReader: rtnl.Open(true), firewallReader: firewall.Open(true)}
-	t.Cleanup(func() { _ = l.netReader.Close() })
-	return &Host{Live: l, netWriter: rtnl.NewWriter(l.netReader, nil, nil), firewallWriter: firewall.NewWriter(l.firewallReader, nil)}
+	l := &Live{Net: rtnl.Open(true), Firewall: firewall.Open(true)}
+	t.Cleanup(func() { _ = l.Net.Close() })
+	l.netReader, l.firewallReader = l.Net, l.Firewall
+	h := &Host{Live: l, Net: rtnl.NewWriter(l.Net, nil, nil), Firewall: firewall.NewWriter(l.Firewall, nil)}
+	h.netWriter, h.firewallWriter = h.Net, h.Firewall
+	return h
 }
 
 // masquerading is a table that a network has.

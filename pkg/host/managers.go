@@ -38,17 +38,17 @@ const (
 // change to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may
 // be retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
-	if !l.unitReader.Here {
+	if !l.Units.Here {
 		return "", sys.ErrNotHere
 	}
-	found, err := l.Link(ctx, link)
+	found, err := l.Net.Link(ctx, link)
 	if err != nil {
 		return "", err
 	}
 	if !l.sources().ServiceRuns(manager + ".service") {
 		return l.managerSetup(ctx, manager)
 	}
-	if u, err := l.Unit(ctx, manager+".service"); err == nil && (u.Job || u.Active == "reloading") {
+	if u, err := l.Units.Unit(ctx, manager+".service"); err == nil && (u.Job || u.Active == "reloading") {
 		return SetupGoesOn, nil // it has not read yet what it is about to read
 	}
 	switch manager {
@@ -66,7 +66,7 @@ func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, erro
 // managerSetup is the setup of each link whose manager has no process: whether it is stopped, as
 // somebody wants it, or on its way, or failed.
 func (l *Live) managerSetup(ctx context.Context, manager string) (Setup, error) {
-	u, err := l.Unit(ctx, manager+".service")
+	u, err := l.Units.Unit(ctx, manager+".service")
 	switch {
 	case err != nil:
 		return "", err
@@ -93,7 +93,7 @@ func catchUp(ctx context.Context) error {
 
 // networkdSetup reads what systemd-networkd keeps of a link for everybody.
 func (l *Live) networkdSetup(index int) (Setup, error) {
-	raw, err := l.ReadFile("/run/systemd/netif/links/" + strconv.Itoa(index))
+	raw, err := l.Files.ReadFile("/run/systemd/netif/links/" + strconv.Itoa(index))
 	if errors.Is(err, ErrNotExist) {
 		return SetupNone, nil
 	}
@@ -104,7 +104,7 @@ func (l *Live) networkdSetup(index int) (Setup, error) {
 	switch says["ADMIN_STATE"] {
 	case "configured":
 		if file := says["NETWORK_FILE"]; file != "" {
-			if _, err := l.Lstat(file); errors.Is(err, ErrNotExist) {
+			if _, err := l.Files.Lstat(file); errors.Is(err, ErrNotExist) {
 				return SetupGoesOn, nil // it has not read yet that the file is gone by which it set the link up
 			}
 		}
@@ -200,10 +200,10 @@ func deviceNM(ctx context.Context, b *systemd.Bus, link string) (path dbus.Objec
 // does not wait for that: see [Live.LinkSetup]. An undo calls it for links that a change made it
 // give up; a reload alone does not try those again. It may be retried.
 func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
-	if !h.unitReader.Here {
+	if !h.Live.Units.Here {
 		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNotHere)
 	}
-	l, err := h.Link(ctx, link)
+	l, err := h.Live.Net.Link(ctx, link)
 	if err != nil {
 		return err
 	}
@@ -228,6 +228,6 @@ func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if err != nil {
 		return fmt.Errorf("set link %s up by %s: %w", link, manager, err)
 	}
-	sys.Changed(h.opt.Log, "link is set up anew", zap.String("link", link), zap.String("manager", manager))
+	sys.Changed(h.Live.opt.Log, "link is set up anew", zap.String("link", link), zap.String("manager", manager))
 	return nil
 }

@@ -36,17 +36,17 @@ var leavings = []leaving{
 
 // leaveAlone has the managers that run here leave a link alone that is about to be made.
 func (h *Host) leaveAlone(ctx context.Context, link string) error {
-	if !h.unitReader.Here {
+	if !h.Live.Units.Here {
 		return nil
 	}
 	for _, l := range leavings {
-		if !h.sources().ServiceRuns(l.manager + ".service") {
+		if !h.Live.sources().ServiceRuns(l.manager + ".service") {
 			continue
 		}
 		file := fmt.Sprintf(l.file, link)
-		err := h.Mkdir(path.Dir(file), 0o755, 0, 0)
+		err := h.Files.Mkdir(path.Dir(file), 0o755, 0, 0)
 		if err == nil {
-			err = h.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), hostfs.FileSpec{Mode: 0o644})
+			err = h.Files.WriteFile(ctx, file, []byte(fmt.Sprintf(l.content, link)), hostfs.FileSpec{Mode: 0o644})
 		}
 		if err == nil {
 			err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error { return l.reload(ctx, b).Err })
@@ -62,7 +62,7 @@ func (h *Host) leaveAlone(ctx context.Context, link string) error {
 func (h *Host) leftAlone(link string) error {
 	var failed []error
 	for _, l := range leavings {
-		failed = append(failed, h.Remove(fmt.Sprintf(l.file, link)))
+		failed = append(failed, h.Files.Remove(fmt.Sprintf(l.file, link)))
 	}
 	return errors.Join(failed...)
 }
@@ -75,7 +75,7 @@ func (h *Host) AddCable(ctx context.Context, c rtnl.Cable) error {
 	if err := h.leaveAlone(ctx, c.Name); err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
-	if err := h.AddVeth(ctx, c); err != nil {
+	if err := h.Net.AddVeth(ctx, c); err != nil {
 		return errors.Join(err, h.DelCable(context.WithoutCancel(ctx), c.Name))
 	}
 	return nil
@@ -83,5 +83,5 @@ func (h *Host) AddCable(ctx context.Context, c rtnl.Cable) error {
 
 // DelCable takes a cable away, with both ends. It may be retried; absence is success.
 func (h *Host) DelCable(ctx context.Context, name string) error {
-	return errors.Join(h.DelLink(ctx, name), h.leftAlone(name))
+	return errors.Join(h.Net.DelLink(ctx, name), h.leftAlone(name))
 }

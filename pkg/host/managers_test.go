@@ -12,8 +12,8 @@ func TestSetupIsWhatTheManagerSays(t *testing.T) {
 	root := t.TempDir()
 	f, err := hostfs.Open(hostfs.Options{Root: root})
 	noError(t, err)
-	l := &Live{fileReader: f}
-	defer l.fileReader.Close()
+	l := &Live{Files: f}
+	defer l.Files.Close()
 	for says, want := range map[string]Setup{
 		"configured":  SetupDone,
 		"configuring": SetupGoesOn, "pending": SetupGoesOn, "initialized": SetupGoesOn,

@@ -20,7 +20,7 @@ const pluginTimeout = 2 * time.Minute
 func (h *Host) RunPlugin(ctx context.Context, path string, conf []byte, env []string) ([]byte, error) {
 	c := sys.Command{Path: path, Stdin: conf, Env: env, Timeout: pluginTimeout}
 	for tries := 0; ; tries++ {
-		out, err := sys.RunLive(ctx, h.opt.live(), c)
+		out, err := sys.RunLive(ctx, h.Live.opt.live(), c)
 		// A plugin that was just installed is busy while a child forked meanwhile still has it open
 		// for writing.
 		if !errors.Is(err, unix.ETXTBSY) || tries == 10 {

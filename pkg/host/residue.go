@@ -21,8 +21,8 @@ func (l *Live) Residue() residue.Reader {
 
 // ResidueWriter removes what a network left.
 func (h *Host) ResidueWriter() residue.Writer {
-	return residue.Writer{Reader: h.Residue(), Log: h.opt.Log, Devices: func(ctx context.Context) (names []string, err error) {
-		links, err := h.Links(ctx)
+	return residue.Writer{Reader: h.Live.Residue(), Log: h.Live.opt.Log, Devices: func(ctx context.Context) (names []string, err error) {
+		links, err := h.Live.Net.Links(ctx)
 		for _, l := range links {
 			if l.Physical {
 				names = append(names, l.Name)

@@ -21,7 +21,7 @@ func (l *Live) Pods(ctx context.Context) ([]cri.Pod, error) { return cri.Pods(ct
 
 // RemovePod stops a sandbox and removes it: see [cri.RemovePod].
 func (h *Host) RemovePod(ctx context.Context, id string) error {
-	return cri.RemovePod(ctx, h.runtimeSocket(), id)
+	return cri.RemovePod(ctx, h.Live.runtimeSocket(), id)
 }
 
 // PodLog reads what the log of the host's runtime says of pods: see [cri.ReadPodLog].

@@ -40,7 +40,7 @@ func testUnitStates(t *testing.T) {
 	if h.Facts().Init != "systemd" || h.Facts().Contain != "systemd-nspawn" || h.Facts().Kernel.HostSysctls {
 		t.Errorf("facts: %+v", h.Facts())
 	}
-	if !h.unitReader.Private {
+	if !h.Live.Units.Private {
 		t.Error("root does not use the private socket")
 	}
 	for _, name := range []string{"dbus.service", "sleeper.service", "multi-user.target", "-.mount", "with-dash.and\\x20x.service"} {
@@ -258,7 +258,7 @@ func testUnitWhoseFileWent(t *testing.T, h *Host) {
 
 func testSystemBus(t *testing.T) {
 	h := openNode(t)
-	h.unitReader.Socket, h.unitReader.Private = systemd.SystemSocket, false
+	h.Live.Units.Socket, h.Live.Units.Private = systemd.SystemSocket, false
 	if err := h.StartUnit(t.Context(), "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
@@ -304,8 +304,9 @@ func testModuleByUnit(t *testing.T) {
 		t.Errorf("load in a container: %v", err)
 	}
 	// modprobe@.service itself starts, and its silence is not believed.
-	h.kernelWriter = kernel.NewWriter(fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"}),
+	h.Kernel = kernel.NewWriter(fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"}),
 		kernel.Options{Modules: true, StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }})
+	h.kernelWriter = h.Kernel
 	err := h.LoadModule(t.Context(), "wireguard")
 	if err == nil || !strings.Contains(err.Error(), "modprobe@wireguard.service ran and it is still not loaded") {
 		t.Errorf("load of a module that is not there: %v", err)

@@ -20,6 +20,9 @@ type readWriter struct {
 	*Writer
 }
 
+func (h *readWriter) ReadFile(name string) ([]byte, error)  { return h.Reader.ReadFile(name) }
+func (h *readWriter) ReadDir(name string) ([]string, error) { return h.Reader.ReadDir(name) }
+
 // image opens the files of a temporary directory.
 func image(t testing.TB) (*readWriter, string) {
 	t.Helper()
