@@ -48,15 +48,15 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts())
 	var claims []verify.Claim
 	for _, n := range all {
-		found, err := (cleanup.Selection{Residue: n.Residue, Scope: scope}).Find(ctx, view)
+		found, err := (cleanup.Selection{Residue: n.Residue, Scope: scope}).Find(ctx, view.View())
 		if err != nil {
 			return fmt.Errorf("look for what %s left: %w", n.Name, err)
 		}
-		_, absent := view.Lstat(path.Join(confDir, n.Conf.File))
+		_, absent := view.Files.Lstat(path.Join(confDir, n.Conf.File))
 		claims = append(claims, verify.Claim{Network: n.Name, Conf: n.Conf.File != "" && absent == nil, Found: found})
 	}
-	led, inForce := ledger.Load(view), ""
-	if last, err := ledger.ReadRevision(view, led.Head().Current); err == nil { // else nothing was ever right here
+	led, inForce := ledger.Load(view.Files), ""
+	if last, err := ledger.ReadRevision(view.Files, led.Head().Current); err == nil { // else nothing was ever right here
 		inForce = last.Network
 	}
 	entries := led.Entries()

@@ -50,7 +50,7 @@ func makeProof(ctx context.Context) (err error) {
 		return err
 	}
 	defer unlock()
-	rt := h.Facts().Runtime
+	rt := h.Live.Facts().Runtime
 	results, err := verify.Prove(ctx, h, verify.Traffic{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs})
 	if err != nil {
 		return err
@@ -59,22 +59,22 @@ func makeProof(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("encode the proof: %w", err)
 	}
-	return h.WriteFile(ctx, proofFile, data, hostfs.FileSpec{Mode: 0o600})
+	return h.Files.WriteFile(ctx, proofFile, data, hostfs.FileSpec{Mode: 0o600})
 }
 
 // askTraffic has the proof made, as long as ctx lasts.
 func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
-	if err := h.Remove(proofFile); err != nil {
+	if err := h.Files.Remove(proofFile); err != nil {
 		return nil, err
 	}
 	end, bounded := ctx.Deadline()
 	if !bounded {
 		return nil, errors.New("a proof with pods wants an end")
 	}
-	if err := h.TryService(ctx, provingUnit, "Netwright: prove that pods talk", "", time.Until(end), proverFile, "prove-pods"); err != nil {
+	if err := h.Units.TryService(ctx, provingUnit, "Netwright: prove that pods talk", "", time.Until(end), proverFile, "prove-pods"); err != nil {
 		return nil, err
 	}
-	data, err := h.ReadFile(proofFile)
+	data, err := h.Live.Files.ReadFile(proofFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the proof: %w", err)
 	}
@@ -82,7 +82,7 @@ func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	if err := json.Unmarshal(data, &results); err != nil {
 		return nil, fmt.Errorf("read the proof: %w", err)
 	}
-	return verdicts(results), h.Remove(proofFile)
+	return verdicts(results), h.Files.Remove(proofFile)
 }
 
 // verdicts are what counts of a proof. Whether a pod reaches itself by a service the documents

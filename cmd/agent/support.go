@@ -60,7 +60,7 @@ func runSupport(ctx context.Context, f *flags, s streams, file string) error {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer view.Close() // only read from
-	view.Follow(ledger.Load(view).Head().Followed())
+	view.Files.Follow(ledger.Load(view.Files).Head().Followed())
 	g := &gathering{f: f, view: view, confErr: confErr}
 	g.secrets(ctx, redactor)
 	archive, err := support.Gather(ctx, dir, &m, g.pieces(), redactor)

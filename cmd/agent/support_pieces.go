@@ -70,9 +70,9 @@ func (g *gathering) pieces() []support.Piece {
 	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo", "/etc/resolv.conf", "/run/netwright/status.json"} {
 		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), What: name, Get: func(context.Context) ([]byte, error) {
 			if strings.HasPrefix(name, "/proc/") {
-				return g.view.ReadFile(name)
+				return g.view.Files.ReadFile(name)
 			}
-			return g.view.Plain().ReadFile(name)
+			return g.view.Files.Plain().ReadFile(name)
 		}})
 	}
 	for _, d := range host.Diagnoses() {
@@ -144,7 +144,7 @@ func (g *gathering) plan(ctx context.Context) ([]byte, error) {
 
 // ledger is the ledger's entries; of one that is secret neither value nor baseline.
 func (g *gathering) ledger(context.Context) (any, error) {
-	led := ledger.Load(g.view)
+	led := ledger.Load(g.view.Files)
 	entries := led.Entries()
 	out := make([]ledger.Entry, 0, len(entries))
 	for _, e := range entries {
@@ -172,7 +172,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin", g.view.Facts().Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		names, err := g.view.Plain().ReadDir(dir)
+		names, err := g.view.Files.Plain().ReadDir(dir)
 		if dir == "" || errors.Is(err, host.ErrNotExist) {
 			continue
 		}
@@ -181,7 +181,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 			fmt.Fprintln(&out, "  ", err)
 		}
 		for _, name := range names {
-			info, err := g.view.Plain().Lstat(path.Join(dir, name))
+			info, err := g.view.Files.Plain().Lstat(path.Join(dir, name))
 			if err != nil {
 				fmt.Fprintln(&out, "  ", err)
 				continue
@@ -198,7 +198,7 @@ func (g *gathering) confs() (list []support.Piece) {
 	dirs := append([]string{g.view.Facts().Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		names, err := g.view.Plain().ReadDir(dir)
+		names, err := g.view.Files.Plain().ReadDir(dir)
 		if dir == "" || err != nil {
 			continue
 		}
@@ -207,7 +207,7 @@ func (g *gathering) confs() (list []support.Piece) {
 				continue
 			}
 			file := path.Join(dir, name)
-			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file, Get: func(context.Context) ([]byte, error) { return g.view.Plain().ReadFile(file) }})
+			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file, Get: func(context.Context) ([]byte, error) { return g.view.Files.Plain().ReadFile(file) }})
 		}
 	}
 	return list

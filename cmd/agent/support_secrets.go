@@ -54,7 +54,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 			environment(d.Node.Hooks[i].Manifest.Reveal(), r)
 		}
 	}
-	led := ledger.Load(g.view)
+	led := ledger.Load(g.view.Files)
 	for key, e := range led.Entries() {
 		if e.Task == nil {
 			continue
@@ -66,7 +66,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 		if p.Secret || key.Kind() == tasks.KindFile && p.Mode != 0 && p.Mode&0o004 == 0 {
 			g.tellFile(fileOf(key), r)
 			for _, sum := range e.Task.Blobs {
-				if text, err := ledger.Blob(g.view, sum); err == nil {
+				if text, err := ledger.Blob(g.view.Files, sum); err == nil {
 					r.TellText(string(text))
 				}
 			}
@@ -135,5 +135,5 @@ func (g *gathering) read(name string) ([]byte, error) {
 	if name == "" {
 		return nil, host.ErrNotExist
 	}
-	return g.view.ReadFile(name)
+	return g.view.Files.ReadFile(name)
 }

@@ -31,14 +31,14 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory, ownPods: change.OwnPods,
+	j := &Journal{Version: journalVersion, Boot: bootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory, ownPods: change.OwnPods,
 		before: ledBefore{pods: change.Pods, named: routesOf(change)}}
-	if w := watching(h); w == nil || w.over(h) || change.Digest == "" {
+	if w := watching(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, refused(err)
 		}
 	} else {
-		j.WatchUS, j.Kept = w.UntilUS, standing(h).Kept
+		j.WatchUS, j.Kept = w.UntilUS, standing(h.Live.Files).Kept
 	}
 	watched := len(j.Kept)
 	if err := j.capture(ctx, h, change); err != nil {
@@ -68,9 +68,9 @@ func (c *Checkpoint) abandon(ctx context.Context) error {
 	if c.journal.WatchUS == 0 {
 		return s.dismantle(ctx, h)
 	}
-	errs := []error{h.StopTimer(ctx, TimerName), s.dropBootUnit(h)}
+	errs := []error{h.Units.StopTimer(ctx, TimerName), s.dropBootUnit(h)}
 	for _, file := range s.Kept[c.watched:] {
-		errs = append(errs, h.Remove(file))
+		errs = append(errs, h.Files.Remove(file))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 	if c.journal.WatchUS == 0 {
 		return nil
 	}
-	w := watching(c.host)
-	if w == nil || w.over(c.host) {
+	w := watching(c.host.Live.Files)
+	if w == nil || w.over(c.host.Live.Files) {
 		return nil
 	}
 	if failed := w.lost(ctx, c.host, c.settings.Means); len(failed) > 0 {
@@ -124,7 +124,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err := j.ask(ctx, h, s); err != nil {
 		return err
 	}
-	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
+	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
 	j.missing(h)
@@ -146,11 +146,11 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		c.program, err = rehearse(ctx, h)
 	}
 	if err == nil {
-		err = h.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, JournalFile, c.program, "undo")
+		err = h.Units.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, JournalFile, c.program, "undo")
 	}
 	if err == nil {
 		var older error // systemd is: the timer alone undoes
-		if c.made, older = h.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone", makerFile); older != nil && s.Log != nil {
+		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone", makerFile); older != nil && s.Log != nil {
 			s.Log.Debug("if this process is killed the timer undoes", zap.Error(older))
 		}
 	}
@@ -159,7 +159,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	}
 	if err != nil {
 		defer c.leaves()
-		return errors.Join(err, h.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
+		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
@@ -194,13 +194,13 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if err != nil {
 		return fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
-	probes = append(probes, managed(h.Facts(), around.own())...)
+	probes = append(probes, managed(h.Live.Facts(), around.own())...)
 	if len(s.Probes) == 0 {
 		probes = append(probes, around.known()...)
 	}
 	knocked := func() {}
 	if len(s.Probes) == 0 {
-		knocked = j.findReached(ctx, kernel{h, h}, s)
+		knocked = j.findReached(ctx, kernel{h.Live.Files, h.Live.Kernel}, s)
 	}
 	j.Probes = passing(ctx, h, s.Means, probes)
 	if len(s.Probes) == 0 {
@@ -219,7 +219,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 // disarm takes everything away: first, durably, the journal, without which an
 // undo does nothing; then the timer, and what was left for the next boot.
 func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
-	if err := h.RemoveDurably(JournalFile); err != nil {
+	if err := h.Files.RemoveDurably(JournalFile); err != nil {
 		return fmt.Errorf("end the checkpoint: %w", err)
 	}
 	return j.dismantle(ctx, h)
@@ -228,27 +228,27 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	h.ClearLeftovers(append([]string{Dir}, Around...))
-	errs := []error{h.Remove(WatchFile), h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer), h.StopTimer(ctx, watchName), h.Remove(makerFile), s.dropBootUnit(h)}
+	h.Files.ClearLeftovers(append([]string{Dir}, Around...))
+	errs := []error{h.Files.Remove(WatchFile), h.Units.StopTimer(ctx, TimerName), h.Units.StopTimer(ctx, unconfirmedTimer), h.Units.StopTimer(ctx, watchName), h.Files.Remove(makerFile), s.dropBootUnit(h)}
 	if !s.keepsCopy {
-		errs = append(errs, h.Remove(binaryFile))
+		errs = append(errs, h.Files.Remove(binaryFile))
 	}
 	for _, file := range s.Kept {
-		errs = append(errs, h.Remove(file))
+		errs = append(errs, h.Files.Remove(file))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return h.Remove(scaffoldFile)
+	return h.Files.Remove(scaffoldFile)
 }
 
 // sweep takes away what a run left that was killed before its journal was there, or after it was
 // gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
 func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
-	if _, err := h.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	if w := watching(h); w != nil && !w.over(h) {
+	if w := watching(h.Live.Files); w != nil && !w.over(h.Live.Files) {
 		return nil
 	}
 	if lock != nil {
@@ -258,8 +258,8 @@ func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func()
 		}
 		defer unlock()
 	}
-	data, err := h.ReadFile(scaffoldFile)
-	if j, jerr := Pending(h); errors.Is(err, host.ErrNotExist) || j != nil || jerr != nil {
+	data, err := h.Live.Files.ReadFile(scaffoldFile)
+	if j, jerr := Pending(h.Live.Files); errors.Is(err, host.ErrNotExist) || j != nil || jerr != nil {
 		return jerr // another was quicker
 	}
 	if err != nil {

@@ -40,13 +40,13 @@ const maxPacked = 8 << 20
 
 // captureAround writes down what a program may change.
 func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
-	s := surroundings{Sysctls: h.NetSysctls()}
+	s := surroundings{Sysctls: h.Kernel.NetSysctls()}
 	for _, own := range j.Sysctls {
 		delete(s.Sysctls, own.Key)
 	}
 	var err error
-	if s.Rules, err = h.RuleSet(ctx); err == nil {
-		s.Legacy, err = h.LegacyTables(ctx)
+	if s.Rules, err = h.Live.Firewall.RuleSet(ctx); err == nil {
+		s.Legacy, err = h.Firewall.LegacyTables(ctx)
 	}
 	switch {
 	case rtnl.Passing(err): // it never stood still
@@ -54,7 +54,7 @@ func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
 	case err != nil:
 		return fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
 	}
-	if s.Units, err = h.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNotHere) {
+	if s.Units, err = h.Units.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("write down which units run: %w", err)
 	}
 	maps.DeleteFunc(s.Units, func(_ string, u systemd.UnitBrief) bool { return !u.Active && u.File != "enabled" })
@@ -109,14 +109,14 @@ func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *rt
 		}
 	}
 	if len(s.Without) == 0 {
-		rules, err := h.RestoreRuleSet(ctx, s.Rules)
+		rules, err := h.Firewall.RestoreRuleSet(ctx, s.Rules)
 		failed(err)
-		legacy, err := h.RestoreLegacyTables(ctx, s.Legacy)
+		legacy, err := h.Firewall.RestoreLegacyTables(ctx, s.Legacy)
 		failed(err)
 		left = append(left, slices.Concat(rules, legacy)...)
 	}
 	if was != nil {
-		failed(again(ctx, func() error { return h.RemoveCame(ctx, *was) }))
+		failed(again(ctx, func() error { return h.Net.RemoveCame(ctx, *was) }))
 	}
 	return append(left, s.Without...)
 }
@@ -126,11 +126,11 @@ func (s *surroundings) restoreSysctls(ctx context.Context, h *host.Host) (left [
 	for range 2 { // some write others
 		left = nil
 		for _, key := range slices.Sorted(maps.Keys(s.Sysctls)) {
-			now, err := h.Sysctl(key)
+			now, err := h.Live.Kernel.Sysctl(key)
 			if err != nil || hostkernel.SameSysctl(key, now, s.Sysctls[key]) {
 				continue
 			}
-			if h.SetSysctl(ctx, key, s.Sysctls[key]) != nil {
+			if h.Kernel.SetSysctl(ctx, key, s.Sysctls[key]) != nil {
 				left = append(left, key)
 			}
 		}
@@ -143,7 +143,7 @@ func (s *surroundings) lost(ctx context.Context, h *host.Host, was *rtnl.NetStat
 	if was == nil {
 		return nil
 	}
-	lost, err := h.Lost(ctx, *was)
+	lost, err := h.Net.Lost(ctx, *was)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -157,7 +157,7 @@ func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Uni
 	if s == nil || len(s.Units) == 0 {
 		return nil
 	}
-	now, err := h.AllUnits(ctx)
+	now, err := h.Units.AllUnits(ctx)
 	if err != nil {
 		return []string{fmt.Sprintf("units (%v)", err)}
 	}
@@ -194,17 +194,17 @@ func unitsBack(was, now map[string]systemd.UnitBrief, booted bool) (out []unitBa
 
 func (b unitBack) bring(ctx context.Context, h *host.Host) error {
 	if b.unmask {
-		if err := h.Unmask(ctx, b.name); err != nil {
+		if err := h.Units.Unmask(ctx, b.name); err != nil {
 			return err
 		}
 	}
 	if b.enable {
-		if err := h.EnableUnit(ctx, b.name); err != nil {
+		if err := h.Units.EnableUnit(ctx, b.name); err != nil {
 			return err
 		}
 	}
 	if b.start {
-		return h.StartUnit(ctx, b.name, false)
+		return h.Units.StartUnit(ctx, b.name, false)
 	}
 	return nil
 }

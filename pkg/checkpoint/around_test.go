@@ -74,7 +74,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		} else if _, err = Undo(t.Context(), h, settings()); err != nil {
 			t.Error(err)
 		}
-		v := lastVerdict(h)
+		v := lastVerdict(h.Live.Files)
 		if v == nil || !v.Bad || len(v.Left) > 0 {
 			t.Errorf("%s: verdict %+v", way, v)
 		}

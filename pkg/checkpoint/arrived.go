@@ -41,7 +41,7 @@ func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err 
 	if len(families) == 0 {
 		return nil, nil
 	}
-	routes, err := h.DefaultRoutes(ctx)
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the next hops after the change: %w", err)
 	}
@@ -62,7 +62,7 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 		return nil
 	}
 	var servers []Probe
-	for _, server := range resolvers(h) {
+	for _, server := range resolvers(h.Live.Files) {
 		p := Probe(dnsProbe + ":" + server)
 		if slices.Contains(j.Probes, p) {
 			return nil // it has been asked
@@ -82,11 +82,11 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 // withKubelet says that a name server is of the cluster, or of the link alone as its cache on each
 // node is, and that kubelet, which starts what answers there, does not run yet.
 func (p Probe) withKubelet(ctx context.Context, h *host.Host) bool {
-	kubelet, server := h.Facts().Kubelet, p.target()
+	kubelet, server := h.Live.Facts().Kubelet, p.target()
 	if kubelet.Unit == "" || !server.IsLinkLocalUnicast() && !slices.Contains(kubelet.ClusterDNS, server) {
 		return false
 	}
-	u, err := h.Unit(ctx, kubelet.Unit)
+	u, err := h.Live.Units.Unit(ctx, kubelet.Unit)
 	return err != nil || u.Active != "active"
 }
 
@@ -97,7 +97,7 @@ func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []s
 		return nil
 	}
 	var servers []Probe
-	for _, server := range resolvers(h) {
+	for _, server := range resolvers(h.Live.Files) {
 		if p := Probe(dnsProbe + ":" + server); !slices.Contains(j.Probes, p) && !slices.Contains(j.silent, p) {
 			servers = append(servers, p)
 		}

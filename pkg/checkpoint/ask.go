@@ -33,7 +33,7 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
 		}
-		return h.ProbeNeighbour(ctx, link, addr)
+		return h.Net.ProbeNeighbour(ctx, link, addr)
 	case fullProbe:
 		link, addr, err := onLink(what)
 		if err != nil {
@@ -82,7 +82,7 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 
 // askAddress passes if a link has the address, whichever: a bridge may take a device's.
 func askAddress(ctx context.Context, h *host.Host, address string) error {
-	addresses, err := h.Addresses(ctx, "")
+	addresses, err := h.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func askAddress(ctx context.Context, h *host.Host, address string) error {
 // askRoute passes if there is a default route. Where it is gone the gateway answers as before, and
 // nobody sends it anything.
 func askRoute(ctx context.Context, h *host.Host, dst string) error {
-	routes, err := h.DefaultRoutes(ctx)
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err == nil && !slices.ContainsFunc(routes, func(r rtnl.Route) bool { return r.Dst.String() == dst }) {
 		err = errors.New("there is none any more")
 	}

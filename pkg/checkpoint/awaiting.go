@@ -92,14 +92,14 @@ func (c *Checkpoint) await(ctx context.Context) error {
 		return nil
 	}
 	h, j := c.host, c.journal
-	a, _ := ReadAwaiting(h) // a damaged one is as good as none
+	a, _ := ReadAwaiting(h.Live.Files) // a damaged one is as good as none
 	if len(a.Names()) == 0 {
 		a = c.awaiting()
 	}
-	if err := h.Mkdir(AwaitingDir, 0o700, 0, 0); err != nil {
+	if err := h.Files.Mkdir(AwaitingDir, 0o700, 0, 0); err != nil {
 		return err
 	}
-	b := h.Batch()
+	b := h.Files.Batch()
 	defer b.Discard()
 	known, was := map[string]bool{}, map[string]File{}
 	for _, key := range a.Keys {
@@ -169,7 +169,7 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f Fil
 			f.Kept = awaitingFileOf(smallPrefix, f.Path)
 			err = b.Put(f.Kept, content, private)
 		} else {
-			_, err = h.Keep(ctx, kept, f.Kept, f.Path)
+			_, err = h.Files.Keep(ctx, kept, f.Kept, f.Path)
 		}
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f Fil
 func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
 	for _, f := range a.Files {
 		if strings.HasPrefix(path.Base(f.Kept), smallPrefix) {
-			content, failed := h.ReadFile(f.Kept)
+			content, failed := h.Live.Files.ReadFile(f.Kept)
 			if failed != nil {
 				err = errors.Join(err, fmt.Errorf("bring %s back: %w", f.Path, failed))
 				continue
@@ -199,7 +199,7 @@ func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
 // prove takes down, after a change whose probes pass, how the node is reached: that is what the
 // next boot is measured by. What the change did not alter after all awaits nothing.
 func (c *Checkpoint) prove(ctx context.Context) error {
-	was, err := ReadAwaiting(c.host)
+	was, err := ReadAwaiting(c.host.Live.Files)
 	if was == nil || err != nil {
 		return nil // a damaged one is said where it is read at the boot
 	}
@@ -211,7 +211,7 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 	if a.Reach, err = lookReach(ctx, c.host, c.settings.Means, c.journal.Probes); err != nil {
 		return err
 	}
-	if a.Around, err = (surroundings{Sysctls: c.host.NetSysctls()}).pack(); err != nil {
+	if a.Around, err = (surroundings{Sysctls: c.host.Kernel.NetSysctls()}).pack(); err != nil {
 		return err
 	}
 	return a.settle(ctx, c.host)
@@ -220,12 +220,12 @@ func (c *Checkpoint) prove(ctx context.Context) error {
 // settleAwaiting takes out of the record what is as it was before: after an undo that is all of the
 // change. Contents that were kept for a record which was never written go, too.
 func settleAwaiting(ctx context.Context, h *host.Host) error {
-	a, err := ReadAwaiting(h)
+	a, err := ReadAwaiting(h.Live.Files)
 	switch {
 	case err != nil:
 		return nil // as above
 	case a == nil:
-		return h.RemoveTree(ctx, AwaitingDir)
+		return h.Files.RemoveTree(ctx, AwaitingDir)
 	}
 	return a.settle(ctx, h)
 }
@@ -251,7 +251,7 @@ func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
 // back says that a path is again what the record has of it. A directory that came awaits nothing:
 // an empty one says nothing to anybody.
 func (f File) back(h *host.Host) bool {
-	now, err := h.Lstat(f.Path)
+	now, err := h.Live.Files.Lstat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Type == ""
 	}
@@ -261,14 +261,14 @@ func (f File) back(h *host.Host) bool {
 	same := now.Mode == f.Mode && now.UID == f.UID && now.GID == f.GID
 	switch f.Type {
 	case hostfs.Symlink:
-		target, err := h.Readlink(f.Path)
+		target, err := h.Live.Files.Readlink(f.Path)
 		return err == nil && target == f.Target
 	case hostfs.Regular:
-		was, err := h.Sum(f.Kept)
+		was, err := h.Live.Files.Sum(f.Kept)
 		if err != nil || !same {
 			return false
 		}
-		is, err := h.Sum(f.Path)
+		is, err := h.Live.Files.Sum(f.Path)
 		return err == nil && is == was
 	}
 	return same
@@ -276,7 +276,7 @@ func (f File) back(h *host.Host) bool {
 
 // back says that a unit is enabled, masked or neither, as before.
 func (u Unit) back(ctx context.Context, h *host.Host) bool {
-	now, err := h.Unit(ctx, u.Name)
+	now, err := h.Live.Units.Unit(ctx, u.Name)
 	return err == nil && now.File == u.File
 }
 
@@ -291,7 +291,7 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	if err := save(ctx, h, awaitingFile, a); err != nil {
 		return err
 	}
-	names, err := h.ReadDir(AwaitingDir)
+	names, err := h.Live.Files.ReadDir(AwaitingDir)
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	var errs []error
 	for _, name := range names {
 		if file := path.Join(AwaitingDir, name); !kept[file] {
-			errs = append(errs, h.Remove(file))
+			errs = append(errs, h.Files.Remove(file))
 		}
 	}
 	return errors.Join(errs...)
@@ -313,8 +313,8 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 func (a *Awaiting) drop(ctx context.Context, h *host.Host) error {
 	empty := Awaiting{Version: awaitingVersion, Boot: a.Boot}
 	_ = empty.save(ctx, h) // without room for it the record ends all the same
-	if err := h.RemoveDurably(awaitingFile); err != nil {
+	if err := h.Files.RemoveDurably(awaitingFile); err != nil {
 		return fmt.Errorf("end the record of what awaits a boot: %w", err)
 	}
-	return h.RemoveTree(ctx, AwaitingDir)
+	return h.Files.RemoveTree(ctx, AwaitingDir)
 }

@@ -65,7 +65,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 
 func record(t *testing.T, h *host.Host) *Awaiting {
 	t.Helper()
-	a, err := ReadAwaiting(h)
+	a, err := ReadAwaiting(h.Live.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
 	}
-	if due, err := BootDue(h); due || err != nil {
+	if due, err := BootDue(h.Live.Files); due || err != nil {
 		t.Errorf("it is due in its own boot: %v", err)
 	}
 
@@ -196,7 +196,7 @@ func TestFirstBoot(t *testing.T) {
 		{name: "all was right before the change only", boot: loses, manager: wellNow, right: "before",
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
 		{name: "an earlier release was there since", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: "between", content: "new"},
-		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: bootID(h), content: "new"},
+		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: bootID(h.Live.Files), content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
@@ -301,7 +301,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 	sh(t, "ln -s a /etc/nw/link") // one was back
 	booted(t, h)
 	books := &shelf{t: t}
-	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Reboot); err != nil {
+	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Units.Reboot); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`forget "/etc/nw/a"`, `forget "/etc/nw/link"`, "restored /etc/nw/a /etc/nw/link", "bad /etc/nw/a /etc/nw/link"}
@@ -332,7 +332,7 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 		t.Errorf("an empty record has\n%s", now)
 	}
 	books := &shelf{t: t}
-	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Reboot); err != nil || len(books.said) > 0 || left() != "" {
+	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Units.Reboot); err != nil || len(books.said) > 0 || left() != "" {
 		t.Errorf("%v, said %q, left:\n%s", err, books.said, left())
 	}
 

@@ -32,10 +32,10 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 	err := j.write(ctx, h)
 	if err == nil {
 		const what = "Netwright: undo a change that nobody confirmed"
-		err = h.StartTimer(ctx, unconfirmedTimer, what, systemd.Undo, a.For, JournalFile, c.program, "undo")
+		err = h.Units.StartTimer(ctx, unconfirmedTimer, what, systemd.Undo, a.For, JournalFile, c.program, "undo")
 	}
 	if err == nil || errors.Is(err, host.ErrNotHere) {
-		err = h.StopTimer(ctx, TimerName)
+		err = h.Units.StopTimer(ctx, TimerName)
 	}
 	if err != nil {
 		return fmt.Errorf("have the change await its confirmation: %w", err)
@@ -64,7 +64,7 @@ var ErrNothingAwaits = errors.New("no change awaits a confirmation: `agent histo
 // pass. The change is kept once the journal is gone; what stands around it the next pass takes
 // away, should this one be killed or fail. Such an error comes with the journal.
 func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
-	j, err := Unconfirmed(h)
+	j, err := Unconfirmed(h.Live.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 		return nil, ErrNothingAwaits
 	}
 	err = j.keepChange(ctx, h, j.Awaits.WatchUS, "", nil)
-	if still, unread := Pending(h); still != nil || unread != nil {
+	if still, unread := Pending(h.Live.Files); still != nil || unread != nil {
 		return nil, errors.Join(err, unread)
 	}
 	return j, err

@@ -30,7 +30,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		if err := c.Settle(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		j, err := Pending(h)
+		j, err := Pending(h.Live.Files)
 		if err != nil || j == nil || j.Awaits == nil || j.Awaits.By != "ada" || j.Awaits.Set != 3 || host.Uptime()-j.Awaits.Up > time.Minute {
 			t.Fatalf("the journal of a change that awaits its confirmation: %+v, %v", j, err)
 		}
@@ -43,14 +43,14 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		if err != nil || v == nil || !v.Unconfirmed || v.Awaits == nil || v.At.Before(begun) || v.Why != "nobody confirmed it within 1h0m0s" {
 			t.Fatalf("%s: %v, %+v", when, err, v)
 		}
-		if held := Held(h, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {
+		if held := Held(h.Live.Files, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {
 			t.Errorf("%s: held back by %v", when, held)
 		}
 		unchanged(t, was, file)
 	}
 
 	made(time.Hour)
-	if j, err := Unconfirmed(h); err != nil || j == nil || j.Generation != 7 {
+	if j, err := Unconfirmed(h.Live.Files); err != nil || j == nil || j.Generation != 7 {
 		t.Errorf("awaiting: %v, %v", j, err)
 	}
 	undo("before it is due", VerdictFile)
@@ -60,7 +60,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if err := save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := Unconfirmed(h); err != nil || j != nil {
+	if j, err := Unconfirmed(h.Live.Files); err != nil || j != nil {
 		t.Errorf("a change awaits its confirmation when its undo is due: %v, %v", j, err)
 	}
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
@@ -76,7 +76,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
 		t.Errorf("it was confirmed after a boot: %v", err)
 	}
-	j.Boot = bootID(h)
+	j.Boot = bootID(h.Live.Files)
 	if err := save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		t.Errorf("what was confirmed is undone: %+v, %v", v, err)
 	}
 	now := look(t)
-	if now["files"] == was["files"] || now["link br9"] == "" || Held(h, "d7", time.Now()) != nil {
+	if now["files"] == was["files"] || now["link br9"] == "" || Held(h.Live.Files, "d7", time.Now()) != nil {
 		t.Error("what was confirmed is not there, or is held back")
 	}
 	if left := sh(t, "ls "+Dir); left != "" {

@@ -28,18 +28,18 @@ var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit
 
 // missing says what of the boot's unit the host has not, and needs.
 func (s *scaffold) missing(h *host.Host) {
-	if h.Facts().Init != "systemd" {
+	if h.Live.Facts().Init != "systemd" {
 		return
 	}
 	s.BootUnit = unitFile(h) == ""
-	_, err := h.Lstat(bootLink)
+	_, err := h.Live.Files.Lstat(bootLink)
 	s.BootLink = errors.Is(err, host.ErrNotExist)
 }
 
 // unitFile is where the unit is, or "".
 func unitFile(h *host.Host) string {
 	for _, file := range shipped {
-		if _, err := h.Lstat(file); err == nil {
+		if _, err := h.Live.Files.Lstat(file); err == nil {
 			return file
 		}
 	}
@@ -50,12 +50,12 @@ func unitFile(h *host.Host) string {
 // the boot: this one's systemd need not know of them.
 func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	if s.BootUnit {
-		if err := h.WriteFile(ctx, bootUnitFile, []byte(bootText(h)), hostfs.FileSpec{Mode: 0o644}); err != nil {
+		if err := h.Files.WriteFile(ctx, bootUnitFile, []byte(bootText(h)), hostfs.FileSpec{Mode: 0o644}); err != nil {
 			return err
 		}
 	}
 	if s.BootLink {
-		return h.Symlink(bootLink, unitFile(h))
+		return h.Files.Symlink(bootLink, unitFile(h))
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 // bootText is the unit for a host that brought none. Where no program is installed either, there is
 // only the copy.
 func bootText(h *host.Host) string {
-	if _, err := h.Lstat(installed); !errors.Is(err, host.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(installed); !errors.Is(err, host.ErrNotExist) {
 		return systemd.Undo
 	}
 	return strings.NewReplacer("ExecStart=-", "ExecStart=", "ExecStart="+installed+" undo\n", "").Replace(systemd.Undo)
@@ -73,13 +73,13 @@ func bootText(h *host.Host) string {
 func (s scaffold) dropBootUnit(h *host.Host) error {
 	var errs []error
 	if s.BootLink {
-		errs = append(errs, h.Remove(bootLink))
-		if !holds(h, wantsDir) {
-			errs = append(errs, h.Remove(wantsDir))
+		errs = append(errs, h.Files.Remove(bootLink))
+		if !holds(h.Live.Files, wantsDir) {
+			errs = append(errs, h.Files.Remove(wantsDir))
 		}
 	}
 	if s.BootUnit {
-		errs = append(errs, h.Remove(bootUnitFile))
+		errs = append(errs, h.Files.Remove(bootUnitFile))
 	}
 	return errors.Join(errs...)
 }

@@ -34,7 +34,7 @@ var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubel
 // to one that is dead (net.ipv4.fib_multipath_use_neigh is 0), so a node with one of two is cut off
 // from half of the world. https://docs.kernel.org/networking/ip-sysctl.html
 func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
-	routes, err := h.DefaultRoutes(ctx)
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
@@ -57,11 +57,11 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		add(Probe(pingProbe + ":" + gateway.String()))
 		add(fullSize(r.Link, r.Gateway))
 	}
-	for _, server := range resolvers(h) {
+	for _, server := range resolvers(h.Live.Files) {
 		add(Probe(dnsProbe + ":" + server))
 	}
 	for _, path := range kubeconfigs {
-		if conf, err := h.ReadFile(path); err == nil {
+		if conf, err := h.Live.Files.ReadFile(path); err == nil {
 			if address := apiServer(conf); address != "" {
 				add(Probe(tcpProbe + ":" + address))
 				add(Probe(httpsProbe + ":" + address))
@@ -70,7 +70,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 			break
 		}
 	}
-	if vendor, err := h.ReadFile(vendorFile); err == nil && slices.Contains(clouds, strings.TrimSpace(string(vendor))) {
+	if vendor, err := h.Live.Files.ReadFile(vendorFile); err == nil && slices.Contains(clouds, strings.TrimSpace(string(vendor))) {
 		add(imds)
 	}
 	return out, nil

@@ -22,7 +22,7 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 	if len(change.Keys) > maxKeys {
 		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or remove by hand what is not needed", len(change.Keys), maxKeys)
 	}
-	j.Links = h.Followed()
+	j.Links = h.Live.Files.Followed()
 	sysctls := confKeys(h)
 	for _, key := range change.Keys {
 		j.programs = j.programs || tasks.RunsPrograms(change.Tasks[key], key)
@@ -36,11 +36,11 @@ func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) erro
 	}
 	kept := map[string]bool{}
 	for _, key := range sysctls {
-		if value, err := h.Sysctl(key); err == nil && !kept[key] {
+		if value, err := h.Live.Kernel.Sysctl(key); err == nil && !kept[key] {
 			j.Sysctls, kept[key] = append(j.Sysctls, Sysctl{key, value}), true
 		}
 	}
-	state, err := h.NetState(ctx)
+	state, err := h.Live.Net.NetState(ctx)
 	if err != nil {
 		return fmt.Errorf("write down how the network is: %w", err)
 	}
@@ -87,7 +87,7 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	if slices.ContainsFunc(j.Files, func(f File) bool { return f.Path == name }) {
 		return nil
 	}
-	was, err := h.Capture(name, maxContents-j.contents, awaitingLarge(name))
+	was, err := h.Live.Files.Capture(name, maxContents-j.contents, awaitingLarge(name))
 	if errors.Is(err, host.ErrNotExist) {
 		j.Files = append(j.Files, File{Path: name})
 		return nil
@@ -118,7 +118,7 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 	if len(j.Kept) == 0 {
 		return nil
 	}
-	if err := h.Mkdir(Dir, 0o700, 0, 0); err != nil {
+	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
 	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
@@ -132,7 +132,7 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 		if f.Kept == "" {
 			continue
 		}
-		was, err := h.Keep(ctx, f.Path, f.Kept, awaitingLarge(f.Path))
+		was, err := h.Files.Keep(ctx, f.Path, f.Kept, awaitingLarge(f.Path))
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 
 // affordable says whether what has to be copied may be.
 func (j *Journal) affordable(h *host.Host) error {
-	here, err := h.Lstat(Dir)
+	here, err := h.Live.Files.Lstat(Dir)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (j *Journal) affordable(h *host.Host) error {
 		if f.Kept == "" {
 			continue
 		}
-		info, err := h.Plain().Lstat(f.Path)
+		info, err := h.Live.Files.Plain().Lstat(f.Path)
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) e
 	if !slices.Contains([]string{"ip", "ip6", "inet"}, family) { // no table of ours: nobody here could make it again
 		return nil
 	}
-	was, err := h.Table(ctx, family, table)
+	was, err := h.Live.Firewall.Table(ctx, family, table)
 	switch {
 	case errors.Is(err, host.ErrNotExist):
 		j.Tables = append(j.Tables, Table{Family: family, Name: table})
@@ -189,7 +189,7 @@ func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) e
 }
 
 func (j *Journal) captureUnit(ctx context.Context, h *host.Host, name string) error {
-	u, err := h.Unit(ctx, name)
+	u, err := h.Live.Units.Unit(ctx, name)
 	if errors.Is(err, host.ErrNotHere) {
 		return nil
 	}
@@ -206,13 +206,13 @@ func confKeys(h *host.Host) (keys []string) {
 	keys = append(keys, "net.ipv4.ip_forward")
 	for _, family := range []string{"ipv4", "ipv6"} {
 		dir := path.Join("/proc/sys/net", family, "conf")
-		links, err := h.ReadDir(dir)
+		links, err := h.Live.Files.ReadDir(dir)
 		if err != nil {
 			continue // a kernel without this family
 		}
 		slices.SortStableFunc(links, func(a, b string) int { return confOrder(a) - confOrder(b) })
 		for _, link := range links {
-			leaves, err := h.ReadDir(path.Join(dir, link))
+			leaves, err := h.Live.Files.ReadDir(path.Join(dir, link))
 			if err != nil {
 				continue
 			}

@@ -70,7 +70,7 @@ func BootDue(r Reader) (bool, error) {
 func FirstBoot(
 	ctx context.Context, h *host.Host, s Settings, books Books, reboot func(context.Context) error,
 ) error {
-	a, err := ReadAwaiting(h)
+	a, err := ReadAwaiting(h.Live.Files)
 	if a == nil || err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func FirstBoot(
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
-	now := bootID(h)
+	now := bootID(h.Live.Files)
 	if a.Judged == "" {
 		// What was undone, or brought back by hand, is not what the boot had.
 		if err := a.settle(ctx, h); err != nil || len(a.Names()) == 0 {
@@ -165,7 +165,7 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 		Outcome: outcome, Why: a.Why,
 	}
 	if b.ID == "" {
-		b.ID = bootID(h)
+		b.ID = bootID(h.Live.Files)
 	}
 	return b
 }
@@ -200,7 +200,7 @@ func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, b
 	if err == nil {
 		err = books.Forget(ctx, h, a.Keys, a.found(h, Restored))
 	}
-	if a.Restored == bootID(h) {
+	if a.Restored == bootID(h.Live.Files) {
 		if err := a.act(ctx, h); err != nil { // what it helps is seen by who looks
 			log.Warn("the files came back, and not all that reads them acts on it", zap.Error(err))
 		}
@@ -223,12 +223,12 @@ func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
 	if around := (&Journal{Around: a.Around}).around(); around != nil {
 		_ = around.restoreSysctls(ctx, h) // what is left is seen by who looks
 	}
-	errs := []error{h.DaemonReload(ctx), a.Reach.clear(ctx, h)}
+	errs := []error{h.Units.DaemonReload(ctx), a.Reach.clear(ctx, h)}
 	for _, manager := range linkManagers {
 		unit := manager + ".service"
-		errs = append(errs, h.RestartUnit(ctx, unit, true))
+		errs = append(errs, h.Units.RestartUnit(ctx, unit, true))
 		if a.Reach.hadLink(manager) {
-			errs = append(errs, h.StartUnit(ctx, unit, true))
+			errs = append(errs, h.Units.StartUnit(ctx, unit, true))
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool {

@@ -87,7 +87,7 @@ func (c *Checkpoint) keepsReached(ctx context.Context, until time.Time) failures
 	if len(j.Inbound) == 0 {
 		return nil
 	}
-	reached, failed := j.holdReached(ctx, kernel{c.host, c.host}, c.settings.Inbound, until)
+	reached, failed := j.holdReached(ctx, kernel{c.host.Live.Files, c.host.Live.Kernel}, c.settings.Inbound, until)
 	if len(failed) == 0 {
 		maps.DeleteFunc(j.Inbound, func(port string, _ []string) bool { return !slices.Contains(reached, port) })
 	}

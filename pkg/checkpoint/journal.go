@@ -156,15 +156,15 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	if err := save(ctx, h, JournalFile, j); err != nil {
 		return err
 	}
-	if back, err := Pending(h); err != nil || back == nil {
+	if back, err := Pending(h.Live.Files); err != nil || back == nil {
 		return errors.Join(fmt.Errorf("read the checkpoint back: %s says nothing", JournalFile), err)
 	}
-	have, err := h.ReadFile(JournalFile)
+	have, err := h.Live.Files.ReadFile(JournalFile)
 	if want, failed := json.Marshal(j); err != nil || failed != nil || !bytes.Equal(have, want) {
 		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err, failed)
 	}
 	for _, kept := range j.Kept {
-		if info, err := h.Lstat(kept); err != nil || info.Type != hostfs.Regular {
+		if info, err := h.Live.Files.Lstat(kept); err != nil || info.Type != hostfs.Regular {
 			return errors.Join(fmt.Errorf("read the checkpoint back: %s is not kept", kept), err)
 		}
 	}
@@ -177,7 +177,7 @@ func save(ctx context.Context, h *host.Host, file string, what any) error {
 	if err != nil {
 		return fmt.Errorf("encode the checkpoint: %w", err)
 	}
-	if err := h.WriteFile(ctx, file, data, private); err != nil {
+	if err := h.Files.WriteFile(ctx, file, data, private); err != nil {
 		return fmt.Errorf("write the checkpoint: %w", err)
 	}
 	return nil

@@ -85,7 +85,7 @@ func TestHeldReadsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(d time.Duration) string {
-		if why := Held(h, "d", v.At.Add(d)); why != nil {
+		if why := Held(h.Live.Files, "d", v.At.Add(d)); why != nil {
 			return why.Error()
 		}
 		return ""
@@ -95,7 +95,7 @@ func TestHeldReadsTheSame(t *testing.T) {
 	if first := at(0); first != want || at(firstPause-1) != want || (&UndoneError{v}).Error() != want {
 		t.Errorf("held: %s\nand later: %s\nwant %s", first, at(firstPause-1), want)
 	}
-	if at(firstPause) != "" || at(-time.Hour) != "" || Held(h, "another", v.At) != nil {
+	if at(firstPause) != "" || at(-time.Hour) != "" || Held(h.Live.Files, "another", v.At) != nil {
 		t.Error("it is held for longer than it says")
 	}
 }
@@ -180,14 +180,14 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	if _, err := Undo(t.Context(), h, settings); err == nil {
 		t.Error("no error")
 	}
-	if j, err := Pending(h); j == nil || err != nil {
+	if j, err := Pending(h.Live.Files); j == nil || err != nil {
 		t.Fatalf("the checkpoint is gone: %v", err)
 	}
 	failing = false
 	if v, err := Undo(t.Context(), h, settings); err != nil || v == nil || v.Tries != 1 {
 		t.Errorf("another attempt: %+v, %v", v, err)
 	}
-	if j, err := Pending(h); j != nil || err != nil {
+	if j, err := Pending(h.Live.Files); j != nil || err != nil {
 		t.Errorf("the checkpoint stays: %v", err)
 	}
 }

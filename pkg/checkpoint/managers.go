@@ -28,7 +28,7 @@ func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
 // or the link is gone: a change may take it away.
 func askManager(ctx context.Context, h *host.Host, what string) error {
 	manager, link, _ := strings.Cut(what, "/")
-	setup, err := h.LinkSetup(ctx, manager, link)
+	setup, err := h.Live.LinkSetup(ctx, manager, link)
 	switch {
 	case errors.Is(err, host.ErrNotExist):
 		return nil
@@ -46,11 +46,11 @@ func askManager(ctx context.Context, h *host.Host, what string) error {
 // when nobody renews it. Of IPv6 the kernel itself may be who does.
 func leftAlone(ctx context.Context, h *host.Host, manager, link string) error {
 	for _, other := range host.LinkManagers() {
-		if setup, err := h.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
+		if setup, err := h.Live.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
 			return nil
 		}
 	}
-	addresses, err := h.Addresses(ctx, link)
+	addresses, err := h.Live.Net.Addresses(ctx, link)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (j *Journal) setUp(ctx context.Context, h *host.Host) (late bool) {
 				continue
 			}
 			manager, link, _ := strings.Cut(what, "/")
-			setup, err := h.LinkSetup(ctx, manager, link)
+			setup, err := h.Live.LinkSetup(ctx, manager, link)
 			if errors.Is(err, host.ErrNotExist) || setup == host.SetupDone {
 				continue
 			}

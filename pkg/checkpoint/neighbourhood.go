@@ -30,21 +30,21 @@ type neighbourhood struct {
 
 // lookAtNeighbours reads the neighbourhood.
 func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err error) {
-	if s.links, err = h.Links(ctx); err != nil {
+	if s.links, err = h.Live.Net.Links(ctx); err != nil {
 		return s, err
 	}
-	if s.addresses, err = h.Addresses(ctx, ""); err != nil {
+	if s.addresses, err = h.Live.Net.Addresses(ctx, ""); err != nil {
 		return s, err
 	}
-	if s.routes, err = h.Routes(ctx, rtnl.MainTable); err != nil {
+	if s.routes, err = h.Live.Net.Routes(ctx, rtnl.MainTable); err != nil {
 		return s, err
 	}
-	defaults, err := h.DefaultRoutes(ctx)
+	defaults, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return s, err
 	}
 	s.routes = append(s.routes, defaults...)
-	s.neighbours, err = h.Neighbours(ctx)
+	s.neighbours, err = h.Live.Net.Neighbours(ctx)
 	return s, err
 }
 
@@ -183,7 +183,7 @@ func askFull(ctx context.Context, h *host.Host, m Means, link string, addr netip
 	if m.Full == nil {
 		return errNoMeans
 	}
-	l, err := h.Link(ctx, link)
+	l, err := h.Live.Net.Link(ctx, link)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey
 	if !ok {
 		return fmt.Errorf("%T cannot bring it back", own.Task)
 	}
-	was, err := keeper.Baseline(ctx, h)
+	was, err := keeper.Baseline(ctx, h.Live.View())
 	if errors.Is(err, host.ErrNotHere) {
 		return nil // nor is it changed here
 	}
@@ -72,7 +72,7 @@ func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
 	}
 	was := o.Was
 	was.Content = o.Content
-	if right, err := keeper.Restored(ctx, h, was); err != nil || right {
+	if right, err := keeper.Restored(ctx, h.Live.View(), was); err != nil || right {
 		return err
 	}
 	if remover, ok := keeper.(tasks.Remover); ok && was.Live == "" {

@@ -27,7 +27,7 @@ const (
 func (j *Journal) askRunning(ctx context.Context, h *host.Host, m Means) {
 	list, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
 	defer cancel()
-	pods, err := h.Pods(list)
+	pods, err := h.Live.Pods(list)
 	if err != nil {
 		return
 	}
@@ -71,7 +71,7 @@ func askPods(ctx context.Context, h *host.Host, m Means, what string) error {
 	if len(silent) == 0 {
 		return nil
 	}
-	pods, err := h.Pods(ctx)
+	pods, err := h.Live.Pods(ctx)
 	if err != nil {
 		return fmt.Errorf("%s does not answer, and nobody says whether its pod runs: %w", silent[0], err)
 	}

@@ -26,14 +26,14 @@ type copyMade struct {
 func (c *copyMade) here(h *host.Host) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, err := h.Lstat(binaryFile)
+	now, err := h.Live.Files.Lstat(binaryFile)
 	return err == nil && now == c.info
 }
 
 func (c *copyMade) note(h *host.Host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.info, _ = h.Lstat(binaryFile) // where that fails nothing is like it
+	c.info, _ = h.Live.Files.Lstat(binaryFile) // where that fails nothing is like it
 }
 
 // copySelf puts this binary where the undo finds it whatever becomes of
@@ -47,7 +47,7 @@ func copySelf(ctx context.Context, h *host.Host) error {
 		return fmt.Errorf("open this program: %w", err)
 	}
 	defer self.Close() // only read from
-	b := h.Batch()
+	b := h.Files.Batch()
 	defer b.Discard()
 	to, err := b.Create(binaryFile, hostfs.FileSpec{Mode: 0o700})
 	if err != nil {
@@ -61,7 +61,7 @@ func copySelf(ctx context.Context, h *host.Host) error {
 		return fmt.Errorf("copy this program: %w", err)
 	}
 	want := to.Sum()
-	if got, err := h.Sum(binaryFile); err != nil || got != want {
+	if got, err := h.Live.Files.Sum(binaryFile); err != nil || got != want {
 		return errors.Join(fmt.Errorf("copy this program: %s does not hold what was written", binaryFile), err)
 	}
 	copied.note(h)

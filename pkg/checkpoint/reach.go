@@ -46,11 +46,11 @@ const maxLocal = 4
 // lookReach takes down how the node is reached now: by the links of its default routes, or where
 // there are none, by those that a neighbour is on. passed are the probes that pass.
 func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Reach, err error) {
-	routes, err := h.DefaultRoutes(ctx)
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
 	}
-	addresses, err := h.Addresses(ctx, "")
+	addresses, err := h.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
 	}
@@ -123,15 +123,15 @@ func (p Probe) target() (to netip.Addr) {
 
 // amiss says what of the reach is not there now; nil if the node is reached as it was.
 func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failures) {
-	links, err := h.Links(ctx)
+	links, err := h.Live.Net.Links(ctx)
 	if err != nil {
 		return failures{{"links", err}}
 	}
-	addresses, err := h.Addresses(ctx, "")
+	addresses, err := h.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return failures{{"addresses", err}}
 	}
-	routes, err := h.DefaultRoutes(ctx)
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return failures{{"routes", err}}
 	}
@@ -200,13 +200,13 @@ func (r Reach) hadLink(manager string) bool {
 // clear takes addresses off the links that have a manager, which sets them again where they are
 // wanted: all that are not known, but those that a server gave.
 func (r Reach) clear(ctx context.Context, h *host.Host) error {
-	addresses, err := h.Addresses(ctx, "")
+	addresses, err := h.Live.Net.Addresses(ctx, "")
 	errs := []error{err}
 	for _, a := range addresses {
 		known := slices.ContainsFunc(r.Addresses, func(o ReachAddress) bool { return o.Prefix.Addr() == a.Prefix.Addr() })
 		managed := slices.ContainsFunc(r.Managed, func(p Probe) bool { return strings.HasSuffix(string(p), "/"+a.Link) })
 		if managed && !known && !a.Dynamic && a.Scope == "global" {
-			errs = append(errs, h.DelAddress(ctx, a.Link, a.Prefix))
+			errs = append(errs, h.Net.DelAddress(ctx, a.Link, a.Prefix))
 		}
 	}
 	return errors.Join(errs...)
@@ -283,7 +283,7 @@ func (r Reach) mute(ctx context.Context, h *host.Host, m Means) (failed failures
 // Gateways says which next hops of default routes do not answer, "" if all do: what is known of a
 // machine that boots for the first time.
 func Gateways(ctx context.Context, h *host.Host) string {
-	routes, err := h.DefaultRoutes(ctx)
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return err.Error()
 	}

@@ -21,7 +21,7 @@ const rehearseLimit = 30 * time.Second
 func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	var errs []error
 	for _, program := range []string{binaryFile, installed} {
-		err := h.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit, program, "undo", "--check")
+		err := h.Units.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit, program, "undo", "--check")
 		if err == nil || errors.Is(err, host.ErrNotHere) {
 			return program, nil
 		}

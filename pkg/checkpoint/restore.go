@@ -21,8 +21,8 @@ import (
 // error; it may be killed and called again at any point. After a reboot
 // only what is on disk is brought back, links of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
-	h.Follow(j.Links)
-	booted := j.Boot != bootID(h)
+	h.Live.Files.Follow(j.Links)
+	booted := j.Boot != bootID(h.Live.Files)
 	around := j.around()
 	j.left = nil
 	errs := []error{j.restoreFiles(ctx, h), j.restoreOwn(ctx, h, booted), j.restoreUnits(ctx, h, booted)}
@@ -54,13 +54,13 @@ func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surro
 	_ = j.restoreSysctls(ctx, h) // what the network needs; some want links as they were, and come at the end
 	for _, t := range j.Tables {
 		if t.Was == nil {
-			errs = append(errs, h.DelTable(ctx, t.Family, t.Name))
+			errs = append(errs, h.Firewall.DelTable(ctx, t.Family, t.Name))
 		} else {
-			errs = append(errs, h.ReplaceTable(ctx, *t.Was))
+			errs = append(errs, h.Firewall.ReplaceTable(ctx, *t.Was))
 		}
 	}
 	for _, link := range j.Forward {
-		errs = append(errs, h.DelForwardAccept(ctx, link))
+		errs = append(errs, h.Firewall.DelForwardAccept(ctx, link))
 	}
 	if around != nil {
 		around.restoreSysctls(ctx, h)
@@ -68,13 +68,13 @@ func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surro
 	}
 	if j.Net != nil {
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
-		errs = append(errs, again(ctx, func() error { return h.RestoreNet(ctx, *j.Net, j.Made) }))
+		errs = append(errs, again(ctx, func() error { return h.Net.RestoreNet(ctx, *j.Net, j.Made) }))
 	}
 	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone or had another MTU, and what another key's write set
 	if around != nil {
 		left = append(left, around.restoreSysctls(ctx, h)...)
 	}
-	errs = append(errs, h.ForgetNeighbours(ctx))
+	errs = append(errs, h.Net.ForgetNeighbours(ctx))
 	if around != nil {
 		left = append(left, around.lost(ctx, h, j.Net)...)
 	}
@@ -101,14 +101,14 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
 		}
 	}
-	h.ClearLeftovers(j.directories()) // of an undo that was killed with all of its files in place, too
-	b := h.Batch()
+	h.Files.ClearLeftovers(j.directories()) // of an undo that was killed with all of its files in place, too
+	b := h.Files.Batch()
 	defer b.Discard()
 	for _, f := range j.Files {
 		note(f.Path, f.restore(ctx, h, b))
 	}
 	errs = append(errs, b.Commit(ctx))
-	at := h.Plain()
+	at := h.Live.Files.Plain()
 	for _, f := range slices.Backward(j.Files) {
 		if f.Type != "" {
 			continue
@@ -118,11 +118,11 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 			continue // somebody uses the directory by now
 		}
 		if err == nil {
-			err = h.Remove(f.Path)
+			err = h.Files.Remove(f.Path)
 		}
 		note(f.Path, err)
 	}
-	return errors.Join(append(errs, h.SyncDirs(j.directories()...))...)
+	return errors.Join(append(errs, h.Files.SyncDirs(j.directories()...))...)
 }
 
 // restore brings a path back that was there, a regular file with the batch.
@@ -131,21 +131,21 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 	switch f.Type {
 	case hostfs.Regular:
 		if f.Kept != "" {
-			return h.BringBack(ctx, f.Kept, f.Path, spec)
+			return h.Files.BringBack(ctx, f.Kept, f.Path, spec)
 		}
-		if now, err := h.Capture(f.Path, int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) && bytes.Equal(now.Content, f.Content) {
-			return h.SetMeta(f.Path, now.FileInfo, spec)
+		if now, err := h.Live.Files.Capture(f.Path, int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) && bytes.Equal(now.Content, f.Content) {
+			return h.Files.SetMeta(f.Path, now.FileInfo, spec)
 		}
 		return b.Put(f.Path, f.Content, spec)
 	case hostfs.Directory:
-		return h.Mkdir(f.Path, f.Mode, f.UID, f.GID)
+		return h.Files.Mkdir(f.Path, f.Mode, f.UID, f.GID)
 	case hostfs.Symlink:
-		if info, err := h.Plain().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
-			if err := h.Remove(f.Path); err != nil {
+		if info, err := h.Live.Files.Plain().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
+			if err := h.Files.Remove(f.Path); err != nil {
 				return err
 			}
 		}
-		return h.Symlink(f.Path, f.Target)
+		return h.Files.Symlink(f.Path, f.Target)
 	}
 	return nil
 }
@@ -170,10 +170,10 @@ func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
 	for range 3 {
 		errs = nil
 		for _, s := range j.Sysctls {
-			if now, err := h.Sysctl(s.Key); err != nil || hostkernel.SameSysctl(s.Key, now, s.Value) {
+			if now, err := h.Live.Kernel.Sysctl(s.Key); err != nil || hostkernel.SameSysctl(s.Key, now, s.Value) {
 				continue
 			}
-			errs = append(errs, h.SetSysctl(ctx, s.Key, s.Value))
+			errs = append(errs, h.Kernel.SetSysctl(ctx, s.Key, s.Value))
 		}
 		if len(errs) == 0 {
 			return nil

@@ -35,7 +35,7 @@ func TestUndoFollowsNoLink(t *testing.T) {
 	for _, name := range []string{"", "/d", "/d/zz-pwn", "/rest"} {
 		must(j.captureFile(h, "/run/flannel"+name))
 	}
-	must(h.RemoveTree(t.Context(), "/run/flannel"), os.Mkdir(root+"/run/flannel", 0o700), os.Symlink("/generators", root+"/run/flannel/d"))
+	must(h.Files.RemoveTree(t.Context(), "/run/flannel"), os.Mkdir(root+"/run/flannel", 0o700), os.Symlink("/generators", root+"/run/flannel/d"))
 
 	must(j.restoreFiles(t.Context(), h))
 	info, err := os.Stat(root + "/generators")

@@ -23,19 +23,19 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 		}
 	}
 	if len(j.Units) > 0 || len(j.Effects) > 0 {
-		try(h.DaemonReload(ctx))
+		try(h.Units.DaemonReload(ctx))
 	}
 	for _, effect := range j.Effects {
 		switch action, unit, _ := strings.Cut(effect, " "); {
 		case booted:
 		case action == "restart":
-			try(act(ctx, h.RestartUnit, unit))
+			try(act(ctx, h.Units.RestartUnit, unit))
 		case action == "reload":
-			try(act(ctx, h.ReloadUnit, unit))
+			try(act(ctx, h.Units.ReloadUnit, unit))
 		}
 	}
 	for _, was := range j.Units {
-		now, err := h.Unit(ctx, was.Name)
+		now, err := h.Live.Units.Unit(ctx, was.Name)
 		if err != nil {
 			try(err)
 			continue
@@ -44,9 +44,9 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 		switch running := was.Active == "active" || was.Active == "activating"; {
 		case booted && was.File == now.File:
 		case running && now.Active != "active":
-			try(h.StartUnit(ctx, was.Name, false))
+			try(h.Units.StartUnit(ctx, was.Name, false))
 		case !running && (now.Active == "active" || now.Job) && path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
-			try(h.StopUnit(ctx, was.Name, false))
+			try(h.Units.StopUnit(ctx, was.Name, false))
 		}
 	}
 	return errors.Join(errs...)
@@ -76,17 +76,17 @@ func act(ctx context.Context, do func(ctx context.Context, unit string, wait boo
 // relink brings back by which links a unit is enabled or masked.
 func (u Unit) relink(ctx context.Context, h *host.Host, now string) (err error) {
 	if now == "masked" && u.File != now {
-		err = h.MaskUnit(ctx, u.Name, false)
+		err = h.Units.MaskUnit(ctx, u.Name, false)
 	}
 	switch {
 	case u.File == "": // the change brought it: its file is gone again, its links are not
-		return errors.Join(err, h.DisableUnit(ctx, u.Name))
+		return errors.Join(err, h.Units.DisableUnit(ctx, u.Name))
 	case u.File == now:
 		return err
 	case u.File == "masked":
-		return h.MaskUnit(ctx, u.Name, true)
+		return h.Units.MaskUnit(ctx, u.Name, true)
 	case u.File == "enabled":
-		return errors.Join(err, h.EnableUnit(ctx, u.Name))
+		return errors.Join(err, h.Units.EnableUnit(ctx, u.Name))
 	}
-	return errors.Join(err, h.DisableUnit(ctx, u.Name))
+	return errors.Join(err, h.Units.DisableUnit(ctx, u.Name))
 }

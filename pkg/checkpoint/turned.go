@@ -54,7 +54,7 @@ func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 	if len(b.answered) == 0 {
 		return nil, nil
 	}
-	routes, err := h.Routes(ctx, rtnl.MainTable)
+	routes, err := h.Live.Net.Routes(ctx, rtnl.MainTable)
 	if err != nil {
 		return nil, fmt.Errorf("find the next hops after the change: %w", err)
 	}

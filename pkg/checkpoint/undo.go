@@ -38,7 +38,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	defer c.leaves()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, errNoAnswer)
 	defer cancel()
-	still, err := Pending(h)
+	still, err := Pending(h.Live.Files)
 	if err != nil { // nobody else can undo it any more: it is done now, from memory
 		v, failed := j.undo(ctx, h, s, nil, err.Error())
 		return errors.Join(&UndoneError{Verdict: v}, failed)
@@ -121,7 +121,7 @@ const namesKept = 6 * time.Second
 func (j *Journal) keepChange(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) error {
 	watched, err := j.leave(ctx, h, untilUS, program, log)
 	if err == nil && !watched {
-		_ = h.Remove(VerdictFile) // of an earlier generation or try; it names a digest, and harms nobody
+		_ = h.Files.Remove(VerdictFile) // of an earlier generation or try; it names a digest, and harms nobody
 	}
 	return err
 }
@@ -151,15 +151,15 @@ func (j *Journal) leave(ctx context.Context, h *host.Host, untilUS uint64, progr
 // One whose change awaits its confirmation has ended with it, and may be a daemon: it is ended only
 // if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
-	j, err := Pending(h)
+	j, err := Pending(h.Live.Files)
 	return undo(ctx, h, s, j, err)
 }
 
 // UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and
 // nothing is done.
 func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, err error) {
-	j, err := Pending(h)
-	if err == nil && j.mayBeConfirmed(h) {
+	j, err := Pending(h.Live.Files)
+	if err == nil && j.mayBeConfirmed(h.Live.Files) {
 		return j, nil
 	}
 	_, err = undo(ctx, h, s, j, err)
@@ -189,14 +189,14 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 		defer unlock()
 		// Whoever had the lock may have undone it, and may have died in the middle of a change of
 		// its own since: what counts is what is there now.
-		if j, err = Pending(h); j == nil || err != nil {
+		if j, err = Pending(h.Live.Files); j == nil || err != nil {
 			return nil, err
 		}
 		if err := j.endMaker(ctx, h); err != nil {
 			return nil, err
 		}
 	}
-	if j.Boot == bootID(h) && j.Awaits == nil {
+	if j.Boot == bootID(h.Live.Files) && j.Awaits == nil {
 		failed = j.attempt(ctx, h, s.Means)
 	}
 	why := agentEnded
@@ -214,7 +214,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 // what cannot end, such as a hook without a network.
 func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
 	unlock, err = s.Lock(ctx)
-	if err == nil || j.Boot != bootID(h) {
+	if err == nil || j.Boot != bootID(h.Live.Files) {
 		return unlock, err
 	}
 	if err := h.EndProcess(ctx, j.Process); err != nil {
@@ -225,7 +225,7 @@ func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock fu
 
 // endMaker ends the process that makes the change still.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
-	if j.Boot != bootID(h) || j.Awaits != nil {
+	if j.Boot != bootID(h.Live.Files) || j.Awaits != nil {
 		return nil
 	}
 	return h.EndProcess(ctx, j.Process)
@@ -235,7 +235,7 @@ func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 // done again from the start. What could not be restored keeps the checkpoint, for another attempt.
 func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed failures, why string) (Verdict, error) {
 	if j.Watched {
-		if err := h.Remove(WatchFile); err != nil {
+		if err := h.Files.Remove(WatchFile); err != nil {
 			return Verdict{}, err
 		}
 	}
@@ -244,7 +244,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
 	recovered := false
-	if j.Boot == bootID(h) && len(failed) > 0 {
+	if j.Boot == bootID(h.Live.Files) && len(failed) > 0 {
 		end := time.Now().Add(j.Window)
 		again := asks(h, s.Means, j.Probes)
 		recovered = len(hold(ctx, func(ctx context.Context) failures {
@@ -253,7 +253,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 				left = j.tryTraffic(ctx, h, s.Means)
 			}
 			return left
-		}, j.Window, 0)) == 0 && (!failed.inbound() || j.reachedAgain(ctx, kernel{h, h}, s.Inbound, end))
+		}, j.Window, 0)) == 0 && (!failed.inbound() || j.reachedAgain(ctx, kernel{h.Live.Files, h.Live.Kernel}, s.Inbound, end))
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {

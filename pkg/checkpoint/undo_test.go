@@ -112,7 +112,7 @@ func onNode(t *testing.T) (*host.Host, map[string]string) {
 	sh(t, before)
 	ours := firewall.Table{Family: "ip", Name: "netwright", Chains: []firewall.Chain{{Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
 		Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24")}, Verdict: "masquerade"}}}}}
-	if err := h.ReplaceTable(t.Context(), ours); err != nil {
+	if err := h.Firewall.ReplaceTable(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
 	return h, look(t)
@@ -233,7 +233,7 @@ func TestUndoAfterABoot(t *testing.T) {
 	armed(t, h, settings())
 	sh(t, change)
 	now := look(t)
-	j, err := Pending(h)
+	j, err := Pending(h.Live.Files)
 	if err != nil || j == nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestSettle(t *testing.T) {
 		t.Errorf("of what did not come to its end: %+v", v)
 	}
 	unchanged(t, was, VerdictFile)
-	if Held(h, "d7", time.Now()) == nil || Held(h, "d8", time.Now()) != nil {
+	if Held(h.Live.Files, "d7", time.Now()) == nil || Held(h.Live.Files, "d8", time.Now()) != nil {
 		t.Error("the generation is not held back for a while, or another is")
 	}
 
@@ -286,7 +286,7 @@ func TestSettle(t *testing.T) {
 	if err := c.Settle(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "undone meanwhile") {
 		t.Errorf("a checkpoint of somebody else: %v", err)
 	}
-	if j, err := Pending(h); j == nil || err != nil {
+	if j, err := Pending(h.Live.Files); j == nil || err != nil {
 		t.Errorf("it is gone: %v", err)
 	}
 	c.journal.Process.Started--

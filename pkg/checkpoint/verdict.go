@@ -112,7 +112,7 @@ func lastVerdict(r Reader) *Verdict {
 // only a route of the change leads may be off for days, and bans none.
 func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process, Taken: j.Taken}
-	if last := lastVerdict(h); last != nil && last.Digest == v.Digest && v.Digest != "" {
+	if last := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process && last.Taken == j.Taken; {
 		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed
 			last.Awaits = j.Awaits
@@ -146,7 +146,7 @@ func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, reco
 	if err != nil {
 		return v, fmt.Errorf("encode the verdict: %w", err)
 	}
-	if err := h.WriteFile(ctx, VerdictFile, data, private); err != nil {
+	if err := h.Files.WriteFile(ctx, VerdictFile, data, private); err != nil {
 		return v, fmt.Errorf("write the verdict: %w", err)
 	}
 	return v, nil

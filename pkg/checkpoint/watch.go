@@ -53,7 +53,7 @@ func (c *Checkpoint) watchUntil() uint64 {
 // watched is what to watch with the journal's checkpoint until then, nil for nothing.
 func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
 	now := hostsystemd.ClockUS()
-	if j.Around == nil || untilUS <= now || j.Boot != bootID(h) {
+	if j.Around == nil || untilUS <= now || j.Boot != bootID(h.Live.Files) {
 		return nil, nil
 	}
 	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
@@ -93,12 +93,12 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := save(ctx, h, WatchFile, w); err != nil {
 		return err
 	}
-	err := h.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each, scaffoldFile, program, "undo", "--watch")
+	err := h.Units.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each, scaffoldFile, program, "undo", "--watch")
 	if err == nil {
-		err = h.RemoveDurably(JournalFile)
+		err = h.Files.RemoveDurably(JournalFile)
 	}
 	if err == nil {
-		err = errors.Join(h.StopTimer(ctx, TimerName), h.StopTimer(ctx, unconfirmedTimer))
+		err = errors.Join(h.Units.StopTimer(ctx, TimerName), h.Units.StopTimer(ctx, unconfirmedTimer))
 	}
 	s := w.Journal.scaffold
 	if err == nil {
@@ -154,10 +154,10 @@ func (w *watch) over(r Reader) bool {
 // EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one
 // failed open. The caller has the lock.
 func EndWatch(ctx context.Context, h *host.Host) error {
-	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	s := standing(h)
+	s := standing(h.Live.Files)
 	s.keepsCopy = true // for the next one
 	if err := endWatch(ctx, h); err != nil {
 		return err
@@ -167,33 +167,33 @@ func EndWatch(ctx context.Context, h *host.Host) error {
 
 // endWatch ends a watch for a checkpoint that stands in its place.
 func endWatch(ctx context.Context, h *host.Host) error {
-	if _, err := h.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	err := h.StopTimer(ctx, watchName)
+	err := h.Units.StopTimer(ctx, watchName)
 	if err == nil {
-		err = h.StopUnit(ctx, watchName+".service", true)
+		err = h.Units.StopUnit(ctx, watchName+".service", true)
 	}
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return fmt.Errorf("end the watch of an earlier change: %w", err)
 	}
-	return h.RemoveDurably(WatchFile)
+	return h.Files.RemoveDurably(WatchFile)
 }
 
 // Watch watches until the watch is over, or undoes its change when it costs the node its gateway
 // and its store. It is what the transient service runs, and may be killed at any point and run
 // again.
 func Watch(ctx context.Context, h *host.Host, s Settings) error {
-	if j, err := Pending(h); err == nil && j != nil && j.Watched {
+	if j, err := Pending(h.Live.Files); err == nil && j != nil && j.Watched {
 		_, err := Undo(ctx, h, s) // killed in the middle of it
 		return err
 	}
 	for lost := 0; ; {
-		w := watching(h)
+		w := watching(h.Live.Files)
 		if w == nil { // or killed in the middle of its end
 			return sweep(ctx, h, s.Lock)
 		}
-		if w.over(h) {
+		if w.over(h.Live.Files) {
 			return w.end(ctx, h, s)
 		}
 		failed := w.lost(ctx, h, s.Means)
@@ -260,7 +260,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 // rearm makes the journal one that is undone by whoever finds it, the next boot too.
 func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	j := w.Journal
-	was := standing(h) // what was begun and killed in the middle stands still
+	was := standing(h.Live.Files) // what was begun and killed in the middle stands still
 	j.scaffold = was
 	j.missing(h)
 	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
@@ -273,7 +273,7 @@ func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	if err := j.write(ctx, h); err != nil {
 		return err
 	}
-	return h.RemoveDurably(WatchFile)
+	return h.Files.RemoveDurably(WatchFile)
 }
 
 // end takes away what was kept for an undo.
@@ -288,16 +288,16 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 	if !w.stands(h) {
 		return nil // another one by now
 	}
-	if v := lastVerdict(h); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) { // of an earlier try, or of another generation
-		_ = h.Remove(VerdictFile)
+	if v := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) { // of an earlier try, or of another generation
+		_ = h.Files.Remove(VerdictFile)
 	}
-	return standing(h).dismantle(ctx, h)
+	return standing(h.Live.Files).dismantle(ctx, h)
 }
 
 // stands says that the watch is still the one that is on, and that nothing else is due to be
 // undone.
 func (w *watch) stands(h *host.Host) bool {
-	now := watching(h)
-	j, err := Pending(h)
+	now := watching(h.Live.Files)
+	j, err := Pending(h.Live.Files)
 	return now != nil && now.UntilUS == w.UntilUS && now.Journal.Process == w.Journal.Process && j == nil && err == nil
 }

@@ -41,7 +41,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNotHere) { // no systemd runs here
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
+	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -106,7 +106,7 @@ func TestWatch(t *testing.T) {
 		if err := Watch(t.Context(), h, s); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if v := lastVerdict(h); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may have been an outage") || v.Tries != 1) {
+		if v := lastVerdict(h.Live.Files); (v != nil) != c.undone || v != nil && (v.Bad || !strings.Contains(v.Unsure, "may have been an outage") || v.Tries != 1) {
 			t.Errorf("%s: verdict %+v", c.name, v)
 		}
 		left := []string{VerdictFile}
@@ -163,20 +163,20 @@ func TestWatchEnds(t *testing.T) {
 			return errors.Join(os.Remove(WatchFile), Watch(t.Context(), h, settings()))
 		}, true},
 		{"an agent of an earlier release", time.Minute, func() error { // its sweep knows nothing of the watch
-			return errors.Join(standing(h).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
+			return errors.Join(standing(h.Live.Files).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
 		}, true},
 		{"a boot", time.Hour, func() error {
-			w := watching(h)
+			w := watching(h.Live.Files)
 			w.Journal.Boot = "another"
 			return errors.Join(save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
 		}, true},
 	} {
 		watchedHook(t, h, settings(), c.length)
-		if generation, until := Watched(h); c.length > time.Second && (generation != 7 || until.IsZero() || time.Until(until) > c.length+time.Second) {
+		if generation, until := Watched(h.Live.Files); c.length > time.Second && (generation != 7 || until.IsZero() || time.Until(until) > c.length+time.Second) {
 			t.Errorf("%s: generation %d is watched until %s", c.name, generation, until)
 		}
 		err := c.does()
-		if _, until := Watched(h); err != nil || until.IsZero() != c.ends {
+		if _, until := Watched(h.Live.Files); err != nil || until.IsZero() != c.ends {
 			t.Errorf("%s: %v; it is watched until %s", c.name, err, until)
 		}
 		if err := EndWatch(t.Context(), h); err != nil {
@@ -200,7 +200,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	first := watchedHook(t, h, settings(), length, tasks.FileKey("/etc/nw/large"))
 	standsAlone := func(when string) {
 		t.Helper()
-		if w := watching(h); w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
+		if w := watching(h.Live.Files); w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
 			t.Errorf("%s the watch is %+v", when, w)
 		}
 		if got := sh(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
@@ -238,8 +238,8 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
 		err = c.Arm(t.Context())
 	}
-	if err != nil || watching(h) != nil || c.journal.Around == nil || !slices.Equal(c.journal.Kept, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
-		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", err, watching(h), c.journal.Kept)
+	if err != nil || watching(h.Live.Files) != nil || c.journal.Around == nil || !slices.Equal(c.journal.Kept, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
+		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", err, watching(h.Live.Files), c.journal.Kept)
 	}
 	for way, until := range map[string]uint64{"stays": c.watchUntil(), "is undone": c.journal.WatchUS} {
 		w, err := c.journal.watched(t.Context(), h, until)

@@ -45,7 +45,7 @@ func plan(t *testing.T, task tasks.Task, v host.View) *tasks.Change {
 // plan.
 func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
 	t.Helper()
-	c := plan(t, task, h)
+	c := plan(t, task, h.Live.View())
 	if c == nil {
 		t.Fatalf("%v: nothing to do", task.Owns())
 	}
@@ -53,7 +53,7 @@ func converge(t *testing.T, h *host.Host, task tasks.Task) *tasks.Change {
 		if err := task.Apply(t.Context(), h, c); err != nil {
 			t.Fatalf("apply %v: %v", task.Owns(), err)
 		}
-		if again := plan(t, task, h); again != nil {
+		if again := plan(t, task, h.Live.View()); again != nil {
 			t.Fatalf("%v is not right after its apply: %+v", task.Owns(), again)
 		}
 	}
@@ -220,7 +220,7 @@ func TestCleanupNeverFindsWhatTheHostStandsOn(t *testing.T) {
 	everything := tasks.Cleanup{Network: "all", Residue: Selection{Residue: Residue{LocalRule: true,
 		Links: []LinkSelector{{Name: "up0"}, {Name: "lo"}}, Routes: []RouteSelector{{Table: rtnl.AllTables}}, Rules: []RuleSelector{{}}}}}
 	in(t, ns, func(h *host.Host) {
-		if c := plan(t, everything, h); c != nil {
+		if c := plan(t, everything, h.Live.View()); c != nil {
 			t.Errorf("%+v", c.Items)
 		}
 	})

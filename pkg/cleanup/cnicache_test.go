@@ -50,7 +50,7 @@ func TestCachesGoByTheTypeOfPlugin(t *testing.T) {
 		{nil, []string{r + "c1-eth0", r + "c2-eth0", r + "c3-eth0", r + "c4-eth0", "networks/k8s-pod-network", "networks/shared"}},
 	} {
 		l := Residue{Types: c.types, Files: []string{cniResults + "/k8s-pod-network-*", cniNetworks + "/k8s-pod-network/", cniNetworks + "/shared/"}}
-		found, err := Selection{Residue: l}.Find(t.Context(), v)
+		found, err := Selection{Residue: l}.Find(t.Context(), v.View())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 			if tree {
 				found.What = "directory"
 			}
-			found.remove = func(ctx context.Context, h *host.Host) error { return h.RemoveTree(ctx, name) }
+			found.remove = func(ctx context.Context, h *host.Host) error { return h.Files.RemoveTree(ctx, name) }
 			out = append(out, found)
 		}
 	}
@@ -82,9 +82,9 @@ func findUnits(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		}
 		out = append(out, item{Key: graph.MakeKey(tasks.KindUnit, name), What: unit.Active + ", " + unit.File,
 			remove: func(ctx context.Context, h *host.Host) error {
-				err := h.StopUnit(ctx, name, true)
+				err := h.Units.StopUnit(ctx, name, true)
 				if unit.File == "enabled" { // a mount that nobody wrote a unit for has none
-					err = errors.Join(err, h.DisableUnit(ctx, name))
+					err = errors.Join(err, h.Units.DisableUnit(ctx, name))
 				}
 				return err
 			}})

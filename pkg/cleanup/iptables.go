@@ -87,7 +87,7 @@ func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, 
 		}
 	}
 	if len(out) > 0 {
-		out[0].remove = func(ctx context.Context, h *host.Host) error { return h.RemoveIPT(ctx, gone) }
+		out[0].remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.RemoveIPT(ctx, gone) }
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 			others = append(others, emptied(link, addresses, s)...)
 			continue
 		}
-		found := item{Key: tasks.LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }}
+		found := item{Key: tasks.LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }}
 		if link.Master != "" {
 			ports = append(ports, found)
 		} else {
@@ -90,11 +90,11 @@ func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
 		if prefix := a.Prefix; a.Link == name && within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
-			out = append(out, item{Key: tasks.AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.DelAddress(ctx, name, prefix) }})
+			out = append(out, item{Key: tasks.AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}
 	}
 	if link.Up {
-		out = append(out, item{Key: tasks.LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.LinkDown(ctx, name) }})
+		out = append(out, item{Key: tasks.LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.Net.LinkDown(ctx, name) }})
 	}
 	return out
 }
@@ -137,7 +137,7 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 }
 
 func foundRoute(r rtnl.Route) item {
-	return item{Key: tasks.RouteKey(r), What: describeRoute(r), remove: func(ctx context.Context, h *host.Host) error { return h.DelForeignRoute(ctx, r) }}
+	return item{Key: tasks.RouteKey(r), What: describeRoute(r), remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelForeignRoute(ctx, r) }}
 }
 
 func describeRoute(r rtnl.Route) string {

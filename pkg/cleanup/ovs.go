@@ -79,7 +79,7 @@ func (m OVSSelector) kernel(d residue.Datapath, links []rtnl.Link) []item {
 	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
-			out = append(out, item{Key: tasks.LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.DelLink(ctx, name) }})
+			out = append(out, item{Key: tasks.LinkKey(name), What: link.Kind + ", of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }})
 		}
 	}
 	return append(out, item{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",

@@ -64,7 +64,7 @@ func sharedHost(t *testing.T, files map[string]string) shared {
 			t.Error(err)
 		}
 	})
-	return shared{View: v}
+	return shared{View: v.View()}
 }
 
 func keysOf(found []item) []string {

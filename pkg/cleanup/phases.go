@@ -78,7 +78,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 	var failed []error
 	reload := false
 	for _, phase := range phases() {
-		found, err := phase.find(ctx, h, s.Residue, s.Scope)
+		found, err := phase.find(ctx, h.Live.View(), s.Residue, s.Scope)
 		if err != nil {
 			failed = append(failed, passing(err))
 			continue
@@ -94,7 +94,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 		}
 	}
 	if reload { // systemd forgets the units whose files went
-		if err := h.DaemonReload(ctx); err != nil {
+		if err := h.Units.DaemonReload(ctx); err != nil {
 			failed = append(failed, passing(err))
 		}
 	}

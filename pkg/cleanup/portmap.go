@@ -140,10 +140,10 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 			}
 		}
 		found := item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table"}
-		found.remove = func(ctx context.Context, h *host.Host) error { return h.DelTableNamed(ctx, t) }
+		found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTableNamed(ctx, t) }
 		if others {
 			found.What = "the rules of its containers"
-			found.remove = func(ctx context.Context, h *host.Host) error { return h.RemoveIPT(ctx, gone) }
+			found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.RemoveIPT(ctx, gone) }
 		}
 		if !others || len(gone) > 0 {
 			out = append(out, found)

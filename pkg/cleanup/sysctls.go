@@ -39,7 +39,7 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 			continue
 		}
 		out = append(out, item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
-			remove: func(ctx context.Context, h *host.Host) error { return h.SetSysctl(ctx, m.Key, back) }})
+			remove: func(ctx context.Context, h *host.Host) error { return h.Kernel.SetSysctl(ctx, m.Key, back) }})
 	}
 	return out, nil
 }
@@ -65,7 +65,7 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 			continue
 		}
 		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line", remove: func(ctx context.Context, h *host.Host) error {
-			err := h.EditFile(ctx, m.File, m.without)
+			err := h.Files.EditFile(ctx, m.File, m.without)
 			if errors.Is(err, host.ErrNotExist) {
 				return nil
 			}

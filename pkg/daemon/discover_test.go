@@ -124,7 +124,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		{"our own Node went", func() { delete(api.nodes, "n1") }, "[100.96.1.0/24]", one, "n1", "counts what they said on "},
 	} {
 		api.set(step.change)
-		found, learnt, notes := pass.Sources().Discover(t.Context(), d, files)
+		found, learnt, notes := pass.Sources().Discover(t.Context(), d, files.Live.View())
 		var peers []string
 		for _, p := range found.Peers {
 			peers = append(peers, p.Name, fmt.Sprint(p.PodCIDRs), p.Address.String())
@@ -138,16 +138,16 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		if said := fmt.Sprint(notes); !strings.Contains(said, step.note) || (step.note == "") != (len(notes) == 0) {
 			t.Errorf("%s: notes %s, want %q", step.name, said, step.note)
 		}
-		if err := ledger.SaveLearnt(t.Context(), files, learnt); err != nil {
+		if err := ledger.SaveLearnt(t.Context(), files.Files, learnt); err != nil {
 			t.Fatal(err)
 		}
 	}
-	known := d.Known(files)
+	known := d.Known(files.Live.Files)
 	if fmt.Sprint(known.PodCIDRs) != "[100.96.1.0/24]" || len(known.Peers) != 1 {
 		t.Errorf("known without the API: %+v", known)
 	}
 	d.Node.Name = "n9" // the host has another name: what was learnt is of another node
-	if known := d.Known(files); len(known.PodCIDRs) > 0 {
+	if known := d.Known(files.Live.Files); len(known.PodCIDRs) > 0 {
 		t.Errorf("taken over from another node: %+v", known)
 	}
 }

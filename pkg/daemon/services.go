@@ -125,12 +125,12 @@ func (a aimed) look(ctx context.Context, opt host.Options) (list []sighting) {
 
 func sight(ctx context.Context, view *host.Live, unit string) sighting {
 	s := sighting{unit: unit}
-	if s.state, s.err = view.Unit(ctx, unit); s.err != nil {
+	if s.state, s.err = view.Units.Unit(ctx, unit); s.err != nil {
 		return s
 	}
-	s.restarts = view.UnitRestarts(ctx, unit)
+	s.restarts = view.Units.UnitRestarts(ctx, unit)
 	if s.state.Active == "failed" || s.state.Sub == "auto-restart" {
-		s.end = view.UnitEnd(ctx, unit)
+		s.end = view.Units.UnitEnd(ctx, unit)
 	}
 	return s
 }

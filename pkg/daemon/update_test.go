@@ -326,7 +326,7 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	converge := func(learnt string) {
 		t.Helper()
 		node := ledger.Learnt{Node: "n1", PodCIDRs: []netip.Prefix{netip.MustParsePrefix(learnt)}}
-		if err := ledger.SaveLearnt(t.Context(), h, node); err != nil {
+		if err := ledger.SaveLearnt(t.Context(), h.Files, node); err != nil {
 			t.Fatal(err)
 		}
 		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})

@@ -179,7 +179,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 			continue
 		}
 		key := t.Owns()[0]
-		c, err := t.Plan(ctx, view)
+		c, err := t.Plan(ctx, view.View())
 		drifts := err == nil && c != nil && c.NotHere == ""
 		if drifts && !w.drifts[key] {
 			w.wakes["poll"]++

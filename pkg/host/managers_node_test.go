@@ -19,7 +19,7 @@ func testLinkManagers(t *testing.T) {
 		t.Helper()
 		end := time.Now().Add(time.Minute) // it only ends what hangs
 		for {
-			got, err := h.LinkSetup(t.Context(), networkd, "host0")
+			got, err := h.Live.LinkSetup(t.Context(), networkd, "host0")
 			noError(t, err)
 			if got == want {
 				return

@@ -37,7 +37,7 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 			prefix := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(i / 250), byte(i % 250)}), 32)
-			if h.AddAddress(t.Context(), "lo", prefix) != nil || h.DelAddress(t.Context(), "lo", prefix) != nil {
+			if h.Net.AddAddress(t.Context(), "lo", prefix) != nil || h.Net.DelAddress(t.Context(), "lo", prefix) != nil {
 				return
 			}
 		}
@@ -46,7 +46,7 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 		h := testNetwork(t)
 		interrupted := 0
 		for range 20 {
-			addrs, err := h.Addresses(t.Context(), "lo")
+			addrs, err := h.Live.Net.Addresses(t.Context(), "lo")
 			if errors.Is(err, netlink.ErrDumpInterrupted) {
 				interrupted++
 				continue
@@ -55,7 +55,7 @@ func TestListsAreWholeWhileTheNetworkChanges(t *testing.T) {
 			if len(addrs) < addresses {
 				t.Errorf("%d addresses, at least %d are there all the time", len(addrs), addresses)
 			}
-			routes, err := h.Routes(t.Context(), 0)
+			routes, err := h.Live.Net.Routes(t.Context(), 0)
 			if errors.Is(err, netlink.ErrDumpInterrupted) {
 				interrupted++
 				continue
@@ -80,17 +80,17 @@ func BenchmarkNetworkUnchanged(b *testing.B) {
 	ns.Do(func() {
 		h := testNetwork(b)
 		for _, family := range []string{"ip", "ip6"} {
-			if err := h.ReplaceTable(b.Context(), masquerading(family)); err != nil {
+			if err := h.Firewall.ReplaceTable(b.Context(), masquerading(family)); err != nil {
 				b.Fatal(err)
 			}
 		}
 		for b.Loop() {
-			_, err1 := h.Link(b.Context(), "cbr0")
-			_, err2 := h.Addresses(b.Context(), "cbr0")
-			_, err3 := h.Routes(b.Context(), 0)
-			_, err4 := h.Table(b.Context(), "ip", "netwright")
-			_, err5 := h.Table(b.Context(), "ip6", "netwright")
-			_, err6 := h.ForwardChains(b.Context())
+			_, err1 := h.Live.Net.Link(b.Context(), "cbr0")
+			_, err2 := h.Live.Net.Addresses(b.Context(), "cbr0")
+			_, err3 := h.Live.Net.Routes(b.Context(), 0)
+			_, err4 := h.Live.Firewall.Table(b.Context(), "ip", "netwright")
+			_, err5 := h.Live.Firewall.Table(b.Context(), "ip6", "netwright")
+			_, err6 := h.Live.Firewall.ForwardChains(b.Context())
 			if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 				b.Fatal(err)
 			}

@@ -26,9 +26,9 @@ func testAllUnits(t *testing.T) {
 			t.Fatalf("%s: %v: %s", step.does, err, out)
 		}
 		if step.does == "" {
-			noError(t, h.Unmask(ctx, "lab.service"))
+			noError(t, h.Units.Unmask(ctx, "lab.service"))
 		}
-		all, err := h.AllUnits(ctx)
+		all, err := h.Units.AllUnits(ctx)
 		noError(t, err)
 		if all["lab.service"] != step.unit || all["lab@a.service"] != step.instance {
 			t.Errorf("%s: %+v, %+v", step.does, all["lab.service"], all["lab@a.service"])

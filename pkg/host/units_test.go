@@ -28,7 +28,7 @@ func show(t *testing.T, unit, property string) string {
 
 func unit(t *testing.T, h *Host, name string) systemd.UnitState {
 	t.Helper()
-	s, err := h.Unit(t.Context(), name)
+	s, err := h.Live.Units.Unit(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func unit(t *testing.T, h *Host, name string) systemd.UnitState {
 
 func testUnitStates(t *testing.T) {
 	h := openNode(t)
-	if h.Facts().Init != "systemd" || h.Facts().Contain != "systemd-nspawn" || h.Facts().Kernel.HostSysctls {
-		t.Errorf("facts: %+v", h.Facts())
+	if h.Live.Facts().Init != "systemd" || h.Live.Facts().Contain != "systemd-nspawn" || h.Live.Facts().Kernel.HostSysctls {
+		t.Errorf("facts: %+v", h.Live.Facts())
 	}
 	if !h.Live.Units.Private {
 		t.Error("root does not use the private socket")
@@ -75,14 +75,14 @@ func testUnitJobs(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		{func() error { return h.RestartUnit(ctx, "sleeper.service", true) }, "inactive"}, // only what runs
-		{func() error { return h.ReloadUnit(ctx, "sleeper.service", true) }, "inactive"},
-		{func() error { return h.StartUnit(ctx, "sleeper.service", true) }, "active"},
-		{func() error { return h.StartUnit(ctx, "sleeper.service", true) }, "active"}, // again
-		{func() error { return h.ReloadUnit(ctx, "sleeper.service", true) }, "active"},
-		{func() error { return h.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
-		{func() error { return h.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
-		{func() error { return h.StopUnit(ctx, "no-such.service", true) }, "inactive"},
+		{func() error { return h.Units.RestartUnit(ctx, "sleeper.service", true) }, "inactive"}, // only what runs
+		{func() error { return h.Units.ReloadUnit(ctx, "sleeper.service", true) }, "inactive"},
+		{func() error { return h.Units.StartUnit(ctx, "sleeper.service", true) }, "active"},
+		{func() error { return h.Units.StartUnit(ctx, "sleeper.service", true) }, "active"}, // again
+		{func() error { return h.Units.ReloadUnit(ctx, "sleeper.service", true) }, "active"},
+		{func() error { return h.Units.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
+		{func() error { return h.Units.StopUnit(ctx, "sleeper.service", true) }, "inactive"},
+		{func() error { return h.Units.StopUnit(ctx, "no-such.service", true) }, "inactive"},
 	} {
 		if err := step.do(); err != nil {
 			t.Error(err)
@@ -92,23 +92,23 @@ func testUnitJobs(t *testing.T) {
 		}
 	}
 	for range 3 { // systemd starts it once a minute by itself
-		for _, do := range []func(context.Context, string, bool) error{h.StartUnit, h.RestartUnit, h.ReloadUnit, h.StopUnit} {
+		for _, do := range []func(context.Context, string, bool) error{h.Units.StartUnit, h.Units.RestartUnit, h.Units.ReloadUnit, h.Units.StopUnit} {
 			if err := do(ctx, "seldom.service", true); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if err := h.StartUnit(ctx, "fails.service", true); err == nil {
+	if err := h.Units.StartUnit(ctx, "fails.service", true); err == nil {
 		t.Error("a unit that fails was started")
 	}
-	noError(t, h.RestartUnit(ctx, "fails.service", true))
+	noError(t, h.Units.RestartUnit(ctx, "fails.service", true))
 	if got := show(t, "fails.service", "ActiveState"); got != "failed" {
 		t.Errorf("after a restart of what does not run, it is %s: that it failed is forgotten", got)
 	}
 	// A restart does not break off a reload.
-	noError(t, h.StartUnit(ctx, "reloads.service", true))
-	noError(t, h.ReloadUnit(ctx, "reloads.service", false))
-	noError(t, h.RestartUnit(ctx, "reloads.service", true))
+	noError(t, h.Units.StartUnit(ctx, "reloads.service", true))
+	noError(t, h.Units.ReloadUnit(ctx, "reloads.service", false))
+	noError(t, h.Units.RestartUnit(ctx, "reloads.service", true))
 	if _, err := os.Stat("/run/reloaded"); err != nil {
 		t.Errorf("the reload was broken off: %v", err)
 	}
@@ -117,7 +117,7 @@ func testUnitJobs(t *testing.T) {
 	for range 20 {
 		for _, name := range []string{"once.service", "sleeper.service"} {
 			wg.Go(func() {
-				if err := h.StartUnit(ctx, name, true); err != nil {
+				if err := h.Units.StartUnit(ctx, name, true); err != nil {
 					t.Error(err)
 				}
 			})
@@ -125,13 +125,13 @@ func testUnitJobs(t *testing.T) {
 	}
 	wg.Wait()
 	before := show(t, "sleeper.service", "MainPID")
-	if err := h.RestartUnit(ctx, "sleeper.service", true); err != nil {
+	if err := h.Units.RestartUnit(ctx, "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
 	if after := show(t, "sleeper.service", "MainPID"); after == before {
 		t.Error("it was not restarted")
 	}
-	if err := h.StopUnit(ctx, "sleeper.service", false); err != nil {
+	if err := h.Units.StopUnit(ctx, "sleeper.service", false); err != nil {
 		t.Error(err)
 	}
 	for show(t, "sleeper.service", "ActiveState") != "inactive" { // the test's deadline ends this
@@ -145,7 +145,7 @@ func testFailedJobs(t *testing.T) {
 		"needs-fails.service": "requires failed",
 		"no-such.service":     "not found",
 	} {
-		err := h.StartUnit(t.Context(), name, true)
+		err := h.Units.StartUnit(t.Context(), name, true)
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), name) {
 			t.Errorf("start %s: %v; want %q", name, err, says)
 		}
@@ -156,7 +156,7 @@ func testFailedJobs(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the agent stops")
 	cancel(cause)
-	if err := h.StartUnit(ctx, "sleeper.service", true); err == nil {
+	if err := h.Units.StartUnit(ctx, "sleeper.service", true); err == nil {
 		t.Error("a cancelled start succeeded")
 	}
 	if s := unit(t, h, "fails.service"); s.Active != "failed" || s.Result != "exit-code" {
@@ -167,15 +167,15 @@ func testFailedJobs(t *testing.T) {
 // The result and the exit code of a unit that systemd starts again and again are those of one run.
 func testUnitEnds(t *testing.T) {
 	h := openNode(t)
-	if err := h.StartUnit(t.Context(), "flaps.service", true); err != nil {
+	if err := h.Units.StartUnit(t.Context(), "flaps.service", true); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
 	for range 20 {
-		end := h.UnitEnd(t.Context(), "flaps.service")
+		end := h.Live.Units.UnitEnd(t.Context(), "flaps.service")
 		seen[end.String()]++
 	}
-	if err := h.StopUnit(t.Context(), "flaps.service", true); err != nil {
+	if err := h.Units.StopUnit(t.Context(), "flaps.service", true); err != nil {
 		t.Error(err)
 	}
 	delete(seen, "success") // it runs
@@ -188,7 +188,7 @@ func testUnitFiles(t *testing.T) {
 	h := openNode(t)
 	ctx := t.Context()
 	const link = "/etc/systemd/system/multi-user.target.wants/once.service"
-	if err := h.EnableUnit(ctx, "once.service"); err != nil {
+	if err := h.Units.EnableUnit(ctx, "once.service"); err != nil {
 		t.Error(err)
 	}
 	if target, err := os.Readlink(link); err != nil || target != "/etc/systemd/system/once.service" {
@@ -197,7 +197,7 @@ func testUnitFiles(t *testing.T) {
 	if s := unit(t, h, "once.service"); s.File != "enabled" {
 		t.Errorf("enabled: %+v", s)
 	}
-	if err := h.DisableUnit(ctx, "once.service"); err != nil {
+	if err := h.Units.DisableUnit(ctx, "once.service"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(link); !errors.Is(err, os.ErrNotExist) {
@@ -207,30 +207,30 @@ func testUnitFiles(t *testing.T) {
 		t.Errorf("static: %+v", s)
 	}
 	write(t, "/usr/lib/systemd/system/m.service", "[Service]\nExecStart=sleep 1000\n")
-	if err := h.MaskUnit(ctx, "m.service", true); err != nil {
+	if err := h.Units.MaskUnit(ctx, "m.service", true); err != nil {
 		t.Error(err)
 	}
 	if s := unit(t, h, "m.service"); s.File != "masked" || s.Load != "masked" {
 		t.Errorf("masked: %+v", s)
 	}
-	if err := h.StartUnit(ctx, "m.service", true); err == nil || !strings.Contains(err.Error(), "unmask") {
+	if err := h.Units.StartUnit(ctx, "m.service", true); err == nil || !strings.Contains(err.Error(), "unmask") {
 		t.Errorf("start of a masked unit: %v", err)
 	}
-	if err := h.MaskUnit(ctx, "m.service", false); err != nil {
+	if err := h.Units.MaskUnit(ctx, "m.service", false); err != nil {
 		t.Error(err)
 	}
 	if s := unit(t, h, "m.service"); s.File == "masked" || s.Load == "masked" {
 		t.Errorf("unmasked: %+v", s)
 	}
 	// Only what is loaded can be older than its files.
-	if err := h.StartUnit(ctx, "sleeper.service", true); err != nil {
+	if err := h.Units.StartUnit(ctx, "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
 	write(t, "/etc/systemd/system/sleeper.service.d/20-b.conf", "[Service]\nEnvironment=B=1\n")
 	if s := unit(t, h, "sleeper.service"); !s.NeedReload {
 		t.Errorf("with a new drop-in: %+v", s)
 	}
-	if err := h.DaemonReload(ctx); err != nil {
+	if err := h.Units.DaemonReload(ctx); err != nil {
 		t.Error(err)
 	}
 	if s := unit(t, h, "sleeper.service"); s.NeedReload || len(s.DropIns) != 2 {
@@ -245,7 +245,7 @@ func testUnitWhoseFileWent(t *testing.T, h *Host) {
 	t.Helper()
 	const file = "/etc/systemd/system/went.service"
 	write(t, file, "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n")
-	noError(t, h.EnableUnit(t.Context(), "went.service"), h.DaemonReload(t.Context()), h.StartUnit(t.Context(), "went.service", true))
+	noError(t, h.Units.EnableUnit(t.Context(), "went.service"), h.Units.DaemonReload(t.Context()), h.Units.StartUnit(t.Context(), "went.service", true))
 	if s := unit(t, h, "went.service"); s.File != "enabled" {
 		t.Errorf("enabled: %+v", s)
 	}
@@ -253,19 +253,19 @@ func testUnitWhoseFileWent(t *testing.T, h *Host) {
 	if s := unit(t, h, "went.service"); s.File != "" || s.Load != "loaded" {
 		t.Errorf("without its file: %+v", s)
 	}
-	noError(t, h.StopUnit(t.Context(), "went.service", true))
+	noError(t, h.Units.StopUnit(t.Context(), "went.service", true))
 }
 
 func testSystemBus(t *testing.T) {
 	h := openNode(t)
 	h.Live.Units.Socket, h.Live.Units.Private = systemd.SystemSocket, false
-	if err := h.StartUnit(t.Context(), "sleeper.service", true); err != nil {
+	if err := h.Units.StartUnit(t.Context(), "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
 	if s := unit(t, h, "sleeper.service"); s.Active != "active" {
 		t.Errorf("%+v", s)
 	}
-	if err := h.StopUnit(t.Context(), "sleeper.service", true); err != nil {
+	if err := h.Units.StopUnit(t.Context(), "sleeper.service", true); err != nil {
 		t.Error(err)
 	}
 }
@@ -276,7 +276,7 @@ func testShortFirstMessage(t *testing.T) {
 	for range 6 {
 		h := openNode(t)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("systemd kept the message to itself"))
-		if err := h.DaemonReload(ctx); err != nil {
+		if err := h.Units.DaemonReload(ctx); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -297,17 +297,17 @@ func testReexec(t *testing.T) {
 func testModuleByUnit(t *testing.T) {
 	h := openNode(t)
 	// The node may load nothing: what is built in is known, the rest refused.
-	if err := h.LoadModule(t.Context(), "br_netfilter"); err != nil {
+	if err := h.Kernel.LoadModule(t.Context(), "br_netfilter"); err != nil {
 		t.Error(err)
 	}
-	if err := h.LoadModule(t.Context(), "wireguard"); err == nil || !strings.Contains(err.Error(), "belong to the host") {
+	if err := h.Kernel.LoadModule(t.Context(), "wireguard"); err == nil || !strings.Contains(err.Error(), "belong to the host") {
 		t.Errorf("load in a container: %v", err)
 	}
 	// modprobe@.service itself starts, and its silence is not believed.
 	h.Kernel = kernel.NewWriter(fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"}),
-		kernel.Options{Modules: true, StartUnit: func(ctx context.Context, name string) error { return h.StartUnit(ctx, name, true) }})
+		kernel.Options{Modules: true, StartUnit: func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) }})
 	h.kernelWriter = h.Kernel
-	err := h.LoadModule(t.Context(), "wireguard")
+	err := h.Kernel.LoadModule(t.Context(), "wireguard")
 	if err == nil || !strings.Contains(err.Error(), "modprobe@wireguard.service ran and it is still not loaded") {
 		t.Errorf("load of a module that is not there: %v", err)
 	}
@@ -315,13 +315,13 @@ func testModuleByUnit(t *testing.T) {
 
 func TestUnitsWithoutSystemd(t *testing.T) {
 	h := testHost(t)
-	if _, err := h.Unit(t.Context(), "dbus.service"); !errors.Is(err, sys.ErrNotHere) {
+	if _, err := h.Live.Units.Unit(t.Context(), "dbus.service"); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("read: %v", err)
 	}
-	if err := h.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, sys.ErrNotHere) {
+	if err := h.Units.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("start: %v", err)
 	}
-	if err := h.DaemonReload(t.Context()); !errors.Is(err, sys.ErrNotHere) {
+	if err := h.Units.DaemonReload(t.Context()); !errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("reload: %v", err)
 	}
 }

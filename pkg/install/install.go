@@ -49,7 +49,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer view.Close() // only read from
-	list, notes, err := i.tasks(ctx, view)
+	list, notes, err := i.tasks(ctx, view.View())
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch, rep := execute.Plan(ctx, g, view, nil, nil, nil)
+	ch, rep := execute.Plan(ctx, g, view.View(), nil, nil, nil)
 	return installed(rep, ch, report.Planned, notes), changes.Failure(rep)
 }
 
@@ -76,7 +76,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	list, notes, err := i.tasks(ctx, h)
+	list, notes, err := i.tasks(ctx, h.Live.View())
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	asked, done := host.NewPending(nil), changes.NewSet()
-	view := asked.Over(h)
+	view := asked.Over(h.Live.View())
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := t.Plan(ctx, view)
 		if err != nil || c == nil {

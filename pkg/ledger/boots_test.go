@@ -21,7 +21,7 @@ func TestBootsAreRemembered(t *testing.T) {
 	defer h.Close()
 	note := func(b Boot) {
 		t.Helper()
-		if err := NoteBoot(t.Context(), h, b); err != nil {
+		if err := NoteBoot(t.Context(), h.Files, b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,7 +31,7 @@ func TestBootsAreRemembered(t *testing.T) {
 	}
 	last := func() Boot {
 		t.Helper()
-		list, err := ReadBoots(h)
+		list, err := ReadBoots(h.Live.Files)
 		if err != nil || len(list) == 0 {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -55,7 +55,7 @@ func TestBootsAreRemembered(t *testing.T) {
 	for i := range 2 * keptBoots {
 		note(Boot{ID: fmt.Sprint("later ", i), Names: []string{"/c"}, Outcome: "confirmed"})
 	}
-	list, err := ReadBoots(h)
+	list, err := ReadBoots(h.Live.Files)
 	if err != nil || len(list) != keptBoots || list[0].ID != "0" || len(list[0].Keys) != 1 || list[1].ID == "1" {
 		t.Errorf("what keys are held back for stays, and no more than that: %+v, %v", list, err)
 	}

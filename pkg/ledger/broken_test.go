@@ -16,7 +16,7 @@ import (
 type fullDisk struct{ *host.Host }
 
 func (d fullDisk) AppendFile(path string, data []byte, mode fs.FileMode) error {
-	return errors.Join(d.Host.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
+	return errors.Join(d.Host.Files.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
 }
 
 // What was appended in part must not stand between two batches: that would be damage, and all that
@@ -86,22 +86,22 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	for n := 2; n <= KeptRevisions+3; n++ {
 		commit(t, l, h, Batch{Head: Head{Current: 1}, Revision: &Revision{Number: n}})
 	}
-	if err := l.Tidy(h); err != nil {
+	if err := l.Tidy(h.Files); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadRevision(h, 1); err != nil {
+	if _, err := ReadRevision(h.Live.Files, 1); err != nil {
 		t.Error(err)
 	}
-	if numbers, err := revisionNumbers(h); err != nil || len(numbers) != KeptRevisions+1 {
+	if numbers, err := revisionNumbers(h.Live.Files); err != nil || len(numbers) != KeptRevisions+1 {
 		t.Errorf("%v are kept (%v)", numbers, err)
 	}
 	if err := os.WriteFile(filepath.Join(root, revisionFile(1)), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Tidy(h); err != nil {
+	if err := l.Tidy(h.Files); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Blob(h, content.Sum); err != nil {
+	if _, err := Blob(h.Live.Files, content.Sum); err != nil {
 		t.Errorf("what a damaged revision may name: %v", err)
 	}
 }
@@ -111,15 +111,15 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 func TestALaterLedgerIsNotWrittenTo(t *testing.T) {
 	root := t.TempDir()
 	_, h := open(t, root)
-	if err := h.WriteFile(t.Context(), FormatFile, []byte("99 v9.9.9\n"), hostfs.FileSpec{Mode: 0o600}); err != nil {
+	if err := h.Files.WriteFile(t.Context(), FormatFile, []byte("99 v9.9.9\n"), hostfs.FileSpec{Mode: 0o600}); err != nil {
 		t.Fatal(err)
 	}
 	l, h := open(t, root)
 	var newer *NewerError
-	if err := l.Commit(t.Context(), h, Batch{Put: []Entry{entry("file:/a", Owned)}}); !errors.As(err, &newer) {
+	if err := l.Commit(t.Context(), h.Files, Batch{Put: []Entry{entry("file:/a", Owned)}}); !errors.As(err, &newer) {
 		t.Errorf("the answer is %v", err)
 	}
-	if _, err := h.Lstat(JournalFile); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(JournalFile); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("there is a journal: %v", err)
 	}
 }

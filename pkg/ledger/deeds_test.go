@@ -15,7 +15,7 @@ func TestDeedsAreRemembered(t *testing.T) {
 		t.Helper()
 		at = at.Add(time.Minute)
 		deed.By, deed.Time = "root", at
-		if err := NoteDeed(t.Context(), d, deed); err != nil {
+		if err := NoteDeed(t.Context(), d.Files, deed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -25,7 +25,7 @@ func TestDeedsAreRemembered(t *testing.T) {
 	note(Deed{Act: Resumed, Revision: 1})
 	note(Deed{Act: RolledBack, Revision: 1})
 	note(Deed{Act: RolledBack, Revision: 2})
-	list, err := ReadDeeds(d)
+	list, err := ReadDeeds(d.Live.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestDeedsAreRemembered(t *testing.T) {
 		note(Deed{Act: WasPaused})
 		note(Deed{Act: Resumed})
 	}
-	if list, err = ReadDeeds(d); err != nil || len(list) != keptDeeds {
+	if list, err = ReadDeeds(d.Live.Files); err != nil || len(list) != keptDeeds {
 		t.Errorf("%d deeds are kept, want %d; %v", len(list), keptDeeds, err)
 	}
 }

@@ -26,14 +26,14 @@ func open(t testing.TB, root string) (*Ledger, *host.Host) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	return Load(h), h
+	return Load(h.Live.Files), h
 }
 
 func entry(key string, mode Mode) Entry { return Entry{Key: graph.Key(key), Mode: mode, Last: "x"} }
 
 func commit(t testing.TB, l *Ledger, h *host.Host, b Batch) {
 	t.Helper()
-	if err := l.Commit(t.Context(), h, b); err != nil {
+	if err := l.Commit(t.Context(), h.Files, b); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -148,18 +148,18 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	for i := 1; i <= 25; i++ {
 		head.Current = i
 		commit(t, l, h, Batch{Blobs: []hostfs.Content{hostfs.ContentOf(fmt.Append(nil, i))}, Revision: &Revision{Number: i}, Head: head})
-		if err := l.Tidy(h); err != nil {
+		if err := l.Tidy(h.Files); err != nil {
 			t.Fatal(err)
 		}
 	}
-	kept, err := revisionNumbers(h)
+	kept, err := revisionNumbers(h.Live.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int{2, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25}, kept); diff != "" {
 		t.Error(diff)
 	}
-	blobs, err := h.ReadDir(blobDir)
+	blobs, err := h.Live.Files.ReadDir(blobDir)
 	if err != nil || len(blobs) != 0 {
 		t.Errorf("contents that nothing names are kept: %v, %v", blobs, err)
 	}
@@ -183,7 +183,7 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 			Put: []Entry{e}, Head: head, Blobs: []hostfs.Content{content("revision", i), content("entry", i), content("baseline", 0)},
 			Revision: &Revision{Number: i, Tasks: []tasks.Recorded{{Kind: "file", Blobs: []hostfs.Digest{digest("revision", i)}}}},
 		})
-		if err := l.Tidy(h); err != nil {
+		if err := l.Tidy(h.Files); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	for i := 6; i <= 15; i++ {
 		want[digest("revision", i).String()] = true
 	}
-	kept, err := h.ReadDir(blobDir)
+	kept, err := h.Live.Files.ReadDir(blobDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (f full) WriteFile(ctx context.Context, path string, content []byte, spec h
 	if path == lastGoodFile {
 		return errors.New("no space left")
 	}
-	return f.Host.WriteFile(ctx, path, content, spec)
+	return f.Host.Files.WriteFile(ctx, path, content, spec)
 }
 
 // Whatever happens between the contents and the head that names them: the one of before is there,
@@ -36,18 +36,18 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 	}
 	expect := func(generation int64, content string) {
 		t.Helper()
-		g, err := ReadLastGood(h)
-		if err != nil || g == nil || g.Generation != generation || !g.Intact(h) {
+		g, err := ReadLastGood(h.Live.Files)
+		if err != nil || g == nil || g.Generation != generation || !g.Intact(h.Live.Files) {
 			t.Fatalf("%+v, %v", g, err)
 		}
-		if data, err := Blob(h, g.Objects); err != nil || string(data) != "objects "+content {
+		if data, err := Blob(h.Live.Files, g.Objects); err != nil || string(data) != "objects "+content {
 			t.Errorf("%q, %v", data, err)
 		}
 	}
-	if g, err := ReadLastGood(h); g != nil || err != nil {
+	if g, err := ReadLastGood(h.Live.Files); g != nil || err != nil {
 		t.Errorf("of nothing: %+v, %v", g, err)
 	}
-	if err := keep(h, 1, "one"); err != nil {
+	if err := keep(h.Files, 1, "one"); err != nil {
 		t.Fatal(err)
 	}
 	expect(1, "one")
@@ -55,24 +55,24 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		t.Error(err)
 	}
 	expect(1, "one")
-	if err := keep(h, 3, "three"); err != nil {
+	if err := keep(h.Files, 3, "three"); err != nil {
 		t.Fatal(err)
 	}
 	expect(3, "three")
-	if blobs, err := h.ReadDir(blobDir); err != nil || len(blobs) != 2 {
+	if blobs, err := h.Live.Files.ReadDir(blobDir); err != nil || len(blobs) != 2 {
 		t.Errorf("contents %q, %v; want the two of the last", blobs, err)
 	}
 
 	// A content that was damaged is written again with its head.
-	g, _ := ReadLastGood(h)
+	g, _ := ReadLastGood(h.Live.Files)
 	damaged := filepath.Join(root, blobDir, g.Objects.String())
 	if err := os.WriteFile(damaged, []byte("objects thre"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if g.Intact(h) {
+	if g.Intact(h.Live.Files) {
 		t.Error("a damaged content is called whole")
 	}
-	if err := keep(h, 3, "three"); err != nil {
+	if err := keep(h.Files, 3, "three"); err != nil {
 		t.Fatal(err)
 	}
 	expect(3, "three")
@@ -80,7 +80,7 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, lastGoodFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if g, err := ReadLastGood(h); g != nil || err == nil || errors.Is(err, fs.ErrNotExist) {
+		if g, err := ReadLastGood(h.Live.Files); g != nil || err == nil || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q: %+v, %v", text, g, err)
 		}
 	}

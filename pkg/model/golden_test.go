@@ -63,7 +63,7 @@ func TestPlansOnImage(t *testing.T) {
 			case tasks.CertificateSet, tasks.TOMLKey:
 				continue
 			}
-			if _, err := task.Plan(t.Context(), view); err != nil && !graph.IsWait(err) {
+			if _, err := task.Plan(t.Context(), view.View()); err != nil && !graph.IsWait(err) {
 				t.Errorf("%s: %s: %v", s.name(), task.Owns()[0], err)
 			}
 		}

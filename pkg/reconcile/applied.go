@@ -33,13 +33,13 @@ func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 // noteApplied puts into a plan which configuration is applied once its pass has ended so, and on
 // the disk where that is another one than before.
 func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
-	was, _ := ledger.ReadApplied(h) // a damaged one is as good as none
+	was, _ := ledger.ReadApplied(h.Live.Files) // a damaged one is as good as none
 	plan.Applied = history.AppliedOf(was)
 	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest, Time: time.Now().UTC().Truncate(time.Second)}
 	if ended != nil || plan.Digest == "" || !appliedWhole(plan) || plan.Applied.Is(history.AppliedOf(now)) {
 		return nil
 	}
-	if err := ledger.SaveApplied(context.WithoutCancel(ctx), h, now); err != nil {
+	if err := ledger.SaveApplied(context.WithoutCancel(ctx), h.Files, now); err != nil {
 		return err
 	}
 	plan.Applied = history.AppliedOf(now)
@@ -74,7 +74,7 @@ func (p Pass) Applied() *report.Generation {
 // where there is no room for the word, the deed stands.
 func (p Pass) note(ctx context.Context, h *host.Host, d ledger.Deed) {
 	d.Time, d.By = time.Now(), p.by()
-	if err := ledger.NoteDeed(context.WithoutCancel(ctx), h, d); err != nil && p.Log != nil {
+	if err := ledger.NoteDeed(context.WithoutCancel(ctx), h.Files, d); err != nil && p.Log != nil {
 		p.Log.Warn("the history does not have it", zap.String("what", string(d.Act)), zap.Error(err))
 	}
 }

@@ -33,7 +33,7 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r, err := onRoot(root).begin(ctx, wanting(list...), h, led)
+	r, err := onRoot(root).begin(ctx, wanting(list...), h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,13 @@ import (
 
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-	_, unsettled := probation.Load(h, p.Log, p.Known).Settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
+	_, unsettled := probation.Load(h.Live.Files, p.Log, p.Known).Settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	p.Hooks.enter("plan")
-	h.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
-	r, err := p.begin(ctx, d, h, led)
+	h.Files.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
+	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil, errors.Join(unsettled, err)
 	}
@@ -49,13 +49,13 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 
 // carryOut makes what a run has planned.
 func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan, error) {
-	h.ClearLeftovers(directories(r.graph, r.pruning.Graph))
+	h.Files.ClearLeftovers(directories(r.graph, r.pruning.Graph))
 	before := r.report(report.Planned)
 	if r.sw != nil && r.sw.Stuck {
 		return before, r.sw.Failure()
 	}
 	if before.Summary.Changes() > 0 {
-		if why := p.heldBack(h, r.desired); why != nil && !r.refuseUnproved(h, why) {
+		if why := p.heldBack(h.Live.Files, r.desired); why != nil && !r.refuseUnproved(h, why) {
 			return notApplied(before, why), why
 		}
 	}
@@ -96,7 +96,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	probation.Fail(r.rep, failed)
 	r.awaitStarts(whole, p, h)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade(), r.unwritten)
-	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h), err
+	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h.Live.Files), err
 }
 
 // apply makes what was planned, and then takes away what nobody wants any more.
@@ -125,7 +125,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 // whole with the pass.
 func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
 	p.Hooks.enter("settle")
-	late := r.sw.Unfinished(r.rep, migrate.Essential(h, r.pruneRep))
+	late := r.sw.Unfinished(r.rep, migrate.Essential(h.Live.View(), r.pruneRep))
 	if r.sw.Begins() && late == nil {
 		late = r.sw.Arrive(ctx, h, led)
 	}
@@ -144,7 +144,7 @@ func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *repor
 		before = r.report(report.Planned)
 	}
 	err := errors.Join(r.end(ctx, p, h), r.unmade(), r.writable(ctx, p, h))
-	return p.tellAwaits(r.keepArchives(ctx, p, h, before), h), err
+	return p.tellAwaits(r.keepArchives(ctx, p, h, before), h.Live.Files), err
 }
 
 // end writes down how the pass ended. Its error is first that of the tasks.

@@ -32,23 +32,23 @@ func TestEC2(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	h.Facts().Cloud = "aws"
-	h.Facts().Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}}}
+	h.Live.Facts().Cloud = "aws"
+	h.Live.Facts().Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}}}
 	d := desired.FromTasks("node-1", []tasks.Task{tasks.SourceDestCheck{Meta: tasks.Meta{From: "cluster.yaml:9:5"}, EC2: new(ec2.Client)}})
 	pass := Pass{Log: zap.NewNop(), Host: host.Options{Root: t.TempDir()}}
 
-	r, err := pass.begin(t.Context(), d, h, ledger.Load(h))
+	r, err := pass.begin(t.Context(), d, h.Live.View(), ledger.Load(h.Live.Files))
 	if err != nil || !r.changes.Any() || !s.Checks["eni-1"] {
 		t.Fatalf("a plan: %v, changes %v, the check is on: %v", err, r.changes.Any(), s.Checks["eni-1"])
 	}
-	if _, err := pass.converge(t.Context(), d, h, ledger.Load(h)); err == nil || !strings.Contains(err.Error(), "allow ec2:ModifyNetworkInterfaceAttribute to the instance's role") {
+	if _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err == nil || !strings.Contains(err.Error(), "allow ec2:ModifyNetworkInterfaceAttribute to the instance's role") {
 		t.Fatalf("without permission: %v", err)
 	}
 	s.Denied = nil
-	if _, err := pass.converge(t.Context(), d, h, ledger.Load(h)); err != nil || s.Checks["eni-1"] {
+	if _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err != nil || s.Checks["eni-1"] {
 		t.Fatalf("with permission: %v, the check is on: %v", err, s.Checks["eni-1"])
 	}
-	led := ledger.Load(h)
+	led := ledger.Load(h.Live.Files)
 	if e, kept := led.Entries()[graph.MakeKey(tasks.KindSourceDest, "primary")]; kept {
 		t.Errorf("the ledger has it: %+v", e)
 	}

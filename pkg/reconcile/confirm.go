@@ -69,14 +69,14 @@ func (p Pass) MayConfirm(ctx context.Context) error {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer view.Close() // only read from
-	j, err := checkpoint.Unconfirmed(view)
+	j, err := checkpoint.Unconfirmed(view.Files)
 	if err != nil {
 		return err
 	}
 	if j == nil {
 		return checkpoint.ErrNothingAwaits
 	}
-	login, err := host.LoginOf(ctx, view, os.Getpid())
+	login, err := host.LoginOf(ctx, view.View(), os.Getpid())
 	if errors.Is(err, host.ErrNoLogin) {
 		return fmt.Errorf("confirm only from a login: %w; %s", err, logInAnew)
 	}
@@ -116,11 +116,11 @@ func (p Pass) complete(ctx context.Context, number int, h *host.Host, led *ledge
 	if number == 0 {
 		return errors.New("not all of it was made")
 	}
-	rev, err := ledger.ReadRevision(h, number)
+	rev, err := ledger.ReadRevision(h.Live.Files, number)
 	if err != nil {
 		return err
 	}
-	d, err := desired.FromRevision(rev, h, p.Assets)
+	d, err := desired.FromRevision(rev, h.Live.Files, p.Assets)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	p := onRoot(root)
 	d := wanting(list...)
 	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
-	r, err := p.begin(ctx, d, h, led)
+	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}

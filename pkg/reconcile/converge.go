@@ -24,30 +24,30 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 		return nil, err
 	}
 	defer view.Close() // only read from
-	undo, err := p.undoDue(view)
+	undo, err := p.undoDue(view.Files)
 	if err != nil {
 		return nil, err
 	}
 	if d != nil {
-		d.Planned(view, p.mayIssue())
+		d.Planned(view.Files, p.mayIssue())
 	}
-	r, err := p.begin(ctx, d, view, led)
+	r, err := p.begin(ctx, d, view.View(), led)
 	if err != nil {
 		return nil, err
 	}
 	out := r.report(report.Planned)
-	history.Recall(out, view, led)
-	r.tell(p, out, view)
-	p.foretell(out, r, d, view)
+	history.Recall(out, view.Files, led)
+	r.tell(p, out, view.View())
+	p.foretell(out, r, d, view.View())
 	out.Notes = append(out.Notes, undo...)
 	for _, off := range service.Off(p.Host) {
 		out.Off = append(out.Off, off)
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
 	}
-	if out.Paused = p.paused(view); out.Paused != nil {
+	if out.Paused = p.paused(view.Files); out.Paused != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
 	}
-	unwritable := ledger.InTheWay(view)
+	unwritable := ledger.InTheWay(view.View())
 	if unwritable != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "error", Text: unwritable.Error()})
 	}
@@ -68,14 +68,14 @@ func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, err
 
 func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		if z := p.paused(h); z != nil && p.TakeNow != "" {
+		if z := p.paused(h.Live.Files); z != nil && p.TakeNow != "" {
 			return nil, &PausedError{*z, "`agent resume`"}
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
 		}
-		pauses := ledger.DropPause(h) // it is over, whether or not its note goes
+		pauses := ledger.DropPause(h.Files) // it is over, whether or not its note goes
 		newest := d
-		waited, _ := ledger.ReadUpdate(h) // what is damaged is said by taking
+		waited, _ := ledger.ReadUpdate(h.Live.Files) // what is damaged is said by taking
 		d, err := p.taking(ctx, d, h, led)
 		if err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 				newest.LookAgain = d.LookAgain
 			}
 			before := led.Head().Current
-			next, _ := led.NextRevision(h) // that they cannot be listed is said where one is made
+			next, _ := led.NextRevision(h.Live.Files) // that they cannot be listed is said where one is made
 			plan, err = p.converge(ctx, d, h, led)
 			p.noteForward(ctx, h, led, before, next, plan)
 		}
@@ -102,7 +102,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		if failed := p.keep(ctx, d, h, led); failed != nil {
 			return plan, errors.Join(err, failed, pauses)
 		}
-		return plan, errors.Join(err, ledger.DropUpdate(h), pauses)
+		return plan, errors.Join(err, ledger.DropUpdate(h.Files), pauses)
 	}))
 }
 
@@ -113,7 +113,7 @@ func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err er
 	}
 	asked := p.Certificates
 	if asked == nil {
-		asked = func() (issue.CertificateAPI, error) { return issue.As(p.API, h.Facts()) }
+		asked = func() (issue.CertificateAPI, error) { return issue.As(p.API, h.Live.Facts()) }
 	}
 	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node, d.Keypairs, h)
 	return err

@@ -34,11 +34,11 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 		learnt = ledger.Learnt{Node: r.desired.Node.Name}
 	}
 	learnt.Cordoned = true
-	err := ledger.SaveLearnt(ctx, h, learnt)
+	err := ledger.SaveLearnt(ctx, h.Files, learnt)
 	if err == nil {
 		r.learnt = learnt
 		why := fmt.Sprintf("netwright switches its network from %s to %s", r.sw.From.Name, r.sw.To.Name)
-		err = markNode(ctx, p.API, h.Facts(), func(ctx context.Context, c *kube.Client) error {
+		err = markNode(ctx, p.API, h.Live.Facts(), func(ctx context.Context, c *kube.Client) error {
 			_, err := c.Cordon(ctx, learnt.Node, why)
 			return err
 		})
@@ -67,15 +67,15 @@ func triedAgain(err error) bool {
 // uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed.
 // What fails is tried again in the next pass.
 func (p Pass) uncordon(ctx context.Context, h *host.Host) {
-	learnt, err := ledger.LoadLearnt(h)
+	learnt, err := ledger.LoadLearnt(h.Live.Files)
 	if err != nil || !learnt.Cordoned || p.API == nil || !p.live() {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = markNode(ctx, p.API, h.Facts(), func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
+	err = markNode(ctx, p.API, h.Live.Facts(), func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
 		learnt.Cordoned = false
-		err = ledger.SaveLearnt(ctx, h, learnt)
+		err = ledger.SaveLearnt(ctx, h.Files, learnt)
 	}
 	if err != nil && p.Log != nil {
 		p.Log.Warn("the node stays cordoned until a later pass; or: kubectl uncordon "+learnt.Node, zap.Error(err))

@@ -142,10 +142,10 @@ func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		l := ledger.Load(h)
+		l := ledger.Load(h.Live.Files)
 		e := l.Entries()["file:/etc/a"]
 		e.Pending, e.Again = true, again
-		if err := l.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
+		if err := l.Commit(t.Context(), h.Files, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
 			t.Fatal(err)
 		}
 		put(t, root, "/etc/a", "by hand")
@@ -289,12 +289,12 @@ func ago(t *testing.T, root, key string, by time.Duration) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	l := ledger.Load(h)
+	l := ledger.Load(h.Live.Files)
 	e := l.Entries()[graph.Key(key)]
 	for i := range e.Drift.Recent {
 		e.Drift.Recent[i] = e.Drift.Recent[i].Add(-by)
 	}
-	if err := l.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
+	if err := l.Commit(t.Context(), h.Files, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
 		t.Fatal(err)
 	}
 }

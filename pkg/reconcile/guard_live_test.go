@@ -31,7 +31,7 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 		Checkpoint: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second},
 	}
 	try := func() (begun int, err error) {
-		r := &run{led: ledger.Load(h), custody: &ownership.Transaction{}}
+		r := &run{led: ledger.Load(h.Live.Files), custody: &ownership.Transaction{}}
 		g, ctx, err := p.take(t.Context(), h, r, checkpoint.Change{})
 		if err != nil {
 			t.Fatal(err)

@@ -42,11 +42,11 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
-	links, err := netdevs(ctx, h, r)
+	links, err := netdevs(ctx, h.Live.View(), r)
 	if err != nil {
 		return nil, ctx, err
 	}
-	trees, err := below(h, r)
+	trees, err := below(h.Live.View(), r)
 	if err != nil {
 		return nil, ctx, err
 	}
@@ -58,7 +58,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
 	}
-	change.OwnPods = !r.sw.Begins() && r.judged(h.Facts())
+	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts())
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot, desired.PodRanges(r.desired.Node)
 	return p.take(ctx, h, r, change)
 }
@@ -141,7 +141,7 @@ func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
 // false where there is no rest, and of a generation that the node never took: half of one is no
 // configuration.
 func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
-	if good, err := ledger.ReadLastGood(h); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
+	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
 		return false
 	}
 	for _, c := range []*changes.Set{r.changes, r.removals} {

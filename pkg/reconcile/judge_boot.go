@@ -22,7 +22,7 @@ func (p Pass) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 		return nil
 	}
 	log := cmp.Or(p.Log, zap.NewNop())
-	due, err := checkpoint.BootDue(h)
+	due, err := checkpoint.BootDue(h.Live.Files)
 	if err != nil {
 		log.Warn("what awaited the boot is not known", zap.Error(err))
 	}
@@ -32,7 +32,7 @@ func (p Pass) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 	p.Hooks.enter("boot")
 	settings := p.Checkpoint
 	settings.Log = log
-	return checkpoint.FirstBoot(ctx, h, settings, bootBooks{led}, h.Reboot)
+	return checkpoint.FirstBoot(ctx, h, settings, bootBooks{led}, h.Units.Reboot)
 }
 
 // firstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
@@ -42,14 +42,14 @@ func firstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 		return nil
 	}
 	note := ledger.Boot{ID: led.Boot(), Time: time.Now().UTC(), Outcome: string(checkpoint.Confirmed)}
-	if list, err := ledger.ReadBoots(h); err != nil || slices.ContainsFunc(list, note.Same) {
+	if list, err := ledger.ReadBoots(h.Live.Files); err != nil || slices.ContainsFunc(list, note.Same) {
 		return nil
 	}
 	if note.Why = checkpoint.Gateways(ctx, h); note.Why != "" {
 		note.Outcome = string(checkpoint.Unsure)
 		log.Warn("the first boot of an image: a gateway does not answer", zap.String("why", note.Why))
 	}
-	if err := ledger.NoteBoot(ctx, h, note); err != nil { // the next pass looks again
+	if err := ledger.NoteBoot(ctx, h.Files, note); err != nil { // the next pass looks again
 		log.Warn("the first boot of an image cannot be noted", zap.Error(err))
 	}
 	return nil
@@ -83,9 +83,9 @@ func (b bootBooks) Forget(
 		}
 		note.Keys = append(note.Keys, ledger.BootKey{Key: await.Key, Task: e.Task})
 	}
-	list, err := ledger.ReadBoots(h)
+	list, err := ledger.ReadBoots(h.Live.Files)
 	if err != nil || !slices.ContainsFunc(list, note.Same) {
-		if err := ledger.NoteBoot(ctx, h, note); err != nil {
+		if err := ledger.NoteBoot(ctx, h.Files, note); err != nil {
 			return err
 		}
 	} // else it was killed here before, and the ledger may say already what it said once
@@ -95,13 +95,13 @@ func (b bootBooks) Forget(
 // Note implements [checkpoint.Books].
 func (b bootBooks) Note(ctx context.Context, h *host.Host, found checkpoint.Boot) error {
 	note := noteOf(found)
-	list, _ := ledger.ReadBoots(h) // a damaged one is as good as none
+	list, _ := ledger.ReadBoots(h.Live.Files) // a damaged one is as good as none
 	for _, o := range list {
 		if o.Same(note) {
 			note.Keys, note.Tries = o.Keys, o.Tries
 		}
 	}
-	return ledger.NoteBoot(ctx, h, note)
+	return ledger.NoteBoot(ctx, h.Files, note)
 }
 
 func noteOf(b checkpoint.Boot) ledger.Boot {

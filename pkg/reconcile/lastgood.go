@@ -73,16 +73,16 @@ func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *led
 	now := ledger.LastGood{
 		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: hostfs.ContentOf(s.Manifest).Sum,
 	}
-	was, err := ledger.ReadLastGood(h)
+	was, err := ledger.ReadLastGood(h.Live.Files)
 	if err == nil && was != nil {
 		same := *was
 		same.Taken, same.Objects = now.Taken, now.Objects
-		if same == now && (!p.Host.Verify || was.Intact(h)) {
+		if same == now && (!p.Host.Verify || was.Intact(h.Live.Files)) {
 			return nil
 		}
 	}
 	now.Taken = time.Now().UTC().Truncate(time.Second)
-	return led.KeepLastGood(context.WithoutCancel(ctx), h, now, s.Manifest, statestore.Pack(objects))
+	return led.KeepLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, statestore.Pack(objects))
 }
 
 // Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.

@@ -166,7 +166,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r, err := onRoot(root).begin(ctx, wanting(list...), h, led)
+	r, err := onRoot(root).begin(ctx, wanting(list...), h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,9 +40,9 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	p.API.Met(h.Facts())
+	p.API.Met(h.Live.Facts())
 	// Before an undo, which clears up what is staged.
-	RecoverFirst(ctx, p.Log, h.Recover)
+	RecoverFirst(ctx, p.Log, h.Files.Recover)
 	if err := p.finishUndo(ctx, h, led); err != nil {
 		return nil, err
 	}
@@ -50,13 +50,13 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, err
 	}
 	out, err := do(h, led)
-	history.Recall(out, h, led)
+	history.Recall(out, h.Live.Files, led)
 	p.Hooks.enter("record")
 	if err := h.LearnVersions(ctx); err != nil && p.Log != nil {
 		p.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
-	h.SettleStamps()
-	return out, errors.Join(err, led.SaveOwed(ctx, h), led.SaveStamps(ctx, h))
+	h.Files.SettleStamps()
+	return out, errors.Join(err, led.SaveOwed(ctx, h.Files), led.SaveStamps(ctx, h.Files))
 }
 
 // Recover completes files that belong together and that a killed run left partly old and partly
@@ -90,7 +90,7 @@ func (p Pass) Recover(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	return h.Recover(ctx)
+	return h.Files.Recover(ctx)
 }
 
 // RecoverFirst is Recover for a run that goes on whatever comes of it: the tasks of the files say

@@ -30,7 +30,7 @@ func newer(t *testing.T, root string, led *ledger.Ledger) {
 	e.Task = &task
 	head := led.Head()
 	head.Settled = false
-	if err := led.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: head}); err != nil {
+	if err := led.Commit(t.Context(), h.Files, ledger.Batch{Put: []ledger.Entry{e}, Head: head}); err != nil {
 		t.Fatal(err)
 	}
 }

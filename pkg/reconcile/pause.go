@@ -24,10 +24,10 @@ func (p Pass) Pause(ctx context.Context, d time.Duration, reason string) (*repor
 	}
 	var out *report.Paused
 	_, err := p.locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
-		now := ledger.ClockOf(h, time.Now().UTC())
+		now := ledger.ClockOf(h.Live.Files, time.Now().UTC())
 		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: p.by(), Boot: now.Boot, Up: now.Up}
 		out = pausedAs(z, now)
-		if err := ledger.SavePause(ctx, h, z); err != nil {
+		if err := ledger.SavePause(ctx, h.Files, z); err != nil {
 			return nil, err
 		}
 		p.note(ctx, h, ledger.Deed{Act: ledger.WasPaused, Text: fmt.Sprintf("for %s: %s", d, reason)})
@@ -49,7 +49,7 @@ func (p Pass) Paused() *report.Paused {
 // lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a
 // change that cut the node off is not asked: it was done before.
 func (p Pass) lookOnly(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, z *report.Paused) (*report.Plan, error) {
-	if good := p.changes(d, h, led); good != nil {
+	if good := p.changes(d, h.Live.Files, led); good != nil {
 		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: "the node is " + z.String(), Until: z.Until}
 		var err error
 		if d, err = p.inForce(ctx, d, good, w, h, led); err != nil {
@@ -57,14 +57,14 @@ func (p Pass) lookOnly(ctx context.Context, d *desired.State, h *host.Host, led 
 		}
 	}
 	if d != nil {
-		d.Planned(h, p.mayIssue())
+		d.Planned(h.Live.Files, p.mayIssue())
 	}
-	r, err := p.begin(ctx, d, h, led)
+	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil, err
 	}
 	plan := r.report(report.Planned)
-	r.tell(p, plan, h)
+	r.tell(p, plan, h.Live.View())
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; s.State == report.Planned {
 			s.State, s.Message = report.Drifted, "not changed while the node is paused"

@@ -74,20 +74,20 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		led := ledger.Load(h)
-		custody := &ownership.Transaction{Led: led, Judge: drift.New(&desired.Records{}, led, h, wanting(), false, time.Now())}
+		led := ledger.Load(h.Live.Files)
+		custody := &ownership.Transaction{Led: led, Judge: drift.New(&desired.Records{}, led, h.Live.View(), wanting(), false, time.Now())}
 		e := led.Entries()["file:/etc/hosts"]
 		if c.repair {
 			custody.Judge.Repairs().Put(e.Key, &ledger.Drift{Repairs: 1}, nil)
 		}
 		custody.Judge.Mark(&e)
 		e.Pending = true
-		if err := led.Commit(t.Context(), h, ledger.Batch{Put: []ledger.Entry{e}, Head: led.Head()}); err != nil {
+		if err := led.Commit(t.Context(), h.Files, ledger.Batch{Put: []ledger.Entry{e}, Head: led.Head()}); err != nil {
 			t.Fatal(err)
 		}
 		b := ledger.Batch{Head: led.Head()}
 		custody.Undid(&graph.Result[tasks.Task]{Node: hosts, State: graph.Failed, Err: &changes.NotConvergedError{Key: e.Key}}, &b)
-		if err := led.Commit(t.Context(), h, b); err != nil {
+		if err := led.Commit(t.Context(), h.Files, b); err != nil {
 			t.Fatal(err)
 		}
 		h.Close() // all was committed

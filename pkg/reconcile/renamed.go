@@ -51,11 +51,11 @@ func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *Re
 // underFormerName is what the machine has, by its former name.
 func (p Pass) underFormerName(ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
 	w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: why.Error()}
-	rev, err := ledger.ReadRevision(h, led.Head().Current)
+	rev, err := ledger.ReadRevision(h.Live.Files, led.Head().Current)
 	if err != nil {
 		return nil, err
 	}
-	good, err := ledger.ReadLastGood(h)
+	good, err := ledger.ReadLastGood(h.Live.Files)
 	if err != nil {
 		return nil, err
 	}

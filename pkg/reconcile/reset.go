@@ -49,9 +49,9 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	}
 	defer unlock() // when nothing is left that another pass could go by
 	out, err := p.holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Facts())
+		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts())
 		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
-		r, err := p.planReset(ctx, h, led)
+		r, err := p.planReset(ctx, h.Live.View(), led)
 		if err != nil {
 			return nil, err
 		}
@@ -88,10 +88,10 @@ func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	defer view.Close() // only read from
-	if _, err := p.undoDue(view); err != nil {
+	if _, err := p.undoDue(view.Files); err != nil {
 		return nil, err
 	}
-	r, err := p.planReset(ctx, view, led)
+	r, err := p.planReset(ctx, view.View(), led)
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +229,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 // was put, and a reset that failed there would never come to its end.
 func (r *resetting) times(h *host.Host) error {
 	for dir, mtime := range r.led.Dirs() {
-		if _, err := h.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
-			if err := h.SetMtime(dir, mtime); err != nil && !errors.Is(err, syscall.EROFS) {
+		if _, err := h.Live.Files.Lstat(dir); err == nil && dir != path.Dir(ledger.Dir) {
+			if err := h.Files.SetMtime(dir, mtime); err != nil && !errors.Is(err, syscall.EROFS) {
 				return err
 			}
 		}
@@ -247,21 +247,21 @@ func (p Pass) forget(ctx context.Context) error {
 		return fmt.Errorf("remove the ledger: %w", err)
 	}
 	defer h.Close() // every write was checked where it was made
-	led := ledger.Load(h)
+	led := ledger.Load(h.Live.Files)
 	times := led.Dirs()
 	if len(led.Entries()) > 0 {
-		if err := led.Commit(ctx, h, ledger.Batch{Drop: slices.Sorted(maps.Keys(led.Entries()))}); err != nil {
+		if err := led.Commit(ctx, h.Files, ledger.Batch{Drop: slices.Sorted(maps.Keys(led.Entries()))}); err != nil {
 			return fmt.Errorf("empty the ledger: %w", err)
 		}
 	}
 	for _, dir := range []string{ledger.Dir, path.Dir(ledger.LockFile)} {
-		if err := h.RemoveTree(ctx, dir, ledger.JournalFile); err != nil {
+		if err := h.Files.RemoveTree(ctx, dir, ledger.JournalFile); err != nil {
 			return fmt.Errorf("remove the ledger: %w", err)
 		}
 	}
 	above := path.Dir(ledger.Dir)
 	if mtime, known := times[above]; known {
-		return h.SetMtime(above, mtime)
+		return h.Files.SetMtime(above, mtime)
 	}
 	return nil
 }

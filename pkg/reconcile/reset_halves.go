@@ -101,7 +101,7 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 			dirs = append(dirs, path.Dir(file))
 		}
 	}
-	h.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
+	h.Files.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
 	planned := r.report(report.Planned)
 	r.guard = guard
 	err := r.risky.do(guarded, r, p, h)

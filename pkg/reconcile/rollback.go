@@ -25,15 +25,15 @@ import (
 // paused node it is a [PausedError] without [Pass.EndPause].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		paused := p.paused(h)
+		paused := p.paused(h.Live.Files)
 		if paused != nil && !p.EndPause {
 			return nil, &PausedError{*paused, "`agent rollback --end-pause`"}
 		}
-		rev, err := rollbackTo(led, h, number)
+		rev, err := rollbackTo(led, h.Live.Files, number)
 		if err != nil {
 			return nil, err
 		}
-		target, err := desired.FromRevision(rev, h, p.Assets)
+		target, err := desired.FromRevision(rev, h.Live.Files, p.Assets)
 		if err == nil {
 			err = available(ctx, h, target.Held.Recorded)
 		}
@@ -50,10 +50,10 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if aborted(err) {
 			return plan, err
 		}
-		if err = errors.Join(err, led.SaveHold(ctx, h)); !aborted(err) {
+		if err = errors.Join(err, led.SaveHold(ctx, h.Files)); !aborted(err) {
 			deed := ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
 			if paused != nil { // last: until the node is held it must not take what the store has
-				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h))
+				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h.Files))
 			}
 			p.note(ctx, h, deed)
 		}
@@ -71,11 +71,11 @@ func aborted(err error) bool {
 // mayLeave refuses a revision with another network than the node has, where that is disruptive and
 // nobody allowed it: the pin would hold the node at what it does not become.
 func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host, led *ledger.Ledger) error {
-	g, _, err := target.Graph(h.Facts(), model.Discovered{}, p.Assets)
+	g, _, err := target.Graph(h.Live.Facts(), model.Discovered{}, p.Assets)
 	if err != nil {
 		return err
 	}
-	s, err := migrate.Leave(ctx, target, g, h, led, p.circumstances(target, h, led))
+	s, err := migrate.Leave(ctx, target, g, h.Live.View(), led, p.circumstances(target, h.Live.Files, led))
 	if s != nil && err == nil && !s.Waits {
 		err = s.Held
 	}
@@ -121,20 +121,20 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 func (p Pass) Resume(ctx context.Context) (was string, err error) {
 	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		var how []string
-		if z := p.paused(h); z != nil {
+		if z := p.paused(h.Live.Files); z != nil {
 			how = append(how, z.String())
 		}
 		pin := led.Head().Held
 		if pin != nil {
 			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
 			led.Hold(nil)
-			if err := led.SaveHold(ctx, h); err != nil { // it needs room, and to end a pause needs none
+			if err := led.SaveHold(ctx, h.Files); err != nil { // it needs room, and to end a pause needs none
 				return nil, err
 			}
 		}
-		if err := ledger.DropPause(h); err != nil {
+		if err := ledger.DropPause(h.Files); err != nil {
 			led.Hold(pin)
-			return nil, errors.Join(err, led.SaveHold(ctx, h))
+			return nil, errors.Join(err, led.SaveHold(ctx, h.Files))
 		}
 		if was = strings.Join(how, ", and "); was != "" {
 			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}

@@ -34,7 +34,7 @@ func (p Pass) Undo(ctx context.Context, watches bool) error {
 	settings.Lock = func(ctx context.Context) (func(), error) {
 		unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, nil)
 		if err == nil {
-			RecoverFirst(ctx, p.Log, h.Recover)
+			RecoverFirst(ctx, p.Log, h.Files.Recover)
 		}
 		return unlock, err
 	}
@@ -82,7 +82,7 @@ func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 	undo := checkpoint.UndoDue
 	if !p.live() {
 		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) {
-			return checkpoint.Unconfirmed(h)
+			return checkpoint.Unconfirmed(h.Live.Files)
 		}
 	}
 	j, err := undo(ctx, h, settings)
@@ -118,7 +118,7 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 	return func(ctx context.Context, h *host.Host, raw json.RawMessage, v checkpoint.Verdict) error {
 		led := led
 		if led == nil {
-			led = ledger.Load(h)
+			led = ledger.Load(h.Live.Files)
 		}
 		if led.Newer != nil {
 			return nil // what is undone is; the agent that knows this ledger looks at what is pending
@@ -131,11 +131,11 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 			return fmt.Errorf("record that the change was undone: %w", err)
 		}
 		if a := v.Awaits; a != nil && a.New && a.Set != led.Head().Current {
-			if err := ledger.DropRevision(h, a.Set); err != nil {
+			if err := ledger.DropRevision(h.Files, a.Set); err != nil {
 				return fmt.Errorf("record that the change was undone: %w", err)
 			}
 		}
-		return ledger.NoteUndone(ctx, h, ledger.Undone{
+		return ledger.NoteUndone(ctx, h.Files, ledger.Undone{
 			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks, Bad: v.Bad, Why: v.Told(), Tries: v.Tries,
 			Unconfirmed: v.Unconfirmed,
 		})
@@ -153,7 +153,7 @@ func (m memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 		switch {
 		case one.Was != nil && (!there || !ownership.SameEntry(now, *one.Was)):
 			b.Put, back[one.Key] = append(b.Put, *one.Was), true
-		case one.Was == nil && there && !stillOurs(ctx, h, now):
+		case one.Was == nil && there && !stillOurs(ctx, h.Live.View(), now):
 			b.Drop, back[one.Key] = append(b.Drop, one.Key), true
 		}
 	}
@@ -161,12 +161,12 @@ func (m memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 		b.Head.Settled = b.Head.Settled && (!e.Pending || back[key])
 	}
 	if len(b.Put)+len(b.Drop) > 0 || b.Head != led.Head() {
-		if err := led.Commit(ctx, h, b); err != nil {
+		if err := led.Commit(ctx, h.Files, b); err != nil {
 			return err
 		}
 	}
 	m.forgive(led, mine)
-	return led.SaveOwed(ctx, h)
+	return led.SaveOwed(ctx, h.Files)
 }
 
 // stillOurs says that something which the change made is there after the undo: a directory that

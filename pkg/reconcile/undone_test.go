@@ -35,7 +35,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	}
 	defer h.Close()
 	p := onRoot(root)
-	r, err := p.begin(ctx, wanting(list...), h, led)
+	r, err := p.begin(ctx, wanting(list...), h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := netdevs(t.Context(), view, r); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
+		if got, err := netdevs(t.Context(), view.View(), r); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 		view.Close()
@@ -196,7 +196,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r, err := onRoot(root).planReset(ctx, h, led)
+	r, err := onRoot(root).planReset(ctx, h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 		err = r.custody.Intend(ctx, h, changes.NewSet(), true)
 	}
 	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
-		err = led.Commit(ctx, h, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})
+		err = led.Commit(ctx, h.Files, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})
 	}
 	if err == nil {
 		err = recorder(nil)(ctx, h, raw, checkpoint.Verdict{Why: "tcp:x (no answer)", At: time.Now()})

@@ -69,7 +69,7 @@ func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
 	if !p.WasUnwritten {
 		return nil
 	}
-	if err := r.led.Commit(ctx, h, ledger.Batch{Head: r.led.Head()}); err != nil {
+	if err := r.led.Commit(ctx, h.Files, ledger.Batch{Head: r.led.Head()}); err != nil {
 		return &UnwrittenError{err}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (p Pass) mayNotGoOn(ctx context.Context, err error) bool {
 // instead keeps the network that the node has, where the switch of networks cannot be begun.
 func (p Pass) instead(ctx context.Context, h *host.Host, r *run, why error) (*report.Plan, error) {
 	r.sw.Held = why
-	if err := r.keepNetwork(ctx, p, h); err != nil {
+	if err := r.keepNetwork(ctx, p, h.Live.View()); err != nil {
 		return nil, errors.Join(why, err)
 	}
 	return p.carryOut(ctx, h, r)

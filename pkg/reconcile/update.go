@@ -32,15 +32,15 @@ const theAgent = "spec.update"
 // d go is on the disk before its first change: a run that is killed then goes on with it, whatever
 // the clock says by then.
 func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
-	if why := p.renamed(d, h, led); why != nil {
+	if why := p.renamed(d, h.Live.Files, led); why != nil {
 		return p.underFormerName(ctx, d, why, h, led)
 	}
-	good := p.changes(d, h, led)
+	good := p.changes(d, h.Live.Files, led)
 	if good == nil {
 		return d, nil
 	}
-	was, u := p.seen(d, h)
-	if why := p.verdict(h, d); why != nil {
+	was, u := p.seen(d, h.Live.Files)
+	if why := p.verdict(h.Live.Files, d); why != nil {
 		out, err := p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
 		if err == nil && !why.Unconfirmed {
 			out.Undone = why
@@ -52,24 +52,24 @@ func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *l
 		return d, nil
 	case p.TakeNow != "":
 		u.LetGo = p.TakeNow
-	case booting(ctx, h) && !d.Node.Update.Freeze:
+	case booting(ctx, h.Live.View()) && !d.Node.Update.Freeze:
 		u.LetGo = "the boot"
 	}
 	if u.LetGo != "" {
-		err := ledger.SaveUpdate(ctx, h, &u)
+		err := ledger.SaveUpdate(ctx, h.Files, &u)
 		if err != nil && p.TakeNow == "" {
 			return p.inForce(ctx, d, good, unnoted(&u, err), h, led)
 		}
 		return d, err
 	}
-	d.Planned(h, p.mayIssue())
-	r, err := p.begin(ctx, d, h, led)
+	d.Planned(h.Live.Files, p.mayIssue())
+	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil || r.unbuilt != nil || r.sw != nil && r.sw.Held != nil {
 		return d, nil // the pass itself meets it, and says so
 	}
 	w := r.weigh(&u, time.Now())
 	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
-		if err := ledger.SaveUpdate(ctx, h, &u); err != nil {
+		if err := ledger.SaveUpdate(ctx, h.Files, &u); err != nil {
 			w = unnoted(&u, err)
 		}
 	}
@@ -92,13 +92,13 @@ func unnoted(u *ledger.Update, err error) *report.Waiting {
 // waitAgain takes back that a person let a configuration go, since his pass ended with an error:
 // what it did not do is not done later without him.
 func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
-	switch now, err := ledger.ReadUpdate(h); {
+	switch now, err := ledger.ReadUpdate(h.Live.Files); {
 	case err != nil || now == nil || was != nil && *now == *was:
 		return nil
-	case was != nil && ledger.SaveUpdate(ctx, h, was) == nil:
+	case was != nil && ledger.SaveUpdate(ctx, h.Files, was) == nil:
 		return nil
 	}
-	return ledger.DropUpdate(h) // that needs no room; since when it waits is seen anew
+	return ledger.DropUpdate(h.Files) // that needs no room; since when it waits is seen anew
 }
 
 // seen is what the disk says of a configuration that is not taken yet, and what it means for d:
@@ -193,12 +193,12 @@ func (p Pass) inForce(ctx context.Context, d *desired.State, good *ledger.LastGo
 	var out *desired.State
 	err := errors.New("no configuration is kept")
 	if good != nil {
-		out, err = p.kept(ctx, h, good, d.Sel)
+		out, err = p.kept(ctx, h.Live.Files, good, d.Sel)
 	}
 	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
-		rev, worse := ledger.ReadRevision(h, led.Head().Current)
+		rev, worse := ledger.ReadRevision(h.Live.Files, led.Head().Current)
 		if worse == nil {
-			out, worse = desired.FromRevision(rev, h, p.Assets)
+			out, worse = desired.FromRevision(rev, h.Live.Files, p.Assets)
 		}
 		if worse != nil {
 			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w", w.Generation, w.Reason, err, worse)

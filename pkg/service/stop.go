@@ -41,7 +41,7 @@ func stopUnit(ctx context.Context, opt host.Options) error {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // its writes are systemd's
-	switch s, err := h.Unit(ctx, Unit); {
+	switch s, err := h.Live.Units.Unit(ctx, Unit); {
 	case errors.Is(err, host.ErrNotHere):
 		return nil
 	case err != nil:
@@ -49,10 +49,10 @@ func stopUnit(ctx context.Context, opt host.Options) error {
 	case s.Load == "not-found":
 		return nil
 	}
-	if err := h.StopUnit(ctx, Unit, true); err != nil {
+	if err := h.Units.StopUnit(ctx, Unit, true); err != nil {
 		return err
 	}
-	return h.DisableUnit(ctx, Unit)
+	return h.Units.DisableUnit(ctx, Unit)
 }
 
 // askToStop ends a daemon that somebody started by hand, or by another unit. One that does not

@@ -68,18 +68,18 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 // Apply implements [Task]. The kernel cannot change the length of an address's network: such an
 // address is taken off and put on again. Others of its network stay ([host.Host.DelAddress]).
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	have, err := h.Addresses(ctx, t.Link)
+	have, err := h.Live.Net.Addresses(ctx, t.Link)
 	if err != nil {
 		return passing(err)
 	}
 	for _, a := range have {
 		if a.Prefix.Addr() == t.Prefix.Addr() && a.Prefix != t.Prefix {
-			if err := h.DelAddress(ctx, t.Link, a.Prefix); err != nil {
+			if err := h.Net.DelAddress(ctx, t.Link, a.Prefix); err != nil {
 				return passing(err)
 			}
 		}
 	}
-	return passing(h.AddAddress(ctx, t.Link, t.Prefix))
+	return passing(h.Net.AddAddress(ctx, t.Link, t.Prefix))
 }
 
 // Live implements [Keeper]: the prefix under which the link has the address.
@@ -109,7 +109,7 @@ func (t Address) Foreign(live string) bool { return live != "" && live != "set" 
 // Remove implements [Remover]. Others of its network, which the kernel takes along, stay
 // ([host.Host.DelAddress]).
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.DelAddress(ctx, t.Link, t.Prefix))
+	return passing(h.Net.DelAddress(ctx, t.Link, t.Prefix))
 }
 
 // Baseline implements [Restorer]: the address may have been there with another length of its

@@ -91,7 +91,7 @@ func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task]. Members that are right stay as they are.
 func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	want, states, err := t.look(h)
+	want, states, err := t.look(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("install %s: %w", t.Name, err)
 	}
@@ -101,7 +101,7 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		case s.install:
 			members = append(members, s.name)
 		case s.reason != "":
-			if err := h.SetMeta(s.path, s.is, want.spec()); err != nil {
+			if err := h.Files.SetMeta(s.path, s.is, want.spec()); err != nil {
 				return fmt.Errorf("install %s: %w", t.Name, err)
 			}
 		}
@@ -117,7 +117,7 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // unpacked and held against its hash, and nothing of that stays. For a rollback, which asks before
 // it changes anything.
 func (t Archive) Available(ctx context.Context, h *host.Host) error {
-	_, states, err := t.look(h)
+	_, states, err := t.look(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", t.Name, err)
 	}
@@ -127,14 +127,14 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 			members = append(members, s.name)
 		}
 	}
-	kept := h.Batch()
+	kept := h.Files.Batch()
 	defer kept.Discard()
 	rest, damaged, err := t.fromKept(h, kept, members, receiptDir, keptSpec)
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", t.Name, err)
 	}
 	return t.fromAnywhere(ctx, rest, damaged, func(from string) error {
-		b := h.Batch()
+		b := h.Files.Batch()
 		defer b.Discard()
 		_, err := t.unpack(ctx, b, from, hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
 		return err

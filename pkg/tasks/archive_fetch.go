@@ -54,13 +54,13 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 // install fetches the archive from one URL and puts the members and the receipt in place, as one
 // batch.
 func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
-	b := h.Batch()
+	b := h.Files.Batch()
 	defer b.Discard()
 	got, err := t.unpack(ctx, b, from, hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
 	if err != nil {
 		return err
 	}
-	if err := t.writeReceipt(h, b, got); err != nil {
+	if err := t.writeReceipt(h.Live.View(), b, got); err != nil {
 		return err
 	}
 	return b.Commit(ctx)

@@ -30,25 +30,25 @@ var keptSpec = hostfs.FileSpec{Mode: 0o600}
 // found the archive right, and may be done again. Its error is one of the disk; what was kept
 // before it stays.
 func (t Archive) Keep(ctx context.Context, h *host.Host) error {
-	known, err := t.readReceipt(h)
+	known, err := t.readReceipt(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", t.Name, err)
 	}
-	missing, size, err := t.unkept(h, known)
+	missing, size, err := t.unkept(h.Live.View(), known)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if _, there, _ := lstat(h, keptDir); !there {
-		if err := h.Mkdir(keptDir, 0o700, 0, 0); err != nil {
+	if _, there, _ := lstat(h.Live.View(), keptDir); !there {
+		if err := h.Files.Mkdir(keptDir, 0o700, 0, 0); err != nil {
 			return fmt.Errorf("keep %s: %w", t.Name, err)
 		}
 	}
 	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
 	// from such a node.
-	if room, err := h.Room(keptDir); err == nil && room/2 < size {
+	if room, err := h.Files.Room(keptDir); err == nil && room/2 < size {
 		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space", t.Name, (size+1<<20-1)>>20, keptDir)
 	}
-	b := h.Batch()
+	b := h.Files.Batch()
 	defer b.Discard()
 	for _, name := range missing {
 		err := b.Copy(path.Join(t.Dir, name), keptPath(known[name]), keptSpec, known[name])
@@ -120,7 +120,7 @@ func (t Archive) lacks(v host.View) bool {
 // restore puts those of the members in place that are kept, as one batch. It returns the others,
 // and what was kept and is damaged, which is thrown away.
 func (t Archive) restore(ctx context.Context, h *host.Host, members []string, want access) (rest, damaged []string, err error) {
-	b := h.Batch()
+	b := h.Files.Batch()
 	defer b.Discard()
 	rest, damaged, err = t.fromKept(h, b, members, t.Dir, want.spec())
 	if err != nil {
@@ -131,7 +131,7 @@ func (t Archive) restore(ctx context.Context, h *host.Host, members []string, wa
 
 // fromKept stages those of the members that are kept.
 func (t Archive) fromKept(h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec) (rest, damaged []string, err error) {
-	known, err := t.readReceipt(h)
+	known, err := t.readReceipt(h.Live.View())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +148,7 @@ func (t Archive) fromKept(h *host.Host, b *hostfs.Batch, members []string, dir s
 			continue
 		case errors.As(err, &other):
 			damaged = append(damaged, err.Error())
-			err = h.Remove(keptPath(is))
+			err = h.Files.Remove(keptPath(is))
 		case errors.Is(err, fs.ErrNotExist):
 			err = nil
 		}
@@ -163,7 +163,7 @@ func (t Archive) fromKept(h *host.Host, b *hostfs.Batch, members []string, dir s
 // ForgetArchives removes what is known and kept of archives other than these. It is for who knows
 // all that may be wanted again.
 func ForgetArchives(h *host.Host, wanted []Archive) error {
-	names, err := h.ReadDir(receiptDir)
+	names, err := h.Live.Files.ReadDir(receiptDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -172,7 +172,7 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 	}
 	var members []string
 	for _, t := range wanted {
-		known, err := t.readReceipt(h)
+		known, err := t.readReceipt(h.Live.View())
 		if err != nil {
 			return fmt.Errorf("forget archives: %w", err)
 		}
@@ -184,7 +184,7 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 	for i, name := range names {
 		names[i] = path.Join(receiptDir, name)
 	}
-	kept, err := h.ReadDir(keptDir)
+	kept, err := h.Live.Files.ReadDir(keptDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list the members that are kept: %w", err)
 	}
@@ -195,7 +195,7 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 		if name == keptDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") { // what is staged is cleared by who stages
 			continue
 		}
-		if err := h.Remove(name); err != nil {
+		if err := h.Files.Remove(name); err != nil {
 			return fmt.Errorf("forget what an archive had: %w", err)
 		}
 	}

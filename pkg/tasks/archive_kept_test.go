@@ -82,7 +82,7 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 	spoil()
 	clear(s.bodies)
 	for range 2 {
-		err := a.Apply(t.Context(), h, plan(t, a, h))
+		err := a.Apply(t.Context(), h, plan(t, a, h.Live.View()))
 		if err == nil || !strings.Contains(err.Error(), "put the archive with sha256") {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestForgetArchives(t *testing.T) {
 	if got := keptFiles(t, root); !slices.Equal(got, want) {
 		t.Errorf("kept: %v", got)
 	}
-	if _, err := os.Stat(root + a.receiptPath()); err == nil || plan(t, b, h) != nil {
-		t.Errorf("the receipts: %v, %v", err, plan(t, b, h))
+	if _, err := os.Stat(root + a.receiptPath()); err == nil || plan(t, b, h.Live.View()) != nil {
+		t.Errorf("the receipts: %v, %v", err, plan(t, b, h.Live.View()))
 	}
 }

@@ -71,7 +71,7 @@ func plugins(t *testing.T) (Archive, *shelf) {
 func TestArchive(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
-	c := plan(t, a, h)
+	c := plan(t, a, h.Live.View())
 	wantLines(t, c, "+ file:/opt, type →directory, mode →0755, owner →root:root", "+ file:/opt/cni, type →directory, mode →0755, owner →root:root",
 		"+ file:/opt/cni/bin, type →directory, mode →0755, owner →root:root",
 		"+ file:/opt/cni/bin/bridge, content →from cni-plugins v1, mode →0755, owner →root:root",
@@ -122,7 +122,7 @@ func TestArchiveRepairsOnlyWhatDiffers(t *testing.T) {
 	more := a
 	more.Members = []string{"LICENSE"}
 	converge(t, h, more)
-	if c := plan(t, a, h); c != nil {
+	if c := plan(t, a, h.Live.View()); c != nil {
 		t.Errorf("the receipt forgot: %v", lines(c))
 	}
 	ok(t, os.RemoveAll(root+"/var/lib/netwright"))
@@ -209,7 +209,7 @@ func TestArchiveSaysWhatIsWrong(t *testing.T) {
 			h, root := onDisk(t)
 			a, s := plugins(t)
 			c.change(t, &a, s)
-			err := a.Apply(t.Context(), h, plan(t, a, h))
+			err := a.Apply(t.Context(), h, plan(t, a, h.Live.View()))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -238,5 +238,5 @@ func TestArchiveDirectoryInTheWay(t *testing.T) {
 	h, root := onDisk(t)
 	a, _ := plugins(t)
 	ok(t, os.MkdirAll(root+"/opt/cni/bin/bridge", 0o755))
-	wantError(t, a, h, "a directory is in the way of the file", "/opt/cni/bin/bridge.old")
+	wantError(t, a, h.Live.View(), "a directory is in the way of the file", "/opt/cni/bin/bridge.old")
 }

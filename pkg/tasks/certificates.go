@@ -156,14 +156,14 @@ func (t CertificateSet) place() string {
 
 // Apply implements [Task]. What differs is replaced as one batch.
 func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	if err := t.usable(h); err != nil {
+	if err := t.usable(h.Live.View()); err != nil {
 		return fmt.Errorf("install certificates in %s: %w", t.place(), err)
 	}
-	b := h.Batch()
+	b := h.Files.Batch()
 	defer b.Discard()
 	b.Together()
 	for _, f := range t.files() {
-		item, want, err := f.look(h)
+		item, want, err := f.look(h.Live.View())
 		if err == nil && item != nil {
 			err = b.Put(f.Path, f.Content, want.spec()) // an owner or a mode too: it belongs to the set as the content does
 		}

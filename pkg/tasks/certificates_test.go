@@ -141,14 +141,14 @@ func TestCertificateSetOfOtherKinds(t *testing.T) {
 	ok(t, err)
 	set := calicoSet(t, ca, rsaKey, func(c *x509.Certificate) { c.ExtKeyUsage = nil })
 	set.Key.PEM = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(rsaKey)})
-	plan(t, set, h)
+	plan(t, set, h.Live.View())
 
 	ec := ecKey(t)
 	set = calicoSet(t, ca, ec, nil)
 	der, err := x509.MarshalECPrivateKey(ec)
 	ok(t, err)
 	set.Key.PEM = append([]byte("-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})...)
-	plan(t, set, h)
+	plan(t, set, h.Live.View())
 
 	// An authority in between, and a bundle of two CAs.
 	between := authority{t: t, key: ecKey(t)}
@@ -156,7 +156,7 @@ func TestCertificateSetOfOtherKinds(t *testing.T) {
 	set = calicoSet(t, between, ec, nil)
 	set.Cert.PEM = append(set.Cert.PEM, certPEM(between.cert)...)
 	set.CA.PEM = certPEM(newAuthority(t, "old ca").cert, ca.cert)
-	plan(t, set, h)
+	plan(t, set, h.Live.View())
 }
 
 func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
@@ -189,7 +189,7 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 				c.set(&set)
 			}
 			ok(t, os.MkdirAll(root+"/etc/calico/pki/dir", 0o755))
-			err := wantError(t, set, h, c.want...)
+			err := wantError(t, set, h.Live.View(), c.want...)
 			for _, secret := range []string{"hunter2", "PRIVATE KEY-----\nM"} {
 				if strings.Contains(err.Error(), secret) {
 					t.Errorf("a secret is shown: %v", err)
@@ -204,16 +204,16 @@ func TestCertificateSetSaysWhatIsWrong(t *testing.T) {
 		})
 	}
 	early := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })
-	if err := wantError(t, early, h, "is the clock right?"); !graph.IsWait(err) {
+	if err := wantError(t, early, h.Live.View(), "is the clock right?"); !graph.IsWait(err) {
 		t.Errorf("no wait: %v", err)
 	}
 	late := calicoSet(t, ca, key, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
-	wantError(t, late, h, "expired on")
+	wantError(t, late, h.Live.View(), "expired on")
 	for _, f := range late.files() { // on the node it is when it expires, and stays there
 		ok(t, os.WriteFile(root+f.Path, f.Content, f.Mode))
 		ok(t, os.Chmod(root+f.Path, f.Mode))
 	}
-	if c, err := late.Plan(t.Context(), h); err != nil || c != nil {
+	if c, err := late.Plan(t.Context(), h.Live.View()); err != nil || c != nil {
 		t.Errorf("an expired set in its place: %v, %v", c, err)
 	}
 }
@@ -223,7 +223,7 @@ func TestCertificateSetToBeIssued(t *testing.T) {
 	set := CertificateSet{Dir: "/etc/own", CA: CertFile{Name: "ca.crt"}, Cert: CertFile{Name: "own.crt"}, Key: CertFile{Name: "own.key"},
 		Kubeconfig: &Kubeconfig{Path: "/var/lib/own/kubeconfig"}, Issue: "would be issued by the CA etcd-ca of the store"}
 	set.Then = []graph.Key{Restart("own.service")}
-	c, err := set.Plan(t.Context(), h)
+	c, err := set.Plan(t.Context(), h.Live.View())
 	ok(t, err)
 	if c.Unknown != "until it is issued" || c.Reason != set.Issue || len(c.Asks) != 1 {
 		t.Errorf("%+v", c)
@@ -238,7 +238,7 @@ func TestCertificateSetToBeIssued(t *testing.T) {
 	}
 	ok(t, os.MkdirAll(root+"/etc/own", 0o755))
 	ok(t, os.WriteFile(root+"/etc/own/own.key", nil, 0o600))
-	c, err = set.Plan(t.Context(), h)
+	c, err = set.Plan(t.Context(), h.Live.View())
 	ok(t, err)
 	for _, it := range c.Items {
 		if it.Key == FileKey("/etc/own/own.key") && it.Op != Update {
@@ -260,7 +260,7 @@ func TestCertificateSetAsKubeconfig(t *testing.T) {
 			t.Errorf("%q is not in it:\n%s", part, text)
 		}
 	}
-	if c, err := set.Plan(t.Context(), h); c != nil || err != nil {
+	if c, err := set.Plan(t.Context(), h.Live.View()); c != nil || err != nil {
 		t.Errorf("again: %v, %v", c, err)
 	}
 }

@@ -86,7 +86,7 @@ func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err := t.Residue.Remove(ctx, h); err != nil {
 		return fmt.Errorf("take away what %s left: %w", t.Network, err)
 	}
-	left, err := t.Residue.Find(ctx, h)
+	left, err := t.Residue.Find(ctx, h.Live.View())
 	if err != nil || len(left) == 0 {
 		return err
 	}

@@ -187,7 +187,7 @@ func TestConfThatIsNoFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close() // only read from
-			_, err = tasks.WaitConf{Network: "x", Dir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true, Consumer: c.consumer}.Plan(t.Context(), view)
+			_, err = tasks.WaitConf{Network: "x", Dir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true, Consumer: c.consumer}.Plan(t.Context(), view.View())
 			if (c.says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
@@ -225,5 +225,5 @@ func hostWritten(t *testing.T, at time.Time, confs map[string]string, bins []str
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = view.Close() })
-	return view
+	return view.View()
 }

@@ -58,11 +58,11 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Directory) Apply(_ context.Context, h *host.Host, _ *Change) error {
-	want, err := resolveAccess(h, t.Mode, t.Owner)
+	want, err := resolveAccess(h.Live.View(), t.Mode, t.Owner)
 	if err != nil {
 		return fmt.Errorf("make directory %s: %w", t.Path, err)
 	}
-	return h.Mkdir(t.Path, want.mode, want.uid, want.gid)
+	return h.Files.Mkdir(t.Path, want.mode, want.uid, want.gid)
 }
 
 // maxLinks is how many symlinks in a row are followed, as in the kernel.

@@ -99,11 +99,11 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	switch t.Action {
 	case ActionDaemonReload:
-		return h.DaemonReload(ctx)
+		return h.Units.DaemonReload(ctx)
 	case ActionRestart:
-		return h.RestartUnit(ctx, t.Unit, t.Wait)
+		return h.Units.RestartUnit(ctx, t.Unit, t.Wait)
 	case ActionReload:
-		return h.ReloadUnit(ctx, t.Unit, t.Wait)
+		return h.Units.ReloadUnit(ctx, t.Unit, t.Wait)
 	}
 	return fmt.Errorf("effect %q: no such action", t.Action)
 }

@@ -33,30 +33,30 @@ func testMarks(t *testing.T) {
 		{"daemon-reload", []string{"daemon-reload"}, units, true}, {"daemon-reload", []string{"daemon-reload"}, restart, false},
 		{"daemon-reload", []string{"daemon-reload"}, reload, false}, {"another unit's restart", []string{"restart", "marked.service"}, units, false},
 	} {
-		mark, err := test.since.Mark(ctx, h)
+		mark, err := test.since.Mark(ctx, h.Live.View())
 		ok(t, err)
 		if len(test.do) > 0 {
 			if out := systemctl(t, test.do...); out != "" {
 				t.Errorf("systemctl %v: %s", test.do, out)
 			}
 		}
-		if got, err := test.since.DoneSince(ctx, h, mark); err != nil || got != test.done {
+		if got, err := test.since.DoneSince(ctx, h.Live.View(), mark); err != nil || got != test.done {
 			t.Errorf("%s: %s %s done: %v (%v), want %v", test.name, test.since.Action, test.since.Unit, got, err, test.done)
 		}
 	}
 
-	mark, err := held.Mark(ctx, h)
+	mark, err := held.Mark(ctx, h.Live.View())
 	ok(t, err)
 	systemctl(t, "--no-block", "start", "slow.service")
 	for until := time.Now().Add(time.Minute); systemctl(t, "is-active", "slow.service") != "activating" && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	ok(t, held.Apply(ctx, h, nil))
-	now, err := h.Unit(ctx, "held.service")
+	now, err := h.Live.Units.Unit(ctx, "held.service")
 	if err != nil || !now.Job { // a restart that has stopped the unit is a start
 		t.Errorf("a restart that waits: %+v, %v", now, err)
 	}
-	if done, err := held.DoneSince(ctx, h, mark); !done || err != nil {
+	if done, err := held.DoneSince(ctx, h.Live.View(), mark); !done || err != nil {
 		t.Errorf("a restart that is queued is asked for again: %v", err)
 	}
 	systemctl(t, "stop", "slow.service", "held.service", "marked.service")

@@ -78,15 +78,15 @@ func (t File) Plan(_ context.Context, v host.View) (*Change, error) {
 // whoever watches it need not read it again. One that has other names is replaced: they may be
 // others'.
 func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	want, err := resolveAccess(h, t.Mode, t.Owner)
+	want, err := resolveAccess(h.Live.View(), t.Mode, t.Owner)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, err)
 	}
-	info, there, err := lstat(h, t.Path)
+	info, there, err := lstat(h.Live.View(), t.Path)
 	if err == nil && there && info.Type == hostfs.Regular && info.Links == 1 {
 		var same bool
-		if same, err = t.holds(h, info); err == nil && same {
-			return h.SetMeta(t.Path, info, want.spec())
+		if same, err = t.holds(h.Live.View(), info); err == nil && same {
+			return h.Files.SetMeta(t.Path, info, want.spec())
 		}
 	}
 	if err != nil {
@@ -96,7 +96,7 @@ func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, err)
 	}
-	return h.WriteFile(ctx, t.Path, content, want.spec())
+	return h.Files.WriteFile(ctx, t.Path, content, want.spec())
 }
 
 // look says what differs between the file and the path, or nil.

@@ -45,7 +45,7 @@ func BenchmarkNoop(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, f := range todo {
-					if c, err := f.Plan(b.Context(), h); err != nil || c != nil {
+					if c, err := f.Plan(b.Context(), h.View()); err != nil || c != nil {
 						b.Fatal(lines(c), err)
 					}
 				}

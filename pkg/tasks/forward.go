@@ -55,13 +55,13 @@ func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t ForwardAccept) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	chains, err := h.ForwardChains(ctx)
+	chains, err := h.Live.Firewall.ForwardChains(ctx)
 	if err != nil {
 		return passing(err)
 	}
 	var failed []error
 	for _, c := range t.dropping(chains) {
-		failed = append(failed, h.AcceptForward(ctx, c, t.Link))
+		failed = append(failed, h.Firewall.AcceptForward(ctx, c, t.Link))
 	}
 	return passing(errors.Join(failed...))
 }
@@ -89,5 +89,5 @@ func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 
 // Remove implements [Remover].
 func (t ForwardAccept) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.DelForwardAccept(ctx, t.Link))
+	return passing(h.Firewall.DelForwardAccept(ctx, t.Link))
 }

@@ -13,7 +13,7 @@ func TestForwardAccept(t *testing.T) {
 	in(t, ns, func(h *host.Host) {
 		v4 := ForwardAccept{Link: "cbr0", Families: []int{4}}
 		both := ForwardAccept{Link: "cbr0", Families: []int{4, 6}}
-		wantLines(t, plan(t, both, h)) // nothing drops
+		wantLines(t, plan(t, both, h.Live.View())) // nothing drops
 
 		ns.Run("iptables-nft", "-P", "FORWARD", "DROP")
 		ns.Run("ip6tables-nft", "-P", "FORWARD", "DROP")
@@ -25,7 +25,7 @@ func TestForwardAccept(t *testing.T) {
 		if got := ns.Run("nft", "list", "ruleset"); strings.Count(got, `accept comment "netwright"`) != 6 {
 			t.Errorf("want two rules in each of three chains:\n%s", got)
 		}
-		if err := h.DelForwardAccept(t.Context(), "cbr0"); err != nil {
+		if err := h.Firewall.DelForwardAccept(t.Context(), "cbr0"); err != nil {
 			t.Fatal(err)
 		}
 		if got := ns.Run("nft", "list", "ruleset"); strings.Contains(got, "netwright") {

@@ -75,7 +75,7 @@ func TestSysctlsProvedHarmless(t *testing.T) {
 			{"kernel.nobody_knows", "1", "", false},
 		} {
 			change := &Change{Items: []Item{{Key: SysctlKey(c.key), Op: Update, Fields: []Field{{Name: "value", Before: c.have, After: c.value}}}}}
-			if got := proved(t, h, Sysctl{Key: c.key, Value: c.value}, change); got != c.want {
+			if got := proved(t, h.Live.View(), Sysctl{Key: c.key, Value: c.value}, change); got != c.want {
 				t.Errorf("%s=%s (now %s): proved harmless %v, want %v", c.key, c.value, c.have, got, c.want)
 			}
 		}
@@ -92,11 +92,11 @@ func TestBehindABridge(t *testing.T) {
 	ns.Run("ip", "route", "add", "default", "via", "192.0.2.1")
 	in(t, ns, func(h *host.Host) {
 		for _, task := range []Task{Sysctl{Key: "net.bridge.bridge-nf-call-iptables", Value: "1"}, Module{Name: "br-netfilter"}} {
-			if proved(t, h, task, &Change{Items: []Item{{Key: task.Owns()[0], Op: Update}}}) {
+			if proved(t, h.Live.View(), task, &Change{Items: []Item{{Key: task.Owns()[0], Op: Update}}}) {
 				t.Errorf("%v is proved harmless, the uplink is a bridge", task.Owns())
 			}
 		}
-		if !proved(t, h, Module{Name: "overlay"}, &Change{}) {
+		if !proved(t, h.Live.View(), Module{Name: "overlay"}, &Change{}) {
 			t.Error("another module is not")
 		}
 	})
@@ -110,7 +110,7 @@ func TestModulesProvedHarmless(t *testing.T) {
 		"overlay": true, "vxlan": true, "ip-set": true, "ip_set_hash_net": true, "xt_socket": true, "ip_vs_rr": true,
 		"bonding": false, "e1000e": false, "softdog": false, "vrouter": false, "xt": false, "vxlan2": false,
 	} {
-		if got := proved(t, h, Module{Name: name}, &Change{}); got != want {
+		if got := proved(t, h.Live.View(), Module{Name: name}, &Change{}); got != want {
 			t.Errorf("%s: proved harmless %v, want %v", name, got, want)
 		}
 	}
@@ -121,11 +121,11 @@ func TestModulesProvedHarmless(t *testing.T) {
 func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	rules, other := File{Path: "/srv/kubernetes/rules", Content: []byte("x"), Mode: 0o644}, File{Path: "/srv/kubernetes/other", Content: []byte("x"), Mode: 0o644}
-	on := Ground{View: h, Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{After: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
-	if Harmless(t.Context(), rules, plan(t, rules, h), on) {
+	on := Ground{View: h.Live.View(), Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{After: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
+	if Harmless(t.Context(), rules, plan(t, rules, h.Live.View()), on) {
 		t.Error("a file that a hook reads is proved harmless")
 	}
-	if !Harmless(t.Context(), other, plan(t, other, h), on) {
+	if !Harmless(t.Context(), other, plan(t, other, h.Live.View()), on) {
 		t.Error("one beside it is not")
 	}
 }
@@ -144,11 +144,11 @@ func TestPlacesProvedHarmless(t *testing.T) {
 		"/etc/resolvconf/x": false, "/etc/passwd": false, "/etc/ssl/certs/x.pem": false, "/etc/netwright/agent.yaml": false, "/etc/systemd/network/10-x.network": false,
 		"/etc/network/interfaces": false, "/etc/ssh/sshd_config": false, "/boot/x": false, "/srv/x": false,
 	} {
-		c := plan(t, File{Path: file, Content: []byte("x\n"), Mode: 0o644}, h)
-		if got := proved(t, h, File{Path: file}, c); got != want {
+		c := plan(t, File{Path: file, Content: []byte("x\n"), Mode: 0o644}, h.Live.View())
+		if got := proved(t, h.Live.View(), File{Path: file}, c); got != want {
 			t.Errorf("%s: proved harmless %v, want %v", file, got, want)
 		}
-		if got := proved(t, h, Removal{Key: FileKey(file)}, &Change{Items: []Item{{Key: FileKey(file), Op: Remove}}}); got != want {
+		if got := proved(t, h.Live.View(), Removal{Key: FileKey(file)}, &Change{Items: []Item{{Key: FileKey(file), Op: Remove}}}); got != want {
 			t.Errorf("%s goes: proved harmless %v, want %v", file, got, want)
 		}
 	}
@@ -172,11 +172,11 @@ func TestLinesProvedHarmless(t *testing.T) {
 		{"a module that goes", ownModules, "overlay\nvxlan\n", "overlay\n", false},
 	} {
 		change := &Change{Items: []Item{{Key: FileKey(c.file), Op: Update, Before: []byte(c.before), After: []byte(c.after)}}}
-		if got := proved(t, h, File{Path: c.file}, change); got != c.want {
+		if got := proved(t, h.Live.View(), File{Path: c.file}, change); got != c.want {
 			t.Errorf("%s: proved harmless %v, want %v", c.name, got, c.want)
 		}
 	}
-	if proved(t, h, File{Path: ownSysctls}, &Change{Items: []Item{{Key: FileKey(ownSysctls), Op: Update}}}) {
+	if proved(t, h.Live.View(), File{Path: ownSysctls}, &Change{Items: []Item{{Key: FileKey(ownSysctls), Op: Update}}}) {
 		t.Error("a content that is not shown is proved harmless")
 	}
 }
@@ -208,10 +208,10 @@ func TestRoutesProvedHarmless(t *testing.T) {
 		} {
 			route := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix(dst), Gateway: netip.MustParseAddr("192.0.2.8")}}
 			c := &Change{Items: []Item{{Key: RouteKey(route.Route), Op: Create}}}
-			if got := proved(t, h, route, c); got != want {
+			if got := proved(t, h.Live.View(), route, c); got != want {
 				t.Errorf("%s: proved harmless %v, want %v", dst, got, want)
 			}
-			if c.Items[0].Op = Update; proved(t, h, route, c) {
+			if c.Items[0].Op = Update; proved(t, h.Live.View(), route, c) {
 				t.Errorf("%s by another way is proved harmless", dst)
 			}
 		}
@@ -228,7 +228,7 @@ func TestRoutesProvedHarmless(t *testing.T) {
 			{Address{Link: "cbr0", Prefix: netip.MustParsePrefix("100.97.1.1/24")}, Create, false},
 			{Rule{Rule: rtnl.Rule{Priority: 702, Family: 4, Table: 100}}, Create, false},
 		} {
-			if got := proved(t, h, c.task, &Change{Items: []Item{{Key: c.task.Owns()[0], Op: c.op}}}); got != c.want {
+			if got := proved(t, h.Live.View(), c.task, &Change{Items: []Item{{Key: c.task.Owns()[0], Op: c.op}}}); got != c.want {
 				t.Errorf("%v: proved harmless %v, want %v", c.task.Owns(), got, c.want)
 			}
 		}
@@ -255,7 +255,7 @@ func TestTablesProvedHarmless(t *testing.T) {
 			{"pods are dropped", table(firewall.NFRule{SrcIn: pods, Verdict: "drop"}, "postrouting"), false},
 			{"packets get another receiver", table(firewall.NFRule{SrcIn: pods, Verdict: "return"}, "prerouting"), false},
 		} {
-			if got := proved(t, h, c.t, &Change{Items: []Item{{Key: c.t.Owns()[0], Op: Create}}}); got != c.want {
+			if got := proved(t, h.Live.View(), c.t, &Change{Items: []Item{{Key: c.t.Owns()[0], Op: Create}}}); got != c.want {
 				t.Errorf("%s: proved harmless %v, want %v", c.name, got, c.want)
 			}
 		}
@@ -298,7 +298,7 @@ func TestKindsProvedHarmless(t *testing.T) {
 		{"a link that goes", Removal{Key: LinkKey("cbr0")}, Remove, false},
 		{"a route that goes", Removal{Key: graph.MakeKey(KindRoute, "254/100.96.2.0/24")}, Remove, false},
 	} {
-		if got := proved(t, h, c.task, &Change{Items: []Item{{Key: c.task.Owns()[0], Op: c.op}}}); got != c.want {
+		if got := proved(t, h.Live.View(), c.task, &Change{Items: []Item{{Key: c.task.Owns()[0], Op: c.op}}}); got != c.want {
 			t.Errorf("%s: proved harmless %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -60,11 +60,11 @@ func as(live, last string) bool {
 // disabled before its file goes, so that no link of systemd's dangles.
 func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
 	if name := p.unit(); name != "" {
-		if err := h.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
 			return err
 		}
 	}
-	return h.Remove(string(p))
+	return h.Files.Remove(string(p))
 }
 
 // unitTypes are the kinds of units that files are for.
@@ -169,37 +169,37 @@ func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	spec := hostfs.FileSpec{Mode: was.Mode, UID: was.UID, GID: was.GID}
 	switch was.Type {
 	case hostfs.Symlink:
-		if info, there, err := lstat(h, string(p)); err == nil && there && info.Type == hostfs.Regular {
-			if err := h.Remove(string(p)); err != nil {
+		if info, there, err := lstat(h.Live.View(), string(p)); err == nil && there && info.Type == hostfs.Regular {
+			if err := h.Files.Remove(string(p)); err != nil {
 				return err
 			}
 		}
-		if err := h.Symlink(string(p), was.Target); err != nil {
+		if err := h.Files.Symlink(string(p), was.Target); err != nil {
 			return err
 		}
-		return h.SetMtime(string(p), was.Mtime)
+		return h.Files.SetMtime(string(p), was.Mtime)
 	case hostfs.Regular:
 		if b.Blob == nil {
 			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
 		}
-		at := h.Plain()
+		at := h.Live.Files.Plain()
 		info, err := at.Lstat(string(p))
 		if now, failed := at.Sum(string(p)); err != nil || failed != nil || now != *b.Blob {
 			spec.Mtime = was.Mtime
-			return h.WriteFileWith(ctx, string(p), b.Content, spec, was.Attrs)
+			return h.Files.WriteFileWith(ctx, string(p), b.Content, spec, was.Attrs)
 		}
-		if err := h.SetMeta(string(p), info, spec); err != nil {
+		if err := h.Files.SetMeta(string(p), info, spec); err != nil {
 			return err
 		}
 	case hostfs.Directory:
-		if err := h.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
+		if err := h.Files.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
 			return err
 		}
 	case hostfs.Other:
 		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
 	}
-	if err := h.SetAttributes(string(p), was.Attrs); err != nil {
+	if err := h.Files.SetAttributes(string(p), was.Attrs); err != nil {
 		return err
 	}
-	return h.SetMtime(string(p), was.Mtime)
+	return h.Files.SetMtime(string(p), was.Mtime)
 }

@@ -81,14 +81,14 @@ func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 // Apply implements [Task].
 func (t Link) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	want := rtnl.Link{Name: t.Name, Kind: t.Kind, MTU: t.MTU, MAC: strings.ToLower(t.MAC), Up: t.Up}
-	_, err := h.Link(ctx, t.Name)
+	_, err := h.Live.Net.Link(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) {
-		err = h.AddLink(ctx, want)
+		err = h.Net.AddLink(ctx, want)
 	}
 	if err != nil {
 		return passing(err)
 	}
-	return passing(h.SetLink(ctx, want))
+	return passing(h.Net.SetLink(ctx, want))
 }
 
 func kindOf(l rtnl.Link) string {
@@ -177,7 +177,9 @@ func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 
 // Remove implements [Remover]. The host refuses a device of the machine and the default route's
 // link.
-func (t Link) Remove(ctx context.Context, h *host.Host) error { return passing(h.DelLink(ctx, t.Name)) }
+func (t Link) Remove(ctx context.Context, h *host.Host) error {
+	return passing(h.Net.DelLink(ctx, t.Name))
+}
 
 // Baseline implements [Restorer].
 func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
@@ -200,10 +202,10 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore link %s: %w", t.Name, err)
 	}
-	if err := h.SetLink(ctx, rtnl.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
+	if err := h.Net.SetLink(ctx, rtnl.Link{Name: t.Name, MTU: was.MTU, MAC: was.MAC}); err != nil || was.Up || !t.Up {
 		return passing(err)
 	}
-	links, err := h.Links(ctx)
+	links, err := h.Live.Net.Links(ctx)
 	if err != nil {
 		return passing(err)
 	}
@@ -212,5 +214,5 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 			return graph.Wait(fmt.Sprintf("the port %s of %s to go, which was down before netwright came", l.Name, t.Name))
 		}
 	}
-	return passing(h.LinkDown(ctx, t.Name))
+	return passing(h.Net.LinkDown(ctx, t.Name))
 }

@@ -63,7 +63,7 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Module) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return h.LoadModule(ctx, t.Name)
+	return h.Kernel.LoadModule(ctx, t.Name)
 }
 
 // Live implements [Keeper].

@@ -14,7 +14,7 @@ func TestModule(t *testing.T) {
 	ok(t, err)
 	t.Cleanup(func() { h.Close() })
 	state := func(name string) kernel.ModuleState {
-		s, err := h.Module(name)
+		s, err := h.Live.Kernel.Module(name)
 		ok(t, err)
 		return s
 	}
@@ -25,16 +25,16 @@ func TestModule(t *testing.T) {
 	if there < 0 {
 		t.Fatal("this kernel shows none of its modules")
 	}
-	if c := plan(t, Module{Name: []string{"ipv6", "nf_conntrack", "overlay"}[there]}, h); c != nil {
+	if c := plan(t, Module{Name: []string{"ipv6", "nf_conntrack", "overlay"}[there]}, h.Live.View()); c != nil {
 		t.Errorf("planned %+v", c)
 	}
 	// In a sandbox nothing is loaded, but it is said what would be.
-	c := plan(t, Module{Name: "no-such-module"}, h)
+	c := plan(t, Module{Name: "no-such-module"}, h.Live.View())
 	if c == nil || c.NotHere == "" || len(c.Pending) > 0 {
 		t.Errorf("planned %+v", c)
 	}
 	wantLines(t, c, "! module:no_such_module,  not loaded→loaded")
-	wantError(t, Module{Name: "../x"}, h, "no name of a kernel module")
+	wantError(t, Module{Name: "../x"}, h.Live.View(), "no name of a kernel module")
 	if !slices.Equal((Module{Name: "br-netfilter"}).Owns(), []graph.Key{"module:br_netfilter"}) {
 		t.Error("hyphens make another key")
 	}
@@ -42,7 +42,7 @@ func TestModule(t *testing.T) {
 
 func TestModuleInAnImage(t *testing.T) {
 	h, _ := onDisk(t)
-	if c := plan(t, Module{Name: "br_netfilter"}, h); c == nil || c.NotHere == "" {
+	if c := plan(t, Module{Name: "br_netfilter"}, h.Live.View()); c == nil || c.NotHere == "" {
 		t.Errorf("planned %+v", c)
 	}
 }

@@ -119,7 +119,7 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err != nil {
 		return err
 	}
-	c, err := file.Plan(ctx, h)
+	c, err := file.Plan(ctx, h.Live.View())
 	if err != nil {
 		return err
 	}
@@ -146,14 +146,14 @@ func (t Mount) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // before is the unit's file that is there; nil: there is none.
 func (t Mount) before(h *host.Host, path string) (*File, error) {
-	info, err := h.Lstat(path)
+	info, err := h.Live.Files.Lstat(path)
 	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Regular {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	content, err := h.ReadFile(path)
+	content, err := h.Live.Files.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (t Mount) before(h *host.Host, path string) (*File, error) {
 // takeBack removes the unit's file that systemd does not take, and puts back what was there.
 func (t Mount) takeBack(ctx context.Context, h *host.Host, path string, before *File) error {
 	if before == nil {
-		return h.Remove(path)
+		return h.Files.Remove(path)
 	}
 	return before.Apply(ctx, h, nil)
 }
@@ -172,10 +172,10 @@ func (t Mount) takeBack(ctx context.Context, h *host.Host, path string, before *
 // kernel's own interfaces (/sys/fs/bpf since systemd 238) it takes none, because it
 // mounts them itself at boot.
 func (t Mount) accepted(ctx context.Context, h *host.Host) error {
-	have, err := h.Unit(ctx, t.unitName())
+	have, err := h.Live.Units.Unit(ctx, t.unitName())
 	if err == nil && have.NeedReload {
-		if err = h.DaemonReload(ctx); err == nil {
-			have, err = h.Unit(ctx, t.unitName())
+		if err = h.Units.DaemonReload(ctx); err == nil {
+			have, err = h.Live.Units.Unit(ctx, t.unitName())
 		}
 	}
 	switch {
@@ -250,5 +250,5 @@ type unmounter struct{ Mount }
 
 // Remove implements [Remover].
 func (t unmounter) Remove(ctx context.Context, h *host.Host) error {
-	return h.StopUnit(ctx, t.unitName(), true)
+	return h.Units.StopUnit(ctx, t.unitName(), true)
 }

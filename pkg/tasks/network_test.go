@@ -41,14 +41,14 @@ func plan(t *testing.T, task Task, v host.View) *Change {
 // converge plans, applies and plans again, which must find nothing. It returns the first plan.
 func converge(t *testing.T, h *host.Host, task Task) *Change {
 	t.Helper()
-	c := plan(t, task, h)
+	c := plan(t, task, h.Live.View())
 	if c == nil {
 		t.Fatalf("%v: nothing to do", task.Owns())
 	}
 	if err := task.Apply(t.Context(), h, c); err != nil {
 		t.Fatalf("apply %v: %v", task.Owns(), err)
 	}
-	if again := plan(t, task, h); again != nil {
+	if again := plan(t, task, h.Live.View()); again != nil {
 		t.Fatalf("%v is not right after its apply: %+v", task.Owns(), again)
 	}
 	if err := task.Apply(t.Context(), h, c); err != nil {
@@ -113,11 +113,11 @@ func TestLink(t *testing.T) {
 
 		// What is not asked for is left alone.
 		ns.Run("ip", "link", "set", "cbr0", "mtu", "1500")
-		wantLines(t, plan(t, Link{Name: "cbr0", Kind: "bridge"}, h))
+		wantLines(t, plan(t, Link{Name: "cbr0", Kind: "bridge"}, h.Live.View()))
 
 		ns.Run("ip", "link", "add", "flip0", "type", "veth", "peer", "name", "flop0")
-		fails(t, Link{Name: "flip0", Kind: "bridge"}, h, "flip0", "a veth", "not a bridge", "ip link del flip0")
-		fails(t, Link{Name: "lo", Kind: "bridge"}, h, "the loopback")
+		fails(t, Link{Name: "flip0", Kind: "bridge"}, h.Live.View(), "flip0", "a veth", "not a bridge", "ip link del flip0")
+		fails(t, Link{Name: "lo", Kind: "bridge"}, h.Live.View(), "the loopback")
 	})
 }
 
@@ -126,15 +126,15 @@ func TestAddress(t *testing.T) {
 	in(t, ns, func(h *host.Host) {
 		v4 := Address{Link: "cbr0", Prefix: netip.MustParsePrefix("10.96.1.1/24")}
 		v6 := Address{Link: "cbr0", Prefix: netip.MustParsePrefix("fd00:1::1/64")}
-		if err := fails(t, v4, h, "link cbr0"); !graph.IsWait(err) {
+		if err := fails(t, v4, h.Live.View(), "link cbr0"); !graph.IsWait(err) {
 			t.Errorf("an absent link is waited for, not: %v", err)
 		}
 
 		// In a dry run the link is there because it is planned.
 		pending := host.NewPending(nil)
 		link := Link{Name: "cbr0", Kind: "bridge", Up: true}
-		pending.Add(plan(t, link, h).Pending...)
-		wantLines(t, plan(t, v4, pending.Over(h)), "+ address:cbr0/10.96.1.1/24")
+		pending.Add(plan(t, link, h.Live.View()).Pending...)
+		wantLines(t, plan(t, v4, pending.Over(h.Live.View())), "+ address:cbr0/10.96.1.1/24")
 		if diff := cmp.Diff([]graph.Key{"link:cbr0"}, v4.Needs()); diff != "" {
 			t.Error(diff)
 		}
@@ -196,40 +196,40 @@ func TestRoute(t *testing.T) {
 		// to do.
 		ns.Run("ip", "route", "add", "10.96.3.0/24", "via", "192.0.2.14", "proto", "static")
 		theirs := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.3.0/24"), Gateway: netip.MustParseAddr("192.0.2.14")}}
-		wantLines(t, plan(t, theirs, h))
+		wantLines(t, plan(t, theirs, h.Live.View()))
 		theirs.Gateway = netip.MustParseAddr("192.0.2.15")
-		err := fails(t, theirs, h, "10.96.3.0/24", "via 192.0.2.14 dev up0", "protocol 4", "metric")
+		err := fails(t, theirs, h.Live.View(), "10.96.3.0/24", "via 192.0.2.14 dev up0", "protocol 4", "metric")
 		if !errors.Is(err, rtnl.ErrForeignRoute) {
 			t.Errorf("%v is not ErrForeignRoute", err)
 		}
-		fails(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h, "protocol 2")
+		fails(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h.Live.View(), "protocol 2")
 
 		// No way to the next hop: the plan says it, and so does the kernel.
 		lost := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.9.0/24"), Gateway: netip.MustParseAddr("198.51.100.7")}}
-		fails(t, lost, h, "198.51.100.7 is in no network of a link of this host")
+		fails(t, lost, h.Live.View(), "198.51.100.7 is in no network of a link of this host")
 		to := host.NewPending(nil)
 		to.Add(host.Fact{Key: "address:up0/198.51.100.1/24", Address: &rtnl.Address{Link: "up0", Prefix: netip.MustParsePrefix("198.51.100.1/24")}})
 		coming := lost
 		coming.Link = "up0"
-		wantLines(t, plan(t, coming, to.Over(h)), "+ route:254/10.96.9.0/24, via →198.51.100.7, dev →up0")
+		wantLines(t, plan(t, coming, to.Over(h.Live.View())), "+ route:254/10.96.9.0/24, via →198.51.100.7, dev →up0")
 		err = lost.Apply(t.Context(), h, nil)
 		if err == nil || !strings.Contains(err.Error(), "198.51.100.7 is in no network of a link of this host") || graph.IsTransient(err) {
 			t.Errorf("a next hop out of reach: %v", err)
 		}
 
 		// The default route is the node's life.
-		if c := plan(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")}}, h); c.Disruption != MayCutOff {
+		if c := plan(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")}}, h.Live.View()); c.Disruption != MayCutOff {
 			t.Errorf("a default route: disruption %d", c.Disruption)
 		}
 
 		// A route by a planned link is planned; by a link that nobody makes it waits.
 		by := Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.96.4.0/24"), Link: "cbr0"}}
-		if err := fails(t, by, h, "link cbr0"); !graph.IsWait(err) {
+		if err := fails(t, by, h.Live.View(), "link cbr0"); !graph.IsWait(err) {
 			t.Errorf("an absent link is waited for, not: %v", err)
 		}
 		pending := host.NewPending(nil)
 		pending.Add(host.Fact{Key: "link:cbr0"})
-		wantLines(t, plan(t, by, pending.Over(h)), "+ route:254/10.96.4.0/24, dev →cbr0")
+		wantLines(t, plan(t, by, pending.Over(h.Live.View())), "+ route:254/10.96.4.0/24, dev →cbr0")
 	})
 }
 
@@ -242,8 +242,8 @@ func TestRule(t *testing.T) {
 			t.Error(ns.Run("ip", "rule"))
 		}
 		ns.Run("ip", "-6", "rule", "add", "pref", "701", "to", "fd00::/8", "lookup", "101")
-		wantLines(t, plan(t, Rule{Rule: rtnl.Rule{Priority: 701, Family: 6, Dst: netip.MustParsePrefix("fd00::/8"), Table: 101}}, h))
-		if c := plan(t, Rule{Rule: rtnl.Rule{Priority: 702, Family: 4, Table: 100}}, h); c.Disruption != MayCutOff {
+		wantLines(t, plan(t, Rule{Rule: rtnl.Rule{Priority: 701, Family: 6, Dst: netip.MustParsePrefix("fd00::/8"), Table: 101}}, h.Live.View()))
+		if c := plan(t, Rule{Rule: rtnl.Rule{Priority: 702, Family: 4, Table: 100}}, h.Live.View()); c.Disruption != MayCutOff {
 			t.Errorf("a rule for all packets: disruption %d", c.Disruption)
 		}
 	})
@@ -268,7 +268,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("before: %s", c.Items[0].Before)
 		}
 		table.Chains[0].Hook = "nowhere"
-		fails(t, table, h, "nowhere", "postrouting")
+		fails(t, table, h.Live.View(), "nowhere", "postrouting")
 	})
 }
 
@@ -283,7 +283,7 @@ func TestNothingOfTheNetworkInAnImage(t *testing.T) {
 		Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Link: "cbr0"}}, Rule{Rule: rtnl.Rule{Priority: 7, Family: 4, Table: 9}},
 		Table{Table: firewall.Table{Family: "ip", Name: "x"}},
 	} {
-		if c := plan(t, task, v); c == nil || c.NotHere == "" {
+		if c := plan(t, task, v.View()); c == nil || c.NotHere == "" {
 			t.Errorf("%v: %+v", task.Owns(), c)
 		}
 	}

@@ -80,20 +80,20 @@ func TestDirectory(t *testing.T) {
 		t.Error(c.Reason)
 	}
 	ok(t, os.Symlink("/var/lib/calico", root+"/opt"), os.Symlink("var", root+"/run"), os.Symlink("nowhere", root+"/gone"), os.WriteFile(root+"/file", nil, 0o644), os.Symlink("loop", root+"/loop"))
-	if c := plan(t, Directory{Path: "/opt", Mode: 0o1777}, h); c != nil {
+	if c := plan(t, Directory{Path: "/opt", Mode: 0o1777}, h.Live.View()); c != nil {
 		t.Errorf("a symlink to a right directory: %v", lines(c))
 	}
-	wantError(t, Directory{Path: "/run", Mode: 0o711}, h, "/run is a symbolic link to var: it is not followed; state it in spec.followLinks")
-	h.Follow([]string{"/run"})
+	wantError(t, Directory{Path: "/run", Mode: 0o711}, h.Live.View(), "/run is a symbolic link to var: it is not followed; state it in spec.followLinks")
+	h.Live.Files.Follow([]string{"/run"})
 	converge(t, h, Directory{Path: "/run", Mode: 0o711})
 	if info, err := os.Lstat(root + "/var"); err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("%v, %v", info, err)
 	}
-	wantError(t, Directory{Path: "/file"}, h, "a file is in the way of the directory", "mv /file /file.old")
-	wantError(t, Directory{Path: "/gone"}, h, "a symlink is in the way")
-	wantError(t, Directory{Path: "/loop"}, h, "circle")
-	wantError(t, Directory{Path: "/file/x"}, h, "a parent is a file")
-	wantError(t, Directory{Path: "/x", Owner: "nobody:x"}, h, `no user "nobody"`, "useradd")
+	wantError(t, Directory{Path: "/file"}, h.Live.View(), "a file is in the way of the directory", "mv /file /file.old")
+	wantError(t, Directory{Path: "/gone"}, h.Live.View(), "a symlink is in the way")
+	wantError(t, Directory{Path: "/loop"}, h.Live.View(), "circle")
+	wantError(t, Directory{Path: "/file/x"}, h.Live.View(), "a parent is a file")
+	wantError(t, Directory{Path: "/x", Owner: "nobody:x"}, h.Live.View(), `no user "nobody"`, "useradd")
 }
 
 func TestFile(t *testing.T) {
@@ -129,17 +129,17 @@ func TestFileShowsNoSecretAndNoBinary(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.WriteFile(root+"/key", []byte("old password"), 0o600), os.WriteFile(root+"/tool", []byte("text"), 0o600))
 	key := File{Path: "/key", Content: []byte("new password"), Mode: 0o600, Meta: Meta{Secret: true}}
-	c := plan(t, key, h)
+	c := plan(t, key, h.Live.View())
 	wantLines(t, c, "~ file:/key, content secret→another secret")
 	absent := key
 	absent.Path = "/other"
-	for _, it := range append(c.Items, plan(t, absent, h).Items...) {
+	for _, it := range append(c.Items, plan(t, absent, h.Live.View()).Items...) {
 		if it.Before != nil || it.After != nil {
 			t.Errorf("shown: %q %q", it.Before, it.After)
 		}
 	}
 	tool := File{Path: "/tool", Content: []byte("\x7fELF\x00"), Mode: 0o600}
-	if it := plan(t, tool, h).Items[0]; it.Before != nil || it.After != nil {
+	if it := plan(t, tool, h.Live.View()).Items[0]; it.Before != nil || it.After != nil {
 		t.Errorf("shown: %q %q", it.Before, it.After)
 	}
 	converge(t, h, key)
@@ -150,24 +150,24 @@ func TestFileInTheWay(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.Mkdir(root+"/dir", 0o755), os.Symlink("dir", root+"/link"), unix.Mkfifo(root+"/pipe", 0o600))
 	var way *hostfs.InTheWayError
-	if err := wantError(t, File{Path: "/dir"}, h, "a directory is in the way of the file", "mv /dir /dir.old"); !errors.As(err, &way) {
+	if err := wantError(t, File{Path: "/dir"}, h.Live.View(), "a directory is in the way of the file", "mv /dir /dir.old"); !errors.As(err, &way) {
 		t.Errorf("%T", err)
 	}
-	wantError(t, File{Path: "/pipe"}, h, "a device, pipe or socket is in the way")
+	wantError(t, File{Path: "/pipe"}, h.Live.View(), "a device, pipe or socket is in the way")
 	c := converge(t, h, File{Path: "/link", Content: []byte("x"), Mode: 0o644})
 	wantLines(t, c, "~ file:/link, type symlink→file, mode →0644, owner →root:root")
 	// A parent that cannot be one is known before anything is written (path.go: missingParents).
 	ok(t, os.Symlink("nowhere", root+"/lost"))
-	wantError(t, File{Path: "/lost/file"}, h, "/lost: it is a symlink that leads nowhere")
-	wantError(t, Directory{Path: "/lost/a/b"}, h, "/lost: it is a symlink that leads nowhere")
+	wantError(t, File{Path: "/lost/file"}, h.Live.View(), "/lost: it is a symlink that leads nowhere")
+	wantError(t, Directory{Path: "/lost/a/b"}, h.Live.View(), "/lost: it is a symlink that leads nowhere")
 }
 
 func TestFileOnAPlannedDirectory(t *testing.T) {
 	h, _ := onDisk(t)
 	d := Directory{Path: "/etc", Mode: 0o755}
 	pending := host.NewPending(nil)
-	pending.Add(plan(t, d, h).Pending...)
-	wantLines(t, plan(t, File{Path: "/etc/a/f", Mode: 0o644}, pending.Over(h)),
+	pending.Add(plan(t, d, h.Live.View()).Pending...)
+	wantLines(t, plan(t, File{Path: "/etc/a/f", Mode: 0o644}, pending.Over(h.Live.View())),
 		"+ file:/etc/a, type →directory, mode →0755, owner →root:root", "+ file:/etc/a/f, mode →0644, owner →root:root")
 }
 
@@ -182,6 +182,6 @@ func TestSymbolicLink(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	ok(t, os.WriteFile(root+"/real", nil, 0o644))
-	wantError(t, SymbolicLink{Path: "/real", Target: "x"}, h, "a file is in the way of the symlink", "mv /real /real.old")
-	wantError(t, SymbolicLink{Path: "/opt", Target: "x"}, h, "a directory is in the way of the symlink")
+	wantError(t, SymbolicLink{Path: "/real", Target: "x"}, h.Live.View(), "a file is in the way of the symlink", "mv /real /real.old")
+	wantError(t, SymbolicLink{Path: "/opt", Target: "x"}, h.Live.View(), "a directory is in the way of the symlink")
 }

@@ -143,7 +143,7 @@ func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) 
 
 // Apply implements [Task].
 func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return passing(h.ReplaceRoute(ctx, t.Route))
+	return passing(h.Net.ReplaceRoute(ctx, t.Route))
 }
 
 // at finds the route in the task's place.
@@ -177,7 +177,7 @@ func (t Route) Foreign(live string) bool {
 
 // Remove implements [Remover]. The host leaves routes of another protocol alone.
 func (t Route) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.DelRoute(ctx, t.Route))
+	return passing(h.Net.DelRoute(ctx, t.Route))
 }
 
 // Baseline implements [Restorer].
@@ -200,7 +200,7 @@ func (t Route) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore route %s: %w", t.Dst, err)
 	}
-	return passing(h.ReplaceRoute(ctx, was))
+	return passing(h.Net.ReplaceRoute(ctx, was))
 }
 
 // sameWay says that have leads where want does. A link that is not asked for is the kernel's to

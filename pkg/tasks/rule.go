@@ -75,7 +75,7 @@ func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return passing(h.AddRule(ctx, t.Rule))
+	return passing(h.Net.AddRule(ctx, t.Rule))
 }
 
 // Live implements [Keeper]: whose the rule is.
@@ -100,5 +100,5 @@ func (t Rule) Foreign(live string) bool {
 // Remove implements [Remover]. The host refuses the rule for local addresses and leaves those of
 // others alone.
 func (t Rule) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.DelRule(ctx, t.Rule))
+	return passing(h.Net.DelRule(ctx, t.Rule))
 }

@@ -59,7 +59,7 @@ func (t SourceDestCheck) Plan(ctx context.Context, v host.View) (*Change, error)
 
 // Apply implements [Task].
 func (t SourceDestCheck) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	region, eni := primary(h.Facts())
+	region, eni := primary(h.Live.Facts())
 	return t.EC2.StopSourceDestCheck(ctx, region, eni)
 }
 

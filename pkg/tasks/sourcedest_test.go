@@ -34,18 +34,18 @@ func TestSourceDestCheck(t *testing.T) {
 	defer h.Close()
 	ec2 := interfaces{"eu-central-1 eni-1": true, "eu-central-1 eni-2": true}
 	task := SourceDestCheck{EC2: ec2}
-	if c := plan(t, task, h); c.NotHere != "no instance of AWS" {
+	if c := plan(t, task, h.Live.View()); c.NotHere != "no instance of AWS" {
 		t.Errorf("on a machine that is nobody's: %+v", c)
 	}
-	h.Facts().Cloud = "aws"
-	if c := plan(t, SourceDestCheck{}, h); c.NotHere != "EC2 is not asked here" {
+	h.Live.Facts().Cloud = "aws"
+	if c := plan(t, SourceDestCheck{}, h.Live.View()); c.NotHere != "EC2 is not asked here" {
 		t.Errorf("where nobody may ask EC2: %+v", c)
 	}
-	if _, err := task.Plan(t.Context(), h); !graph.IsWait(err) {
+	if _, err := task.Plan(t.Context(), h.Live.View()); !graph.IsWait(err) {
 		t.Errorf("without metadata: %v", err)
 	}
-	h.Facts().Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}, {ID: "eni-2", Device: 1}}}
-	plan(t, task, h)
+	h.Live.Facts().Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}, {ID: "eni-2", Device: 1}}}
+	plan(t, task, h.Live.View())
 	if !ec2["eu-central-1 eni-1"] {
 		t.Error("a plan has turned the check off")
 	}
@@ -54,7 +54,7 @@ func TestSourceDestCheck(t *testing.T) {
 		t.Errorf("the checks are %v, want that of eni-1 alone to be off", ec2)
 	}
 	delete(ec2, "eu-central-1 eni-1")
-	if _, err := task.Plan(t.Context(), h); !errors.Is(err, errDenied) {
+	if _, err := task.Plan(t.Context(), h.Live.View()); !errors.Is(err, errDenied) {
 		t.Errorf("without permission: %v", err)
 	}
 }

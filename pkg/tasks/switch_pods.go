@@ -64,7 +64,7 @@ const abreast = 8
 
 // Apply implements [Task].
 func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	pods, err := PodsWithAddress(ctx, h)
+	pods, err := PodsWithAddress(ctx, h.Live.View())
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t Pause) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return h.StopUnit(ctx, t.Unit, true)
+	return h.Units.StopUnit(ctx, t.Unit, true)
 }
 
 // Plan implements [Task].
@@ -83,5 +83,5 @@ func (t Resume) Plan(ctx context.Context, v host.View) (*Change, error) {
 // Apply implements [Task]. Nobody waits for it: it may be ordered after the agent, and what it does
 // comes up with its pods.
 func (t Resume) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return h.StartUnit(ctx, t.Unit, false)
+	return h.Units.StartUnit(ctx, t.Unit, false)
 }

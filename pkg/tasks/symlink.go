@@ -52,5 +52,5 @@ func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task].
 func (t SymbolicLink) Apply(_ context.Context, h *host.Host, _ *Change) error {
-	return h.Symlink(t.Path, t.Target)
+	return h.Files.Symlink(t.Path, t.Target)
 }

@@ -175,7 +175,7 @@ var cutting = map[string]bool{
 
 // Apply implements [Task].
 func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return h.SetSysctl(ctx, t.Key, t.Value)
+	return h.Kernel.SetSysctl(ctx, t.Key, t.Value)
 }
 
 // Live implements [Keeper]. A key that is empty is not absent: "=" stands before its value.
@@ -210,19 +210,19 @@ func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, er
 // has changed it.
 func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	key := SysctlKey(t.Key).Name()
-	before := alongWith(h, key)
-	if err := h.SetSysctl(ctx, key, strings.TrimPrefix(b.Live, "=")); err != nil || len(b.Data) == 0 {
+	before := alongWith(h.Live.View(), key)
+	if err := h.Kernel.SetSysctl(ctx, key, strings.TrimPrefix(b.Live, "=")); err != nil || len(b.Data) == 0 {
 		return err
 	}
 	var was map[string]string
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore sysctl %s: %w", key, err)
 	}
-	after := alongWith(h, key)
+	after := alongWith(h.Live.View(), key)
 	var errs []error
 	for _, other := range slices.Sorted(maps.Keys(was)) {
 		if now, there := after[other]; there && now != before[other] && now != was[other] {
-			errs = append(errs, h.SetSysctl(ctx, other, was[other]))
+			errs = append(errs, h.Kernel.SetSysctl(ctx, other, was[other]))
 		}
 	}
 	return errors.Join(errs...)

@@ -64,12 +64,12 @@ func TestSysctlOrderKeepsWhatForwardingResets(t *testing.T) {
 	in(t, netns.New(t), func(h *host.Host) {
 		for _, key := range order {
 			task := tasks[slices.IndexFunc(tasks, func(s Sysctl) bool { return s.Key == key })]
-			if c := plan(t, task, h); c != nil {
+			if c := plan(t, task, h.Live.View()); c != nil {
 				ok(t, task.Apply(t.Context(), h, c))
 			}
 		}
 		for _, task := range tasks {
-			if c := plan(t, task, h); c != nil {
+			if c := plan(t, task, h.Live.View()); c != nil {
 				t.Errorf("not kept: %v", lines(c))
 			}
 		}
@@ -95,26 +95,26 @@ func TestSysctlNeeds(t *testing.T) {
 
 func TestSysctlOfTheHostIsListedAndNeverSet(t *testing.T) {
 	in(t, netns.New(t), func(h *host.Host) {
-		before, err := h.Sysctl("kernel.panic")
+		before, err := h.Live.Kernel.Sysctl("kernel.panic")
 		ok(t, err)
 		task := Sysctl{Key: "kernel.panic", Value: before + "1"}
-		c := plan(t, task, h)
+		c := plan(t, task, h.Live.View())
 		if c == nil || c.NotHere != "host-wide, not set here" {
 			t.Errorf("planned %+v", c)
 		}
 		if err := task.Apply(t.Context(), h, c); err == nil || !strings.Contains(err.Error(), "whole machine") {
 			t.Errorf("apply: %v", err)
 		}
-		if after, err := h.Sysctl("kernel.panic"); err != nil || after != before {
+		if after, err := h.Live.Kernel.Sysctl("kernel.panic"); err != nil || after != before {
 			t.Errorf("kernel.panic was %s and is %s (%v)", before, after, err)
 		}
 		// Absent in a network namespace, and none of its business.
-		c = plan(t, Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0"}, h)
+		c = plan(t, Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0"}, h.Live.View())
 		if c == nil || c.NotHere == "" {
 			t.Errorf("planned %+v", c)
 		}
 		// What is right is right, whoever set it.
-		if c := plan(t, Sysctl{Key: "kernel.panic", Value: before}, h); c != nil {
+		if c := plan(t, Sysctl{Key: "kernel.panic", Value: before}, h.Live.View()); c != nil {
 			t.Errorf("planned %+v", c)
 		}
 	})
@@ -124,33 +124,33 @@ func TestSysctlThatIsAbsent(t *testing.T) {
 	in(t, netns.New(t), func(h *host.Host) {
 		pending := host.NewPending(nil)
 		pending.Add(host.Fact{Key: "link:cbr0"}, host.Fact{Key: "module:ip_vs"})
-		later := pending.Over(h)
+		later := pending.Over(h.Live.View())
 		link := Sysctl{Key: "net.ipv4.conf.cbr0.rp_filter", Value: "0"}
 		c := plan(t, link, later)
 		if c == nil || c.Reason != "absent until link cbr0 exists" || c.Unknown != "" {
 			t.Errorf("planned %+v", c)
 		}
 		wantLines(t, c, "+ sysctl:net.ipv4.conf.cbr0.rp_filter, value →0")
-		if _, err := link.Plan(t.Context(), h); !graph.IsWait(err) {
+		if _, err := link.Plan(t.Context(), h.Live.View()); !graph.IsWait(err) {
 			t.Errorf("without the link: %v, want a wait", err)
 		}
 		module := Sysctl{Key: "net.ipv4.vs.conntrack", Value: "1"}
-		if _, err := h.Sysctl(module.Key); errors.Is(err, host.ErrNotExist) {
+		if _, err := h.Live.Kernel.Sysctl(module.Key); errors.Is(err, host.ErrNotExist) {
 			if c := plan(t, module, later); c == nil || c.Reason != "absent until module ip_vs is loaded" {
 				t.Errorf("planned %+v", c)
 			}
 		}
-		if c := plan(t, Sysctl{Key: "net.ipv4.none", Value: "1", Optional: true}, h); c != nil {
+		if c := plan(t, Sysctl{Key: "net.ipv4.none", Value: "1", Optional: true}, h.Live.View()); c != nil {
 			t.Errorf("an optional key: %+v", c)
 		}
-		wantError(t, Sysctl{Key: "net.ipv4.none", Value: "1"}, h, "net.ipv4.none", "no such key", "correct its name")
-		wantError(t, Sysctl{Key: "../x", Value: "1"}, h, "no sysctl key")
+		wantError(t, Sysctl{Key: "net.ipv4.none", Value: "1"}, h.Live.View(), "net.ipv4.none", "no such key", "correct its name")
+		wantError(t, Sysctl{Key: "../x", Value: "1"}, h.Live.View(), "no sysctl key")
 	})
 }
 
 func TestSysctlInAnImage(t *testing.T) {
 	h, _ := onDisk(t)
-	if c := plan(t, Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}, h); c == nil || c.NotHere == "" {
+	if c := plan(t, Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}, h.Live.View()); c == nil || c.NotHere == "" {
 		t.Errorf("planned %+v", c)
 	}
 }

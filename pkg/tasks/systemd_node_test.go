@@ -58,7 +58,7 @@ func systemctl(t *testing.T, args ...string) string {
 
 // asked is the host as a plan sees it when a task asked for an effect.
 func asked(h *host.Host, effect graph.Key, by ...string) host.View {
-	return host.NewPending(map[string][]string{string(effect): by}).Over(h)
+	return host.NewPending(map[string][]string{string(effect): by}).Over(h.Live.View())
 }
 
 func testUnit(t *testing.T) {
@@ -67,23 +67,23 @@ func testUnit(t *testing.T) {
 	state := UnitState{Name: "u.service", Enabled: new(true), Active: new(true)}
 
 	// The plan knows the unit before its file is there.
-	c := plan(t, file, h)
+	c := plan(t, file, h.Live.View())
 	pending := host.NewPending(nil)
 	pending.Add(c.Pending...)
 	pending.Ask(string(DaemonReload), "file:"+unitDir+"/u.service")
-	wantLines(t, plan(t, state, pending.Over(h)), "~ unit:u.service, enabled →enabled, active inactive→active")
-	wantError(t, state, h, "u.service", "no such unit")
+	wantLines(t, plan(t, state, pending.Over(h.Live.View())), "~ unit:u.service, enabled →enabled, active inactive→active")
+	wantError(t, state, h.Live.View(), "u.service", "no such unit")
 
 	if c := converge(t, h, file); len(c.Asks) != 1 || c.Asks[0] != DaemonReload {
 		t.Errorf("a new unit asks for %v, and nothing runs from an old one", c.Asks)
 	}
 	edited := file
 	edited.Content = []byte("# edited\n" + sleeper)
-	if c := plan(t, edited, h); len(c.Asks) != 2 || c.Asks[1] != Restart("u.service") {
+	if c := plan(t, edited, h.Live.View()); len(c.Asks) != 2 || c.Asks[1] != Restart("u.service") {
 		t.Errorf("an edited unit asks for %v", c.Asks)
 	}
 	reload := Effect{Action: ActionDaemonReload}
-	if c := plan(t, reload, h); c != nil {
+	if c := plan(t, reload, h.Live.View()); c != nil {
 		t.Errorf("nobody asked, and yet %+v", c)
 	}
 	c = plan(t, reload, asked(h, DaemonReload, "a", "b"))
@@ -103,7 +103,7 @@ func testUnit(t *testing.T) {
 func testUnitState(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/s.service", []byte(sleeper), 0o644))
-	ok(t, h.DaemonReload(t.Context()))
+	ok(t, h.Units.DaemonReload(t.Context()))
 	converge(t, h, UnitState{Name: "s.service", Enabled: new(true), Active: new(true)})
 	// Another's drift is seen and repaired.
 	systemctl(t, "disable", "--now", "s")
@@ -120,7 +120,7 @@ func testUnitState(t *testing.T) {
 	if got := systemctl(t, "is-enabled", "s") + " " + systemctl(t, "is-active", "s"); got != "disabled inactive" {
 		t.Errorf("it is %s", got)
 	}
-	if c := plan(t, UnitState{Name: "absent.service", Enabled: new(false), Active: new(false)}, h); c != nil {
+	if c := plan(t, UnitState{Name: "absent.service", Enabled: new(false), Active: new(false)}, h.Live.View()); c != nil {
 		t.Errorf("an absent unit is not as wanted: %+v", c)
 	}
 }
@@ -130,14 +130,14 @@ func testNoBlock(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/gate.service", []byte("[Service]\nType=oneshot\nExecStart=sh -c 'until [ -e /run/open ]; do sleep 0.05; done'\n"), 0o644))
 	ok(t, os.WriteFile(unitDir+"/late.service", []byte("[Unit]\nAfter=gate.service\n[Service]\nExecStart=sleep 1000\n"), 0o644))
-	ok(t, h.DaemonReload(t.Context()), h.StartUnit(t.Context(), "gate.service", false))
+	ok(t, h.Units.DaemonReload(t.Context()), h.Units.StartUnit(t.Context(), "gate.service", false))
 	converge(t, h, UnitState{Name: "late.service", Active: new(true), NoBlock: true})
 	if got := systemctl(t, "is-active", "late"); got != "inactive" {
 		t.Errorf("it is %s before its gate opens", got)
 	}
 	ok(t, os.WriteFile("/run/open", nil, 0o644))
 	waits := UnitState{Name: "late.service", Active: new(true)} // this one waits
-	if c := plan(t, waits, h); c != nil {
+	if c := plan(t, waits, h.Live.View()); c != nil {
 		ok(t, waits.Apply(t.Context(), h, c))
 	}
 	if got := systemctl(t, "is-active", "late"); got != "active" {
@@ -151,15 +151,15 @@ func testOneshot(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/o.service", []byte("[Service]\nType=oneshot\nExecStart=sh -c 'echo ran >>/run/ran'\n[Install]\nWantedBy=multi-user.target\n"), 0o644))
 	ok(t, os.WriteFile(unitDir+"/never.service", []byte("[Unit]\nConditionPathExists=/nowhere\n"+sleeper), 0o644))
-	ok(t, h.DaemonReload(t.Context()))
+	ok(t, h.Units.DaemonReload(t.Context()))
 	for _, name := range []string{"o.service", "never.service"} {
 		task := UnitState{Name: name, Enabled: new(true), Active: new(true)}
 		converge(t, h, task)
-		if c := plan(t, task, h); c != nil {
+		if c := plan(t, task, h.Live.View()); c != nil {
 			t.Errorf("%s would be started again: %+v", name, c)
 		}
 		off := UnitState{Name: name, Active: new(false)}
-		if c := plan(t, off, h); c != nil {
+		if c := plan(t, off, h.Live.View()); c != nil {
 			t.Errorf("%s, which does not run, would be stopped: %+v", name, c)
 		}
 	}
@@ -170,7 +170,7 @@ func testOneshot(t *testing.T) {
 
 func testMasked(t *testing.T) {
 	h := onNode(t)
-	ok(t, os.WriteFile("/usr/lib/systemd/system/m.service", []byte(sleeper), 0o644), h.StartUnit(t.Context(), "m.service", true))
+	ok(t, os.WriteFile("/usr/lib/systemd/system/m.service", []byte(sleeper), 0o644), h.Units.StartUnit(t.Context(), "m.service", true))
 	converge(t, h, UnitState{Name: "m.service", Masked: new(true), Active: new(false)})
 	if got := systemctl(t, "is-enabled", "m.service") + " " + systemctl(t, "is-active", "m.service"); got != "masked inactive" {
 		t.Errorf("it is %s", got)
@@ -184,26 +184,26 @@ func testMasked(t *testing.T) {
 func testUnitErrors(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/bad.service", []byte("[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=sh -c 'echo no luck; exit 4'\n"), 0o644))
-	ok(t, h.DaemonReload(t.Context()))
+	ok(t, h.Units.DaemonReload(t.Context()))
 	task := UnitState{Name: "bad.service", Active: new(true)}
-	err := task.Apply(t.Context(), h, plan(t, task, h))
+	err := task.Apply(t.Context(), h, plan(t, task, h.Live.View()))
 	if err == nil || !strings.Contains(err.Error(), "bad.service") || !strings.Contains(err.Error(), "exit-code") || !strings.Contains(err.Error(), "journalctl -u bad.service") {
 		t.Errorf("a unit that fails: %v", err)
 	}
-	wantError(t, UnitState{Name: "bad.service", Enabled: new(true)}, h, "no [Install] section")
+	wantError(t, UnitState{Name: "bad.service", Enabled: new(true)}, h.Live.View(), "no [Install] section")
 }
 
 func testDropIn(t *testing.T) {
 	h := onNode(t)
 	ok(t, os.WriteFile(unitDir+"/d.service", []byte(sleeper), 0o644))
-	ok(t, h.DaemonReload(t.Context()))
+	ok(t, h.Units.DaemonReload(t.Context()))
 	restart := Effect{Action: ActionRestart, Unit: "d.service", Wait: true}
 	// Only what runs is restarted.
 	ok(t, restart.Apply(t.Context(), h, nil))
 	if got := systemctl(t, "is-active", "d"); got != "inactive" {
 		t.Errorf("it is %s", got)
 	}
-	ok(t, h.StartUnit(t.Context(), "d.service", true))
+	ok(t, h.Units.StartUnit(t.Context(), "d.service", true))
 	pid := systemctl(t, "show", "--value", "-p", "MainPID", "d")
 	drop := DropIn{Unit: "d.service", Name: "50-netwright.conf", Content: []byte("[Service]\nEnvironment=X=1\n"), Meta: Meta{Then: []graph.Key{Restart("d.service")}}}
 	c := converge(t, h, drop)
@@ -255,7 +255,7 @@ func testMount(t *testing.T) {
 		t.Errorf("it is described as %q", got)
 	}
 	task.Type = "ramfs"
-	wantError(t, task, h, "a tmpfs is mounted there", "want ramfs")
+	wantError(t, task, h.Live.View(), "a tmpfs is mounted there", "want ramfs")
 }
 
 func testForeignMount(t *testing.T) {
@@ -264,7 +264,7 @@ func testForeignMount(t *testing.T) {
 	if out, err := exec.Command("mount", "-t", "tmpfs", "none", "/mnt/f").CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
-	if c := plan(t, Mount{What: "tmpfs", Where: "/mnt/f", Type: "tmpfs"}, h); c != nil {
+	if c := plan(t, Mount{What: "tmpfs", Where: "/mnt/f", Type: "tmpfs"}, h.Live.View()); c != nil {
 		t.Errorf("somebody else's mount is not right: %+v", c)
 	}
 }

@@ -29,9 +29,9 @@ func TestUnitStateInAnImage(t *testing.T) {
 	if target, err := os.Readlink(filepath.Join(root, unitDir, "static.service")); err != nil || target != "/dev/null" {
 		t.Errorf("masked: %q (%v)", target, err)
 	}
-	wantError(t, UnitState{Name: "static.service", Enabled: new(true)}, h, "masked by")
-	wantError(t, UnitState{Name: "none.service", Enabled: new(true)}, h, "none.service")
-	if c := plan(t, UnitState{Name: "x.service", Active: new(true)}, h); c != nil {
+	wantError(t, UnitState{Name: "static.service", Enabled: new(true)}, h.Live.View(), "masked by")
+	wantError(t, UnitState{Name: "none.service", Enabled: new(true)}, h.Live.View(), "none.service")
+	if c := plan(t, UnitState{Name: "x.service", Active: new(true)}, h.Live.View()); c != nil {
 		t.Errorf("nothing can be started in an image: %+v", c)
 	}
 
@@ -39,8 +39,8 @@ func TestUnitStateInAnImage(t *testing.T) {
 	file := Unit{Name: "u.service", Content: []byte("[Service]\nExecStart=true\n[Install]\nWantedBy=c.target\n")}
 	state := UnitState{Name: "u.service", Enabled: new(true), Active: new(true)}
 	pending := host.NewPending(nil)
-	pending.Add(plan(t, file, h).Pending...)
-	wantLines(t, plan(t, state, pending.Over(h)), "~ unit:u.service, enabled →enabled")
+	pending.Add(plan(t, file, h.Live.View()).Pending...)
+	wantLines(t, plan(t, state, pending.Over(h.Live.View())), "~ unit:u.service, enabled →enabled")
 	converge(t, h, file)
 	converge(t, h, state)
 	if _, err := os.Readlink(filepath.Join(root, unitDir, "c.target.wants/u.service")); err != nil {
@@ -72,6 +72,6 @@ func TestNoSystemdHere(t *testing.T) {
 
 func TestMountThatCannotBe(t *testing.T) {
 	h, _ := onDisk(t)
-	wantError(t, Mount{What: "x", Where: "relative", Type: "tmpfs"}, h, "absolute path")
-	wantError(t, Mount{What: "x\nExecStart=y", Where: "/x", Type: "tmpfs"}, h, "line end")
+	wantError(t, Mount{What: "x", Where: "relative", Type: "tmpfs"}, h.Live.View(), "absolute path")
+	wantError(t, Mount{What: "x\nExecStart=y", Where: "/x", Type: "tmpfs"}, h.Live.View(), "line end")
 }

@@ -72,7 +72,7 @@ func (t Table) disruption() Disruption {
 
 // Apply implements [Task].
 func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return passing(h.ReplaceTable(ctx, t.Table))
+	return passing(h.Firewall.ReplaceTable(ctx, t.Table))
 }
 
 // Live implements [Keeper].
@@ -89,7 +89,7 @@ func (t Table) Live(ctx context.Context, v host.View) (string, error) {
 
 // Remove implements [Remover].
 func (t Table) Remove(ctx context.Context, h *host.Host) error {
-	return passing(h.DelTable(ctx, t.Family, t.Name))
+	return passing(h.Firewall.DelTable(ctx, t.Family, t.Name))
 }
 
 // Baseline implements [Restorer].
@@ -116,5 +116,5 @@ func (t Table) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore nft table %s: %w", t.Name, err)
 	}
-	return passing(h.ReplaceTable(ctx, was))
+	return passing(h.Firewall.ReplaceTable(ctx, was))
 }

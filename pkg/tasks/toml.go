@@ -83,7 +83,7 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task]. Several keys of one file are set one after the other.
 func (t TOMLKey) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	err := h.EditFile(ctx, t.Path, func(old []byte) ([]byte, error) {
+	err := h.Files.EditFile(ctx, t.Path, func(old []byte) ([]byte, error) {
 		edit, err := t.setting().Set(old)
 		return edit.Text, err
 	})
@@ -125,10 +125,10 @@ func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 
 // Remove implements [Remover]: the key's line goes, every other byte stays.
 func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
-	if _, err := h.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(t.Path); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	return h.EditFile(ctx, t.Path, t.setting().Unset)
+	return h.Files.EditFile(ctx, t.Path, t.setting().Unset)
 }
 
 // Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where
@@ -147,7 +147,7 @@ func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	whole := false
 	var was pathBaseline
-	err := h.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
+	err := h.Files.EditFileAt(ctx, t.Path, func(now []byte) ([]byte, int64, error) {
 		text, err := t.back(now, b)
 		if whole = err == nil && bytes.Equal(text, b.Content); whole {
 			err = json.Unmarshal(b.Data, &was)
@@ -157,10 +157,10 @@ func (t TOMLKey) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err != nil || !whole {
 		return err
 	}
-	if err := h.SetAttributes(t.Path, was.Attrs); err != nil {
+	if err := h.Files.SetAttributes(t.Path, was.Attrs); err != nil {
 		return err
 	}
-	return h.SetMtime(t.Path, was.Mtime)
+	return h.Files.SetMtime(t.Path, was.Mtime)
 }
 
 // Restored implements [Restorer]. The file's time and attributes come back with the last of its

@@ -17,7 +17,7 @@ func TestTOMLKey(t *testing.T) {
 	h, root := onDisk(t)
 	file := root + "/config.toml"
 	key := TOMLKey{Path: "/config.toml", Table: cniTable, Key: "conf_dir", Value: "/etc/cni/net.d"}
-	wantError(t, key, h, "there is no such file")
+	wantError(t, key, h.Live.View(), "there is no such file")
 	before := "version = 2\n"
 	ok(t, os.WriteFile(file, []byte(before), 0o640), os.Chown(file, 12, 34))
 	c := converge(t, h, key)
@@ -28,11 +28,11 @@ func TestTOMLKey(t *testing.T) {
 
 	pending := host.NewPending(nil)
 	pending.Add(host.Fact{Key: "file:/config.toml"})
-	if c := plan(t, key, pending.Over(h)); c == nil || c.Unknown != "until file:/config.toml is written" {
+	if c := plan(t, key, pending.Over(h.Live.View())); c == nil || c.Unknown != "until file:/config.toml is written" {
 		t.Errorf("%+v", c)
 	}
 	key.Value = 1.5
-	wantError(t, key, h, "float64 cannot be written")
+	wantError(t, key, h.Live.View(), "float64 cannot be written")
 }
 
 func TestTOMLKeysOfOneFileAtATime(t *testing.T) {

@@ -92,7 +92,7 @@ func (t UnitState) links(file systemd.UnitFile) ([]SymbolicLink, error) {
 
 // applyLinks makes the links of an image's unit.
 func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
-	file, err := facts.ReadUnitFile(h, t.Name)
+	file, err := facts.ReadUnitFile(h.Live.Files, t.Name)
 	if err != nil {
 		return fmt.Errorf("enable unit %s: %w", t.Name, err)
 	}
@@ -101,7 +101,7 @@ func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
 		return err
 	}
 	for _, link := range links {
-		c, err := link.Plan(ctx, h)
+		c, err := link.Plan(ctx, h.Live.View())
 		if err != nil {
 			return err
 		}

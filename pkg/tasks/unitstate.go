@@ -169,7 +169,7 @@ func word(yes bool, a, b string) string {
 // Apply implements [Task]. A unit is unmasked and enabled before it starts, and
 // stopped before it is disabled and masked.
 func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	have, err := h.Unit(ctx, t.Name)
+	have, err := h.Live.Units.Unit(ctx, t.Name)
 	if errors.Is(err, host.ErrNotHere) {
 		return t.applyLinks(ctx, h)
 	}
@@ -177,7 +177,7 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		return err
 	}
 	if have.NeedReload {
-		if err := h.DaemonReload(ctx); err != nil {
+		if err := h.Units.DaemonReload(ctx); err != nil {
 			return err
 		}
 	}
@@ -189,14 +189,14 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		due bool
 		do  func() error
 	}{
-		{wrong["active"] && !*t.Active, func() error { return h.StopUnit(ctx, t.Name, !t.NoBlock) }},
-		{wrong["masked"] && !*t.Masked, func() error { return h.MaskUnit(ctx, t.Name, false) }},
-		{wrong["enabled"] && *t.Enabled, func() error { return h.EnableUnit(ctx, t.Name) }},
+		{wrong["active"] && !*t.Active, func() error { return h.Units.StopUnit(ctx, t.Name, !t.NoBlock) }},
+		{wrong["masked"] && !*t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, false) }},
+		{wrong["enabled"] && *t.Enabled, func() error { return h.Units.EnableUnit(ctx, t.Name) }},
 		// Until systemd knows who wants it, it forgets a unit that ran to its end, and that it ran.
-		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active, func() error { return h.DaemonReload(ctx) }},
-		{wrong["enabled"] && !*t.Enabled, func() error { return h.DisableUnit(ctx, t.Name) }},
-		{wrong["masked"] && *t.Masked, func() error { return h.MaskUnit(ctx, t.Name, true) }},
-		{wrong["active"] && *t.Active, func() error { return h.StartUnit(ctx, t.Name, !t.NoBlock) }},
+		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active, func() error { return h.Units.DaemonReload(ctx) }},
+		{wrong["enabled"] && !*t.Enabled, func() error { return h.Units.DisableUnit(ctx, t.Name) }},
+		{wrong["masked"] && *t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, true) }},
+		{wrong["active"] && *t.Active, func() error { return h.Units.StartUnit(ctx, t.Name, !t.NoBlock) }},
 	}
 	for _, step := range steps {
 		if !step.due {
@@ -252,12 +252,12 @@ func (t UnitState) gone(have systemd.UnitState) bool {
 // that is still stopping looks like one that somebody changed.
 func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if t.Masked != nil && *t.Masked {
-		return h.MaskUnit(ctx, t.Name, false)
+		return h.Units.MaskUnit(ctx, t.Name, false)
 	}
-	if err := h.StopUnit(ctx, t.Name, true); err != nil {
+	if err := h.Units.StopUnit(ctx, t.Name, true); err != nil {
 		return err
 	}
-	if err := h.DisableUnit(ctx, t.Name); !errors.Is(err, host.ErrNotExist) { // a killed run took its file, and systemd does not know yet
+	if err := h.Units.DisableUnit(ctx, t.Name); !errors.Is(err, host.ErrNotExist) { // a killed run took its file, and systemd does not know yet
 		return err
 	}
 	return nil
@@ -330,10 +330,10 @@ func (t UnitState) Restore(ctx context.Context, h *host.Host, b Baseline) error 
 		return err
 	}
 	for _, link := range was.Links {
-		if err := h.Symlink(link.Path, link.Target); err != nil {
+		if err := h.Files.Symlink(link.Path, link.Target); err != nil {
 			return fmt.Errorf("restore unit %s: %w", t.Name, err)
 		}
-		if err := h.SetMtime(link.Path, link.Mtime); err != nil {
+		if err := h.Files.SetMtime(link.Path, link.Mtime); err != nil {
 			return err
 		}
 	}

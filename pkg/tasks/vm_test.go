@@ -32,9 +32,9 @@ func TestKernelInAVM(t *testing.T) {
 		return
 	}
 	h := onNode(t)
-	if k := h.Facts().Kernel; !k.HostSysctls || !k.Modules || h.Facts().Contain != "" || h.Facts().Cgroup != 2 ||
+	if k := h.Live.Facts().Kernel; !k.HostSysctls || !k.Modules || h.Live.Facts().Contain != "" || h.Live.Facts().Cgroup != 2 ||
 		k.KnownModules["br_netfilter"] != kernel.ModuleLoadable || k.KnownModules["ip_vs"] != kernel.ModuleLoadable {
-		t.Errorf("facts: %+v", h.Facts())
+		t.Errorf("facts: %+v", h.Live.Facts())
 	}
 	t.Run("module, then its sysctl", func(t *testing.T) { testModuleLoads(t, h) })
 	t.Run("host-wide sysctls", func(t *testing.T) { testHostSysctls(t, h) })
@@ -45,11 +45,11 @@ func TestKernelInAVM(t *testing.T) {
 
 func testModuleLoads(t *testing.T, h *host.Host) {
 	key := Sysctl{Key: "net.bridge.bridge-nf-call-iptables", Value: "0"}
-	wantError(t, key, h, "br_netfilter", "not loaded")
+	wantError(t, key, h.Live.View(), "br_netfilter", "not loaded")
 	module := Module{Name: "br_netfilter"}
 	pending := host.NewPending(nil)
-	pending.Add(plan(t, module, h).Pending...)
-	if c := plan(t, key, pending.Over(h)); c.Reason != "absent until module br_netfilter is loaded" {
+	pending.Add(plan(t, module, h.Live.View()).Pending...)
+	if c := plan(t, key, pending.Over(h.Live.View())); c.Reason != "absent until module br_netfilter is loaded" {
 		t.Errorf("planned %+v", c)
 	}
 	converge(t, h, module)
@@ -74,7 +74,7 @@ func testHostSysctls(t *testing.T, h *host.Host) {
 		}
 	}
 	// The kernel rounds the number of buckets up to whole pages.
-	ok(t, h.LoadModule(t.Context(), "nf_conntrack"))
+	ok(t, h.Kernel.LoadModule(t.Context(), "nf_conntrack"))
 	err := Sysctl{Key: "net.netfilter.nf_conntrack_buckets", Value: "1025"}.Apply(t.Context(), h, nil)
 	if err == nil || !strings.Contains(err.Error(), `"1025"`) || !strings.Contains(err.Error(), `"1536"`) {
 		t.Errorf("a value that the kernel does not hold: %v", err)
@@ -86,8 +86,8 @@ func testModprobe(t *testing.T) {
 	ok(t, os.Rename("/run/systemd/system", "/run/systemd/system.away"))
 	h := onNode(t)
 	ok(t, os.Rename("/run/systemd/system.away", "/run/systemd/system"))
-	if h.Facts().Init != "" {
-		t.Fatalf("facts: %+v", h.Facts())
+	if h.Live.Facts().Init != "" {
+		t.Fatalf("facts: %+v", h.Live.Facts())
 	}
 	converge(t, h, Module{Name: "ip-vs"})
 	if _, err := os.Stat("/sys/module/ip_vs"); err != nil {
@@ -96,8 +96,8 @@ func testModprobe(t *testing.T) {
 }
 
 func testNoModule(t *testing.T, h *host.Host) {
-	wantError(t, Module{Name: "no_such_module"}, h, "no_such_module", h.Facts().Kernel.Release, "linux-image")
-	c := plan(t, Module{Name: "no_such_module", Optional: true}, h)
+	wantError(t, Module{Name: "no_such_module"}, h.Live.View(), "no_such_module", h.Live.Facts().Kernel.Release, "linux-image")
+	c := plan(t, Module{Name: "no_such_module", Optional: true}, h.Live.View())
 	if c == nil || c.NotHere == "" || len(c.Items[0].Fields) != 1 || c.Items[0].Fields[0].Name != "warning" {
 		t.Errorf("an optional one: %+v", c)
 	}
@@ -110,13 +110,13 @@ func testNoModule(t *testing.T, h *host.Host) {
 
 func testBPFFS(t *testing.T, h *host.Host) {
 	task := Mount{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf"}
-	if c := plan(t, task, h); c != nil { // systemd mounts it by itself
+	if c := plan(t, task, h.Live.View()); c != nil { // systemd mounts it by itself
 		t.Errorf("planned %v", lines(c))
 	}
 	if out, err := exec.Command("umount", "/sys/fs/bpf").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	err := task.Apply(t.Context(), h, plan(t, task, h))
+	err := task.Apply(t.Context(), h, plan(t, task, h.Live.View()))
 	if err == nil || !strings.Contains(err.Error(), "mounts such file systems itself") {
 		t.Errorf("a mount that systemd keeps for itself: %v", err)
 	}

@@ -14,7 +14,7 @@ func (c *checker) podsLogged(ctx context.Context) {
 	if c.run == nil || rt != "containerd" && rt != "cri-o" {
 		return
 	}
-	log, err := c.run.PodLog(ctx)
+	log, err := c.run.Live.PodLog(ctx)
 	switch {
 	case err != nil:
 		c.add(check, NotHere, err.Error(), "")

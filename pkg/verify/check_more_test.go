@@ -43,7 +43,7 @@ func TestDirectories(t *testing.T) {
 	l := newLab(t)
 	of := func(facts host.Facts) Result {
 		t.Helper()
-		c := &checker{view: withRuntime{View: l.host, facts: facts}, want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
+		c := &checker{view: withRuntime{View: l.host.Live.View(), facts: facts}, want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
 		if c.directories(); len(c.results) != 1 {
 			t.Fatalf("%+v", c.results)
 		}
@@ -78,7 +78,7 @@ func TestClusterDNS(t *testing.T) {
 	server := netip.MustParseAddr("127.0.0.1")
 	of := func(pods ...cri.Pod) Result {
 		t.Helper()
-		c := &checker{view: withRuntime{View: l.host, facts: host.Facts{Kubelet: host.KubeletFacts{ClusterDNS: []netip.Addr{server}}}, pods: pods}, run: l.host}
+		c := &checker{view: withRuntime{View: l.host.Live.View(), facts: host.Facts{Kubelet: host.KubeletFacts{ClusterDNS: []netip.Addr{server}}}, pods: pods}, run: l.host}
 		netns.New(t).Do(func() { c.clusterDNS(context.WithoutCancel(t.Context())) })
 		return c.results[0]
 	}
@@ -124,7 +124,7 @@ func TestKubeProxy(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
 	of := func(documents *bool, want State, says string) {
 		t.Helper()
-		c := &checker{view: l.host, run: l.host, want: Expect{KubeProxy: documents}}
+		c := &checker{view: l.host.Live.View(), run: l.host, want: Expect{KubeProxy: documents}}
 		if c.kubeProxy(t.Context(), server.URL); len(c.results) != 1 || c.results[0].State != want || !strings.Contains(c.results[0].Seen, says) {
 			t.Errorf("%+v, want %s %q", c.results, want, says)
 		}
@@ -136,7 +136,7 @@ func TestKubeProxy(t *testing.T) {
 	server.Close()
 	of(nil, NotHere, "connection refused: it does not run here, or answers elsewhere")
 	of(&on, Failed, "connection refused")
-	c := &checker{view: l.host, run: l.host, want: Expect{KubeProxy: &off}}
+	c := &checker{view: l.host.Live.View(), run: l.host, want: Expect{KubeProxy: &off}}
 	if c.kubeProxy(t.Context(), server.URL); len(c.results) != 0 {
 		t.Errorf("the documents say that it does not run: %+v", c.results)
 	}

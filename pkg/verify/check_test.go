@@ -75,7 +75,7 @@ func conf(l *lab) *tasks.WaitConf {
 func (l *lab) check(signs ...network.Sign) []Result {
 	l.t.Helper()
 	net, _ := network.Find("flannel")
-	view := withRuntime{l.host, host.Facts{Runtime: l.runtime}, l.pods, l.podsErr}
+	view := withRuntime{l.host.Live.View(), host.Facts{Runtime: l.runtime}, l.pods, l.podsErr}
 	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, Signs: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
 		Conf: conf(l)})
 	ok(l.t, err)

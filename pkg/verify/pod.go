@@ -74,7 +74,7 @@ func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
 	}
 	p := &Pod{Name: opt.Name, Network: list.Name, ConfFile: file, host: h, list: list, ns: "netwright-" + opt.Name}
 	p.cni = libcni.NewCNIConfigWithCacheDir(opt.BinDirs, opt.CacheDir, plugins{h})
-	if p.NetNS, err = h.AddNetNS(ctx, p.ns); err != nil {
+	if p.NetNS, err = h.Net.AddNetNS(ctx, p.ns); err != nil {
 		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
 	}
 	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: p.NetNS, IfName: "eth0", CacheDir: opt.CacheDir}
@@ -161,12 +161,12 @@ func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) erro
 			return err
 		}
 	}
-	_, gone := h.Lstat(p.rt.NetNS)
+	_, gone := h.Live.Files.Lstat(p.rt.NetNS)
 	if len(cached) > 0 || !lost && errors.Is(gone, host.ErrNotExist) {
 		return nil
 	}
 	if _, p.list, err = loadConf(opt.ConfDir); errors.Is(err, ErrNoConf) {
-		return h.DelNetNS(ctx, p.ns)
+		return h.Net.DelNetNS(ctx, p.ns)
 	} else if err != nil {
 		return fmt.Errorf("clear pod %s: %w", opt.Name, err)
 	}
@@ -181,7 +181,7 @@ func (p *Pod) Remove(ctx context.Context) error {
 	if err := p.cni.DelNetworkList(ctx, p.list, p.rt); err != nil {
 		failed = append(failed, fmt.Errorf("remove pod %s from network %s: %w", p.Name, p.Network, err))
 	}
-	failed = append(failed, p.host.DelNetNS(ctx, p.ns))
+	failed = append(failed, p.host.Net.DelNetNS(ctx, p.ns))
 	return errors.Join(failed...)
 }
 

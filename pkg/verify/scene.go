@@ -95,16 +95,16 @@ func (s *scene) open(ctx context.Context) error {
 
 // openNode starts the node's own endpoint, and finds out whether the pods' packets pass it.
 func (s *scene) openNode(ctx context.Context) error {
-	addrs, err := s.host.Addresses(ctx, "")
+	addrs, err := s.host.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return err
 	}
-	if value, err := s.host.Sysctl(bridgeFilter); err == nil {
+	if value, err := s.host.Live.Kernel.Sysctl(bridgeFilter); err == nil {
 		s.bridged = strings.TrimSpace(value)
 	}
 	s.passes = len(s.a.Gateways) == 0 || slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
 	for _, a := range addrs {
-		if a.Link == s.host.Facts().Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
+		if a.Link == s.host.Live.Facts().Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
 			s.nodeAt = append(s.nodeAt, netip.AddrPortFrom(a.Prefix.Addr(), 0))
 		}
 	}
@@ -120,7 +120,7 @@ func (s *scene) openNode(ctx context.Context) error {
 
 // openOutside makes a namespace that is no pod and not the node, on a cable of the node's.
 func (s *scene) openOutside(ctx context.Context) error {
-	ns, err := s.host.AddNetNS(ctx, outsideNS)
+	ns, err := s.host.Net.AddNetNS(ctx, outsideNS)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *scene) openService(ctx context.Context) error {
 			family = "ip6"
 		}
 		self := []netip.Prefix{netip.PrefixFrom(to, to.BitLen())}
-		err := s.host.ReplaceTable(ctx, firewall.Table{Family: family, Name: tableName, Chains: []firewall.Chain{
+		err := s.host.Firewall.ReplaceTable(ctx, firewall.Table{Family: family, Name: tableName, Chains: []firewall.Chain{
 			{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Rules: []firewall.NFRule{
 				{DstIn: []netip.Prefix{netip.PrefixFrom(v, v.BitLen())}, Verdict: "dnat", DNAT: to}}},
 			{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []firewall.NFRule{{SrcIn: self, DstIn: self, Verdict: "masquerade"}}},
@@ -193,6 +193,6 @@ func (s *scene) close(ctx context.Context) error {
 
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
-	return errors.Join(h.DelCable(ctx, cableLink), h.DelNetNS(ctx, outsideNS),
-		h.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}), h.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
+	return errors.Join(h.DelCable(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
+		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}), h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
 }

@@ -48,7 +48,7 @@ func run(ctx context.Context) error {
 		},
 	}}
 	if len(os.Args) > 2 && os.Args[1] == "undo" { // --check
-		return checkpoint.Check(h)
+		return checkpoint.Check(h.Live.Files)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "undo" {
 		_, err := checkpoint.Undo(ctx, h, settings)
@@ -65,7 +65,7 @@ func run(ctx context.Context) error {
 		Name: "output", Type: "filter", Hook: "output", Policy: "accept",
 		Rules: []firewall.NFRule{{DstIn: []netip.Prefix{drop}, Verdict: "drop"}},
 	}}}}
-	change, err := task.Plan(ctx, h)
+	change, err := task.Plan(ctx, h.Live.View())
 	if err != nil || change == nil || change.Disruption != tasks.MayCutOff {
 		return fmt.Errorf("plan: %+v: %w", change, err)
 	}

@@ -31,7 +31,7 @@ func (n notes) Forget(ctx context.Context, h *host.Host, _ []checkpoint.Await, f
 }
 
 func (notes) Note(ctx context.Context, h *host.Host, found checkpoint.Boot) error {
-	return ledger.NoteBoot(ctx, h, ledger.Boot{ID: found.ID, Names: found.Names, Outcome: string(found.Outcome)})
+	return ledger.NoteBoot(ctx, h.Files, ledger.Boot{ID: found.ID, Names: found.Names, Outcome: string(found.Outcome)})
 }
 
 // What a boot failed with, and what was there before it, by path; "": nothing.
@@ -137,7 +137,7 @@ func (p *powerTest) judged(t *testing.T, boot string) error {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	return checkpoint.FirstBoot(t.Context(), h, checkpoint.Settings{Log: zap.NewNop()}, notes{}, h.Reboot)
+	return checkpoint.FirstBoot(t.Context(), h, checkpoint.Settings{Log: zap.NewNop()}, notes{}, h.Units.Reboot)
 }
 
 // bootsAgain is the boot after the power cut.

@@ -292,7 +292,7 @@ func TestCommittedIsDurable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Mkdir("/etc", 0o755, 0, 0); err != nil {
+		if err := h.Files.Mkdir("/etc", 0o755, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		for i := range either(50, 10) {
@@ -300,7 +300,7 @@ func TestCommittedIsDurable(t *testing.T) {
 			if err := p.r.Record(); err != nil {
 				t.Fatal(err)
 			}
-			b := h.Batch()
+			b := h.Files.Batch()
 			for _, name := range []string{"/etc/same", fmt.Sprintf("/etc/new-%d", i)} {
 				if err := b.Put(name, fmt.Append(nil, i), hostfs.FileSpec{Mode: 0o600}); err != nil {
 					t.Fatal(err)
@@ -312,7 +312,7 @@ func TestCommittedIsDurable(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(p.at, fmt.Sprintf("etc/theirs-%d", i)), bytes.Repeat([]byte("theirs"), 10_000), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.Keep(t.Context(), fmt.Sprintf("/etc/theirs-%d", i), fmt.Sprintf("/etc/kept-%d", i)); err != nil {
+			if _, err := h.Files.Keep(t.Context(), fmt.Sprintf("/etc/theirs-%d", i), fmt.Sprintf("/etc/kept-%d", i)); err != nil {
 				t.Fatal(err)
 			}
 			done, after := p.r.Len(), p.tree(t)

@@ -25,59 +25,61 @@ import (
 // What the agent does below a directory that a pod can write to. Each is done to the tree of
 // [lair].
 var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (read string, err error){
-	"remove the tree": func(ctx context.Context, h *host.Host, dir string) (string, error) { return "", h.RemoveTree(ctx, dir) },
+	"remove the tree": func(ctx context.Context, h *host.Host, dir string) (string, error) {
+		return "", h.Files.RemoveTree(ctx, dir)
+	},
 	"remove": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.Remove(dir + "/d/file")
+		return "", h.Files.Remove(dir + "/d/file")
 	},
 	"write": func(ctx context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.WriteFile(ctx, dir+"/d/new/file", []byte("new"), hostfs.FileSpec{Mode: 0o777})
+		return "", h.Files.WriteFile(ctx, dir+"/d/new/file", []byte("new"), hostfs.FileSpec{Mode: 0o777})
 	},
 	"replace": func(ctx context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.WriteFile(ctx, dir+"/d/file", []byte("new"), hostfs.FileSpec{Mode: 0o4755, UID: 1000})
+		return "", h.Files.WriteFile(ctx, dir+"/d/file", []byte("new"), hostfs.FileSpec{Mode: 0o4755, UID: 1000})
 	},
 	"edit": func(ctx context.Context, h *host.Host, dir string) (read string, err error) {
-		return read, h.EditFile(ctx, dir+"/d/file", func(old []byte) ([]byte, error) { read += string(old); return []byte("edited"), nil })
+		return read, h.Files.EditFile(ctx, dir+"/d/file", func(old []byte) ([]byte, error) { read += string(old); return []byte("edited"), nil })
 	},
 	"make a directory": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.Mkdir(dir+"/d/e", 0o777, 1000, 1000)
+		return "", h.Files.Mkdir(dir+"/d/e", 0o777, 1000, 1000)
 	},
 	"link": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.Symlink(dir+"/d/link", "x")
+		return "", h.Files.Symlink(dir+"/d/link", "x")
 	},
 	"own": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		info, err := h.Plain().Lstat(dir + "/d/file")
+		info, err := h.Live.Files.Plain().Lstat(dir + "/d/file")
 		if err != nil {
 			return "", err
 		}
-		return "", h.SetMeta(dir+"/d/file", info, hostfs.FileSpec{Mode: 0o4777, UID: 1000})
+		return "", h.Files.SetMeta(dir+"/d/file", info, hostfs.FileSpec{Mode: 0o4777, UID: 1000})
 	},
 	"date": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.SetMtime(dir+"/d/file", 1)
+		return "", h.Files.SetMtime(dir+"/d/file", 1)
 	},
 	"append": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.AppendFile(dir+"/d/new", []byte("x"), 0o600)
+		return "", h.Files.AppendFile(dir+"/d/new", []byte("x"), 0o600)
 	},
 	"mark": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		return "", h.SetAttributes(dir+"/d/file", map[string][]byte{"user.pod": []byte("x")})
+		return "", h.Files.SetAttributes(dir+"/d/file", map[string][]byte{"user.pod": []byte("x")})
 	},
 	"take down": func(_ context.Context, h *host.Host, dir string) (read string, err error) {
 		for _, name := range []string{"", "/d", "/d/file", "/d/e", "/d/e/deep"} {
-			was, failed := h.Capture(dir+name, 1<<20)
+			was, failed := h.Live.Files.Capture(dir+name, 1<<20)
 			read, err = read+string(was.Content)+was.Target, errors.Join(err, failed)
 		}
 		return read, err
 	},
 	"keep": func(ctx context.Context, h *host.Host, dir string) (string, error) {
-		_, err := h.Keep(ctx, dir+"/d/file", dir+"/../state/kept")
+		_, err := h.Files.Keep(ctx, dir+"/d/file", dir+"/../state/kept")
 		text, _ := os.ReadFile(dir + "/../state/kept")
 		return string(text), err
 	},
 	"list": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		names, err := h.Plain().ReadDir(dir + "/d/e")
+		names, err := h.Live.Files.Plain().ReadDir(dir + "/d/e")
 		return strings.Join(names, " "), err
 	},
 	"clear up": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		h.ClearLeftovers([]string{dir, dir + "/d", dir + "/d/e"})
+		h.Files.ClearLeftovers([]string{dir, dir + "/d", dir + "/d/e"})
 		return "", nil
 	},
 }

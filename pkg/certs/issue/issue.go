@@ -70,7 +70,7 @@ func (s Issuer) Issue(ctx context.Context, n *config.Node, pairs map[string]mode
 			continue
 		}
 		i := &issuing{entry: entry, node: n.Name, pairs: pairs, now: time.Now()}
-		have, err := Read(h, entry.Name)
+		have, err := Read(h.Live.Files, entry.Name)
 		if err != nil && s.Log != nil {
 			s.Log.Warn("an issued certificate cannot be used", zap.Error(err))
 		}

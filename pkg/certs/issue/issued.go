@@ -118,11 +118,11 @@ func (s *issued) save(ctx context.Context, h *host.Host) error {
 	data, err := json.MarshalIndent(s.file(), "", " ")
 	for _, dir := range []string{ledger.Dir, Dir} {
 		if err == nil {
-			err = h.Mkdir(dir, 0o700, 0, 0)
+			err = h.Files.Mkdir(dir, 0o700, 0, 0)
 		}
 	}
 	if err == nil {
-		err = h.WriteFile(ctx, Dir+"/"+s.Name+".json", append(data, '\n'), hostfs.FileSpec{Mode: 0o600})
+		err = h.Files.WriteFile(ctx, Dir+"/"+s.Name+".json", append(data, '\n'), hostfs.FileSpec{Mode: 0o600})
 	}
 	if err != nil {
 		return fmt.Errorf("keep the certificate %s: %w", s.Name, err)

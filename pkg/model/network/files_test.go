@@ -30,7 +30,7 @@ func TestFilesAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close()
-			found, err := cleanup.Selection{Residue: cleanup.Residue{Files: n.Residue.Files}}.Find(t.Context(), view)
+			found, err := cleanup.Selection{Residue: cleanup.Residue{Files: n.Residue.Files}}.Find(t.Context(), view.View())
 			if err != nil {
 				t.Fatal(err)
 			}

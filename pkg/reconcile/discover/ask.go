@@ -57,9 +57,9 @@ func (s Sources) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 	defer v.Close() // only read from
 	for _, n := range nodes {
 		if want := desired.WantsOfNodes(n); want.Own && s.API != nil {
-			out.nodes[n.Name] = s.hearNodes(ctx, n.Name, v, want)
+			out.nodes[n.Name] = s.hearNodes(ctx, n.Name, v.View(), want)
 		}
-		learnInstance(ctx, n, v)
+		learnInstance(ctx, n, v.View())
 		out.instance, out.problems = v.Facts().Instance, v.Facts().Problems
 		if s.EC2 == nil || !wantsEC2(n) {
 			continue

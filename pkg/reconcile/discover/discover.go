@@ -107,8 +107,8 @@ func alike(a, b ledger.Learnt) bool {
 
 // Keep writes down what was learnt, where that is new.
 func Keep(ctx context.Context, h *host.Host, learnt ledger.Learnt) error {
-	if before, err := ledger.LoadLearnt(h); err == nil && alike(before, learnt) {
+	if before, err := ledger.LoadLearnt(h.Live.Files); err == nil && alike(before, learnt) {
 		return nil
 	}
-	return ledger.SaveLearnt(ctx, h, learnt)
+	return ledger.SaveLearnt(ctx, h.Files, learnt)
 }

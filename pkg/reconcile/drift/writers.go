@@ -36,7 +36,7 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 		things = append(things, thing)
 	}
 	slices.Sort(things)
-	found := h.Writers(ctx, things)
+	found := h.Live.Writers(ctx, things)
 	for key, thing := range sought {
 		note := d.found.Note(key)
 		note.By = found[thing].WriterID
@@ -50,7 +50,7 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 
 // supposed is who writes such a key on hosts like this one, where nothing that runs names it.
 func supposed(key graph.Key, h *host.Host) string {
-	f := h.Facts()
+	f := h.Live.Facts()
 	switch key.Kind() {
 	case tasks.KindSysctl:
 		for _, line := range f.LateSysctls {
@@ -58,7 +58,7 @@ func supposed(key graph.Key, h *host.Host) string {
 				return fmt.Sprintf("probably whoever loads %s, which sets it to %s (systemd-sysctl, `sysctl --system`)", line.File, line.Value)
 			}
 		}
-		if file := tunedSets(h, key.Name()); file != "" {
+		if file := tunedSets(h.Live.Files, key.Name()); file != "" {
 			return "probably tuned, whose profile " + file + " sets it"
 		}
 		if slices.Contains(ofKubeProxy, key.Name()) {

@@ -65,11 +65,11 @@ type applier struct {
 func Apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
 	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed())}
 	a.asked.Add(gone...)
-	a.view = a.asked.Over(h)
+	a.view = a.asked.Over(h.Live.View())
 	a.done.Repairs = planned.Repairs
 	before := led.Owed()
 	owe(led, planned)
-	if err := led.SaveOwed(ctx, h); err != nil && !o.Unwritten {
+	if err := led.SaveOwed(ctx, h.Files); err != nil && !o.Unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
 	rep := graph.Run(ctx, g, graph.RunOptions{
@@ -172,7 +172,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)
 	case left != nil && left.NotHere == "":
-		if err := starts.FailedStart(ctx, a.host, t); err != nil {
+		if err := starts.FailedStart(ctx, a.host.Live.View(), t); err != nil {
 			return err
 		}
 		if l := a.Judge.Quicker(t, left); l != nil && !begins {

@@ -63,7 +63,7 @@ func (n note) Apply(ctx context.Context, h *host.Host, c *tasks.Change) error {
 	if n.broken != nil || n.sticky {
 		return n.broken
 	}
-	return h.WriteFile(ctx, n.path, c.Items[0].After, hostfs.FileSpec{Mode: 0o644})
+	return h.Files.WriteFile(ctx, n.path, c.Items[0].After, hostfs.FileSpec{Mode: 0o644})
 }
 
 // bell is an effect that counts how often it is done.
@@ -105,12 +105,12 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 		t.Fatal(err)
 	}
 	defer h.Close()
-	led := ledger.Load(h)
+	led := ledger.Load(h.Live.Files)
 	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, rep := Plan(ctx, g, h, led.Owed(), nil, nil)
+	planned, rep := Plan(ctx, g, h.Live.View(), led.Owed(), nil, nil)
 	if rep.Count(graph.Failed) > 0 {
 		return changes.Steps(rep, planned, report.Planned, nil), changes.Failure(rep)
 	}
@@ -118,7 +118,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := led.SaveOwed(ctx, h); err != nil {
+	if err := led.SaveOwed(ctx, h.Files); err != nil {
 		t.Fatal(err)
 	}
 	return changes.Steps(rep, done, report.Done, nil), changes.Failure(rep)

@@ -24,12 +24,12 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 	if !ok {
 		return nil
 	}
-	mark, err := e.Mark(ctx, a.host)
+	mark, err := e.Mark(ctx, a.host.Live.View())
 	if err != nil {
 		return err
 	}
 	a.ledger.Try(string(e.Owns()[0]), mark)
-	if err := a.ledger.SaveOwed(ctx, a.host); err != nil && !a.Unwritten { // else it is done twice if the agent is killed now
+	if err := a.ledger.SaveOwed(ctx, a.host.Files); err != nil && !a.Unwritten { // else it is done twice if the agent is killed now
 		return err
 	}
 	return nil
@@ -56,7 +56,7 @@ func PayDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 func Owe(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
 	before := led.Owed()
 	owe(led, planned)
-	err := led.SaveOwed(ctx, h)
+	err := led.SaveOwed(ctx, h.Files)
 	if err != nil {
 		forgive(led, planned, changes.NewSet(), before)
 	}

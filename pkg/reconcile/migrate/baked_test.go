@@ -17,8 +17,8 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	led := ledger.Load(h)
-	if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Current: 1, Network: ledger.Network{Name: "bridge", PodCIDRs: "10.244.0.0/16"}}}); err != nil {
+	led := ledger.Load(h.Live.Files)
+	if err := led.Commit(t.Context(), h.Files, ledger.Batch{Head: ledger.Head{Current: 1, Network: ledger.Network{Name: "bridge", PodCIDRs: "10.244.0.0/16"}}}); err != nil {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")

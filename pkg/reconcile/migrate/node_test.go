@@ -48,7 +48,7 @@ func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) runningNod
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { view.Close() })
-	return runningNode{View: view, pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
+	return runningNode{View: view.View(), pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
 }
 
 // knows is a ledger that knows of a network, and nothing else.
@@ -60,9 +60,9 @@ func knows(t *testing.T, name string) *ledger.Ledger {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	led := ledger.Load(h)
+	led := ledger.Load(h.Live.Files)
 	if name != "" {
-		if err := led.Commit(t.Context(), h, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
+		if err := led.Commit(t.Context(), h.Files, ledger.Batch{Head: ledger.Head{Network: ledger.Network{Name: name, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -178,7 +178,7 @@ func (s *Switch) Broken(err error) error {
 func (s *Switch) Arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	head := led.Head()
 	head.Network = s.wanted.NetworkAfter(head.Network)
-	return led.Commit(ctx, h, ledger.Batch{Head: head})
+	return led.Commit(ctx, h.Files, ledger.Batch{Head: head})
 }
 
 // Essential is what became of the removals that a switch cannot do without.

@@ -181,7 +181,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := led.Commit(t.Context(), h, ledger.Batch{Head: head}); err != nil {
+	if err := led.Commit(t.Context(), h.Files, ledger.Batch{Head: head}); err != nil {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
@@ -226,7 +226,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		}
 		head := led.Head()
 		head.Network.Multus = c.multus
-		err = errors.Join(led.Commit(t.Context(), h, ledger.Batch{Head: head}), h.Close())
+		err = errors.Join(led.Commit(t.Context(), h.Files, ledger.Batch{Head: head}), h.Close())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func archives(h *host.Host, led *ledger.Ledger) ([]tasks.Archive, error) {
 			all = append(all, *e.Task)
 		}
 	}
-	revisions, err := ledger.Revisions(h)
+	revisions, err := ledger.Revisions(h.Live.Files)
 	for _, rev := range revisions {
 		all = append(all, rev.Tasks...)
 	}

@@ -26,7 +26,7 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 		if change == nil || change.NotHere != "" || !known || !tasks.IsState(first) {
 			continue
 		}
-		entries, err := c.intents(ctx, h, t, change, &b)
+		entries, err := c.intents(ctx, h.Live.View(), t, change, &b)
 		switch {
 		case err != nil && c.Refuse == nil:
 			return err
@@ -40,17 +40,17 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 		return nil
 	}
 	for _, dir := range c.Around {
-		if info, err := h.Lstat(dir); err == nil {
+		if info, err := h.Live.Files.Lstat(dir); err == nil {
 			b.Dirs[dir] = info.Mtime
 		}
 	}
 	for dir := path.Dir(ledger.Dir); dir != "/"; dir = path.Dir(dir) { // the ledger comes into one of them
-		if info, err := h.Lstat(dir); err == nil {
+		if info, err := h.Live.Files.Lstat(dir); err == nil {
 			b.Dirs[dir] = info.Mtime
 			break
 		}
 	}
-	return c.Led.Commit(ctx, h, b)
+	return c.Led.Commit(ctx, h.Files, b)
 }
 
 // intents are the entries of the keys that a task is about to change.

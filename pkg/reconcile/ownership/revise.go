@@ -48,7 +48,7 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	if was.Print == c.Set.Print && was.Current != 0 {
 		return nil
 	}
-	kept, _ := ledger.Revisions(h) // a damaged one is as good as none here
+	kept, _ := ledger.Revisions(h.Live.Files) // a damaged one is as good as none here
 	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.Set.Print })
 	if at < 0 {
 		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.Set.Same(r) })
@@ -63,7 +63,7 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 		b.Head.Current = kept[at].Number
 		return nil
 	}
-	number, err := c.Led.NextRevision(h)
+	number, err := c.Led.NextRevision(h.Live.Files)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *Transaction) Prepare(ctx context.Context, h *host.Host, to Ending) (n i
 	}
 	n, wrote = b.Head.Current, b.Revision != nil
 	if b.Head = c.Led.Head(); wrote {
-		err = c.Led.Commit(ctx, h, b)
+		err = c.Led.Commit(ctx, h.Files, b)
 	}
 	return n, wrote, err
 }

@@ -53,11 +53,11 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 		if change != nil && change.NotHere != "" || inStep && change == nil {
 			continue
 		}
-		if err := c.settleTask(ctx, h, res.Node, change, &b); err != nil {
+		if err := c.settleTask(ctx, h.Live.View(), res.Node, change, &b); err != nil {
 			unseen = append(unseen, err) // its change stays one of which nothing says how it ended
 		}
 	}
-	if err := c.settleRemoved(ctx, h, out, &b); err != nil {
+	if err := c.settleRemoved(ctx, h.Live.View(), out, &b); err != nil {
 		return err
 	}
 	if p := out.Proof; p != nil {
@@ -68,7 +68,7 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
 		b.Head.Print, b.Head.Boot = c.Set.Print, c.Led.Boot()
-		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h)
+		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h.Live.Files)
 		b.Head.Settled = c.settled(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
@@ -77,11 +77,11 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.Led.Head() && b.Revision == nil {
 		return errors.Join(unseen...)
 	}
-	if err := c.Led.Commit(ctx, h, b); err != nil {
+	if err := c.Led.Commit(ctx, h.Files, b); err != nil {
 		return errors.Join(append(unseen, err)...)
 	}
 	if b.Revision != nil {
-		return errors.Join(c.Led.Tidy(h), forgetArchives(h, c.Led))
+		return errors.Join(c.Led.Tidy(h.Files), forgetArchives(h, c.Led))
 	}
 	return errors.Join(unseen...)
 }

@@ -26,7 +26,7 @@ import (
 // await judges a unit when it is known whether it is up, or patience is over; a brief one looks
 // once.
 func (ts *Trials) await(ctx context.Context, h *host.Host, unit, before string) (starts.Verdict, systemd.UnitState, error) {
-	self, err := h.Unit(ctx, service.Unit)
+	self, err := h.Live.Units.Unit(ctx, service.Unit)
 	if err != nil {
 		return starts.ComingUp, self, err
 	}
@@ -38,13 +38,13 @@ func (ts *Trials) await(ctx context.Context, h *host.Host, unit, before string) 
 		deadline = time.Time{}
 	}
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
-		now, err := h.Unit(ctx, unit)
+		now, err := h.Live.Units.Unit(ctx, unit)
 		if err != nil {
 			return starts.ComingUp, now, err
 		}
 		kind := ""
 		if now.Active == "active" {
-			kind = h.UnitType(ctx, unit)
+			kind = h.Live.Units.UnitType(ctx, unit)
 		}
 		v := starts.JudgeUnit(now, kind, before, systemd.ClockUS(), ready)
 		if v != starts.ComingUp || time.Now().After(deadline) || !starts.Pause(ctx, wait) {
@@ -72,7 +72,7 @@ func (ts *Trials) Settle(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 		case over:
 			ts.list = slices.Delete(ts.list, i, i+1)
 			i--
-			if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+			if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 				return failed, err
 			}
 		case t.State != ledger.TrialOpen:
@@ -108,7 +108,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		if ts.log != nil {
 			ts.log.Error("a unit does not come up after its settings changed: they are taken back", zap.String("unit", t.Unit), zap.String("result", t.Why))
 		}
-		if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 			return false, err
 		}
 	}
@@ -117,7 +117,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is tried again: %w", t.Unit, t.Why, err)
 		}
 		t.State = ledger.TrialUndone
-		if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 			return false, err
 		}
 	}
@@ -126,16 +126,16 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		return false, err
 	}
 	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == starts.IsUp, t.Tries+1, time.Now().UTC()
-	t.Unchanged, t.Tried = unitPrint(h, *t), nil
+	t.Unchanged, t.Tried = unitPrint(h.Live.Files, *t), nil
 	for i := range t.Files {
 		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
 	}
-	if err := ledger.SaveTrials(ctx, h, ts.list); err != nil {
+	if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 		return false, err
 	}
 	made := t.Made
 	made.Time, made.Bad, made.Tries, made.Why = t.Since, t.Bad, t.Tries, t.Unit+" did not come up: "+t.Why
-	return false, ledger.NoteUndone(ctx, h, made)
+	return false, ledger.NoteUndone(ctx, h.Files, made)
 }
 
 // bringBack brings the files back, lets all who read them read them again, and starts the unit.
@@ -168,13 +168,13 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 		}
 		apply := func() error { return e.Apply(ctx, h, nil) }
 		if key == own { // it is down: that is no reason not to start it
-			apply = func() error { return h.BringUpUnit(ctx, t.Unit) }
+			apply = func() error { return h.Units.BringUpUnit(ctx, t.Unit) }
 		}
 		if err := apply(); err != nil && (key == own || !errors.Is(err, host.ErrNotExist)) {
 			return err
 		}
 	}
-	return led.SaveOwed(ctx, h)
+	return led.SaveOwed(ctx, h.Files)
 }
 
 // try writes down that an effect of the undo is about to be done, or says that a run that was
@@ -182,9 +182,9 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
 	key := e.Owns()[0]
 	if mark, tried := t.Tried[key]; tried {
-		return e.DoneSince(ctx, h, mark)
+		return e.DoneSince(ctx, h.Live.View(), mark)
 	}
-	mark, err := e.Mark(ctx, h)
+	mark, err := e.Mark(ctx, h.Live.View())
 	if err != nil {
 		return false, err
 	}
@@ -192,7 +192,7 @@ func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e task
 		t.Tried = map[graph.Key]string{}
 	}
 	t.Tried[key] = mark
-	return false, ledger.SaveTrials(ctx, h, ts.list)
+	return false, ledger.SaveTrials(ctx, h.Files, ts.list)
 }
 
 // Back-off of a change after whose undo the unit did not come up either: doubled at each try.

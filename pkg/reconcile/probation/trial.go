@@ -69,14 +69,14 @@ func (ts *Trials) Begin(ctx context.Context, h *host.Host, g *graph.Graph[tasks.
 	all := askers(g)
 	was := slices.Clone(ts.list)
 	for _, unit := range slices.Sorted(maps.Keys(all)) {
-		files, err := triedFiles(ctx, h, unit, all[unit], planned)
+		files, err := triedFiles(ctx, h.Live.View(), unit, all[unit], planned)
 		if err != nil {
 			return err
 		}
 		if len(files) == 0 {
 			continue
 		}
-		now, err := h.Unit(ctx, unit)
+		now, err := h.Live.Units.Unit(ctx, unit)
 		switch {
 		case errors.Is(err, host.ErrNotHere):
 			return nil
@@ -96,7 +96,7 @@ func (ts *Trials) Begin(ctx context.Context, h *host.Host, g *graph.Graph[tasks.
 	if !ts.opened {
 		return nil
 	}
-	return ledger.SaveTrials(ctx, h, ts.list)
+	return ledger.SaveTrials(ctx, h.Files, ts.list)
 }
 
 func runs(u systemd.UnitState) bool {
@@ -152,7 +152,7 @@ func (ts *Trials) TakeBack(ctx context.Context, h *host.Host) error {
 		return nil
 	}
 	ts.list, ts.opened = ts.was, false
-	return ledger.SaveTrials(ctx, h, ts.list)
+	return ledger.SaveTrials(ctx, h.Files, ts.list)
 }
 
 // Drop ends trials: those that the function names.
@@ -162,7 +162,7 @@ func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Tria
 		return nil
 	}
 	ts.list = left
-	return ledger.SaveTrials(ctx, h, left)
+	return ledger.SaveTrials(ctx, h.Files, left)
 }
 
 // Fail makes the tasks fail whose change was taken back.

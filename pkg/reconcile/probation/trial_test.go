@@ -20,7 +20,7 @@ func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	}
 	defer h.Close()
 	units := func() (out []string) {
-		list, err := ledger.Trials(h)
+		list, err := ledger.Trials(h.Live.Files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,10 +31,10 @@ func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	}
 	early := []ledger.Trial{{Unit: "a.service", State: ledger.TrialOpen}, {Unit: "b.service", State: ledger.TrialHeld, Tries: 3}}
 	want := []string{"a.service open", "b.service held"}
-	if err := ledger.SaveTrials(t.Context(), h, early); err != nil {
+	if err := ledger.SaveTrials(t.Context(), h.Files, early); err != nil {
 		t.Fatal(err)
 	}
-	ts := Load(h, nil, false)
+	ts := Load(h.Live.Files, nil, false)
 	for _, opened := range []bool{false, true} {
 		if opened { // b was held back for what the documents wanted before
 			ts.opened, ts.was = true, early

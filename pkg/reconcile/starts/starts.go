@@ -102,11 +102,11 @@ type bide struct {
 // bide: what is queued is waited for unless it may wait for the agent, which is starting.
 func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
 	b := bide{all: !w.Daemon, none: w.Daemon && w.Ready, behind: true}
-	for _, name := range []string{service.Unit, h.OwnUnit(ctx)} {
+	for _, name := range []string{service.Unit, h.Live.Units.OwnUnit(ctx)} {
 		if name == "" {
 			continue
 		}
-		if self, err := h.Unit(ctx, name); err == nil && self.Active == "activating" {
+		if self, err := h.Live.Units.Unit(ctx, name); err == nil && self.Active == "activating" {
 			b.behind = false
 		}
 	}
@@ -150,7 +150,7 @@ func (w Waiting) Starting(ctx context.Context, h *host.Host, rep graph.Report[ta
 	how := w.bide(ctx, h)
 	return func(ctx context.Context) bool {
 		acts := func(unit string) bool {
-			u, err := h.Unit(ctx, unit)
+			u, err := h.Live.Units.Unit(ctx, unit)
 			return err == nil && (u.Active == "reloading" || u.Job && how.behind)
 		}
 		return slices.ContainsFunc(acting, acts) || slices.ContainsFunc(list, func(res *graph.Result[tasks.Task]) bool {
@@ -208,7 +208,7 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 		case v == IsUp:
 			return nil
 		case v == IsDown:
-			return startError(ctx, h, now)
+			return startError(ctx, h.Live.View(), now)
 		case v == Queued && !behind:
 			return graph.Wait(u.Name + ", whose start is queued behind other units")
 		case took > u.Within && kind == "":
@@ -224,22 +224,22 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 
 // lookAtStart is how the start of a unit goes. kind is its Type once it is active, else "".
 func lookAtStart(ctx context.Context, h *host.Host, unit string) (now systemd.UnitState, kind string, v Verdict, err error) {
-	if now, err = h.Unit(ctx, unit); err != nil {
+	if now, err = h.Live.Units.Unit(ctx, unit); err != nil {
 		return now, "", ComingUp, err
 	}
 	restarts := 0
 	if now.Active == "active" {
-		kind = h.UnitType(ctx, unit)
+		kind = h.Live.Units.UnitType(ctx, unit)
 	} else if now.Sub == "auto-restart" {
-		restarts = h.UnitRestarts(ctx, unit)
+		restarts = h.Live.Units.UnitRestarts(ctx, unit)
 	}
 	return now, kind, judgeStart(now, kind, restarts, systemd.ClockUS()), nil
 }
 
 // tooLate stops what has not started in time.
 func tooLate(ctx context.Context, h *host.Host, u tasks.UnitState) error {
-	said := h.UnitEnd(ctx, u.Name).Journal
-	if err := h.StopUnit(ctx, u.Name, false); err != nil {
+	said := h.Live.Units.UnitEnd(ctx, u.Name).Journal
+	if err := h.Units.StopUnit(ctx, u.Name, false); err != nil {
 		return err
 	}
 	why := fmt.Sprintf("it did not start within %s, and was stopped: spec.hooks has a timeout for what takes longer", u.Within)

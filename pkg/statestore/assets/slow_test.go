@@ -184,7 +184,7 @@ func TestSlowMirror(t *testing.T) {
 			Name: "cni-plugins", URLs: []string{"http://a.example.com/trickle", "http://b.example.com/honest"}, Sum: archive.ChecksumOf(packed.Bytes()),
 			Dir: "/opt/cni/bin", Members: []string{"bridge"}, Mode: 0o755, Fetch: f,
 		}
-		change, err := archive.Plan(t.Context(), h)
+		change, err := archive.Plan(t.Context(), h.Live.View())
 		if err == nil {
 			err = archive.Apply(t.Context(), h, change)
 		}

@@ -53,7 +53,7 @@ func run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		change, err := task.Plan(ctx, v)
+		change, err := task.Plan(ctx, v.View())
 		if change != nil {
 			for _, item := range change.Items {
 				fmt.Println(item.Key)

@@ -75,7 +75,7 @@ func (t Hosts) on(line string) (address string, ok bool) {
 
 // set gives the name an address; "" takes its line away.
 func (t Hosts) set(ctx context.Context, h *host.Host, address string) error {
-	return h.EditFile(ctx, hostsFile, func(old []byte) ([]byte, error) {
+	return h.Files.EditFile(ctx, hostsFile, func(old []byte) ([]byte, error) {
 		var out strings.Builder
 		for line := range strings.Lines(string(old)) {
 			if _, ok := t.on(line); !ok {
