@@ -19,7 +19,9 @@ import (
 
 // shared is a host whose tables and chains several owners use.
 type shared struct {
-	host.View
+	host.Net
+	host.Firewall
+	over   host.View
 	rules  []rtnl.Rule
 	routes []rtnl.Route
 	chains []firewall.IPTChain // of iptables
@@ -40,6 +42,12 @@ func (s shared) Tables(context.Context) ([]firewall.TableName, error) {
 		return nil, nil
 	}
 	return []firewall.TableName{{Family: "ip", Name: portmapTable}}, nil
+}
+
+func (s shared) view() host.View {
+	v := s.over
+	v.Net, v.Firewall = s, s
+	return v
 }
 
 // sharedHost has the files that are given by path.
@@ -64,7 +72,7 @@ func sharedHost(t *testing.T, files map[string]string) shared {
 			t.Error(err)
 		}
 	})
-	return shared{View: v.View()}
+	return shared{over: v.View()}
 }
 
 func keysOf(found []item) []string {
@@ -171,7 +179,7 @@ func TestTablesAreAnybodys(t *testing.T) {
 				v.rules, v.routes = uplink(c.table)
 			}
 			v.rules, v.routes = append(v.rules, c.rules...), append(v.routes, c.routes...)
-			if diff := cmp.Diff(c.want, findTablesOf(t, v, c.l)); diff != "" {
+			if diff := cmp.Diff(c.want, findTablesOf(t, v.view(), c.l)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -239,7 +247,7 @@ func TestPublishedPortsOfOthersStay(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := sharedHost(t, cached)
 			v.chains = c.chains
-			found, err := findChains(t.Context(), v, c.l, Scope{})
+			found, err := findChains(t.Context(), v.view(), c.l, Scope{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -288,7 +296,7 @@ func TestPublishedPortsOfOthersStayInNFT(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := sharedHost(t, files)
 			v.nft = c.chains
-			found, err := findTables(t.Context(), v, c.l, Scope{})
+			found, err := findTables(t.Context(), v.view(), c.l, Scope{})
 			if err != nil {
 				t.Fatal(err)
 			}

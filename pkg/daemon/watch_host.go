@@ -168,7 +168,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		return false // the next pass says it
 	}
 	defer view.Close() // only read from
-	running := slices.DeleteFunc(slices.Clone(w.others), func(by host.WriterID) bool { return !view.Runs(by) })
+	running := slices.DeleteFunc(slices.Clone(w.others), func(by host.WriterID) bool { return !by.Runs() })
 	if len(running) < len(w.others) { // what is left to one that is gone is repaired now
 		w.wakes["poll"]++
 		news = true

@@ -14,28 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// The parts of a host, by names under which a struct can have several.
-type (
-	fileReader     = hostfs.Reader
-	fileWriter     = hostfs.Writer
-	firewallReader = firewall.Reader
-	firewallWriter = firewall.Writer
-	kernelReader   = kernel.Reader
-	kernelWriter   = kernel.Writer
-	netReader      = rtnl.Reader
-	netWriter      = rtnl.Writer
-	unitReader     = systemd.Reader
-	unitWriter     = systemd.Writer
-)
-
-// Live is the host as it is. It implements [View] and has no method that writes.
+// Live is the host as it is: the readers of its rooms. It has nothing that writes. A plan gets its
+// [Live.View].
 type Live struct {
-	*fileReader
-	*kernelReader
-	*netReader
-	*firewallReader
-	*unitReader
-
 	Files    *hostfs.Reader
 	Kernel   *kernel.Reader
 	Net      *rtnl.Reader
@@ -46,14 +27,10 @@ type Live struct {
 	facts *Facts
 }
 
-// Host is a host that can be written to. Only the apply step of a pass holds one.
+// Host is a host that can be written to: the writers of its rooms, and how it is read. Only the
+// apply step of a pass holds one.
 type Host struct {
-	*Live
-	*fileWriter
-	*netWriter
-	*firewallWriter
-	*kernelWriter
-	*unitWriter
+	Live *Live
 
 	Files    *hostfs.Writer
 	Kernel   *kernel.Writer
@@ -78,11 +55,8 @@ func newHost(l *Live) *Host {
 		StartUnit:    func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) },
 		Log:          l.opt.Log,
 	})
-	h.fileWriter, h.netWriter, h.firewallWriter, h.unitWriter, h.kernelWriter = h.Files, h.Net, h.Firewall, h.Units, h.Kernel
 	return h
 }
-
-var _ View = (*Live)(nil)
 
 // OpenView opens the host for reading. The caller closes it.
 func OpenView(ctx context.Context, opt Options) (*Live, error) {
@@ -97,7 +71,6 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 		Files: files, Kernel: kernel.Open(opt.live()), Net: rtnl.Open(opt.live()), Firewall: firewall.Open(opt.live()),
 		Units: systemd.Open(opt.live() && !opt.Sandbox), opt: opt,
 	}
-	l.fileReader, l.kernelReader, l.netReader, l.firewallReader, l.unitReader = l.Files, l.Kernel, l.Net, l.Firewall, l.Units
 	if l.facts = opt.Facts; l.facts != nil {
 		return l, nil
 	}
@@ -138,7 +111,12 @@ func (l *Live) Close() error {
 func (h *Host) Close() error { return h.Live.Close() }
 
 // View is the host as a plan may see it.
-func (l *Live) View() View { return l }
+func (l *Live) View() View {
+	return View{
+		Known: l.facts, Files: l.Files, Kernel: l.Kernel, Net: l.Net, Firewall: l.Firewall, Units: l.Units,
+		Runtime: l, Left: l.Residue(), Metadata: l, Upcoming: unplanned{},
+	}
+}
 
 // sources are the readers as facts are gathered from them.
 func (l *Live) sources() *facts.Sources {
@@ -146,9 +124,7 @@ func (l *Live) sources() *facts.Sources {
 		facts.Options{Root: l.opt.Root, Sandbox: l.opt.Sandbox, Stamps: l.opt.Stamps, Runtime: l.opt.Runtime})
 }
 
-// LearnInstance puts into the facts what AWS says of this instance: see
-// [facts.Sources.LearnInstance]. It is called by the goroutine that opened the view, before the
-// facts are used.
+// LearnInstance implements [Metadata]: see [facts.Sources.LearnInstance].
 func (l *Live) LearnInstance(ctx context.Context, all bool) {
 	l.sources().LearnInstance(ctx, l.facts, all)
 }
@@ -158,14 +134,15 @@ func (h *Host) LearnVersions(ctx context.Context) error {
 	return facts.LearnVersions(ctx, h.Live.sources(), h.Live.facts)
 }
 
-// Facts implements [View].
+// Facts are what is true of the host for the whole pass.
 func (l *Live) Facts() *Facts { return l.facts }
 
-// WillExist implements [Upcoming]: a live view knows of no plan.
-func (l *Live) WillExist(string) bool { return false }
+// unplanned knows of no plan.
+type unplanned struct{}
 
-// Asked implements [Upcoming].
-func (l *Live) Asked(string) []string { return nil }
+func (unplanned) WillExist(string) bool { return false }
+
+func (unplanned) Asked(string) []string { return nil }
 
 // OpenFiles opens only the files of a host, without facts and without stamps: for what must be read
 // before the host is looked at. The caller closes it.

@@ -61,10 +61,7 @@ func noError(t testing.TB, errs ...error) {
 func testNetwork(t testing.TB) *Host {
 	l := &Live{Net: rtnl.Open(true), Firewall: firewall.Open(true)}
 	t.Cleanup(func() { _ = l.Net.Close() })
-	l.netReader, l.firewallReader = l.Net, l.Firewall
-	h := &Host{Live: l, Net: rtnl.NewWriter(l.Net, nil, nil), Firewall: firewall.NewWriter(l.Firewall, nil)}
-	h.netWriter, h.firewallWriter = h.Net, h.Firewall
-	return h
+	return &Host{Live: l, Net: rtnl.NewWriter(l.Net, nil, nil), Firewall: firewall.NewWriter(l.Firewall, nil)}
 }
 
 // masquerading is a table that a network has.

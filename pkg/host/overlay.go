@@ -12,54 +12,78 @@ import (
 )
 
 // Over returns base as it will be when what is pending has been done.
-func (p *Pending) Over(base View) View { return overlay{View: base, p: p} }
-
-type overlay struct {
-	View
-	p *Pending
+func (p *Pending) Over(base View) View {
+	base.Files = filesToBe{base.Files, p}
+	base.Kernel = kernelToBe{base.Kernel, p}
+	base.Net = netToBe{base.Net, p}
+	base.Units = unitsToBe{base.Units, p}
+	base.Upcoming = p
+	return base
 }
 
+// Each room as it will be.
+type (
+	filesToBe struct {
+		hostfs.Files
+		p *Pending
+	}
+	kernelToBe struct {
+		Kernel
+		p *Pending
+	}
+	netToBe struct {
+		Net
+		p *Pending
+	}
+	unitsToBe struct {
+		Units
+		p *Pending
+	}
+)
+
 // fact looks a key up.
-func (o overlay) fact(kind, name string) (Fact, bool) {
-	o.p.mu.RLock()
-	defer o.p.mu.RUnlock()
-	f, ok := o.p.facts[kind+":"+name]
+func (p *Pending) fact(kind, name string) (Fact, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	f, ok := p.facts[kind+":"+name]
 	return f, ok
 }
 
-func (o overlay) WillExist(key string) bool {
-	o.p.mu.RLock()
-	defer o.p.mu.RUnlock()
-	f, ok := o.p.facts[key]
+// WillExist implements [Upcoming].
+func (p *Pending) WillExist(key string) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	f, ok := p.facts[key]
 	return ok && !f.Gone
 }
 
-func (o overlay) Asked(effect string) []string {
-	o.p.mu.RLock()
-	defer o.p.mu.RUnlock()
-	return append([]string(nil), o.p.asked[effect]...)
+// Asked implements [Upcoming].
+func (p *Pending) Asked(effect string) []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return append([]string(nil), p.asked[effect]...)
 }
 
-func (o overlay) Mounted(path string) (string, error) {
-	if f, ok := o.fact("mount", path); ok && f.Gone {
+func (o kernelToBe) Mounted(path string) (string, error) {
+	if f, ok := o.p.fact("mount", path); ok && f.Gone {
 		return "", ErrNotExist
 	}
-	return o.View.Mounted(path)
+	return o.Kernel.Mounted(path)
 }
 
-func (o overlay) Link(ctx context.Context, name string) (rtnl.Link, error) {
-	f, ok := o.fact("link", name)
+func (o netToBe) Link(ctx context.Context, name string) (rtnl.Link, error) {
+	f, ok := o.p.fact("link", name)
 	switch {
 	case ok && f.Gone:
 		return rtnl.Link{}, ErrNotExist
 	case ok && f.Link != nil:
 		return *f.Link, nil
 	}
-	return o.View.Link(ctx, name)
+	return o.Net.Link(ctx, name)
 }
 
-func (o overlay) Links(ctx context.Context) ([]rtnl.Link, error) {
-	links, err := o.View.Links(ctx)
+func (o netToBe) Links(ctx context.Context) ([]rtnl.Link, error) {
+	links, err := o.Net.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +112,8 @@ func (o overlay) Links(ctx context.Context) ([]rtnl.Link, error) {
 
 // Addresses are those that are there and those to come. A link that is still to come has the latter
 // only.
-func (o overlay) Addresses(ctx context.Context, link string) ([]rtnl.Address, error) {
-	have, err := o.View.Addresses(ctx, link)
+func (o netToBe) Addresses(ctx context.Context, link string) ([]rtnl.Address, error) {
+	have, err := o.Net.Addresses(ctx, link)
 	if err != nil && !errors.Is(err, ErrNotExist) {
 		return nil, err
 	}
@@ -105,12 +129,12 @@ func (o overlay) Addresses(ctx context.Context, link string) ([]rtnl.Address, er
 	return have, err
 }
 
-func (o overlay) Unit(ctx context.Context, name string) (systemd.UnitState, error) {
-	if f, ok := o.fact("unit", name); ok && f.Unit != nil {
+func (o unitsToBe) Unit(ctx context.Context, name string) (systemd.UnitState, error) {
+	if f, ok := o.p.fact("unit", name); ok && f.Unit != nil {
 		return *f.Unit, nil
 	}
-	state, err := o.View.Unit(ctx, name)
-	if f, ok := o.fact("file", facts.UnitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
+	state, err := o.Units.Unit(ctx, name)
+	if f, ok := o.p.fact("file", facts.UnitDirs[0]+"/"+name); ok && err == nil && f.Installs != nil {
 		if state.Load == "masked" { // the file takes the place of the link that masks it, or comes before it
 			state.Load, state.File = "loaded", "static"
 		}
@@ -124,13 +148,13 @@ func (o overlay) Unit(ctx context.Context, name string) (systemd.UnitState, erro
 	return state, err
 }
 
-func (o overlay) Lstat(path string) (hostfs.FileInfo, error) {
-	f, ok := o.fact("file", path)
+func (o filesToBe) Lstat(path string) (hostfs.FileInfo, error) {
+	f, ok := o.p.fact("file", path)
 	switch {
 	case ok && f.Gone:
 		return hostfs.FileInfo{}, ErrNotExist
 	case ok && f.File != nil:
 		return *f.File, nil
 	}
-	return o.View.Lstat(path)
+	return o.Files.Lstat(path)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/residue"
 )
 
-// Residue implements [Network].
+// Residue reads what only the clean-up after a network asks for.
 func (l *Live) Residue() residue.Reader {
 	return residue.Reader{Live: l.opt.live(), Dial: func(ctx context.Context, path string) (net.Conn, error) {
 		conn, err := ipc.Dial(ctx, l.opt.Files(), path)

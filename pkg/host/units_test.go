@@ -306,7 +306,6 @@ func testModuleByUnit(t *testing.T) {
 	// modprobe@.service itself starts, and its silence is not believed.
 	h.Kernel = kernel.NewWriter(fakeKernel(t, map[string]string{"/proc/modules": "", "/lib/6.1.0/modules.dep": "kernel/wireguard.ko:\n"}),
 		kernel.Options{Modules: true, StartUnit: func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) }})
-	h.kernelWriter = h.Kernel
 	err := h.Kernel.LoadModule(t.Context(), "wireguard")
 	if err == nil || !strings.Contains(err.Error(), "modprobe@wireguard.service ran and it is still not loaded") {
 		t.Errorf("load of a module that is not there: %v", err)

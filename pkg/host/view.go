@@ -21,21 +21,28 @@ var ErrNotExist = fs.ErrNotExist
 // kernel or systemd behind it (--root): live state cannot be read there.
 var ErrNotHere = sys.ErrNotHere
 
-// View is the host as a plan may see it. No method writes, loads a module,
-// starts a unit or makes the kernel do so. Implementations: [Live] and the
-// overlay that [Pending.Over] returns. All methods may be called from several
+// View is the host as a plan may see it: a small interface for each room, and none that writes,
+// loads a module, starts a unit or makes the kernel do so. [Live.View] makes one of a host as it
+// is, and [Pending.Over] one of it as a plan will make it. All methods may be called from several
 // goroutines and may be retried.
-type View interface {
-	// Facts are what is true of the host for the whole pass.
-	Facts() *Facts
-
+type View struct {
+	Known *Facts
 	hostfs.Files
 	Kernel
-	Network
+	Net
+	Firewall
 	Units
 	Runtime
+	Left residue.Reader
+	Metadata
 	Upcoming
 }
+
+// Facts are what is true of the host for the whole pass.
+func (v View) Facts() *Facts { return v.Known }
+
+// Residue reads what only the clean-up after a network asks for.
+func (v View) Residue() residue.Reader { return v.Left }
 
 // Kernel reads sysctls, modules and mounts.
 type Kernel interface {
@@ -50,9 +57,8 @@ type Kernel interface {
 	Mounted(path string) (fstype string, err error)
 }
 
-// Network reads links, addresses, routes, rules and nft tables of the network
-// namespace that the process is in.
-type Network interface {
+// Net reads links, addresses, routes and rules of the network namespace that the process is in.
+type Net interface {
 	// Links lists all links, by index.
 	Links(ctx context.Context) ([]rtnl.Link, error)
 	// Link finds one by name. [ErrNotExist] if absent.
@@ -64,6 +70,10 @@ type Network interface {
 	Routes(ctx context.Context, table int) ([]rtnl.Route, error)
 	// Rules lists the policy rules of both families.
 	Rules(ctx context.Context) ([]rtnl.Rule, error)
+}
+
+// Firewall reads the packet filter of the network namespace that the process is in.
+type Firewall interface {
 	// Table reads an nft table with its chains and rules in canonical form (see
 	// [firewall.Table.Canonical]), without loading a module. [ErrNotExist] if absent.
 	Table(ctx context.Context, family, name string) (firewall.Table, error)
@@ -80,8 +90,6 @@ type Network interface {
 	Tables(ctx context.Context) ([]firewall.TableName, error)
 	// IPSets lists the names of the ipsets, sorted, without loading a module.
 	IPSets(ctx context.Context) ([]string, error)
-	// Residue reads what only the clean-up after a network asks for.
-	Residue() residue.Reader
 }
 
 // Units reads systemd over D-Bus without starting anything.
@@ -92,6 +100,13 @@ type Units interface {
 	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload:
 	// CLOCK_MONOTONIC, microseconds. 0 where systemd does not tell (before 250).
 	UnitsLoadedUS(ctx context.Context) (uint64, error)
+}
+
+// Metadata asks the cloud of this machine.
+type Metadata interface {
+	// LearnInstance puts into the facts what AWS says of this instance: its type, or all that there
+	// is. It is called by the goroutine that opened the view, before the facts are used.
+	LearnInstance(ctx context.Context, all bool)
 }
 
 // Upcoming tells what upstream tasks of the same plan are going to change.

@@ -87,8 +87,8 @@ func writerAt(dir string, pid int) WriterID {
 // controlGroups is where control groups are: of version 2, of 1, and of both at a time.
 var controlGroups = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"}
 
-// Runs says that a process runs, or another one of its service. It costs a few small reads.
-func (l *Live) Runs(p WriterID) bool { return p.runs(controlGroups) }
+// Runs says that the process runs, or another one of its service. It costs a few small reads.
+func (p WriterID) Runs() bool { return p.runs(controlGroups) }
 
 func (p WriterID) runs(groups []string) bool {
 	if started, err := sys.StartOf(p.PID); err == nil && started == p.Started {

@@ -7,16 +7,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// fullDisk is a host whose disk takes half of what is appended.
-type fullDisk struct{ *host.Host }
+// fullDisk is a disk that takes half of what is appended.
+type fullDisk struct{ *hostfs.Writer }
 
 func (d fullDisk) AppendFile(path string, data []byte, mode fs.FileMode) error {
-	return errors.Join(d.Host.Files.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
+	return errors.Join(d.Writer.AppendFile(path, data[:len(data)/2], mode), errors.New("no space left"))
 }
 
 // What was appended in part must not stand between two batches: that would be damage, and all that
@@ -25,7 +24,7 @@ func TestAHalfThatWasAppendedIsReplaced(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
 	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Head: Head{Current: 1}})
-	if err := l.Commit(t.Context(), fullDisk{h}, Batch{Put: []Entry{entry("file:/b", Owned)}, Head: Head{Current: 2}}); err == nil {
+	if err := l.Commit(t.Context(), fullDisk{h.Files}, Batch{Put: []Entry{entry("file:/b", Owned)}, Head: Head{Current: 2}}); err == nil {
 		t.Fatal("a full disk is no error")
 	}
 	if len(l.Entries()) != 1 || l.Head().Current != 1 {

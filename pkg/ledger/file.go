@@ -16,20 +16,20 @@ const (
 	bootIDFile = "/proc/sys/kernel/random/boot_id"
 )
 
-// Reader is what the ledger reads through; host.View is one.
+// Reader is what the ledger reads through; [hostfs.Files] is one.
 type Reader interface {
 	ReadFile(path string) ([]byte, error)
 	ReadDir(path string) ([]string, error)
 }
 
-// Writer is what the ledger writes through; *host.Host is one. WriteFile
+// Writer is what the ledger writes through; *hostfs.Writer is one. WriteFile
 // replaces the whole file durably, Mkdir makes a directory that is private.
 type Writer interface {
 	Mkdir(path string, mode fs.FileMode, uid, gid int) error
 	WriteFile(ctx context.Context, path string, content []byte, spec hostfs.FileSpec) error
 }
 
-// Host is what the journal, with what is kept beside it, is written through; *host.Host is one.
+// Host is what the journal, with what is kept beside it, is written through; *hostfs.Writer is one.
 type Host interface {
 	Reader
 	Writer

@@ -9,19 +9,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
 
-// full is a host whose disk takes contents, and no head.
-type full struct{ *host.Host }
+// full is a disk that takes contents, and no head.
+type full struct{ *hostfs.Writer }
 
 func (f full) WriteFile(ctx context.Context, path string, content []byte, spec hostfs.FileSpec) error {
 	if path == lastGoodFile {
 		return errors.New("no space left")
 	}
-	return f.Host.Files.WriteFile(ctx, path, content, spec)
+	return f.Writer.WriteFile(ctx, path, content, spec)
 }
 
 // Whatever happens between the contents and the head that names them: the one of before is there,
@@ -51,7 +50,7 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(1, "one")
-	if err := keep(full{h}, 2, "two"); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := keep(full{h.Files}, 2, "two"); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
 	expect(1, "one")

@@ -27,7 +27,7 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := v.(interface{ Follow([]string) }); ok && d.Held == nil {
+	if l, ok := v.Files.(interface{ Follow([]string) }); ok && d.Held == nil {
 		l.Follow(d.Node.FollowLinks)
 	}
 	p.Sources().AskCloud(ctx, d, v)

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// mounted is a host where something is mounted at a path.
+// mounted is a kernel that has something mounted at a path.
 type mounted struct {
-	host.View
+	host.Kernel
 	at string
 }
 
@@ -26,7 +26,8 @@ func (v mounted) Mounted(path string) (string, error) {
 // cannot all be read.
 func TestWalkStopsAtMounts(t *testing.T) {
 	files := map[string]string{"/run/calico/bird/bird.ctl": "x", "/run/calico/cgroup/cgroup.kill": "x"}
-	v := mounted{nodeOver(t, files), "/run/calico/cgroup"}
+	v := nodeOver(t, files)
+	v.Kernel = mounted{v.Kernel, "/run/calico/cgroup"}
 	keys, err := walk(v, v.Plain(), "/run/calico", nil)
 	want := []graph.Key{tasks.FileKey("/run/calico/bird"), tasks.FileKey("/run/calico/bird/bird.ctl"), tasks.FileKey("/run/calico/cgroup")}
 	if err != nil || !slices.Equal(keys, want) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // What each conf calls, as the networks' own confs have it.
@@ -26,7 +28,7 @@ func TestPrograms(t *testing.T) {
 		{"one plugin twice", `{"name":"x","plugins":[{"type":"tuning"},{"type":"tuning"}]}`, "tuning 0.1.0"},
 		{"a path is no program", `{"name":"x","plugins":[{"type":"../sh"}]}`, ""},
 	} {
-		conf, err := WaitConf{}.readConf(oneFile{content: []byte(c.conf)}, map[bool]string{true: "/x.conflist", false: "/x.conf"}[strings.Contains(c.conf, `"plugins"`) && !strings.Contains(c.conf, "multus")])
+		conf, err := WaitConf{}.readConf(host.View{Files: oneFile{content: []byte(c.conf)}}, map[bool]string{true: "/x.conflist", false: "/x.conf"}[strings.Contains(c.conf, `"plugins"`) && !strings.Contains(c.conf, "multus")])
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// oneFile is a view of a host with one file, whatever it is asked for.
+// oneFile is the same file, whatever is asked for.
 type oneFile struct {
-	host.View
+	hostfs.Files
 	content []byte
 }
 
@@ -40,7 +40,7 @@ func FuzzConf(f *testing.F) {
 		if list {
 			name += "list"
 		}
-		conf, err := WaitConf{Consumer: Consumer{Beside: true}}.readConf(oneFile{content: content}, name)
+		conf, err := WaitConf{Consumer: Consumer{Beside: true}}.readConf(host.View{Files: oneFile{content: content}}, name)
 		if err != nil {
 			return
 		}

@@ -10,17 +10,21 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
 // between is a host with a unit and pods, as a switch of networks looks at it.
 type between struct {
-	host.View
+	hostfs.Files
+	host.Units
 	unit  systemd.UnitState
 	pods  []cri.Pod
 	err   error
 	netns []string
 }
+
+func (v between) view() host.View { return host.View{Files: v, Units: v, Runtime: v} }
 
 func (v between) Unit(context.Context, string) (systemd.UnitState, error) { return v.unit, nil }
 func (v between) Pods(context.Context) ([]cri.Pod, error)                 { return slices.Clone(v.pods), v.err }
@@ -39,11 +43,11 @@ func TestPauseAndResume(t *testing.T) {
 		"about to end":    {systemd.UnitState{Active: "deactivating", Job: true, JobType: "stop"}, false, true},
 		"did not come up": {systemd.UnitState{Active: "failed"}, false, true},
 	} {
-		pause, err := Pause{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit})
+		pause, err := Pause{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit}.view())
 		if err != nil || (pause != nil) != c.pause || pause != nil && pause.Disruption != MayCutOff {
 			t.Errorf("%s: pause plans %+v, %v", name, pause, err)
 		}
-		resume, err := Resume{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit})
+		resume, err := Resume{Unit: "kubelet.service"}.Plan(t.Context(), between{unit: c.unit}.view())
 		if err != nil || (resume != nil) != c.resume {
 			t.Errorf("%s: resume plans %+v, %v", name, resume, err)
 		}
@@ -54,26 +58,26 @@ func TestEvict(t *testing.T) {
 	web, agent := cri.Pod{Namespace: "default", Name: "web"}, cri.Pod{Namespace: "kube-system", Name: "flannel", HostNetwork: true, Running: []string{"kube-flannel"}}
 	task := Evict{Network: "flannel", Agents: []string{"kube-flannel"}}
 
-	change, err := task.Plan(t.Context(), between{pods: []cri.Pod{web, {Namespace: "kube-system", Name: "proxy", HostNetwork: true, Running: []string{"kube-proxy"}}}})
+	change, err := task.Plan(t.Context(), between{pods: []cri.Pod{web, {Namespace: "kube-system", Name: "proxy", HostNetwork: true, Running: []string{"kube-proxy"}}}}.view())
 	if err != nil || change == nil || len(change.Items) != 1 || change.Items[0].Key != "pod:default/web" || change.Disruption != MayCutOff {
 		t.Errorf("it plans %+v, %v; want the pod that has an address, and nothing on the node's own network", change, err)
 	}
 	var runs *AgentRunsError
-	if _, err := task.Plan(t.Context(), between{pods: []cri.Pod{web, agent}}); !errors.As(err, &runs) || runs.Pod.Name != "flannel" {
+	if _, err := task.Plan(t.Context(), between{pods: []cri.Pod{web, agent}}.view()); !errors.As(err, &runs) || runs.Pod.Name != "flannel" {
 		t.Errorf("while its agent runs: %v", err)
 	}
-	if change, err := task.Plan(t.Context(), between{pods: []cri.Pod{{Namespace: "kube-system", Name: "flannel", HostNetwork: true}}}); change != nil || err != nil {
+	if change, err := task.Plan(t.Context(), between{pods: []cri.Pod{{Namespace: "kube-system", Name: "flannel", HostNetwork: true}}}.view()); change != nil || err != nil {
 		t.Errorf("when its agent ended: %+v, %v", change, err)
 	}
 
 	silent := errors.New("connection refused")
-	if change, err := task.Plan(t.Context(), between{err: silent, netns: []string{"theirs"}}); change != nil || err != nil {
+	if change, err := task.Plan(t.Context(), between{err: silent, netns: []string{"theirs"}}.view()); change != nil || err != nil {
 		t.Errorf("without a runtime and without pods: %+v, %v", change, err)
 	}
-	if _, err := task.Plan(t.Context(), between{err: silent, netns: []string{"cni-1"}}); !graph.IsTransient(err) || !errors.Is(err, silent) {
+	if _, err := task.Plan(t.Context(), between{err: silent, netns: []string{"cni-1"}}.view()); !graph.IsTransient(err) || !errors.Is(err, silent) {
 		t.Errorf("with a runtime that is silent, and a pod: %v", err)
 	}
-	if _, err := task.Plan(t.Context(), between{err: host.ErrNotHere, netns: []string{"cni-1"}}); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "drain the node") {
+	if _, err := task.Plan(t.Context(), between{err: host.ErrNotHere, netns: []string{"cni-1"}}.view()); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "drain the node") {
 		t.Errorf("with a pod and no runtime: %v", err)
 	}
 }

@@ -10,23 +10,20 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// oneUnit is a view of a host with one unit.
+// oneUnit are the units of a host that has one.
 type oneUnit struct {
-	host.View
+	host.Units
 	state systemd.UnitState
 }
 
 func (v oneUnit) Unit(context.Context, string) (systemd.UnitState, error) { return v.state, nil }
 
-func (oneUnit) Asked(string) []string { return nil }
-
-func (oneUnit) WillExist(string) bool { return false }
-
 // A unit that somebody masked starts in no way, which the plan says, unless the plan itself brings
 // its file or unmasks it.
 func TestAMaskedUnitFailsInThePlan(t *testing.T) {
 	yes, no := true, false
-	masked := oneUnit{state: systemd.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}}
+	state := systemd.UnitState{Name: "x.service", Load: "masked", File: "masked", Active: "inactive"}
+	masked := host.View{Units: oneUnit{state: state}, Upcoming: host.NewPending(nil)}
 	over := host.NewPending(nil)
 	over.Add(host.Fact{Key: "file:/etc/systemd/system/x.service", File: &hostfs.FileInfo{Type: hostfs.Regular}, Installs: &yes})
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ func TestDirectories(t *testing.T) {
 	l := newLab(t)
 	of := func(facts host.Facts) Result {
 		t.Helper()
-		c := &checker{view: withRuntime{View: l.host.Live.View(), facts: facts}, want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
+		c := &checker{view: l.with(facts, podsOf{}), want: Expect{Network: network.Network{Name: "flannel", Kubelet: "cni"}, Conf: conf(l)}}
 		if c.directories(); len(c.results) != 1 {
 			t.Fatalf("%+v", c.results)
 		}
@@ -78,7 +78,7 @@ func TestClusterDNS(t *testing.T) {
 	server := netip.MustParseAddr("127.0.0.1")
 	of := func(pods ...cri.Pod) Result {
 		t.Helper()
-		c := &checker{view: withRuntime{View: l.host.Live.View(), facts: host.Facts{Kubelet: host.KubeletFacts{ClusterDNS: []netip.Addr{server}}}, pods: pods}, run: l.host}
+		c := &checker{view: l.with(host.Facts{Kubelet: host.KubeletFacts{ClusterDNS: []netip.Addr{server}}}, podsOf{pods: pods}), run: l.host}
 		netns.New(t).Do(func() { c.clusterDNS(context.WithoutCancel(t.Context())) })
 		return c.results[0]
 	}

@@ -18,17 +18,20 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// withRuntime is a host whose container runtime says what a test wants.
-type withRuntime struct {
-	host.View
-	facts host.Facts
-	pods  []cri.Pod
-	err   error
+// podsOf is a container runtime that says what a test wants.
+type podsOf struct {
+	pods []cri.Pod
+	err  error
 }
 
-func (v withRuntime) Pods(context.Context) ([]cri.Pod, error) { return v.pods, v.err }
+func (r podsOf) Pods(context.Context) ([]cri.Pod, error) { return r.pods, r.err }
 
-func (v withRuntime) Facts() *host.Facts { return &v.facts }
+// with is the lab's host with other facts and another runtime.
+func (l *lab) with(facts host.Facts, runtime podsOf) host.View {
+	v := l.host.Live.View()
+	v.Known, v.Runtime = &facts, runtime
+	return v
+}
 
 // lab is a conf directory and a directory of plugins: the real reference plugins, and what a test
 // adds.
@@ -75,7 +78,7 @@ func conf(l *lab) *tasks.WaitConf {
 func (l *lab) check(signs ...network.Sign) []Result {
 	l.t.Helper()
 	net, _ := network.Find("flannel")
-	view := withRuntime{l.host.Live.View(), host.Facts{Runtime: l.runtime}, l.pods, l.podsErr}
+	view := l.with(host.Facts{Runtime: l.runtime}, podsOf{l.pods, l.podsErr})
 	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, Signs: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
 		Conf: conf(l)})
 	ok(l.t, err)

@@ -28,7 +28,7 @@ func (v vanishing) Plan(context.Context, host.View) (*tasks.Change, error) {
 // The line that keeps it: plan.go, planStill.
 func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 	for times, fails := range map[int]bool{0: false, 1: false, 2: false, 3: true} {
-		c, err := Look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, nil)
+		c, err := Look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, host.View{})
 		if (err != nil) != fails || !fails && c.NotHere != "planned" {
 			t.Errorf("gone %d times: %v, %v", times, c, err)
 		}

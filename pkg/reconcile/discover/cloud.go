@@ -43,11 +43,8 @@ func (s Sources) AskCloud(ctx context.Context, d *desired.State, v host.View) {
 }
 
 func learnInstance(ctx context.Context, n *config.Node, v host.View) {
-	l, ok := v.(interface {
-		LearnInstance(ctx context.Context, all bool)
-	})
-	if all := wantsEC2(n); ok && (all || network.ENIPods(n)) {
-		l.LearnInstance(ctx, all)
+	if all := wantsEC2(n); all || network.ENIPods(n) {
+		v.Metadata.LearnInstance(ctx, all)
 	}
 }
 

@@ -74,10 +74,7 @@ func TestAskEC2(t *testing.T) {
 }
 
 // learner is a host that notes how it is told to learn of its instance.
-type learner struct {
-	host.View
-	told string
-}
+type learner struct{ told string }
 
 func (l *learner) LearnInstance(_ context.Context, all bool) {
 	if l.told = "the type"; all {
@@ -99,7 +96,7 @@ func TestAskCloud(t *testing.T) {
 		{config.Node{Networking: networks.Networking{Flannel: &networks.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
 	} {
 		var l learner
-		(Sources{}).AskCloud(t.Context(), &desired.State{Node: &c.node}, &l)
+		(Sources{}).AskCloud(t.Context(), &desired.State{Node: &c.node}, host.View{Metadata: &l})
 		if l.told != c.want {
 			t.Errorf("%s with %+v: the host is to learn %q, want %q", c.node.Networking.Name(), c.node.AWS, l.told, c.want)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
@@ -72,8 +71,7 @@ func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {
 
 // gone says that it is known who else wrote a key, and that it does not run any more.
 func (d *Judge) gone(was *ledger.Drift) bool {
-	v, can := d.view.(interface{ Runs(host.WriterID) bool })
-	return can && was != nil && was.By.PID != 0 && !v.Runs(was.By)
+	return was != nil && was.By.PID != 0 && !was.By.Runs()
 }
 
 // mode is that of a task: of its first key that documents name, else of its kind.

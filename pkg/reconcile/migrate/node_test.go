@@ -19,36 +19,36 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// runningNode is a host with pods and a kubelet, as far as a switch looks at it; its files are
-// those of a directory.
-type runningNode struct {
-	host.View
-	pods    []cri.Pod
-	kubelet systemd.UnitState
-	facts   host.Facts
+// these are the pods of a runtime.
+type these []cri.Pod
+
+func (pods these) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(pods), nil }
+
+// running are units that are all in one state.
+type running struct {
+	host.Units
+	state systemd.UnitState
 }
 
-func (v runningNode) Facts() *host.Facts { return &v.facts }
+func (u running) Unit(context.Context, string) (systemd.UnitState, error) { return u.state, nil }
 
-func (v runningNode) Pods(context.Context) ([]cri.Pod, error) { return slices.Clone(v.pods), nil }
-
-func (v runningNode) Unit(context.Context, string) (systemd.UnitState, error) {
-	return v.kubelet, nil
-}
-
-// nodeOver is a running node over a directory with these files.
-func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) runningNode {
+// nodeOver is a host with pods and a kubelet, as far as a switch looks at it; its files are these.
+func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) host.View {
 	t.Helper()
 	root := t.TempDir()
 	for path, content := range files {
 		write(t, root, path, content)
 	}
-	view, err := host.OpenView(t.Context(), host.Options{Root: root})
+	live, err := host.OpenView(t.Context(), host.Options{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { view.Close() })
-	return runningNode{View: view.View(), pods: pods, kubelet: systemd.UnitState{Load: "loaded", Active: "active"}, facts: host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}}
+	t.Cleanup(func() { live.Close() })
+	v := live.View()
+	v.Known = &host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}
+	v.Runtime = these(pods)
+	v.Units = running{v.Units, systemd.UnitState{Load: "loaded", Active: "active"}}
+	return v
 }
 
 // knows is a ledger that knows of a network, and nothing else.

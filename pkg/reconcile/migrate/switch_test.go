@@ -299,7 +299,7 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 		"a link":                  {tasks.Removal{Key: tasks.LinkKey("cbr0")}, true},
 	} {
 		v := nodeOver(t, nil)
-		v.facts.Runtime.ConfDir = "/run/confs"
+		v.Known.Runtime.ConfDir = "/run/confs"
 		s := &Switch{unit: "kubelet.service", wanted: desired.FromTasks("n", nil)}
 		g, err := ownership.Lay(v, ownership.WithEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.Tail())
 		if err != nil {

@@ -61,7 +61,7 @@ func startError(ctx context.Context, v host.View, now systemd.UnitState) error {
 	e := &StartError{Unit: now.Name, Why: "it is not started: its file is wrong (" + now.Load + ")"}
 	if now.Load == "loaded" {
 		end := systemd.UnitEnd{Result: now.Result}
-		if l, ok := v.(interface {
+		if l, ok := v.Units.(interface {
 			UnitEnd(context.Context, string) systemd.UnitEnd
 		}); ok {
 			end = l.UnitEnd(ctx, now.Name)
