@@ -33,9 +33,9 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
 			defer func() { err = errors.Join(err, view.Close()) }()
 			view.LearnInstance(cmd.Context(), true)
 			if !f.text() {
-				return f.data(s, view.Facts())
+				return f.data(s, view.Facts)
 			}
-			return writeFacts(s.out, view.Facts())
+			return writeFacts(s.out, view.Facts)
 		},
 	}
 }

@@ -45,7 +45,7 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	} else {
 		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked for, since the configuration cannot be read: %v\n", err)
 	}
-	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts())
+	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts)
 	var claims []verify.Claim
 	for _, n := range all {
 		found, err := (cleanup.Selection{Residue: n.Residue, Scope: scope}).Find(ctx, view.View())

@@ -36,7 +36,7 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 			err = errors.Join(err, p.Remove(context.WithoutCancel(ctx)))
 		}
 	}()
-	confDir, binDirs := model.CNIDirs(n, h.Live.Facts())
+	confDir, binDirs := model.CNIDirs(n, h.Live.Facts)
 	for _, pod := range []string{"pod-1", "pod-2"} {
 		p, err := verify.AddPod(ctx, h, verify.PodOptions{Name: pod, ConfDir: confDir, BinDirs: binDirs})
 		if errors.Is(err, verify.ErrNoConf) {
@@ -50,7 +50,7 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 	}
 	fmt.Fprintf(s.out, "\nTwo pods, added as a runtime does by %s:\n", pods[0].ConfFile)
 	for i, p := range pods {
-		if err := pingAll(ctx, s, p, pods[1-i], h.Live.Facts()); err != nil {
+		if err := pingAll(ctx, s, p, pods[1-i], h.Live.Facts); err != nil {
 			return err
 		}
 	}

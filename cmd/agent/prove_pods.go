@@ -50,7 +50,7 @@ func makeProof(ctx context.Context) (err error) {
 		return err
 	}
 	defer unlock()
-	rt := h.Live.Facts().Runtime
+	rt := h.Live.Facts.Runtime
 	results, err := verify.Prove(ctx, h, verify.Traffic{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs})
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (g *gathering) pieces() []support.Piece {
 			text, err := readFile(g.conf())
 			return text, errors.Join(err, g.confErr)
 		}},
-		{Name: "host/facts.json", What: "agent facts -o json", Get: asJSON(func(context.Context) (any, error) { return g.view.Facts(), nil })},
+		{Name: "host/facts.json", What: "agent facts -o json", Get: asJSON(func(context.Context) (any, error) { return g.view.Facts, nil })},
 		{Name: "host/files.txt", What: "names, modes and owners of the agent's files and of the CNI directories", Get: g.listing},
 	}
 	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo", "/etc/resolv.conf", "/run/netwright/status.json"} {
@@ -101,7 +101,7 @@ func (g *gathering) conf() string {
 }
 
 func (g *gathering) versions(context.Context) ([]byte, error) {
-	f := g.view.Facts()
+	f := g.view.Facts
 	return fmt.Appendf(nil, "agent %s\nsystem %s\nkernel %s %s\nruntime %s %s\nkubelet %s\n", version, f.OS.Pretty, f.Kernel.Release, f.Arch, f.Runtime.Name, f.Runtime.Version, f.Kubelet.Version), nil
 }
 
@@ -169,7 +169,7 @@ var cniDirs = []string{"/etc/cni/net.d"}
 // listing names what is in the directories that matter, without contents.
 func (g *gathering) listing(context.Context) ([]byte, error) {
 	var out bytes.Buffer
-	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin", g.view.Facts().Runtime.ConfDir}, cniDirs...)
+	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin", g.view.Facts.Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
 		names, err := g.view.Files.Plain().ReadDir(dir)
@@ -195,7 +195,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 // confs are the CNI confs of the host, which pods can write to: none that is a link to another
 // file. Kubeconfigs that lie beside them are none.
 func (g *gathering) confs() (list []support.Piece) {
-	dirs := append([]string{g.view.Facts().Runtime.ConfDir}, cniDirs...)
+	dirs := append([]string{g.view.Facts.Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
 		names, err := g.view.Files.Plain().ReadDir(dir)

@@ -80,7 +80,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 	for _, file := range []string{g.f.storeFiles.Key, g.f.storeFiles.TokenFile} {
 		g.tellFile(file, r)
 	}
-	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts().Kubelet.Kubeconfig} {
+	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts.Kubelet.Kubeconfig} {
 		if text, err := g.read(file); err == nil {
 			for _, found := range kubeSecrets().FindAllStringSubmatch(string(text), -1) {
 				r.Tell(found[1])

@@ -65,7 +65,7 @@ func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 }
 
 func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
-	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR, Resolvers: l.host.Live.Facts().Kubelet.ClusterDNS}
+	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR, Resolvers: l.host.Live.Facts.Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
 		if table, ok := task.(tasks.Table); ok && masquerades(table.Table) {
 			t.Masquerades = true
@@ -125,7 +125,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	}
 	listen := p.listen
 	if port, ok := strings.CutPrefix(listen, ":"); ok {
-		listen = net.JoinHostPort(reachedAt(l.desired.Node, l.host.Live.Facts()).String(), port)
+		listen = net.JoinHostPort(reachedAt(l.desired.Node, l.host.Live.Facts).String(), port)
 	}
 	at, err := netip.ParseAddrPort(listen)
 	if err != nil {

@@ -194,7 +194,7 @@ func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error)
 	if err != nil {
 		return fmt.Errorf("find the probes of a checkpoint: %w", err)
 	}
-	probes = append(probes, managed(h.Live.Facts(), around.own())...)
+	probes = append(probes, managed(h.Live.Facts, around.own())...)
 	if len(s.Probes) == 0 {
 		probes = append(probes, around.known()...)
 	}

@@ -82,7 +82,7 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 // withKubelet says that a name server is of the cluster, or of the link alone as its cache on each
 // node is, and that kubelet, which starts what answers there, does not run yet.
 func (p Probe) withKubelet(ctx context.Context, h *host.Host) bool {
-	kubelet, server := h.Live.Facts().Kubelet, p.target()
+	kubelet, server := h.Live.Facts.Kubelet, p.target()
 	if kubelet.Unit == "" || !server.IsLinkLocalUnicast() && !slices.Contains(kubelet.ClusterDNS, server) {
 		return false
 	}

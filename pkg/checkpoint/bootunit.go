@@ -28,7 +28,7 @@ var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit
 
 // missing says what of the boot's unit the host has not, and needs.
 func (s *scaffold) missing(h *host.Host) {
-	if h.Live.Facts().Init != "systemd" {
+	if h.Live.Facts.Init != "systemd" {
 		return
 	}
 	s.BootUnit = unitFile(h) == ""

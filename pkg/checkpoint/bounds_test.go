@@ -86,7 +86,7 @@ func TestADamagedJournal(t *testing.T) {
 		if _, err := Undo(t.Context(), h, settings()); !errors.As(err, &damaged) {
 			t.Errorf("%s: another process says %v", damage, err)
 		}
-		if _, err := Pending(host.View(h.Live.View())); !errors.As(err, &damaged) {
+		if _, err := Pending(host.View(h.Live.View()).Files); !errors.As(err, &damaged) {
 			t.Errorf("%s: a dry run says %v", damage, err)
 		}
 		var undone *UndoneError

@@ -36,7 +36,7 @@ func (l Residue) othersCache(v host.View, name string) (bool, error) {
 // othersAddresses looks at each address of a directory of host-local: its file has the container in
 // the first line.
 func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
-	files, err := v.ReadDir(dir)
+	files, err := v.Files.ReadDir(dir)
 	if absent(err) {
 		return false, nil
 	}
@@ -44,7 +44,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 		return false, err
 	}
 	for _, file := range files {
-		content, err := v.ReadFile(path.Join(dir, file))
+		content, err := v.Files.ReadFile(path.Join(dir, file))
 		if err != nil {
 			continue // a directory, or gone
 		}
@@ -66,7 +66,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 }
 
 func (l Residue) othersResult(v host.View, name string) (bool, error) {
-	content, err := v.ReadFile(name)
+	content, err := v.Files.ReadFile(name)
 	if absent(err) {
 		return false, nil
 	}

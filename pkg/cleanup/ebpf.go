@@ -16,7 +16,7 @@ func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item,
 	if len(l.Programs) == 0 {
 		return nil, nil
 	}
-	programs, err := v.Residue().Programs(ctx)
+	programs, err := v.Residue.Programs(ctx)
 	if err != nil {
 		return nil, err
 	}

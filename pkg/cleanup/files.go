@@ -45,7 +45,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 			return nil, err
 		}
 		for _, name := range names {
-			info, err := v.Lstat(name)
+			info, err := v.Files.Lstat(name)
 			if absent(err) {
 				continue
 			}
@@ -70,7 +70,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 func findUnits(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, name := range l.Units {
-		unit, err := v.Unit(ctx, name)
+		unit, err := v.Units.Unit(ctx, name)
 		if nowhere(err) {
 			continue
 		}

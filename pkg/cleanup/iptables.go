@@ -29,7 +29,7 @@ func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	if len(l.Chains) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
-	chains, err := v.IPTChains(ctx)
+	chains, err := v.Firewall.IPTChains(ctx)
 	if err != nil {
 		return nil, err
 	}

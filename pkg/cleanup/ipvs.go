@@ -31,11 +31,11 @@ func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	if len(l.IPVS) == 0 {
 		return nil, nil
 	}
-	services, err := v.Residue().IPVS(ctx)
+	services, err := v.Residue.IPVS(ctx)
 	if err != nil || len(services) == 0 {
 		return nil, err
 	}
-	here, err := v.Addresses(ctx, "")
+	here, err := v.Net.Addresses(ctx, "")
 	if err != nil {
 		return nil, err
 	}

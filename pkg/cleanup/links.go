@@ -21,15 +21,15 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	if len(l.Links) == 0 {
 		return nil, nil
 	}
-	links, err := v.Links(ctx)
+	links, err := v.Net.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
-	routes, err := v.Routes(ctx, rtnl.MainTable)
+	routes, err := v.Net.Routes(ctx, rtnl.MainTable)
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := v.Addresses(ctx, "")
+	addresses, err := v.Net.Addresses(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	if len(l.Routes) == 0 {
 		return nil, nil
 	}
-	routes, err := v.Routes(ctx, rtnl.AllTables)
+	routes, err := v.Net.Routes(ctx, rtnl.AllTables)
 	if err != nil {
 		return nil, err
 	}

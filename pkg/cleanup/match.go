@@ -38,7 +38,7 @@ func Expand(v host.View, pattern string) ([]string, error) {
 				next = append(next, path.Join(dir, part))
 				continue
 			}
-			names, err := v.ReadDir(dir)
+			names, err := v.Files.ReadDir(dir)
 			if absent(err) {
 				continue
 			}

@@ -13,7 +13,7 @@ func findTables(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, e
 	if len(l.Tables) == 0 && len(l.Portmap) == 0 {
 		return nil, nil
 	}
-	tables, err := v.Tables(ctx)
+	tables, err := v.Firewall.Tables(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func findIPSets(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, e
 	if len(l.IPSets) == 0 {
 		return nil, nil
 	}
-	sets, err := v.IPSets(ctx)
+	sets, err := v.Firewall.IPSets(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -21,17 +21,17 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	if len(l.OVS) == 0 {
 		return nil, nil
 	}
-	datapaths, err := v.Residue().Datapaths(ctx)
+	datapaths, err := v.Residue.Datapaths(ctx)
 	if err != nil {
 		return nil, err
 	}
-	links, err := v.Links(ctx)
+	links, err := v.Net.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []item
 	for _, m := range l.OVS {
-		db, err := v.Residue().OVS(ctx, m.Socket)
+		db, err := v.Residue.OVS(ctx, m.Socket)
 		runs := err == nil
 		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
 			return nil, err

@@ -112,7 +112,7 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 		if len(l.Portmap) == 0 || t.Name != portmapTable || t.Family != "ip" && t.Family != "ip6" {
 			continue
 		}
-		chains, err := v.NFTChains(ctx, t.Family, t.Name)
+		chains, err := v.Firewall.NFTChains(ctx, t.Family, t.Name)
 		if err != nil {
 			return nil, err
 		}

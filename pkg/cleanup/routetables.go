@@ -44,11 +44,11 @@ func (m RuleSelector) weak() bool {
 // is the network's where the table is by name, or where nothing but its routes are.
 func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []rtnl.Rule,
 	others map[int]bool, err error) {
-	rules, err := v.Rules(ctx)
+	rules, err := v.Net.Rules(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	routes, err := v.Routes(ctx, rtnl.AllTables)
+	routes, err := v.Net.Routes(ctx, rtnl.AllTables)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +101,7 @@ func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			content, err := v.ReadFile(file)
+			content, err := v.Files.ReadFile(file)
 			if absent(err) {
 				continue
 			}

@@ -53,7 +53,7 @@ func routesOf(ctx context.Context, v host.View, tables []int) ([]item, error) {
 	if len(tables) == 0 {
 		return nil, nil
 	}
-	routes, err := v.Routes(ctx, rtnl.AllTables)
+	routes, err := v.Net.Routes(ctx, rtnl.AllTables)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func findLocalRule(ctx context.Context, v host.View, l Residue, _ Scope) ([]item
 	if !l.LocalRule {
 		return nil, nil
 	}
-	rules, err := v.Rules(ctx)
+	rules, err := v.Net.Rules(ctx)
 	if err != nil {
 		return nil, err
 	}

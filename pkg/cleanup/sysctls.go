@@ -14,7 +14,7 @@ import (
 )
 
 func (m SysctlSelector) back(v host.View) (string, error) {
-	value, set, err := facts.BootSysctl(v, m.Key)
+	value, set, err := facts.BootSysctl(v.Files, m.Key)
 	if err != nil || !set {
 		value = m.Default
 	}
@@ -24,7 +24,7 @@ func (m SysctlSelector) back(v host.View) (string, error) {
 func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, m := range l.Sysctls {
-		have, err := v.Sysctl(m.Key)
+		have, err := v.Kernel.Sysctl(m.Key)
 		if nowhere(err) {
 			continue
 		}
@@ -54,7 +54,7 @@ func (m LineSelector) matches(line string) bool {
 func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
 	var out []item
 	for _, m := range l.Lines {
-		content, err := v.ReadFile(m.File)
+		content, err := v.Files.ReadFile(m.File)
 		if absent(err) {
 			continue
 		}

@@ -20,7 +20,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	if len(l.Moved) == 0 {
 		return nil, nil
 	}
-	links, err := v.Links(ctx)
+	links, err := v.Net.Links(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,16 +28,16 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	if !slices.ContainsFunc(links, named) {
 		return nil, nil
 	}
-	addresses, err := v.Addresses(ctx, "")
+	addresses, err := v.Net.Addresses(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	datapaths, err := v.Residue().Datapaths(ctx)
+	datapaths, err := v.Residue.Datapaths(ctx)
 	if err != nil {
 		return nil, err
 	}
 	socket := l.ovsSocket()
-	bridges, err := v.Residue().OVS(ctx, socket)
+	bridges, err := v.Residue.OVS(ctx, socket)
 	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
 		return nil, err
 	}

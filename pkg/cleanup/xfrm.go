@@ -30,7 +30,7 @@ func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	if len(l.XFRM) == 0 {
 		return nil, nil
 	}
-	all, err := v.Residue().XFRM(ctx)
+	all, err := v.Residue.XFRM(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (l *life) observed(ctx context.Context, pass reconcile.Pass, w wake) (recon
 	l.drift.hear(&pass)
 	built := pass.Hooks.Built
 	pass.Hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {
-		l.services.of(v.Facts())
+		l.services.of(v.Facts)
 		if l.looks.node = d.Node; d.Held != nil {
 			l.looks.node = nil
 		}

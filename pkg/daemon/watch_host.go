@@ -64,7 +64,7 @@ func (w *hostWatch) hear(pass *reconcile.Pass) {
 		pass.Host.Facts = w.facts
 	}
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
-		w.list, w.facts = list, v.Facts()
+		w.list, w.facts = list, v.Facts
 		w.watcher.Set(w.interest())
 		w.tellDeaf()
 	}

@@ -14,7 +14,7 @@ import (
 // testFactsOfANode holds facts against what programs of the node say.
 func testFactsOfANode(t *testing.T) {
 	write(t, "/etc/cni/net.d/10-x.conflist", `{"cniVersion":"1.0.0","name":"x","plugins":[{"type":"loopback"}]}`)
-	f := openNode(t).Live.Facts()
+	f := openNode(t).Live.Facts
 	if len(f.Problems) > 0 {
 		t.Errorf("problems: %q", f.Problems)
 	}
@@ -48,7 +48,7 @@ func testFactsOfANode(t *testing.T) {
 
 func testForwardPolicies(t *testing.T) {
 	policies := func() string {
-		f := openNode(t).Live.Facts()
+		f := openNode(t).Live.Facts
 		if len(f.Problems) > 0 {
 			t.Errorf("problems: %q", f.Problems)
 		}

@@ -23,8 +23,9 @@ type Live struct {
 	Firewall *firewall.Reader
 	Units    *systemd.Reader
 
-	opt   Options
-	facts *Facts
+	Facts *Facts // what is true of the host for the whole pass
+
+	opt Options
 }
 
 // Host is a host that can be written to: the writers of its rooms, and how it is read. Only the
@@ -50,8 +51,8 @@ func newHost(l *Live) *Host {
 	lock := func(file string) (io.Closer, error) { return ipc.OpenLock(l.opt.Files(), file) }
 	h.Units = systemd.NewWriter(l.Units, lock, l.opt.Log)
 	h.Kernel = kernel.NewWriter(l.Kernel, kernel.Options{
-		HostSysctls: l.facts.Kernel.HostSysctls, Modules: l.facts.Kernel.Modules,
-		ModuleSource: facts.ModuleSource(l.facts.OS, l.Kernel.Release),
+		HostSysctls: l.Facts.Kernel.HostSysctls, Modules: l.Facts.Kernel.Modules,
+		ModuleSource: facts.ModuleSource(l.Facts.OS, l.Kernel.Release),
 		StartUnit:    func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) },
 		Log:          l.opt.Log,
 	})
@@ -71,10 +72,10 @@ func OpenView(ctx context.Context, opt Options) (*Live, error) {
 		Files: files, Kernel: kernel.Open(opt.live()), Net: rtnl.Open(opt.live()), Firewall: firewall.Open(opt.live()),
 		Units: systemd.Open(opt.live() && !opt.Sandbox), opt: opt,
 	}
-	if l.facts = opt.Facts; l.facts != nil {
+	if l.Facts = opt.Facts; l.Facts != nil {
 		return l, nil
 	}
-	l.facts, err = facts.Gather(ctx, l.sources())
+	l.Facts, err = facts.Gather(ctx, l.sources())
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -89,7 +90,7 @@ func OpenBrief(opt Options) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts.GatherBrief(l.sources(), l.facts)
+	facts.GatherBrief(l.sources(), l.Facts)
 	return l, nil
 }
 
@@ -113,8 +114,8 @@ func (h *Host) Close() error { return h.Live.Close() }
 // View is the host as a plan may see it.
 func (l *Live) View() View {
 	return View{
-		Known: l.facts, Files: l.Files, Kernel: l.Kernel, Net: l.Net, Firewall: l.Firewall, Units: l.Units,
-		Runtime: l, Left: l.Residue(), Metadata: l, Upcoming: unplanned{},
+		Facts: l.Facts, Files: l.Files, Kernel: l.Kernel, Net: l.Net, Firewall: l.Firewall, Units: l.Units,
+		Runtime: l, Residue: l.Residue(), Metadata: l, Upcoming: unplanned{},
 	}
 }
 
@@ -126,16 +127,13 @@ func (l *Live) sources() *facts.Sources {
 
 // LearnInstance implements [Metadata]: see [facts.Sources.LearnInstance].
 func (l *Live) LearnInstance(ctx context.Context, all bool) {
-	l.sources().LearnInstance(ctx, l.facts, all)
+	l.sources().LearnInstance(ctx, l.Facts, all)
 }
 
 // LearnVersions asks programs for their version: see [facts.LearnVersions].
 func (h *Host) LearnVersions(ctx context.Context) error {
-	return facts.LearnVersions(ctx, h.Live.sources(), h.Live.facts)
+	return facts.LearnVersions(ctx, h.Live.sources(), h.Live.Facts)
 }
-
-// Facts are what is true of the host for the whole pass.
-func (l *Live) Facts() *Facts { return l.facts }
 
 // unplanned knows of no plan.
 type unplanned struct{}

@@ -29,13 +29,13 @@ func (l *Live) PodLog(ctx context.Context) (cri.PodLog, error) {
 	if !l.opt.live() {
 		return cri.PodLog{}, fmt.Errorf("read the log of the runtime: %w", sys.ErrNotHere)
 	}
-	return cri.ReadPodLog(ctx, l.facts.Runtime.Name)
+	return cri.ReadPodLog(ctx, l.Facts.Runtime.Name)
 }
 
 // runtimeSocket is where the runtime is asked, or "" where none is to be asked.
 func (l *Live) runtimeSocket() string {
-	if !l.opt.live() || l.opt.Sandbox || l.facts.Runtime.CRIDisabled {
+	if !l.opt.live() || l.opt.Sandbox || l.Facts.Runtime.CRIDisabled {
 		return ""
 	}
-	return l.facts.Runtime.Socket
+	return l.Facts.Runtime.Socket
 }

@@ -10,16 +10,16 @@ import (
 // Where no runtime is to be asked, it is said so: an image, a sandbox, a node without one.
 func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
 	for name, l := range map[string]*Live{
-		"image":    {opt: Options{Root: "/srv/image"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
-		"sandbox":  {opt: Options{Root: "/", Sandbox: true}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
-		"none":     {opt: Options{Root: "/"}, facts: &Facts{}},
-		"disabled": {opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
+		"image":    {opt: Options{Root: "/srv/image"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
+		"sandbox":  {opt: Options{Root: "/", Sandbox: true}, Facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock"}}},
+		"none":     {opt: Options{Root: "/"}, Facts: &Facts{}},
+		"disabled": {opt: Options{Root: "/"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
 	} {
 		if _, err := l.Pods(t.Context()); !errors.Is(err, sys.ErrNotHere) {
 			t.Errorf("%s: %v, want ErrNotHere", name, err)
 		}
 	}
-	l := &Live{opt: Options{Root: "/"}, facts: &Facts{Runtime: RuntimeFacts{Socket: t.TempDir() + "/none.sock"}}}
+	l := &Live{opt: Options{Root: "/"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: t.TempDir() + "/none.sock"}}}
 	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, sys.ErrNotHere) {
 		t.Errorf("a runtime that does not answer: %v, want an error of its own", err)
 	}

@@ -37,8 +37,8 @@ func unit(t *testing.T, h *Host, name string) systemd.UnitState {
 
 func testUnitStates(t *testing.T) {
 	h := openNode(t)
-	if h.Live.Facts().Init != "systemd" || h.Live.Facts().Contain != "systemd-nspawn" || h.Live.Facts().Kernel.HostSysctls {
-		t.Errorf("facts: %+v", h.Live.Facts())
+	if h.Live.Facts.Init != "systemd" || h.Live.Facts.Contain != "systemd-nspawn" || h.Live.Facts.Kernel.HostSysctls {
+		t.Errorf("facts: %+v", h.Live.Facts)
 	}
 	if !h.Live.Units.Private {
 		t.Error("root does not use the private socket")

@@ -26,23 +26,17 @@ var ErrNotHere = sys.ErrNotHere
 // is, and [Pending.Over] one of it as a plan will make it. All methods may be called from several
 // goroutines and may be retried.
 type View struct {
-	Known *Facts
+	Facts *Facts // what is true of the host for the whole pass
 	hostfs.Files
 	Kernel
 	Net
 	Firewall
 	Units
 	Runtime
-	Left residue.Reader
+	Residue residue.Reader // what only the clean-up after a network asks for
 	Metadata
 	Upcoming
 }
-
-// Facts are what is true of the host for the whole pass.
-func (v View) Facts() *Facts { return v.Known }
-
-// Residue reads what only the clean-up after a network asks for.
-func (v View) Residue() residue.Reader { return v.Left }
 
 // Kernel reads sysctls, modules and mounts.
 type Kernel interface {

@@ -117,7 +117,7 @@ func installed(rep graph.Report[tasks.Task], ch *changes.Set, state report.State
 
 // tasks are what an installation is made of on this host.
 func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
-	facts := v.Facts()
+	facts := v.Facts
 	for _, text := range changes.LinksMet(facts, nil) {
 		notes = append(notes, report.Note{Level: "warning", Text: text})
 	}
@@ -131,7 +131,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		return tasks.Meta{From: "install", Why: why, Then: then}
 	}
 	again := []graph.Key{tasks.DaemonReload}
-	if s, err := v.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
+	if s, err := v.Units.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
 		again = append(again, tasks.Restart(service.Unit))
 		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart, Unit: service.Unit})
 	}
@@ -171,14 +171,14 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 // otherAgent is a program of the link's name that is not this one, or "".
 func otherAgent(v host.View) (string, error) {
 	for _, name := range otherAgents {
-		info, err := v.Lstat(name)
+		info, err := v.Files.Lstat(name)
 		switch {
 		case errors.Is(err, host.ErrNotExist):
 			continue
 		case err != nil:
 			return "", err
 		case info.Type == hostfs.Symlink:
-			if target, err := v.Readlink(name); err == nil && (target == "netwright" || target == Program) {
+			if target, err := v.Files.Readlink(name); err == nil && (target == "netwright" || target == Program) {
 				continue
 			}
 		}
@@ -189,11 +189,11 @@ func otherAgent(v host.View) (string, error) {
 
 // fromPackage says that a package brought this very unit, and nothing in /etc stands before it.
 func fromPackage(v host.View, name, text string) bool {
-	if _, err := v.Lstat(unitsDir + name); err == nil {
+	if _, err := v.Files.Lstat(unitsDir + name); err == nil {
 		return false
 	}
 	return slices.ContainsFunc(packaged, func(dir string) bool {
-		raw, err := v.ReadFile(dir + name)
+		raw, err := v.Files.ReadFile(dir + name)
 		return err == nil && string(raw) == text
 	})
 }

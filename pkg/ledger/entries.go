@@ -178,7 +178,7 @@ func (l *Ledger) loadJournal(r Reader) {
 // InTheWay is the error that writing the journal is going to be, where something stands in its
 // place that is no file. A dry run says it.
 func InTheWay(v host.View) error {
-	there, err := v.Lstat(JournalFile)
+	there, err := v.Files.Lstat(JournalFile)
 	if err != nil || there.Type == hostfs.Regular || there.Type == hostfs.Symlink {
 		return nil // what cannot be looked at is said where it is read
 	}

@@ -143,7 +143,7 @@ func TestModulesAreFacts(t *testing.T) {
 	defer live.Close()
 	for _, n := range network.All() {
 		for _, m := range n.Modules {
-			if _, known := live.Facts().Kernel.KnownModules[moduleFact(m.Name)]; !known && !m.Optional {
+			if _, known := live.Facts.Kernel.KnownModules[moduleFact(m.Name)]; !known && !m.Optional {
 				t.Errorf("%s needs module %s: add it to knownModules in pkg/host/facts/kernel.go", n.Name, m.Name)
 			}
 		}

@@ -58,7 +58,7 @@ func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
 
 // mayAwait refuses a confirmation where nobody would undo what is not confirmed.
 func (p Pass) mayAwait(h *host.Host) error {
-	if p.ConfirmWithin > 0 && h.Live.Facts().Init != "systemd" {
+	if p.ConfirmWithin > 0 && h.Live.Facts.Init != "systemd" {
 		return errors.New("nothing was changed: --confirm needs systemd, " +
 			"for nobody else would undo what is not confirmed in time")
 	}

@@ -34,23 +34,23 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 	r := &run{desired: d, led: led, removals: changes.NewSet()}
 	d.Had = led.Head().Network
 	if d.Waiting != nil || !d.Taken.IsZero() {
-		d.KeepRenewed(v, led)
+		d.KeepRenewed(v.Files, led)
 	}
 	found, learnt, heard := p.Sources().Discover(ctx, d, v)
 	r.learnt = learnt
-	p.Sources().AskEC2(ctx, d, v.Facts(), &found)
-	if r.graph, r.notes, err = d.Graph(v.Facts(), found, p.Assets); err != nil {
+	p.Sources().AskEC2(ctx, d, v.Facts, &found)
+	if r.graph, r.notes, err = d.Graph(v.Facts, found, p.Assets); err != nil {
 		return r, r.keepBuilt(ctx, p, v, err)
 	}
 	if p.Hooks.Built != nil {
 		p.Hooks.Built(d, r.graph.Order(), v)
 	}
 	r.notes = append(r.notes, heard...)
-	if r.sw, err = migrate.Leave(ctx, d, r.graph, v, led, p.circumstances(d, v, led)); err != nil {
+	if r.sw, err = migrate.Leave(ctx, d, r.graph, v, led, p.circumstances(d, v.Files, led)); err != nil {
 		return nil, err
 	}
 	if r.sw.Begins() {
-		if r.graph, r.notes, err = d.Graph(r.sw.Without(v.Facts()), model.Discovered{}, p.Assets); err != nil {
+		if r.graph, r.notes, err = d.Graph(r.sw.Without(v.Facts), model.Discovered{}, p.Assets); err != nil {
 			return nil, err
 		}
 		if r.graph, err = r.sw.Order(r.graph, v); err != nil {
@@ -88,7 +88,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if err = execute.PayDone(ctx, v, r.led); err != nil {
 		return err
 	}
-	r.trials = probation.Load(v, p.Log, p.Known)
+	r.trials = probation.Load(v.Files, p.Log, p.Known)
 	r.refused = r.trials.Held(v, r.graph, r.custody.Set, time.Now())
 	maps.Copy(r.refused, failedBoots(r.custody.Set, v, time.Now()))
 	if r.sw.Begins() {

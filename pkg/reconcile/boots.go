@@ -44,7 +44,7 @@ func (p Pass) FirstBoot(ctx context.Context) error {
 // others are made again. Removals count too.
 func failedBoots(set *desired.Records, v host.View, now time.Time) map[graph.Key]error {
 	out := map[graph.Key]error{}
-	list, err := ledger.ReadBoots(v)
+	list, err := ledger.ReadBoots(v.Files)
 	if err != nil {
 		return out
 	}

@@ -32,8 +32,8 @@ func TestEC2(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	h.Live.Facts().Cloud = "aws"
-	h.Live.Facts().Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}}}
+	h.Live.Facts.Cloud = "aws"
+	h.Live.Facts.Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}}}
 	d := desired.FromTasks("node-1", []tasks.Task{tasks.SourceDestCheck{Meta: tasks.Meta{From: "cluster.yaml:9:5"}, EC2: new(ec2.Client)}})
 	pass := Pass{Log: zap.NewNop(), Host: host.Options{Root: t.TempDir()}}
 

@@ -38,7 +38,7 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 	if err == nil {
 		r.learnt = learnt
 		why := fmt.Sprintf("netwright switches its network from %s to %s", r.sw.From.Name, r.sw.To.Name)
-		err = markNode(ctx, p.API, h.Live.Facts(), func(ctx context.Context, c *kube.Client) error {
+		err = markNode(ctx, p.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
 			_, err := c.Cordon(ctx, learnt.Node, why)
 			return err
 		})
@@ -72,7 +72,7 @@ func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = markNode(ctx, p.API, h.Live.Facts(), func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
+	err = markNode(ctx, p.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
 		learnt.Cordoned = false
 		err = ledger.SaveLearnt(ctx, h.Files, learnt)

@@ -58,7 +58,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if change.AtBoot, err = r.atBoot(); err != nil {
 		return nil, ctx, err
 	}
-	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts())
+	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts)
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot, desired.PodRanges(r.desired.Node)
 	return p.take(ctx, h, r, change)
 }
@@ -121,7 +121,7 @@ func netdevs(ctx context.Context, v host.View, r *run) (keys []graph.Key, err er
 		if err != nil {
 			return nil, err
 		}
-		if _, err := v.Link(ctx, name); name != "" && errors.Is(err, host.ErrNotExist) {
+		if _, err := v.Net.Link(ctx, name); name != "" && errors.Is(err, host.ErrNotExist) {
 			keys = append(keys, tasks.LinkKey(name))
 		}
 	}
@@ -281,7 +281,7 @@ func below(v host.View, r *run) (keys []graph.Key, err error) {
 			if it.Key.Kind() != tasks.KindFile {
 				continue
 			}
-			if keys, err = walk(v, v.Plain(), it.Key.Name(), keys); err != nil {
+			if keys, err = walk(v, v.Files.Plain(), it.Key.Name(), keys); err != nil {
 				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
 			}
 		}
@@ -300,7 +300,7 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 	if err != nil {
 		return nil, err
 	}
-	switch _, err := v.Mounted(dir); {
+	switch _, err := v.Kernel.Mounted(dir); {
 	case err == nil:
 		return keys, nil
 	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):

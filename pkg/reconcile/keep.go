@@ -23,10 +23,10 @@ import (
 // keepNetwork keeps the network that the node has, while a switch is not made.
 func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	s := r.sw
-	rev, err := ledger.ReadRevision(v, r.led.Head().Current)
+	rev, err := ledger.ReadRevision(v.Files, r.led.Head().Current)
 	if err != nil || rev.Network != s.Had.Name {
 		s.Stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v, p.Log, p.Known), changes.NewSet()
+		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log, p.Known), changes.NewSet()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}
@@ -45,7 +45,7 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 	if current == 0 || r.desired.Held != nil {
 		return why
 	}
-	rev, err := ledger.ReadRevision(v, current)
+	rev, err := ledger.ReadRevision(v.Files, current)
 	if err != nil {
 		return why
 	}
@@ -61,11 +61,11 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 // keep makes the run one that keeps what a revision has.
 func (r *run) keep(ctx context.Context, p Pass, v host.View, rev *ledger.Revision) (err error) {
 	policy := r.desired.Node.Drift
-	if r.desired, err = desired.FromRevision(rev, v, p.Assets); err != nil {
+	if r.desired, err = desired.FromRevision(rev, v.Files, p.Assets); err != nil {
 		return graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
 	}
 	r.desired.Node.Drift = policy
-	if r.graph, r.notes, err = r.desired.Graph(v.Facts(), model.Discovered{}, p.Assets); err != nil {
+	if r.graph, r.notes, err = r.desired.Graph(v.Facts, model.Discovered{}, p.Assets); err != nil {
 		return err
 	}
 	return r.plan(ctx, p, v)
@@ -85,7 +85,7 @@ func (r *run) tell(p Pass, out *report.Plan, v host.View) {
 	if r.unbuilt != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: r.unbuilt.Error()})
 	}
-	if why := p.heldBack(v, r.desired); why != nil {
+	if why := p.heldBack(v.Files, r.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
 	}
 }

@@ -40,7 +40,7 @@ func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	p.API.Met(h.Live.Facts())
+	p.API.Met(h.Live.Facts)
 	// Before an undo, which clears up what is staged.
 	RecoverFirst(ctx, p.Log, h.Files.Recover)
 	if err := p.finishUndo(ctx, h, led); err != nil {

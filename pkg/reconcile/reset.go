@@ -49,7 +49,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	}
 	defer unlock() // when nothing is left that another pass could go by
 	out, err := p.holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts())
+		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts)
 		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
 		r, err := p.planReset(ctx, h.Live.View(), led)
 		if err != nil {
@@ -114,9 +114,9 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	}
 	c := &ownership.Transaction{Led: led, Set: &desired.Records{}, Changed: p.resetPolicy()}
 	r := &resetting{}
-	last, err := ledger.ReadRevision(v, led.Head().Current)
+	last, err := ledger.ReadRevision(v.Files, led.Head().Current)
 	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
-		last = &ledger.Revision{Node: v.Facts().Hostname}
+		last = &ledger.Revision{Node: v.Facts.Hostname}
 	}
 	r.run = run{
 		desired: &desired.State{
@@ -150,7 +150,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	stays := func(why string) {
 		r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
 	}
-	t, err := e.Rebuild(v)
+	t, err := e.Rebuild(v.Files)
 	if err != nil {
 		stays(err.Error())
 		return nil
@@ -214,7 +214,7 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 	case e.Baseline.Lost != "":
 		stays(e.Baseline.Lost)
 	default:
-		task, err := ownership.RestorationOf(v, e, restorer)
+		task, err := ownership.RestorationOf(v.Files, e, restorer)
 		if err != nil {
 			stays(err.Error())
 			return nil

@@ -71,7 +71,7 @@ func aborted(err error) bool {
 // mayLeave refuses a revision with another network than the node has, where that is disruptive and
 // nobody allowed it: the pin would hold the node at what it does not become.
 func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host, led *ledger.Ledger) error {
-	g, _, err := target.Graph(h.Live.Facts(), model.Discovered{}, p.Assets)
+	g, _, err := target.Graph(h.Live.Facts, model.Discovered{}, p.Assets)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (r *run) raise(p *report.Plan) {
 // documents want.
 func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note) {
 	for _, dir := range directories(g) {
-		if err := v.Way(dir); err != nil && !slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
+		if err := v.Files.Way(dir); err != nil && !slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
 			notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
 		}
 	}

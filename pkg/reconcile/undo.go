@@ -175,7 +175,7 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if e.Mode == ledger.Found {
 		return false
 	}
-	t, err := e.Rebuild(v)
+	t, err := e.Rebuild(v.Files)
 	if err != nil {
 		return false
 	}

@@ -134,11 +134,11 @@ func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *le
 // booting says that kubelet has not run since the boot: a restart disturbs nobody yet. Systemd
 // knows no run of such a unit.
 func booting(ctx context.Context, v host.View) bool {
-	unit := v.Facts().Kubelet.Unit
+	unit := v.Facts.Kubelet.Unit
 	if unit == "" {
 		return false
 	}
-	have, err := v.Unit(ctx, unit)
+	have, err := v.Units.Unit(ctx, unit)
 	return err == nil && have.Active == "inactive" && have.Invocation == ""
 }
 
@@ -226,14 +226,14 @@ func barred(n *config.Node, class tasks.Class, why string, place int) string {
 
 // foretell says in a dry run's plan how the daemon would take it.
 func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) {
-	if why := p.renamed(d, v, r.led); why != nil {
+	if why := p.renamed(d, v.Files, r.led); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
 		return
 	}
-	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil || p.changes(d, v, r.led) == nil {
+	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil || p.changes(d, v.Files, r.led) == nil {
 		return
 	}
-	_, u := p.seen(d, v)
+	_, u := p.seen(d, v.Files)
 	if u.LetGo != "" {
 		return
 	}

@@ -34,11 +34,11 @@ func (t Address) Needs() []graph.Key { return append([]graph.Key{LinkKey(t.Link)
 
 // Plan implements [Task].
 func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
-	have, err := v.Addresses(ctx, t.Link)
+	have, err := v.Net.Addresses(ctx, t.Link)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		return notHere(t.Owns()[0], Create), nil
-	case errors.Is(err, host.ErrNotExist) && v.WillExist(string(LinkKey(t.Link))):
+	case errors.Is(err, host.ErrNotExist) && v.Upcoming.WillExist(string(LinkKey(t.Link))):
 		have = nil
 	case errors.Is(err, host.ErrNotExist):
 		return nil, graph.Wait("link " + t.Link)
@@ -84,7 +84,7 @@ func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper]: the prefix under which the link has the address.
 func (t Address) Live(ctx context.Context, v host.View) (string, error) {
-	have, err := v.Addresses(ctx, t.Link)
+	have, err := v.Net.Addresses(ctx, t.Link)
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}
@@ -137,7 +137,7 @@ func (t Address) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 // overlaps says that a range overlaps the subnet of a link other than but. What
 // cannot be read is taken for an overlap.
 func overlaps(ctx context.Context, v host.View, but string, p netip.Prefix) bool {
-	have, err := v.Addresses(ctx, "")
+	have, err := v.Net.Addresses(ctx, "")
 	for _, a := range have {
 		if a.Link != but && !a.Prefix.Addr().IsLoopback() && a.Prefix.Overlaps(p.Masked()) {
 			return true

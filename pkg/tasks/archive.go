@@ -206,7 +206,7 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 	case !recorded:
 		content.Before, s.reason = "unknown", "there is no record of what "+t.Name+" has"
 	default:
-		sum, err := v.SumOf(s.path, info)
+		sum, err := v.Files.SumOf(s.path, info)
 		if err != nil {
 			return s, err
 		}

@@ -25,7 +25,7 @@ func (t Archive) receiptPath() string { return fmt.Sprintf("%s/%s.json", receipt
 // readReceipt returns the members that are known. A receipt that is absent or damaged knows none:
 // the archive is fetched again.
 func (t Archive) readReceipt(v host.View) (map[string]hostfs.Member, error) {
-	text, err := v.ReadFile(t.receiptPath())
+	text, err := v.Files.ReadFile(t.receiptPath())
 	if errors.Is(err, host.ErrNotExist) {
 		return nil, nil
 	}

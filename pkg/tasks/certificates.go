@@ -209,7 +209,7 @@ func (t CertificateSet) describe(v host.View, f File, item *Item) error {
 	case item.Op == Create || item.Fields[0].Name == "type":
 		item.Fields = append([]Field{after}, item.Fields...)
 	case i >= 0:
-		old, err := v.ReadFile(f.Path)
+		old, err := v.Files.ReadFile(f.Path)
 		if err != nil {
 			return err
 		}

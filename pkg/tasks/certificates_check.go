@@ -21,7 +21,7 @@ func (t CertificateSet) usable(v host.View) error {
 		return err
 	}
 	for _, f := range t.files() {
-		have, readErr := v.ReadFile(f.Path)
+		have, readErr := v.Files.ReadFile(f.Path)
 		if readErr != nil || !bytes.Equal(have, f.Content) {
 			return err
 		}

@@ -69,7 +69,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	change := &Change{Reason: "left by " + t.Network, Disruption: MayCutOff}
 	for _, f := range found {
 		if f.Key.Kind() == KindFile {
-			if err := v.Removable(f.Key.Name()); err != nil { // said before pods are disturbed
+			if err := v.Files.Removable(f.Key.Name()); err != nil { // said before pods are disturbed
 				return nil, &UnremovableError{f.Key, err}
 			}
 		}

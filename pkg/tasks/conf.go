@@ -66,14 +66,14 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 // call it. It is [graph.Wait] or an error, as of Plan, where that is not the one wanted; whether
 // its plugins are there is not looked at. A conf that is about to be written is empty.
 func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
-	names, err := v.ReadDir(t.Dir)
+	names, err := v.Files.ReadDir(t.Dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return nil, fmt.Errorf("list the CNI confs in %s: %w", t.Dir, err)
 	}
 	if t.Or != "" && slices.Contains(names, t.Or) && !slices.Contains(names, t.File) {
 		t.File = t.Or
 	}
-	coming := t.File != "" && v.WillExist(string(FileKey(path.Join(t.Dir, t.File))))
+	coming := t.File != "" && v.Upcoming.WillExist(string(FileKey(path.Join(t.Dir, t.File))))
 	if coming && !slices.Contains(names, t.File) {
 		names = append(names, t.File)
 	}
@@ -97,7 +97,7 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 // notRead names directories that are called as confs are: no runtime looks into them.
 func notRead(v host.View, dir string, names []string) (text string) {
 	for _, name := range names {
-		if info, err := v.Lstat(path.Join(dir, name)); isConf(name) && err == nil && info.Type == hostfs.Directory {
+		if info, err := v.Files.Lstat(path.Join(dir, name)); isConf(name) && err == nil && info.Type == hostfs.Directory {
 			text += fmt.Sprintf("; %s is a directory, which no runtime reads: remove it", path.Join(dir, name))
 		}
 	}
@@ -106,7 +106,7 @@ func notRead(v host.View, dir string, names []string) (text string) {
 
 // SameNetwork are the files beside a conf in force that are of the same network: nobody reads them.
 func (t WaitConf) SameNetwork(v host.View, conf CNIConf) (files []string) {
-	names, err := v.ReadDir(t.Dir)
+	names, err := v.Files.ReadDir(t.Dir)
 	if err != nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ const unmended = time.Minute
 // beingWritten says that a file changed so lately that its writer may still be at it, and until
 // when that is so.
 func beingWritten(v host.View, file string) (until time.Time, is bool) {
-	info, err := v.Lstat(file)
+	info, err := v.Files.Lstat(file)
 	changed := time.Unix(0, info.Mtime)
 	age := time.Since(changed)
 	return changed.Add(unmended), err == nil && age >= 0 && age < unmended
@@ -217,7 +217,7 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	var missing, wrong []string
 	for _, p := range conf.Programs() {
-		if slices.ContainsFunc(t.BinDirs, func(dir string) bool { return v.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
+		if slices.ContainsFunc(t.BinDirs, func(dir string) bool { return v.Upcoming.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
 			continue
 		}
 		switch file, info := FindPlugin(v, t.BinDirs, p.Name); {

@@ -34,9 +34,9 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 		if !isConf(name) {
 			continue
 		}
-		info, err := v.Lstat(path.Join(dir, name))
+		info, err := v.Files.Lstat(path.Join(dir, name))
 		switch {
-		case errors.Is(err, host.ErrNotExist) && !v.WillExist(string(FileKey(path.Join(dir, name)))):
+		case errors.Is(err, host.ErrNotExist) && !v.Upcoming.WillExist(string(FileKey(path.Join(dir, name)))):
 			continue // just gone, or about to go
 		case errors.Is(err, host.ErrNotExist):
 		case err != nil:
@@ -114,7 +114,7 @@ func (t WaitConf) noneBeside(dir string) string {
 }
 
 func readSmall(v host.View, file string) ([]byte, error) {
-	data, err := v.ReadAtMost(file, maxConf)
+	data, err := v.Files.ReadAtMost(file, maxConf)
 	var large *hostfs.TooLargeError
 	if errors.As(err, &large) {
 		return nil, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
@@ -129,7 +129,7 @@ func readSmall(v host.View, file string) ([]byte, error) {
 // allows. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
 // (NetworkPluginConfsFromFiles)
 func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
-	names, err := v.ReadDir(dir)
+	names, err := v.Files.ReadDir(dir)
 	if err != nil {
 		return nil, nil // no directory, no plugins
 	}
@@ -137,7 +137,7 @@ func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	var out []*libcni.PluginConfig
 	for _, name := range names {
 		file := path.Join(dir, name)
-		if info, err := v.Lstat(file); path.Ext(name) != ".conf" || err != nil || info.Type == hostfs.Directory {
+		if info, err := v.Files.Lstat(file); path.Ext(name) != ".conf" || err != nil || info.Type == hostfs.Directory {
 			continue
 		}
 		data, err := readSmall(v, file)

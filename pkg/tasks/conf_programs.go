@@ -51,7 +51,7 @@ func (c CNIConf) Programs() []Program {
 func FindPlugin(v host.View, dirs []string, name string) (file string, info hostfs.FileInfo) {
 	for _, dir := range dirs {
 		at := path.Join(dir, name)
-		is, err := v.Lstat(at)
+		is, err := v.Files.Lstat(at)
 		if err == nil && is.Type == hostfs.Symlink { // calico-ipam is a link to calico
 			if is, err = target(v, at); errors.Is(err, host.ErrNotExist) {
 				continue
@@ -70,14 +70,14 @@ func FindPlugin(v host.View, dirs []string, name string) (file string, info host
 
 // target is what a link leads to.
 func target(v host.View, link string) (hostfs.FileInfo, error) {
-	to, err := v.Readlink(link)
+	to, err := v.Files.Readlink(link)
 	if err != nil {
 		return hostfs.FileInfo{}, err
 	}
 	if !path.IsAbs(to) {
 		to = path.Join(path.Dir(link), to)
 	}
-	return v.Lstat(to)
+	return v.Files.Lstat(to)
 }
 
 func (c CNIConf) programs() []Program {

@@ -49,7 +49,7 @@ func (t Directory) Plan(_ context.Context, v host.View) (*Change, error) {
 	case want.is(info):
 		return nil, nil
 	}
-	if err := v.Way(t.Path); err != nil {
+	if err := v.Files.Way(t.Path); err != nil {
 		return nil, fmt.Errorf("plan directory %s: %w", t.Path, err)
 	}
 	fields := want.changed(info)

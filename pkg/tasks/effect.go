@@ -67,7 +67,7 @@ func (t Effect) Needs() []graph.Key {
 // Plan implements [Task].
 func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	key := t.Owns()[0]
-	by := v.Asked(string(key))
+	by := v.Upcoming.Asked(string(key))
 	if len(by) == 0 {
 		return nil, nil
 	}
@@ -79,13 +79,13 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if unit == "" {
 		unit = "-.mount" // of every systemd
 	}
-	have, err := v.Unit(ctx, unit)
+	have, err := v.Units.Unit(ctx, unit)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		change.NotHere = "no systemd here"
 	case err != nil:
 		return nil, err
-	case t.Unit != "" && have.Load == "not-found" && !v.WillExist(string(UnitFileKey(t.Unit))):
+	case t.Unit != "" && have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Unit))):
 		return nil, nil // it went since it was asked for: nothing runs that could be restarted
 	}
 	if t.Action == ActionRestart && Runs(have) {
@@ -116,13 +116,13 @@ func (t Effect) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // counts as one.
 func (t Effect) Mark(ctx context.Context, v host.View) (string, error) {
 	if t.Action == ActionDaemonReload {
-		at, err := v.UnitsLoadedUS(ctx)
+		at, err := v.Units.UnitsLoadedUS(ctx)
 		if err != nil || at == 0 {
 			return "", err
 		}
 		return strconv.FormatUint(at, 10), nil
 	}
-	have, err := v.Unit(ctx, t.Unit)
+	have, err := v.Units.Unit(ctx, t.Unit)
 	if err != nil || t.Action == ActionRestart {
 		return have.Invocation, err
 	}
@@ -136,7 +136,7 @@ func (t Effect) DoneSince(ctx context.Context, v host.View, mark string) (bool, 
 	if err != nil || now != mark || t.Action == ActionDaemonReload {
 		return now != mark && mark != "", err
 	}
-	have, err := v.Unit(ctx, t.Unit)
+	have, err := v.Units.Unit(ctx, t.Unit)
 	switch have.JobType {
 	case "restart", "start":
 		return true, err

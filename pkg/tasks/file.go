@@ -141,7 +141,7 @@ func (t File) holds(v host.View, info hostfs.FileInfo) (bool, error) {
 	if info.Size != content.Size {
 		return false, nil
 	}
-	sum, err := v.SumOf(t.Path, info)
+	sum, err := v.Files.SumOf(t.Path, info)
 	return sum == content.Sum, err
 }
 
@@ -151,13 +151,13 @@ func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo) error {
 	if info.Size <= maxShown {
 		var err error
 		var names *hostfs.NamesError // what it holds may be another's: it is not shown
-		if old, err = v.Plain().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
+		if old, err = v.Files.Plain().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
 			return err
 		}
 	}
 	content := Field{Name: "content", Before: "secret", After: "another secret"}
 	if !t.Secret {
-		sum, err := v.Sum(t.Path)
+		sum, err := v.Files.Sum(t.Path)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (t ForwardAccept) Owns() []graph.Key { return []graph.Key{ForwardKey(t.Link
 // Plan implements [Task].
 func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Create}
-	chains, err := v.ForwardChains(ctx)
+	chains, err := v.Firewall.ForwardChains(ctx)
 	if errors.Is(err, host.ErrNotHere) {
 		return notHere(item.Key, Create), nil
 	}
@@ -75,7 +75,7 @@ func (t ForwardAccept) dropping(chains []firewall.ForwardChain) []firewall.Forwa
 
 // Live implements [Keeper]. Which chains there are is Docker's business, and changes.
 func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
-	chains, err := v.ForwardChains(ctx)
+	chains, err := v.Firewall.ForwardChains(ctx)
 	if err != nil {
 		return "", passing(err)
 	}

@@ -117,7 +117,7 @@ func places(facts *host.Facts) []string {
 // inPlace is the proof of what owns paths: all that changes is in a harmless place, or is a
 // directory that is made on the way to one.
 func inPlace(_ context.Context, _ Task, c *Change, on Ground) bool {
-	facts := on.View.Facts()
+	facts := on.View.Facts
 	return !slices.ContainsFunc(c.Items, func(it Item) bool {
 		file := pathOf(it.Key)
 		onTheWay := it.Op == Create && slices.ContainsFunc(places(facts), func(place string) bool { return strings.HasPrefix(place, file+"/") })
@@ -252,7 +252,7 @@ func moduleHarmless(ctx context.Context, name string, on Ground) bool {
 // behindBridge says that the node may be reached over a bridge. What cannot be read is taken for
 // one.
 func behindBridge(ctx context.Context, on Ground) bool {
-	links, err := on.View.Links(ctx)
+	links, err := on.View.Net.Links(ctx)
 	if err != nil {
 		return true
 	}
@@ -260,7 +260,7 @@ func behindBridge(ctx context.Context, on Ground) bool {
 	for _, l := range links {
 		bridges[l.Name] = l.Kind == "bridge"
 	}
-	if bridges[on.View.Facts().Uplink] {
+	if bridges[on.View.Facts.Uplink] {
 		return true
 	}
 	return slices.ContainsFunc(links, func(l rtnl.Link) bool { return l.Physical && bridges[l.Master] })

@@ -14,14 +14,14 @@ import (
 
 // linkHarmless is the proof of a link: one that was not there leads nobody anywhere.
 func linkHarmless(ctx context.Context, t Link, c *Change, on Ground) bool {
-	_, err := on.View.Link(ctx, t.Name)
+	_, err := on.View.Net.Link(ctx, t.Name)
 	return errors.Is(err, host.ErrNotExist) && len(c.Items) == 1 && c.Items[0].Op == Create
 }
 
 // addressHarmless is the proof of an address: on a link that is not there yet, with a network
 // inside the stated ranges that only a default route covered.
 func addressHarmless(ctx context.Context, t Address, c *Change, on Ground) bool {
-	_, err := on.View.Link(ctx, t.Link)
+	_, err := on.View.Net.Link(ctx, t.Link)
 	return errors.Is(err, host.ErrNotExist) && c.Items[0].Op == Create && onlyDefault(ctx, t.Prefix.Masked(), on)
 }
 
@@ -42,7 +42,7 @@ func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 	if !slices.ContainsFunc(on.Pods, func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
 		return false
 	}
-	routes, err := on.View.Routes(ctx, rtnl.AllTables)
+	routes, err := on.View.Net.Routes(ctx, rtnl.AllTables)
 	if err != nil || overlaps(ctx, on.View, "", p) {
 		return false
 	}
@@ -54,7 +54,7 @@ func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
 // tableHarmless is the proof of our table: what it has and had rewrites the sender of packets that
 // pods send, as they leave. A packet of the node is none of those.
 func tableHarmless(ctx context.Context, t Table, _ *Change, on Ground) bool {
-	have, err := on.View.Table(ctx, t.Family, t.Name)
+	have, err := on.View.Firewall.Table(ctx, t.Family, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return false
 	}

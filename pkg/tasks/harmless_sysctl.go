@@ -174,7 +174,7 @@ const leastPorts = 14000
 
 // portsLeft says that reserved ports leave enough for connections that name none.
 func portsLeft(reserved string, on Ground) bool {
-	within, err := on.View.Sysctl(kernel.SourcePortRange)
+	within, err := on.View.Kernel.Sysctl(kernel.SourcePortRange)
 	if err != nil {
 		return false
 	}

@@ -32,10 +32,10 @@ func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
 	}
 	switch info.Type {
 	case hostfs.Symlink:
-		target, err := v.Readlink(string(p))
+		target, err := v.Files.Readlink(string(p))
 		return "symlink " + target, err
 	case hostfs.Regular:
-		sum, err := v.SumOf(string(p), info)
+		sum, err := v.Files.SumOf(string(p), info)
 		return fmt.Sprintf("file %s %d:%d %s", octal(info.Mode), info.UID, info.GID, sum), err
 	case hostfs.Directory:
 		if info.Mounted {
@@ -98,7 +98,7 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
 		return b, err
 	}
-	at := v.Plain() // what is behind a link, or another's by another name, is not taken down
+	at := v.Files.Plain() // what is behind a link, or another's by another name, is not taken down
 	info, err := at.Lstat(string(p))
 	if err != nil {
 		return b, err
@@ -143,11 +143,11 @@ func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return false, fmt.Errorf("read what %s was: %w", p, err)
 	}
-	info, err := v.Lstat(string(p))
+	info, err := v.Files.Lstat(string(p))
 	if err != nil || info.Mtime != was.Mtime && was.Type != hostfs.Directory {
 		return false, err
 	}
-	have, err := v.Attributes(string(p))
+	have, err := v.Files.Attributes(string(p))
 	for name, value := range was.Attrs {
 		if name != "security.selinux" && !bytes.Equal(have[name], value) { // a label is the policy's, and not always ours to set
 			return false, err

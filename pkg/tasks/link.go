@@ -35,7 +35,7 @@ func (t Link) Owns() []graph.Key { return []graph.Key{LinkKey(t.Name)} }
 
 // Plan implements [Task].
 func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
-	have, err := v.Link(ctx, t.Name)
+	have, err := v.Net.Link(ctx, t.Name)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		return notHere(t.Owns()[0], Create), nil
@@ -134,7 +134,7 @@ func notHere(key graph.Key, op Op) *Change {
 // Holds implements [Holder]: an address that somebody put on the link. Those that the kernel makes
 // by itself do not count.
 func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
-	have, err := v.Addresses(ctx, t.Name)
+	have, err := v.Net.Addresses(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) {
 		return "", nil
 	}
@@ -155,7 +155,7 @@ func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool)
 // Live implements [Keeper]: of a link, what the task sets. The kernel may choose the rest anew at
 // any time.
 func (t Link) Live(ctx context.Context, v host.View) (string, error) {
-	have, err := v.Link(ctx, t.Name)
+	have, err := v.Net.Link(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}
@@ -183,7 +183,7 @@ func (t Link) Remove(ctx context.Context, h *host.Host) error {
 
 // Baseline implements [Restorer].
 func (t Link) Baseline(ctx context.Context, v host.View) (Baseline, error) {
-	have, err := v.Link(ctx, t.Name)
+	have, err := v.Net.Link(ctx, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return Baseline{}, passing(err)
 	}

@@ -29,7 +29,7 @@ func (t Module) Owns() []graph.Key { return []graph.Key{ModuleKey(t.Name)} }
 
 // Plan implements [Task].
 func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
-	state, err := v.Module(t.Name)
+	state, err := v.Kernel.Module(t.Name)
 	if state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 		Reason:  "not loaded",
 		Pending: []host.Fact{{Key: string(key)}},
 	}
-	known := v.Facts()
+	known := v.Facts
 	source := facts.ModuleSource(known.OS, known.Kernel.Release)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
@@ -68,7 +68,7 @@ func (t Module) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper].
 func (t Module) Live(_ context.Context, v host.View) (string, error) {
-	state, err := v.Module(t.Name)
+	state, err := v.Kernel.Module(t.Name)
 	if state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {
 		return string(state), err
 	}

@@ -45,7 +45,7 @@ func (t Mount) Owns() []graph.Key {
 
 // Plan implements [Task].
 func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
-	have, err := v.Mounted(t.Where)
+	have, err := v.Kernel.Mounted(t.Where)
 	notHere := errors.Is(err, host.ErrNotHere)
 	switch {
 	case err != nil && !notHere && !errors.Is(err, host.ErrNotExist):
@@ -59,7 +59,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, err
 	}
 	if have == t.Type {
-		if _, err := v.Lstat(file.Path); errors.Is(err, host.ErrNotExist) {
+		if _, err := v.Files.Lstat(file.Path); errors.Is(err, host.ErrNotExist) {
 			return nil, nil // somebody else's
 		}
 	}
@@ -218,14 +218,14 @@ func (t Mount) file() (File, error) {
 // Holds implements [Holder]: what would be lost with the file system. That of the control groups
 // holds nothing but the kernel's own.
 func (t Mount) Holds(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
-	kind, err := v.Mounted(t.Where)
+	kind, err := v.Kernel.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) || kind == "cgroup2" {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	names, err := v.ReadDir(t.Where)
+	names, err := v.Files.ReadDir(t.Where)
 	if err != nil || len(names) == 0 {
 		return "", err
 	}
@@ -234,7 +234,7 @@ func (t Mount) Holds(_ context.Context, v host.View, _ func(graph.Key) bool) (st
 
 // Live implements [Keeper]: of a mount, what is mounted there.
 func (t Mount) Live(_ context.Context, v host.View) (string, error) {
-	have, err := v.Mounted(t.Where)
+	have, err := v.Kernel.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}

@@ -25,7 +25,7 @@ type access struct {
 }
 
 func resolveAccess(v host.View, mode fs.FileMode, owner string) (access, error) {
-	uid, gid, err := v.Owner(owner)
+	uid, gid, err := v.Files.Owner(owner)
 	if err != nil {
 		return access{}, err
 	}
@@ -97,7 +97,7 @@ func octal(mode fs.FileMode) string {
 
 // lstat is View.Lstat, with absence as an answer and not as an error.
 func lstat(v host.View, name string) (info hostfs.FileInfo, there bool, err error) {
-	info, err = v.Lstat(name)
+	info, err = v.Files.Lstat(name)
 	if errors.Is(err, host.ErrNotExist) {
 		return hostfs.FileInfo{}, false, nil
 	}
@@ -168,7 +168,7 @@ func behindLinks(v host.View, name string) (info hostfs.FileInfo, there bool, er
 			if n == maxLinks {
 				return info, true, fmt.Errorf("%s leads in a circle: remove the symlink (readlink %s)", name, name)
 			}
-			if target, err = v.Readlink(name); err != nil {
+			if target, err = v.Files.Readlink(name); err != nil {
 				return info, true, err
 			}
 			if !path.IsAbs(target) {

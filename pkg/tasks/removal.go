@@ -86,7 +86,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 		if others {
 			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: cmp.Or(t.Reason, "no longer wanted"), NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
 		}
-		if err := v.Removable(t.Key.Name()); err != nil {
+		if err := v.Files.Removable(t.Key.Name()); err != nil {
 			return nil, &UnremovableError{t.Key, err}
 		}
 	}
@@ -122,11 +122,11 @@ func (t Removal) holdsOthers(v host.View) (bool, error) {
 	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != hostfs.Directory {
 		return false, err
 	} else if info.Mounted {
-		if _, err := v.Mounted(dir); !errors.Is(err, host.ErrNotExist) {
+		if _, err := v.Kernel.Mounted(dir); !errors.Is(err, host.ErrNotExist) {
 			return true, nil // whatever it is: it does not go in this run
 		}
 	}
-	names, err := v.ReadDir(dir)
+	names, err := v.Files.ReadDir(dir)
 	if err != nil {
 		return false, err
 	}
@@ -146,7 +146,7 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 	if len(t.Links) == 0 {
 		return nil
 	}
-	links, err := v.Links(ctx)
+	links, err := v.Net.Links(ctx)
 	if err != nil {
 		return passing(err)
 	}
@@ -160,7 +160,7 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 
 // check waits for another conf while pods live.
 func (g ConfGuard) check(v host.View) error {
-	names, err := v.ReadDir(g.Dir)
+	names, err := v.Files.ReadDir(g.Dir)
 	if err != nil {
 		return fmt.Errorf("list the CNI confs in %s: %w", g.Dir, err)
 	}
@@ -183,7 +183,7 @@ func (g ConfGuard) check(v host.View) error {
 // that it attached. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/api.go (CacheDir)
 func podSign(v host.View) (string, error) {
 	for _, dir := range []string{"/var/lib/cni/results", "/run/netns"} {
-		names, err := v.ReadDir(dir)
+		names, err := v.Files.ReadDir(dir)
 		if errors.Is(err, host.ErrNotExist) {
 			continue
 		}

@@ -56,7 +56,7 @@ func (t Route) Needs() []graph.Key {
 // same way; when it leads another way it is an error, for two cannot be.
 func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	want := t.Canonical()
-	routes, err := v.Routes(ctx, want.Table)
+	routes, err := v.Net.Routes(ctx, want.Table)
 	if errors.Is(err, host.ErrNotHere) {
 		return notHere(t.Owns()[0], Create), nil
 	}
@@ -64,7 +64,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, passing(err)
 	}
 	if t.Link != "" {
-		if _, err := v.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) && !v.WillExist(string(LinkKey(t.Link))) {
+		if _, err := v.Net.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) && !v.Upcoming.WillExist(string(LinkKey(t.Link))) {
 			return nil, graph.Wait("link " + t.Link)
 		} else if err != nil && !errors.Is(err, host.ErrNotExist) {
 			return nil, passing(err)
@@ -105,7 +105,7 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) erro
 		return nil
 	}
 	for _, id := range []int{want.Table, rtnl.MainTable} {
-		routes, err := v.Routes(ctx, id)
+		routes, err := v.Net.Routes(ctx, id)
 		if err != nil {
 			return passing(err)
 		}
@@ -115,12 +115,12 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) erro
 			}
 		}
 	}
-	addresses, err := v.Addresses(ctx, t.Link)
+	addresses, err := v.Net.Addresses(ctx, t.Link)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return passing(err)
 	}
 	for _, a := range addresses { // the network of one that is to come, or of a link that will be up
-		if a.Prefix.Contains(want.Gateway) && (v.WillExist(string(AddressKey(a.Link, a.Prefix))) || v.WillExist(string(LinkKey(a.Link)))) {
+		if a.Prefix.Contains(want.Gateway) && (v.Upcoming.WillExist(string(AddressKey(a.Link, a.Prefix))) || v.Upcoming.WillExist(string(LinkKey(a.Link)))) {
 			return nil
 		}
 	}
@@ -149,7 +149,7 @@ func (t Route) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // at finds the route in the task's place.
 func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	want := t.Canonical()
-	routes, err := v.Routes(ctx, want.Table)
+	routes, err := v.Net.Routes(ctx, want.Table)
 	if err != nil {
 		return rtnl.Route{}, false, passing(err)
 	}

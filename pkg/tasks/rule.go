@@ -54,7 +54,7 @@ func (t Rule) Owns() []graph.Key { return []graph.Key{RuleKey(t.Rule)} }
 
 // Plan implements [Task]. The same rule made by others is right.
 func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
-	rules, err := v.Rules(ctx)
+	rules, err := v.Net.Rules(ctx)
 	if errors.Is(err, host.ErrNotHere) {
 		return notHere(t.Owns()[0], Create), nil
 	}
@@ -80,7 +80,7 @@ func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper]: whose the rule is.
 func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
-	rules, err := v.Rules(ctx)
+	rules, err := v.Net.Rules(ctx)
 	if err != nil {
 		return "", passing(err)
 	}

@@ -38,14 +38,14 @@ func (t SourceDestCheck) Owns() []graph.Key {
 func (t SourceDestCheck) Plan(ctx context.Context, v host.View) (*Change, error) {
 	change := &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "check", Before: "on", After: "off"}}}}, Reason: "EC2 drops packets of pods' addresses"}
 	switch {
-	case v.Facts().Cloud != "aws":
+	case v.Facts.Cloud != "aws":
 		change.NotHere = "no instance of AWS"
 		return change, nil
 	case t.EC2 == nil:
 		change.NotHere = "EC2 is not asked here"
 		return change, nil
 	}
-	region, eni := primary(v.Facts())
+	region, eni := primary(v.Facts)
 	if eni == "" {
 		return nil, graph.Wait("the primary interface's id, which the instance's metadata says (`agent facts`)")
 	}
@@ -59,7 +59,7 @@ func (t SourceDestCheck) Plan(ctx context.Context, v host.View) (*Change, error)
 
 // Apply implements [Task].
 func (t SourceDestCheck) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	region, eni := primary(h.Live.Facts())
+	region, eni := primary(h.Live.Facts)
 	return t.EC2.StopSourceDestCheck(ctx, region, eni)
 }
 

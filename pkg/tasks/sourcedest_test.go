@@ -37,14 +37,14 @@ func TestSourceDestCheck(t *testing.T) {
 	if c := plan(t, task, h.Live.View()); c.NotHere != "no instance of AWS" {
 		t.Errorf("on a machine that is nobody's: %+v", c)
 	}
-	h.Live.Facts().Cloud = "aws"
+	h.Live.Facts.Cloud = "aws"
 	if c := plan(t, SourceDestCheck{}, h.Live.View()); c.NotHere != "EC2 is not asked here" {
 		t.Errorf("where nobody may ask EC2: %+v", c)
 	}
 	if _, err := task.Plan(t.Context(), h.Live.View()); !graph.IsWait(err) {
 		t.Errorf("without metadata: %v", err)
 	}
-	h.Live.Facts().Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}, {ID: "eni-2", Device: 1}}}
+	h.Live.Facts.Instance = &host.Instance{Region: "eu-central-1", Interfaces: []host.ENI{{ID: "eni-1"}, {ID: "eni-2", Device: 1}}}
 	plan(t, task, h.Live.View())
 	if !ec2["eu-central-1 eni-1"] {
 		t.Error("a plan has turned the check off")

@@ -87,7 +87,7 @@ func (t Evict) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 // PodsWithAddress are the pods that are not on the node's own network, those included whose
 // processes have ended. A runtime that cannot be asked is an error only where a pod lives.
 func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
-	pods, err := v.Pods(ctx)
+	pods, err := v.Runtime.Pods(ctx)
 	if err == nil {
 		return slices.DeleteFunc(pods, func(p cri.Pod) bool { return p.HostNetwork }), nil
 	}
@@ -104,7 +104,7 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 // livingPod is the network namespace of a pod: it is gone after a boot, when no pod lives.
 func livingPod(v host.View) (string, error) {
 	const dir = "/run/netns"
-	names, err := v.ReadDir(dir)
+	names, err := v.Files.ReadDir(dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return "", fmt.Errorf("look for living pods: %w", err)
 	}
@@ -130,7 +130,7 @@ func (e *AgentRunsError) Error() string {
 // Running is an [AgentRunsError] while one of the agents runs here, nil if none does or no runtime
 // can be asked.
 func (t Evict) Running(ctx context.Context, v host.View) error {
-	pods, err := v.Pods(ctx)
+	pods, err := v.Runtime.Pods(ctx)
 	if err != nil {
 		return nil // whoever needs to know whether pods live has asked before
 	}

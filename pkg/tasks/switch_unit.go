@@ -42,7 +42,7 @@ func (t Resume) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindResume
 // Plan implements [Task]. It arms the checkpoint: from here on the node is between two networks.
 func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {
 	key := graph.MakeKey(KindUnit, t.Unit)
-	have, err := v.Unit(ctx, t.Unit)
+	have, err := v.Units.Unit(ctx, t.Unit)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		return nil, nil
@@ -68,7 +68,7 @@ func (t Pause) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Plan implements [Task].
 func (t Resume) Plan(ctx context.Context, v host.View) (*Change, error) {
-	have, err := v.Unit(ctx, t.Unit)
+	have, err := v.Units.Unit(ctx, t.Unit)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		return nil, nil

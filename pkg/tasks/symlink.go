@@ -39,7 +39,7 @@ func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
 	case info.Type != hostfs.Symlink:
 		return nil, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Symlink}
 	}
-	target, err := v.Readlink(t.Path)
+	target, err := v.Files.Readlink(t.Path)
 	if err != nil {
 		return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
 	}

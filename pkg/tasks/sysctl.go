@@ -90,7 +90,7 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, err := v.Sysctl(key)
+	have, err := v.Kernel.Sysctl(key)
 	item := Item{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "value", Before: have, After: t.Value}}}
 	change := &Change{Items: []Item{item}, Reason: "value differs"}
 	switch {
@@ -99,7 +99,7 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 		return change, nil
 	case err == nil && kernel.SameSysctl(key, have, t.Value):
 		return nil, nil
-	case kernel.ScopeOf(key) == kernel.ScopeHost && !v.Facts().Kernel.HostSysctls:
+	case kernel.ScopeOf(key) == kernel.ScopeHost && !v.Facts.Kernel.HostSysctls:
 		change.NotHere = "host-wide, not set here"
 		return change, nil
 	case errors.Is(err, host.ErrNotExist):
@@ -116,17 +116,17 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 	module, link := kernel.SysctlModule(key), kernel.SysctlLink(key)
 	change.Items[0].Op = Create
 	switch {
-	case module != "" && v.WillExist(KindModule+":"+module):
+	case module != "" && v.Upcoming.WillExist(KindModule+":"+module):
 		change.Reason = "absent until module " + module + " is loaded"
 		return change, nil
-	case link != "" && v.WillExist(KindLink+":"+link):
+	case link != "" && v.Upcoming.WillExist(KindLink+":"+link):
 		change.Reason = "absent until link " + link + " exists"
 		return change, nil
 	case t.Optional:
 		return nil, nil
 	case link != "":
 		return nil, graph.Wait("link " + link)
-	case module != "" && !v.Facts().Kernel.Modules:
+	case module != "" && !v.Facts.Kernel.Modules:
 		change.NotHere = "not here before the host loads module " + module
 		return change, nil
 	case module != "":
@@ -134,7 +134,7 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 			t.Key, module, host.ErrNotExist)
 	}
 	return nil, fmt.Errorf("plan sysctl %s: kernel %s has no such key: correct its name or remove it: %w",
-		t.Key, v.Facts().Kernel.Release, host.ErrNotExist)
+		t.Key, v.Facts.Kernel.Release, host.ErrNotExist)
 }
 
 // sysctlDisruption says what writing a key is known to do to the node's own packets, for plans and
@@ -180,7 +180,7 @@ func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper]. A key that is empty is not absent: "=" stands before its value.
 func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
-	have, err := v.Sysctl(SysctlKey(t.Key).Name())
+	have, err := v.Kernel.Sysctl(SysctlKey(t.Key).Name())
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}
@@ -239,13 +239,13 @@ func alongWith(v host.View, key string) map[string]string {
 	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" || parts[3] != "all" && parts[3] != "default" {
 		return nil
 	}
-	links, err := v.ReadDir("/proc/sys/net/" + parts[1] + "/conf")
+	links, err := v.Files.ReadDir("/proc/sys/net/" + parts[1] + "/conf")
 	if err != nil {
 		return nil // a kernel without this family
 	}
 	out := map[string]string{}
 	read := func(key string) {
-		if value, err := v.Sysctl(key); err == nil {
+		if value, err := v.Kernel.Sysctl(key); err == nil {
 			out[key] = value
 		}
 	}

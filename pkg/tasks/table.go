@@ -41,7 +41,7 @@ func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, fmt.Errorf("plan %w", err)
 	}
 	item := Item{Key: t.Owns()[0], Op: Update, After: []byte(t.String())}
-	have, err := v.Table(ctx, t.Family, t.Name)
+	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
 		return notHere(item.Key, Create), nil
@@ -77,7 +77,7 @@ func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper].
 func (t Table) Live(ctx context.Context, v host.View) (string, error) {
-	have, err := v.Table(ctx, t.Family, t.Name)
+	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}
@@ -94,7 +94,7 @@ func (t Table) Remove(ctx context.Context, h *host.Host) error {
 
 // Baseline implements [Restorer].
 func (t Table) Baseline(ctx context.Context, v host.View) (Baseline, error) {
-	have, err := v.Table(ctx, t.Family, t.Name)
+	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return Baseline{}, passing(err)
 	}

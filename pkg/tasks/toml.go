@@ -49,13 +49,13 @@ func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan %s in %s: %w", t.name(), t.Path, err)
 	}
-	if v.WillExist(string(FileKey(t.Path))) {
+	if v.Upcoming.WillExist(string(FileKey(t.Path))) {
 		item.Fields = []Field{t.field("", after)}
 		c := t.change([]Item{item}, "its file changes")
 		c.Unknown = "until " + string(FileKey(t.Path)) + " is written"
 		return c, nil
 	}
-	text, err := v.ReadFile(t.Path)
+	text, err := v.Files.ReadFile(t.Path)
 	if errors.Is(err, host.ErrNotExist) {
 		how := "install the package that brings it"
 		if t.Make != "" {
@@ -112,7 +112,7 @@ func (t TOMLKey) field(before, after string) Field {
 
 // Live implements [Keeper]: the key's value as it is written.
 func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
-	text, err := v.ReadFile(t.Path)
+	text, err := v.Files.ReadFile(t.Path)
 	if errors.Is(err, host.ErrNotExist) {
 		return "", nil
 	}
@@ -172,7 +172,7 @@ func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 	if b.Blob == nil {
 		return true, nil
 	}
-	if sum, err := v.Sum(t.Path); err != nil || sum != *b.Blob {
+	if sum, err := v.Files.Sum(t.Path); err != nil || sum != *b.Blob {
 		return err == nil, err
 	}
 	return heldPath(t.Path).untouched(v, b)

@@ -39,7 +39,7 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 	}
 	if c.Items[len(c.Items)-1].Op == Create {
-		have, err := v.Unit(ctx, t.Name)
+		have, err := v.Units.Unit(ctx, t.Name)
 		if err != nil && !errors.Is(err, host.ErrNotHere) {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // RunsFromElsewhere says that a unit runs from another file than the task's.
 func (t Unit) RunsFromElsewhere(ctx context.Context, v host.View) bool {
-	have, err := v.Unit(ctx, t.Name)
+	have, err := v.Units.Unit(ctx, t.Name)
 	return err == nil && Runs(have) && have.FragmentPath != "" && have.FragmentPath != unitDir+"/"+t.Name
 }
 

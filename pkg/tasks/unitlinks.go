@@ -16,9 +16,9 @@ import (
 // planLinks plans the state of a unit of an image: the links that systemd
 // follows when the image boots. Nothing runs there, so nothing is started.
 func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) {
-	file, err := facts.ReadUnitFile(v, t.Name)
+	file, err := facts.ReadUnitFile(v.Files, t.Name)
 	stale := err == nil && !file.Masked && !file.Installs()
-	if (errors.Is(err, host.ErrNotExist) || stale) && v.WillExist(string(UnitFileKey(t.Name))) {
+	if (errors.Is(err, host.ErrNotExist) || stale) && v.Upcoming.WillExist(string(UnitFileKey(t.Name))) {
 		// The content is only known when it is written.
 		fields := t.differs(systemd.UnitState{Active: word(t.Active != nil && *t.Active, "active", "inactive")})
 		if len(fields) == 0 {
@@ -124,7 +124,7 @@ type unitLink struct {
 // linksTo finds the symlinks below /etc/systemd/system that are named like a unit or lead to it.
 func linksTo(v host.View, name string) (out []unitLink, err error) {
 	for _, dir := range UnitDirs(v) {
-		names, err := v.ReadDir(dir)
+		names, err := v.Files.ReadDir(dir)
 		if err != nil {
 			return nil, fmt.Errorf("look for the links of unit %s: %w", name, err)
 		}
@@ -137,7 +137,7 @@ func linksTo(v host.View, name string) (out []unitLink, err error) {
 			if !there || info.Type != hostfs.Symlink {
 				continue
 			}
-			target, err := v.Readlink(at)
+			target, err := v.Files.Readlink(at)
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +153,7 @@ func linksTo(v host.View, name string) (out []unitLink, err error) {
 // when a unit is enabled or disabled.
 func UnitDirs(v host.View) []string {
 	dirs := []string{unitDir}
-	names, err := v.ReadDir(unitDir)
+	names, err := v.Files.ReadDir(unitDir)
 	if err != nil {
 		return nil // no systemd was ever here
 	}

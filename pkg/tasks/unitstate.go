@@ -45,9 +45,9 @@ func (t UnitState) Needs() []graph.Key {
 
 // Plan implements [Task].
 func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
-	have, err := v.Unit(ctx, t.Name)
+	have, err := v.Units.Unit(ctx, t.Name)
 	switch {
-	case errors.Is(err, host.ErrNotHere) && v.Facts().Init == "systemd": // an image with systemd
+	case errors.Is(err, host.ErrNotHere) && v.Facts.Init == "systemd": // an image with systemd
 		return t.planLinks(ctx, v)
 	case errors.Is(err, host.ErrNotHere):
 		return &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: t.differs(systemd.UnitState{})}},
@@ -56,14 +56,14 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, err
 	}
 	fields := t.differs(have)
-	reload := have.NeedReload && len(v.Asked(string(DaemonReload))) == 0
+	reload := have.NeedReload && len(v.Upcoming.Asked(string(DaemonReload))) == 0
 	if reload {
 		fields = append(fields, Field{Name: "loaded", Before: "as the file was", After: "as the file is"})
 	}
 	if len(fields) == 0 {
 		return nil, t.starting(have)
 	}
-	if have.Load == "not-found" && !v.WillExist(string(UnitFileKey(t.Name))) && t.wantsIt() {
+	if have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Name))) && t.wantsIt() {
 		return nil, fmt.Errorf("plan unit %s: systemd has no such unit: install the package that brings it, or remove the unit "+
 			"from the configuration: %w", t.Name, host.ErrNotExist)
 	}
@@ -211,7 +211,7 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper]: of a unit, what the task sets.
 func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
-	have, err := v.Unit(ctx, t.Name)
+	have, err := v.Units.Unit(ctx, t.Name)
 	if err != nil || have.Load == "not-found" && !Runs(have) {
 		return "", err
 	}
@@ -236,7 +236,7 @@ func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 
 // Present implements [Presenter]: a unit that is off is somebody's nevertheless.
 func (t UnitState) Present(ctx context.Context, v host.View) (bool, error) {
-	have, err := v.Unit(ctx, t.Name)
+	have, err := v.Units.Unit(ctx, t.Name)
 	return err == nil && have.Load != "not-found", err
 }
 
@@ -271,7 +271,7 @@ type unitBaseline struct {
 
 // Baseline implements [Restorer].
 func (t UnitState) Baseline(ctx context.Context, v host.View) (Baseline, error) {
-	have, err := v.Unit(ctx, t.Name)
+	have, err := v.Units.Unit(ctx, t.Name)
 	if err != nil {
 		return Baseline{}, err
 	}
@@ -297,11 +297,11 @@ func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool,
 		return false, fmt.Errorf("read how unit %s was: %w", t.Name, err)
 	}
 	for _, link := range was.Links {
-		target, err := v.Readlink(link.Path)
+		target, err := v.Files.Readlink(link.Path)
 		if err != nil || target != link.Target {
 			return false, ignoreAbsent(err)
 		}
-		if info, err := v.Lstat(link.Path); err != nil || info.Mtime != link.Mtime {
+		if info, err := v.Files.Lstat(link.Path); err != nil || info.Mtime != link.Mtime {
 			return false, err
 		}
 	}

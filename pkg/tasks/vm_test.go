@@ -32,9 +32,9 @@ func TestKernelInAVM(t *testing.T) {
 		return
 	}
 	h := onNode(t)
-	if k := h.Live.Facts().Kernel; !k.HostSysctls || !k.Modules || h.Live.Facts().Contain != "" || h.Live.Facts().Cgroup != 2 ||
+	if k := h.Live.Facts.Kernel; !k.HostSysctls || !k.Modules || h.Live.Facts.Contain != "" || h.Live.Facts.Cgroup != 2 ||
 		k.KnownModules["br_netfilter"] != kernel.ModuleLoadable || k.KnownModules["ip_vs"] != kernel.ModuleLoadable {
-		t.Errorf("facts: %+v", h.Live.Facts())
+		t.Errorf("facts: %+v", h.Live.Facts)
 	}
 	t.Run("module, then its sysctl", func(t *testing.T) { testModuleLoads(t, h) })
 	t.Run("host-wide sysctls", func(t *testing.T) { testHostSysctls(t, h) })
@@ -86,8 +86,8 @@ func testModprobe(t *testing.T) {
 	ok(t, os.Rename("/run/systemd/system", "/run/systemd/system.away"))
 	h := onNode(t)
 	ok(t, os.Rename("/run/systemd/system.away", "/run/systemd/system"))
-	if h.Live.Facts().Init != "" {
-		t.Fatalf("facts: %+v", h.Live.Facts())
+	if h.Live.Facts.Init != "" {
+		t.Fatalf("facts: %+v", h.Live.Facts)
 	}
 	converge(t, h, Module{Name: "ip-vs"})
 	if _, err := os.Stat("/sys/module/ip_vs"); err != nil {
@@ -96,7 +96,7 @@ func testModprobe(t *testing.T) {
 }
 
 func testNoModule(t *testing.T, h *host.Host) {
-	wantError(t, Module{Name: "no_such_module"}, h.Live.View(), "no_such_module", h.Live.Facts().Kernel.Release, "linux-image")
+	wantError(t, Module{Name: "no_such_module"}, h.Live.View(), "no_such_module", h.Live.Facts.Kernel.Release, "linux-image")
 	c := plan(t, Module{Name: "no_such_module", Optional: true}, h.Live.View())
 	if c == nil || c.NotHere == "" || len(c.Items[0].Fields) != 1 || c.Items[0].Fields[0].Name != "warning" {
 		t.Errorf("an optional one: %+v", c)

@@ -17,7 +17,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 	if c.run == nil {
 		return
 	}
-	servers := c.view.Facts().Kubelet.ClusterDNS
+	servers := c.view.Facts.Kubelet.ClusterDNS
 	if len(servers) == 0 {
 		c.add(check, NotHere, "kubelet on this node names no cluster DNS", "")
 		return
@@ -29,7 +29,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 			continue
 		}
 		state := Failed
-		if pods, err := c.view.Pods(ctx); errors.Is(err, host.ErrNotHere) || err == nil && !anyAddressed(pods) {
+		if pods, err := c.view.Runtime.Pods(ctx); errors.Is(err, host.ErrNotHere) || err == nil && !anyAddressed(pods) {
 			state = Waiting
 		}
 		c.add(check, state, err.Error(), unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+"; is its node reached: `agent verify --traffic --peer` tells")

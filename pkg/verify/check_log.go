@@ -10,7 +10,7 @@ import (
 // go. A failure that is older than the conf in force is of the time before it.
 func (c *checker) podsLogged(ctx context.Context) {
 	const check = "pods in the log"
-	rt := c.view.Facts().Runtime.Name
+	rt := c.view.Facts.Runtime.Name
 	if c.run == nil || rt != "containerd" && rt != "cri-o" {
 		return
 	}
@@ -34,7 +34,7 @@ func (c *checker) podsLogged(ctx context.Context) {
 // confSince is when the conf in force was written.
 func (c *checker) confSince() (at time.Time) {
 	for _, conf := range c.confs {
-		info, err := c.view.Lstat(conf.File)
+		info, err := c.view.Files.Lstat(conf.File)
 		if err != nil {
 			continue
 		}

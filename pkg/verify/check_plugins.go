@@ -23,7 +23,7 @@ func (c *checker) plugins(ctx context.Context) {
 	for _, conf := range c.confs {
 		programs = append(programs, conf.Programs()...)
 	}
-	if rt := c.view.Facts().Runtime; rt.Name == "containerd" && !rt.InternalLoopback && len(programs) > 0 {
+	if rt := c.view.Facts.Runtime; rt.Name == "containerd" && !rt.InternalLoopback && len(programs) > 0 {
 		// https://github.com/containerd/containerd/blob/v2.1.4/internal/cri/server/service_linux.go:
 		// its own conf for loopback is of spec 0.3.1
 		programs = append(programs, tasks.Program{Name: "loopback", CalledBy: "containerd", Version: "0.3.1"})

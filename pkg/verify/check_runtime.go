@@ -11,7 +11,7 @@ import (
 // runtime holds what the container runtime says of its network (CRI's Status) to the conf in force.
 func (c *checker) runtime() {
 	const check = "runtime"
-	rt := c.view.Facts().Runtime
+	rt := c.view.Facts.Runtime
 	switch {
 	case c.want.Conf == nil || rt.Name == "docker":
 		return
@@ -58,10 +58,10 @@ func (c *checker) directories() {
 	if c.want.Conf == nil {
 		return
 	}
-	rt, ours := c.view.Facts().Runtime, c.want.Conf
+	rt, ours := c.view.Facts.Runtime, c.want.Conf
 	who, from, confDir, binDirs := rt.Name, rt.From, rt.ConfDir, rt.BinDirs
 	if rt.Name == "docker" {
-		k := c.view.Facts().Kubelet
+		k := c.view.Facts.Kubelet
 		who, from, confDir, binDirs = "kubelet", k.Unit, k.CNI.ConfDir, k.CNI.BinDirs
 		if k.CNI.Plugin == "" {
 			c.add(check, NotHere, "kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods no network, later cri-dockerd has the flag", "")

@@ -68,7 +68,7 @@ func (c *checker) path(_ context.Context, s network.Sign) (string, bool, error) 
 		return "", false, err
 	}
 	for _, name := range names {
-		_, err := c.view.Lstat(name)
+		_, err := c.view.Files.Lstat(name)
 		switch {
 		case err == nil:
 			return name, true, nil
@@ -83,7 +83,7 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 	if s.Link == "" {
 		return "", true, nil
 	}
-	links, err := c.view.Links(ctx)
+	links, err := c.view.Net.Links(ctx)
 	if err != nil {
 		return "", false, err
 	}
@@ -108,7 +108,7 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 
 // podLinks counts the links that a sign names, and the pods that must have one each.
 func (c *checker) podLinks(ctx context.Context, s network.Sign, links []rtnl.Link) (string, bool, error) {
-	pods, err := c.view.Pods(ctx)
+	pods, err := c.view.Runtime.Pods(ctx)
 	if errors.Is(err, host.ErrNotHere) {
 		return "", false, err
 	}
@@ -141,7 +141,7 @@ func (c *checker) table(ctx context.Context, s network.Sign) (string, bool, erro
 	if !ok {
 		return "", true, nil
 	}
-	tables, err := c.view.Tables(ctx)
+	tables, err := c.view.Firewall.Tables(ctx)
 	if err != nil {
 		return "", false, err
 	}

@@ -29,7 +29,7 @@ func (r podsOf) Pods(context.Context) ([]cri.Pod, error) { return r.pods, r.err 
 // with is the lab's host with other facts and another runtime.
 func (l *lab) with(facts host.Facts, runtime podsOf) host.View {
 	v := l.host.Live.View()
-	v.Known, v.Runtime = &facts, runtime
+	v.Facts, v.Runtime = &facts, runtime
 	return v
 }
 

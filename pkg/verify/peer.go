@@ -31,7 +31,7 @@ func Serve(ctx context.Context, h *host.Host, t Traffic, at netip.AddrPort, told
 		defer cancel()
 		err = errors.Join(err, p.Remove(ctx))
 	}()
-	says := hello{Name: h.Live.Facts().Hostname}
+	says := hello{Name: h.Live.Facts.Hostname}
 	var inPod []netip.AddrPort
 	for _, a := range p.Addresses {
 		inPod = append(inPod, netip.AddrPortFrom(a.Addr(), endpointPort))

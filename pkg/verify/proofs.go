@@ -64,7 +64,7 @@ func (s *scene) podToPod(ctx context.Context) Result {
 
 // dropping says where to look for what drops between pods.
 func (s *scene) dropping() string {
-	if s.host.Live.Facts().ForwardPolicy["ip"] == "drop" {
+	if s.host.Live.Facts.ForwardPolicy["ip"] == "drop" {
 		return "the policy of FORWARD is drop: what accepts the pods' packets? `agent --once` puts ours there, `iptables -S FORWARD` and `nft list ruleset` show all"
 	}
 	return "look for what drops or does not forward: `nft list ruleset`, `iptables -S FORWARD`, `sysctl net.ipv4.ip_forward`, a NetworkPolicy"

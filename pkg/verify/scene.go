@@ -104,7 +104,7 @@ func (s *scene) openNode(ctx context.Context) error {
 	}
 	s.passes = len(s.a.Gateways) == 0 || slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
 	for _, a := range addrs {
-		if a.Link == s.host.Live.Facts().Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
+		if a.Link == s.host.Live.Facts.Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
 			s.nodeAt = append(s.nodeAt, netip.AddrPortFrom(a.Prefix.Addr(), 0))
 		}
 	}

@@ -66,7 +66,7 @@ func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, err
 		return c, err
 	}
 	for _, it := range c.Items {
-		if peer := peerOf(v.Facts().Peers, it.Key); peer != "" {
+		if peer := peerOf(v.Facts.Peers, it.Key); peer != "" {
 			c.NotHere = peer + "'s, and it writes it again at each boot: reported, not changed; configure it there"
 			c.Pending, c.Asks = nil, nil
 			return c, nil

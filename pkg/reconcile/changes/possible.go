@@ -19,13 +19,13 @@ func possible(v host.View, t tasks.Task, c *tasks.Change) error {
 		if file == "" {
 			continue
 		}
-		if err := v.Way(wayOf(t, it.Key, file)); err != nil {
+		if err := v.Files.Way(wayOf(t, it.Key, file)); err != nil {
 			return graph.Permanent(err)
 		}
 		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" || it.Key.Kind() == tasks.KindMount { // systemd covers what is there
 			continue
 		}
-		if err := v.Writable(file, newBytes(c, it)); err != nil {
+		if err := v.Files.Writable(file, newBytes(c, it)); err != nil {
 			return err
 		}
 	}

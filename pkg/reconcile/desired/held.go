@@ -118,7 +118,7 @@ func (s *Held) renew(v host.View, led *ledger.Ledger) {
 		if !known || e.Released {
 			continue
 		}
-		now, err := e.Rebuild(v)
+		now, err := e.Rebuild(v.Files)
 		if err != nil {
 			continue // what the revision has is all that there is
 		}
@@ -142,11 +142,11 @@ func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*S
 	case pin == nil:
 		return d, nil
 	}
-	rev, err := ledger.ReadRevision(v, pin.Revision)
+	rev, err := ledger.ReadRevision(v.Files, pin.Revision)
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; or let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
 	}
-	out, err := FromRevision(rev, v, assets)
+	out, err := FromRevision(rev, v.Files, assets)
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
 	}

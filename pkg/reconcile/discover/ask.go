@@ -60,12 +60,12 @@ func (s Sources) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 			out.nodes[n.Name] = s.hearNodes(ctx, n.Name, v.View(), want)
 		}
 		learnInstance(ctx, n, v.View())
-		out.instance, out.problems = v.Facts().Instance, v.Facts().Problems
+		out.instance, out.problems = v.Facts.Instance, v.Facts.Problems
 		if s.EC2 == nil || !wantsEC2(n) {
 			continue
 		}
 		out.ec2 = hearEC2(ctx, s.EC2, n, out.instance)
-		if countsRoutes(n) && v.Facts().Cloud == "aws" {
+		if countsRoutes(n) && v.Facts.Cloud == "aws" {
 			table := routes(ctx, s.EC2, out.instance)
 			out.routes = &table
 		}
@@ -85,11 +85,11 @@ func (s Sources) asksOthers(nodes []*config.Node) bool {
 
 // hearNodes asks the API, as [Pass.ask] does.
 func (s Sources) hearNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
-	learnt, err := ledger.LoadLearnt(v)
+	learnt, err := ledger.LoadLearnt(v.Files)
 	if err != nil || learnt.Node != name { // the pass says what is damaged
 		learnt = ledger.Learnt{Node: name}
 	}
-	err = s.ask(ctx, name, v.Facts(), want, &learnt)
+	err = s.ask(ctx, name, v.Facts, want, &learnt)
 	return nodesAnswer{learnt: learnt, err: err}
 }
 

@@ -64,7 +64,7 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 	for _, p := range g.own {
 		g.taken = append(g.taken, taken{"this node's own range", p})
 	}
-	for _, l := range v.Facts().Links {
+	for _, l := range v.Facts.Links {
 		for _, p := range l.Addresses {
 			g.ours = append(g.ours, p.Addr())
 			if l.Name != network.BridgeLink {
@@ -72,7 +72,7 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 			}
 		}
 	}
-	routes, err := v.Routes(ctx, rtnl.AllTables)
+	routes, err := v.Net.Routes(ctx, rtnl.AllTables)
 	if err != nil && !errors.Is(err, host.ErrNotHere) {
 		return g, fmt.Errorf("read the gateways that no peer may be: %w", err)
 	}

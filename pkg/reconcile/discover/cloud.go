@@ -31,7 +31,7 @@ func (s Sources) AskCloud(ctx context.Context, d *desired.State, v host.View) {
 		learnInstance(ctx, d.Node, v)
 		return
 	}
-	f := v.Facts()
+	f := v.Facts
 	if f.Instance == nil {
 		f.Instance = s.Answers.instance
 	}

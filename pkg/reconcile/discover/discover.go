@@ -23,7 +23,7 @@ import (
 // by the look before it; where it does not answer, what it said before holds, and the plan says so.
 // learnt is what is to be remembered.
 func (s Sources) Discover(ctx context.Context, d *desired.State, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
-	learnt, err := ledger.LoadLearnt(v)
+	learnt, err := ledger.LoadLearnt(v.Files)
 	if err != nil {
 		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
 	}
@@ -36,7 +36,7 @@ func (s Sources) Discover(ctx context.Context, d *desired.State, v host.View) (f
 	}
 	before := learnt
 	if s.API != nil && !s.Known && s.Live && !s.Host.Sandbox {
-		if err := s.asked(ctx, d.Node.Name, v.Facts(), want, &learnt); err != nil {
+		if err := s.asked(ctx, d.Node.Name, v.Facts, want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
 				notes = append(notes, model.Note{Level: network.Warning, Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v", learnt.Since.Format(time.DateTime), err)})
 			}

@@ -50,7 +50,7 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 
 // supposed is who writes such a key on hosts like this one, where nothing that runs names it.
 func supposed(key graph.Key, h *host.Host) string {
-	f := h.Live.Facts()
+	f := h.Live.Facts
 	switch key.Kind() {
 	case tasks.KindSysctl:
 		for _, line := range f.LateSysctls {

@@ -46,7 +46,7 @@ func (n note) Plan(_ context.Context, v host.View) (*tasks.Change, error) {
 			want = n.drift
 		}
 	}
-	got, err := v.ReadFile(n.path)
+	got, err := v.Files.ReadFile(n.path)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ const bellKey = graph.Key("effect:restart bell.service")
 func (b bell) Owns() []graph.Key { return []graph.Key{bellKey} }
 
 func (b bell) Plan(_ context.Context, v host.View) (*tasks.Change, error) {
-	by := v.Asked(string(bellKey))
+	by := v.Upcoming.Asked(string(bellKey))
 	if len(by) == 0 {
 		return nil, nil
 	}

@@ -35,7 +35,7 @@ func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, er
 // --found` tells of it.
 func foreignNetwork(ctx context.Context, v host.View, wanted string) (name, known string, err error) {
 	dir := confsOf(v)
-	files, err := v.ReadDir(dir)
+	files, err := v.Files.ReadDir(dir)
 	if errors.Is(err, host.ErrNotExist) {
 		return "", "", nil
 	}
@@ -60,11 +60,11 @@ func foreignNetwork(ctx context.Context, v host.View, wanted string) (name, know
 }
 
 // confsOf is where the runtime has its confs.
-func confsOf(v host.View) string { return cmp.Or(v.Facts().Runtime.ConfDir, "/etc/cni/net.d") }
+func confsOf(v host.View) string { return cmp.Or(v.Facts.Runtime.ConfDir, "/etc/cni/net.d") }
 
 // confless says that no conf is there, so that no pod can have got a network.
 func confless(v host.View) bool {
-	files, err := v.ReadDir(confsOf(v))
+	files, err := v.Files.ReadDir(confsOf(v))
 	return (err == nil || errors.Is(err, host.ErrNotExist)) && !slices.ContainsFunc(files, func(f string) bool {
 		return ownership.IsConf(v, tasks.FileKey(path.Join(confsOf(v), f)))
 	})

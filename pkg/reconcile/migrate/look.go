@@ -40,7 +40,7 @@ func (s *Switch) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledger.
 
 // look finds what From has on the node.
 func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
-	facts := v.Facts()
+	facts := v.Facts
 	s.From.Residue = s.From.Residue.In(facts.Runtime.ConfDir, facts.Runtime.BinDirs...)
 	if !live {
 		s.From.Residue = s.From.Residue.OnDisk()
@@ -48,7 +48,7 @@ func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 		return fmt.Errorf("leave %s: %w", s.From.Name, err)
 	}
 	if unit := facts.Kubelet.Unit; live && unit != "" {
-		have, err := v.Unit(ctx, unit)
+		have, err := v.Units.Unit(ctx, unit)
 		if err != nil && !errors.Is(err, host.ErrNotHere) {
 			return fmt.Errorf("leave %s: %w", s.From.Name, err)
 		}

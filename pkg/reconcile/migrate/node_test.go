@@ -45,7 +45,7 @@ func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) host.View 
 	}
 	t.Cleanup(func() { live.Close() })
 	v := live.View()
-	v.Known = &host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}
+	v.Facts = &host.Facts{Kubelet: host.KubeletFacts{Unit: "kubelet.service"}}
 	v.Runtime = these(pods)
 	v.Units = running{v.Units, systemd.UnitState{Load: "loaded", Active: "active"}}
 	return v

@@ -63,7 +63,7 @@ func Leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v 
 		return nil, nil
 	}
 	spec := d.SwitchSpec()
-	had, known, err := hadNetwork(led, v)
+	had, known, err := hadNetwork(led, v.Files)
 	if err != nil {
 		return nil, err
 	}

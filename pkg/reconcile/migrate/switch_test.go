@@ -299,7 +299,7 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 		"a link":                  {tasks.Removal{Key: tasks.LinkKey("cbr0")}, true},
 	} {
 		v := nodeOver(t, nil)
-		v.Known.Runtime.ConfDir = "/run/confs"
+		v.Facts.Runtime.ConfDir = "/run/confs"
 		s := &Switch{unit: "kubelet.service", wanted: desired.FromTasks("n", nil)}
 		g, err := ownership.Lay(v, ownership.WithEffects([]tasks.Task{c.task}, []tasks.Task{c.task}), s.Tail())
 		if err != nil {
@@ -328,6 +328,6 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{
-		Live: true, Allowed: AllowedBy(d, led, flag), Held: func() *checkpoint.HeldError { return checkpoint.Held(v, d.Snapshot.Digest, time.Now()) },
+		Live: true, Allowed: AllowedBy(d, led, flag), Held: func() *checkpoint.HeldError { return checkpoint.Held(v.Files, d.Snapshot.Digest, time.Now()) },
 	})
 }

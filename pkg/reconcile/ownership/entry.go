@@ -107,7 +107,7 @@ func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) b
 		return true
 	}
 	e.Task = c.taskOf(e)
-	t, err := e.Rebuild(v)
+	t, err := e.Rebuild(v.Files)
 	if err != nil || t == nil {
 		return false
 	}

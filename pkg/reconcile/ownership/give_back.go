@@ -71,7 +71,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 		p.dropped = append(p.dropped, e.Key)
 		return true, nil
 	}
-	back, err := RestorationOf(v, e, restorer)
+	back, err := RestorationOf(v.Files, e, restorer)
 	why := staysInRollback(v, e.Key, c.taskOf(e))
 	switch {
 	case why != "" && c.Held == 0: // it stays, as all else that was there before
@@ -101,7 +101,7 @@ func noBaseline(e ledger.Entry) bool {
 // staysInRollback says why a rollback leaves a key although there was something else before; "": it
 // does not.
 func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
-	confs, programs := model.CNIDirs(&config.Node{}, v.Facts())
+	confs, programs := model.CNIDirs(&config.Node{}, v.Facts)
 	dirs := append([]string{confs, "/etc/cni/net.d", "/opt/cni/bin"}, programs...)
 	var recorded struct{ Secret bool }
 	kind := ""
@@ -126,7 +126,7 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 
 // token says of a secret file that Kubernetes' own programs read it: what is in it is rotated.
 // Other files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
-func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts()) }
+func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts) }
 
 // tasksBack are the restorations, in the order in which things were set.
 func (p *Removals) tasksBack(c *Transaction) (list []tasks.Task) {

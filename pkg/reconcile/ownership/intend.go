@@ -109,7 +109,7 @@ func (c *Transaction) intent(ctx context.Context, v host.View, t tasks.Task, key
 	}
 	dirs := tasks.DirsOf(v, key)
 	for _, dir := range dirs {
-		if info, err := v.Lstat(dir); err == nil && info.Type == hostfs.Directory {
+		if info, err := v.Files.Lstat(dir); err == nil && info.Type == hostfs.Directory {
 			b.Dirs[dir] = info.Mtime
 		}
 	}

@@ -40,7 +40,7 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 	var list []tasks.Removal
 	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
 		e := c.Led.Entries()[key]
-		if c.wants(e) || e.Released && !c.takenLater(v, e) {
+		if c.wants(e) || e.Released && !c.takenLater(v.Files, e) {
 			continue
 		}
 		if err := p.sort(ctx, v, c, e, &list); err != nil { // the next pass looks again
@@ -81,7 +81,7 @@ func (c *Transaction) arrangeOwed(v host.View, p *Removals) error {
 
 // sort decides what becomes of one entry that nobody wants.
 func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, list *[]tasks.Removal) error {
-	t, err := e.Rebuild(v)
+	t, err := e.Rebuild(v.Files)
 	if err != nil && e.Released {
 		return nil // it was said when it was let go of
 	}

@@ -117,7 +117,7 @@ func IsConf(v host.View, key graph.Key) bool {
 		return false
 	}
 	dir := path.Dir(key.Name())
-	return dir == "/etc/cni/net.d" || dir == v.Facts().Runtime.ConfDir
+	return dir == "/etc/cni/net.d" || dir == v.Facts.Runtime.ConfDir
 }
 
 // WithEffects adds to effects those that tasks ask for.
@@ -151,5 +151,5 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 func Needed(v host.View, t tasks.Task) bool {
 	key := t.Owns()[0]
 	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
-	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts().Runtime.ConfDir)
+	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts.Runtime.ConfDir)
 }

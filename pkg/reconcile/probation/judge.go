@@ -216,7 +216,7 @@ func (ts *Trials) Held(v host.View, g *graph.Graph[tasks.Task], set *desired.Rec
 		if t.State == ledger.TrialHeld {
 			pause := Backoff(t.Tries)
 			since := now.Sub(t.Since)
-			if unitPrint(v, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
+			if unitPrint(v.Files, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
 				continue
 			}
 		}

@@ -112,7 +112,7 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 		}) {
 			continue
 		}
-		if now, err := v.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" && now.Active != "inactive" {
+		if now, err := v.Units.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" && now.Active != "inactive" {
 			ts.Notes = append(ts.Notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
 				"%s is %s before the change: should it stay so, the change is not taken back on its account; see `journalctl -u %s`", unit, now.Active, unit)})
 		}

@@ -49,7 +49,7 @@ func FailedStart(ctx context.Context, v host.View, t tasks.Task) error {
 	if !ok {
 		return nil
 	}
-	now, err := v.Unit(ctx, u.Name)
+	now, err := v.Units.Unit(ctx, u.Name)
 	if err != nil || judgeStart(now, "", 0, systemd.ClockUS()) != IsDown {
 		return nil
 	}

@@ -52,7 +52,7 @@ func (t Hosts) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 
 // Live implements [Keeper].
 func (t Hosts) Live(_ context.Context, v host.View) (string, error) {
-	text, err := v.ReadFile(hostsFile)
+	text, err := v.Files.ReadFile(hostsFile)
 	if err != nil {
 		return "", fmt.Errorf("look for %s: %w", t.Name, err)
 	}
