@@ -48,7 +48,7 @@ func LoginOf(ctx context.Context, v View, pid int) (Login, error) {
 		return Login{}, fmt.Errorf("find the login of process %d: %w", pid, err)
 	}
 	if scope := sessionScope(string(groups)); scope != "" {
-		unit, err := v.Unit(ctx, scope)
+		unit, err := v.Units.Unit(ctx, scope)
 		if err != nil {
 			return Login{}, fmt.Errorf("find when %s began: %w", scope, err)
 		}

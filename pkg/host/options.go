@@ -16,7 +16,7 @@ type Options struct {
 	// Sandbox says that the process is in throw-away namespaces: no modules, no
 	// host-wide sysctls, no D-Bus of the host.
 	Sandbox bool
-	// FollowLinks are the symbolic links that somebody has stated: see [Live.Follow].
+	// FollowLinks are the symbolic links that somebody has stated: see [hostfs.Reader.Follow].
 	FollowLinks []string
 	// AnyLinks says that the paths are a person's own, who has just typed them: what is written
 	// there may be behind any link.

@@ -26,16 +26,16 @@ var ErrNotHere = sys.ErrNotHere
 // is, and [Pending.Over] one of it as a plan will make it. All methods may be called from several
 // goroutines and may be retried.
 type View struct {
-	Facts *Facts // what is true of the host for the whole pass
-	hostfs.Files
-	Kernel
-	Net
-	Firewall
-	Units
-	Runtime
-	Residue residue.Reader // what only the clean-up after a network asks for
-	Metadata
-	Upcoming
+	Facts    *Facts // what is true of the host for the whole pass
+	Files    hostfs.Files
+	Kernel   Kernel
+	Net      Net
+	Firewall Firewall
+	Units    Units
+	Runtime  Runtime
+	Residue  residue.Reader // what only the clean-up after a network asks for
+	Metadata Metadata
+	Upcoming Upcoming
 }
 
 // Kernel reads sysctls, modules and mounts.

@@ -66,7 +66,7 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 }
 
 // Apply implements [Task]. The kernel cannot change the length of an address's network: such an
-// address is taken off and put on again. Others of its network stay ([host.Host.DelAddress]).
+// address is taken off and put on again. Others of its network stay ([rtnl.Writer.DelAddress]).
 func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Live.Net.Addresses(ctx, t.Link)
 	if err != nil {
@@ -107,7 +107,7 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 func (t Address) Foreign(live string) bool { return live != "" && live != "set" }
 
 // Remove implements [Remover]. Others of its network, which the kernel takes along, stay
-// ([host.Host.DelAddress]).
+// ([rtnl.Writer.DelAddress]).
 func (t Address) Remove(ctx context.Context, h *host.Host) error {
 	return passing(h.Net.DelAddress(ctx, t.Link, t.Prefix))
 }

@@ -129,7 +129,7 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 }
 
 // Restored implements [Restorer]. A directory's time is that of what was last put into it:
-// [host.Host.SetMtime] has the last word.
+// [hostfs.Writer.SetMtime] has the last word.
 func (p heldPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	if same, err := alive(ctx, v, p, b); err != nil || !same || b.Live == "" {
 		return same, err

@@ -21,7 +21,7 @@ type Facts struct {
 	// says; "" when that tells nothing, and in a container, whose machine is somebody else's.
 	Cloud string `json:"cloud,omitempty"`
 	// Instance is what AWS says of this instance; nil anywhere else, and where nobody asked: see
-	// [Live.LearnInstance].
+	// [Sources.LearnInstance].
 	Instance *Instance    `json:"instance,omitempty"`
 	Cgroup   int          `json:"cgroup"` // 1, 2, or 0 when unknown
 	Links    []LinkFact   `json:"links"`
@@ -150,7 +150,7 @@ type VariableFact struct {
 type KubeletFacts struct {
 	Unit    string `json:"unit,omitempty"` // kubelet.service, "" if none
 	Program string `json:"program,omitempty"`
-	// Version is what the program said in an earlier pass, see [Host.LearnVersions].
+	// Version is what the program said in an earlier pass, see [LearnVersions].
 	Version   string   `json:"version,omitempty"`
 	ExecStart string   `json:"execStart,omitempty"`
 	Variables []string `json:"variables,omitempty"` // that ExecStart expands, such as KUBELET_EXTRA_ARGS

@@ -53,7 +53,7 @@ func (c ForwardChain) Concerns(family int) bool {
 	return c.Family == "inet" || c.Family == "ip" && family == 4 || c.Family == "ip6" && family == 6
 }
 
-// ForwardChains implements [Network].
+// ForwardChains implements host.Firewall.
 func (n *Reader) ForwardChains(ctx context.Context) ([]ForwardChain, error) {
 	found, err := n.nftForward(ctx)
 	if err != nil {

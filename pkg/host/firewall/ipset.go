@@ -26,7 +26,7 @@ const (
 	ipsetErrBusy      = unix.Errno(4100) // IPSET_ERR_BUSY
 )
 
-// IPSets implements [Network].
+// IPSets implements host.Firewall.
 func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func (r IPTRule) String() string {
 // iptTables are the tables of iptables in the order in which packets meet them.
 var iptTables = []string{"raw", "mangle", "nat", "filter", "security"}
 
-// IPTChains implements [Network].
+// IPTChains implements host.Firewall.
 func (n *Reader) IPTChains(ctx context.Context) ([]IPTChain, error) {
 	out, err := n.nftIPTChains(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (n *Reader) IPTChains(ctx context.Context) ([]IPTChain, error) {
 
 // IPTRemoval is what is to go from one chain: some of its rules, or all of it.
 type IPTRemoval struct {
-	Chain IPTChain // as [Network.IPTChains] read it
+	Chain IPTChain // as [Reader.IPTChains] read it
 	Whole bool     // the chain itself; not for a built-in one
 	Rules []IPTRule
 }

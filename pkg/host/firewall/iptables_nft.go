@@ -21,7 +21,7 @@ func (n *Reader) nftIPTChains(ctx context.Context) ([]IPTChain, error) {
 	})
 }
 
-// NFTChains implements [Network].
+// NFTChains implements host.Firewall.
 func (n *Reader) NFTChains(ctx context.Context, family, table string) ([]IPTChain, error) {
 	out, err := n.nftChains(ctx, "chains of "+table, func(f, t string) bool { return f == family && t == table })
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Table implements [Network]. Rules that could not have come from
+// Table implements host.Firewall. Rules that could not have come from
 // [Writer.ReplaceTable] have [NFRule.Unknown] set. Sets are not read: of
 // themselves they do nothing, and a rule that uses one is unknown.
 func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) {

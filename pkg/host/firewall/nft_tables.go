@@ -42,7 +42,7 @@ func readNFT[T any](ctx context.Context, n *Reader, what string, read func(nftSo
 	return consistent(ctx, s, what, func() ([]T, error) { return read(s) })
 }
 
-// Tables implements [Network].
+// Tables implements host.Firewall.
 func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 	return readNFT(ctx, n, "nft tables", func(s nftSocket) ([]TableName, error) {
 		answers, err := s.ask("the tables", unix.NFT_MSG_GETTABLE, netlink.Dump, nftables.TableFamilyUnspecified)

@@ -38,7 +38,7 @@ func Open(live bool) *Reader {
 	return k
 }
 
-// Sysctl implements [Kernel]. The keys of net.* are those of the calling
+// Sysctl implements host.Kernel. The keys of net.* are those of the calling
 // thread's network namespace: /proc/sys looks at who reads.
 func (k *Reader) Sysctl(key string) (string, error) {
 	if !k.Live {

@@ -23,7 +23,7 @@ const (
 	ModuleAbsent   ModuleState = "absent"
 )
 
-// Module implements [Kernel]. The order of looking is by cost: sysfs tells of
+// Module implements host.Kernel. The order of looking is by cost: sysfs tells of
 // most that is loaded in one system call.
 func (k *Reader) Module(name string) (ModuleState, error) {
 	if !k.Live {

@@ -9,7 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Mounted implements [Kernel], of the calling thread's mount namespace.
+// Mounted implements host.Kernel, of the calling thread's mount namespace.
 func (k *Reader) Mounted(path string) (string, error) {
 	if !k.Live {
 		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNotHere)

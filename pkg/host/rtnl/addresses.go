@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Addresses implements [Network]. An unknown link is [fs.ErrNotExist].
+// Addresses implements host.Net. An unknown link is [fs.ErrNotExist].
 func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {

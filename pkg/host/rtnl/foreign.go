@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// AllTables asks [Network.Routes] for the routes of every table.
+// AllTables asks [Reader.Routes] for the routes of every table.
 const AllTables = -1
 
 // OfMachine says that the machine itself stands on a route, whoever is looked

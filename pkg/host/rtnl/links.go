@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Links implements [Network].
+// Links implements host.Net.
 func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 	return links, nil
 }
 
-// Link implements [Network]. It asks by RTM_GETLINK: the old ioctls would make
+// Link implements host.Net. It asks by RTM_GETLINK: the old ioctls would make
 // the kernel load a module "netdev-NAME" for a name that it does not know.
 func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
 	l, err := n.link(ctx, name)

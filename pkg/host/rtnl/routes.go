@@ -22,7 +22,7 @@ var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE:
 // leadsNowhere are the types of routes that end the kernel's search without a way.
 var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: true, unix.RTN_PROHIBIT: true, unix.RTN_THROW: true}
 
-// Routes implements [Network]. A route with several next hops has neither
+// Routes implements host.Net. A route with several next hops has neither
 // Gateway nor Link.
 func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
 	links, err := n.Links(ctx)

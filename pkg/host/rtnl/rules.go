@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Rules implements [Network].
+// Rules implements host.Net.
 func (n *Reader) Rules(ctx context.Context) ([]Rule, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
