@@ -23,7 +23,7 @@ const (
 
 // userData is what the command line says of a machine's first boot.
 type userData struct {
-	*flags
+	flags       *flags
 	format      string
 	urls, sums  []string
 	sumsFile    string
@@ -123,23 +123,23 @@ func (u *userData) sha256() (map[string]string, error) {
 
 // agentFile is the agent's own file on the node: that of --conf as it is, or what the flags say.
 func (u *userData) agentFile() (string, error) {
-	if u.conf != "" {
-		if u.store != "" || u.cluster != "" || u.group != "" || u.node != "" || u.pin != "" || len(u.trustedKeys) > 0 || u.trust.unsigned {
+	if u.flags.conf != "" {
+		if u.flags.store != "" || u.flags.cluster != "" || u.flags.group != "" || u.flags.node != "" || u.pin != "" || len(u.trustedKeys) > 0 || u.flags.trust.unsigned {
 			return "", problem.Usage.Errorf("--conf and flags that say what is in it exclude each other: write all of it into the file")
 		}
-		content, err := readFile(u.conf)
+		content, err := readFile(u.flags.conf)
 		if err != nil {
 			return "", fmt.Errorf("read the agent's file: %w", err)
 		}
 		return string(content), nil
 	}
-	if u.store == "" {
+	if u.flags.store == "" {
 		return "", errors.New("no state store: say with --store, or in the file of --conf, where the node's configuration is")
 	}
 	var b strings.Builder
 	b.WriteString("# Made by agent user-data.\n")
 	for _, field := range []struct{ name, value string }{
-		{"store", u.store}, {"cluster", u.cluster}, {"nodeGroup", u.group}, {"node", u.node}, {"pin", u.pin},
+		{"store", u.flags.store}, {"cluster", u.flags.cluster}, {"nodeGroup", u.flags.group}, {"node", u.flags.node}, {"pin", u.pin},
 	} {
 		if field.value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", field.name, strconv.QuoteToASCII(field.value))
@@ -151,7 +151,7 @@ func (u *userData) agentFile() (string, error) {
 	for _, key := range u.trustedKeys {
 		fmt.Fprintf(&b, "- %s\n", strconv.QuoteToASCII(key))
 	}
-	if u.trust.unsigned {
+	if u.flags.trust.unsigned {
 		b.WriteString("insecureUnsigned: true\n")
 	}
 	return b.String(), nil

@@ -32,7 +32,7 @@ func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) 
 	if err != nil {
 		return nil, fmt.Errorf("plan unit %s: %w", t.Name, err)
 	}
-	links, err := t.links(file)
+	links, err := linksOf(t, file)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func (t UnitState) planLinks(ctx context.Context, v host.View) (*Change, error) 
 	return change, nil
 }
 
-// links are those that a unit of an image needs to be enabled or masked.
+// linksOf are the links that a unit of an image needs to be enabled or masked.
 // To disable a unit of an image is not offered: its own links are unknown.
-func (t UnitState) links(file systemd.UnitFile) ([]SymbolicLink, error) {
+func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 	link := func(path, target string) SymbolicLink {
 		return SymbolicLink{Meta: t.Meta, Path: unitDir + "/" + path, Target: target}
 	}
@@ -96,7 +96,7 @@ func (t UnitState) applyLinks(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return fmt.Errorf("enable unit %s: %w", t.Name, err)
 	}
-	links, err := t.links(file)
+	links, err := linksOf(t, file)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // cannot be read is listed in [Facts.Problems].
 func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	facts := &Facts{Arch: architecture(l), Hostname: hostname(l)}
-	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	g := gatherer{from: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
 	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
@@ -44,7 +44,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 
 // GatherBrief looks for where the machine runs and how its kubelet does, and asks nobody.
 func GatherBrief(l *Sources, facts *Facts) {
-	g := gatherer{Sources: l, facts: facts, mu: &sync.Mutex{}}
+	g := gatherer{from: l, facts: facts, mu: &sync.Mutex{}}
 	if facts.Contain = Container(l.kernel, l.opt.Sandbox); l.opt.live() && facts.Contain == "" {
 		facts.Cloud = cloudOf(l.kernel)
 	}
@@ -57,7 +57,7 @@ func (g *gatherer) symbolicLinks() {
 		g.facts.Runtime.BinDirs...)
 	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
 		var link *hostfs.LinkError
-		if dir != "" && errors.As(g.files.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
+		if dir != "" && errors.As(g.from.files.Way(dir), &link) && !slices.Contains(g.facts.SymbolicLinks, *link) {
 			g.facts.SymbolicLinks = append(g.facts.SymbolicLinks, *link)
 		}
 	}

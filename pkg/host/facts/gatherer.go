@@ -7,7 +7,7 @@ import (
 
 // gatherer fills facts from a host.
 type gatherer struct {
-	*Sources
+	from  *Sources
 	facts *Facts
 	mu    *sync.Mutex // for Problems
 }

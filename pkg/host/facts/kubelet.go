@@ -19,7 +19,7 @@ var kubeletUnits = []string{"kubelet.service", "snap.kubelet.daemon.service", "s
 func (g gatherer) kubelet() {
 	k := &g.facts.Kubelet
 	for _, name := range kubeletUnits {
-		unit, err := ReadUnitFile(g.files, name)
+		unit, err := ReadUnitFile(g.from.files, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -28,11 +28,11 @@ func (g gatherer) kubelet() {
 			continue
 		}
 		k.Unit = name
-		command := commandOf(unit, g.files)
+		command := commandOf(unit, g.from.files)
 		k.ExecStart = command.line
 		if len(command.args) > 0 {
 			k.Program = command.args[0]
-			k.Version = g.knownVersion(k.Program)
+			k.Version = g.from.knownVersion(k.Program)
 		}
 		k.Variables = command.variables
 		k.Set = g.setByOthers(unit, k.Variables)
@@ -60,7 +60,7 @@ var kubeletKubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernete
 func (g gatherer) kubeconfigOf(command unitCommand) string {
 	named := command.flag("kubeconfig", "")
 	for _, file := range kubeletKubeconfigs {
-		if _, err := g.files.Lstat(file); named == "" && err == nil {
+		if _, err := g.from.files.Lstat(file); named == "" && err == nil {
 			return file
 		}
 	}
@@ -75,7 +75,7 @@ const OwnDropIn = "50-netwright.conf"
 func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []VariableFact {
 	var out []VariableFact
 	for _, file := range append([]string{unit.Fragment}, unit.DropIns...) {
-		raw, err := g.files.ReadFile(file)
+		raw, err := g.from.files.ReadFile(file)
 		if err != nil || path.Base(file) == OwnDropIn {
 			continue
 		}
@@ -97,7 +97,7 @@ func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []Varia
 // configuredEndpoint is containerRuntimeEndpoint of a KubeletConfiguration
 // (since Kubernetes 1.27), a plain scalar on a line of its own.
 func (g gatherer) configuredEndpoint(file string) string {
-	raw, err := g.files.ReadFile(file)
+	raw, err := g.from.files.ReadFile(file)
 	if err != nil {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (g gatherer) clusterDNS(flag, file string) (out []netip.Addr) {
 	if add(flag); len(out) > 0 || file == "" {
 		return out
 	}
-	raw, err := g.files.ReadFile(file)
+	raw, err := g.from.files.ReadFile(file)
 	if err != nil {
 		return nil
 	}

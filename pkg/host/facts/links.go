@@ -15,18 +15,18 @@ import (
 // links lists the links with their addresses and managers, and finds the
 // uplink.
 func (g gatherer) links(ctx context.Context) error {
-	links, err := g.net.Links(ctx)
+	links, err := g.from.net.Links(ctx)
 	if errors.Is(err, sys.ErrNotHere) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	addresses, err := g.net.Addresses(ctx, "")
+	addresses, err := g.from.net.Addresses(ctx, "")
 	if err != nil {
 		return err
 	}
-	defaults, err := g.net.DefaultRoutes(ctx)
+	defaults, err := g.from.net.DefaultRoutes(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 		if !of || l.Loopback || l.Master != "" {
 			continue
 		}
-		switch value, _ := g.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
+		switch value, _ := g.from.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
 		case "1", "2":
 			out = append(out, l.Name)
 		}
@@ -89,12 +89,12 @@ func uplinkAddress(r rtnl.Route, addresses []rtnl.Address) netip.Addr {
 // D-Bus costs a hundred times as much. Files of a daemon that does not run are
 // left over and say nothing.
 func (g gatherer) linkManagers() func(index int) string {
-	networkd := g.ServiceRuns("systemd-networkd.service")
-	manager := g.ServiceRuns("NetworkManager.service")
+	networkd := g.from.ServiceRuns("systemd-networkd.service")
+	manager := g.from.ServiceRuns("NetworkManager.service")
 	return func(index int) string {
 		name := strconv.Itoa(index)
 		if networkd {
-			raw, err := g.files.ReadFile("/run/systemd/netif/links/" + name)
+			raw, err := g.from.files.ReadFile("/run/systemd/netif/links/" + name)
 			if err == nil {
 				switch ParseAssignments(raw)["ADMIN_STATE"] {
 				case "configuring", "configured", "failed", "linger":
@@ -103,7 +103,7 @@ func (g gatherer) linkManagers() func(index int) string {
 			}
 		}
 		if manager {
-			raw, err := g.files.ReadFile("/run/NetworkManager/devices/" + name)
+			raw, err := g.from.files.ReadFile("/run/NetworkManager/devices/" + name)
 			if err == nil {
 				switch ParseAssignments(raw)["managed"] {
 				case "true", "1":

@@ -40,9 +40,9 @@ func initSystem(l *Sources) string {
 
 // osRelease reads os-release(5).
 func (g gatherer) osRelease() {
-	raw, err := g.files.ReadFile("/etc/os-release")
+	raw, err := g.from.files.ReadFile("/etc/os-release")
 	if errors.Is(err, fs.ErrNotExist) {
-		raw, err = g.files.ReadFile("/usr/lib/os-release")
+		raw, err = g.from.files.ReadFile("/usr/lib/os-release")
 	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -22,7 +22,7 @@ func (g gatherer) peers() {
 		if sign.name == last {
 			continue
 		}
-		if _, err := g.files.Lstat(sign.file); err == nil {
+		if _, err := g.from.files.Lstat(sign.file); err == nil {
 			g.facts.Peers = append(g.facts.Peers, sign.name)
 			last = sign.name
 		}

@@ -45,13 +45,13 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	}
 	rt := RuntimeFacts{Name: kind.name, Socket: g.socket(kind)}
 	rt.ConfigFile = kind.config
-	if file := commandOf(unit, g.files).flag("config", "c"); file != "" {
+	if file := commandOf(unit, g.from.files).flag("config", "c"); file != "" {
 		rt.ConfigFile = file
 	}
 	switch kind.name {
 	case "containerd":
 		g.containerdFile(&rt)
-		if _, err := ReadUnitFile(g.files, "docker.service"); err == nil && rt.CRIDisabled {
+		if _, err := ReadUnitFile(g.from.files, "docker.service"); err == nil && rt.CRIDisabled {
 			return RuntimeFacts{Name: "docker"} // it runs containerd for itself
 		}
 	case "cri-o":
@@ -62,8 +62,8 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 	if rt.CRIDisabled {
 		g.problem("ask the container runtime", fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s", rt.ConfigFile, rt.Name))
 	}
-	if rt.Socket != "" && !rt.CRIDisabled && g.opt.live() && !g.opt.Sandbox {
-		status, known, err := g.opt.Runtime.Status(ctx, rt.Socket)
+	if rt.Socket != "" && !rt.CRIDisabled && g.from.opt.live() && !g.from.opt.Sandbox {
+		status, known, err := g.from.opt.Runtime.Status(ctx, rt.Socket)
 		if err != nil {
 			g.problem("ask the container runtime", err)
 		}
@@ -80,7 +80,7 @@ func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 	units := make([]systemd.UnitFile, len(runtimeKinds))
 	best, score := -1, 0
 	for i, kind := range runtimeKinds {
-		unit, err := ReadUnitFile(g.files, kind.unit)
+		unit, err := ReadUnitFile(g.from.files, kind.unit)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			g.problem("read the unit of "+kind.name, err)
 		}
@@ -114,7 +114,7 @@ func (g gatherer) socket(kind runtimeKind) string {
 		sockets = append([]string{e}, sockets...)
 	}
 	for _, s := range sockets {
-		if info, err := g.files.Lstat(s); err == nil && info.Type == hostfs.Other {
+		if info, err := g.from.files.Lstat(s); err == nil && info.Type == hostfs.Other {
 			return s
 		}
 	}

@@ -67,7 +67,7 @@ func (g gatherer) listensAt(rt *RuntimeFacts, address any) {
 	if e := g.facts.Kubelet.RuntimeEndpoint; socket == "" || e != "" && e != "unix://"+socket {
 		return
 	}
-	if info, err := g.files.Lstat(socket); err == nil && info.Type == hostfs.Other {
+	if info, err := g.from.files.Lstat(socket); err == nil && info.Type == hostfs.Other {
 		rt.Socket = socket
 	}
 }
@@ -94,7 +94,7 @@ func (g gatherer) imports(rt *RuntimeFacts) []map[string]any {
 		if !path.IsAbs(pattern) {
 			pattern = path.Join(path.Dir(rt.ConfigFile), pattern)
 		}
-		for _, file := range glob(g.files, pattern) {
+		for _, file := range glob(g.from.files, pattern) {
 			t, err := g.toml(file)
 			if err != nil {
 				g.problem("read a configuration that the container runtime imports", err)
@@ -109,7 +109,7 @@ func (g gatherer) imports(rt *RuntimeFacts) []map[string]any {
 // crioFiles reads CRI-O's file and its drop-ins (crio.conf.d(5)).
 func (g gatherer) crioFiles(rt *RuntimeFacts) {
 	rt.BinDirs, rt.ConfDir, rt.From = []string{defaultCNIBin}, defaultCNIConf, "default"
-	for _, file := range append([]string{rt.ConfigFile}, glob(g.files, "/etc/crio/crio.conf.d/*")...) {
+	for _, file := range append([]string{rt.ConfigFile}, glob(g.from.files, "/etc/crio/crio.conf.d/*")...) {
 		t, err := g.toml(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -135,7 +135,7 @@ func (g gatherer) crioFiles(rt *RuntimeFacts) {
 
 // toml reads a file of tables.
 func (g gatherer) toml(file string) (map[string]any, error) {
-	raw, err := g.files.ReadFile(file)
+	raw, err := g.from.files.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

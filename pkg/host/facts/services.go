@@ -57,7 +57,7 @@ func (g gatherer) services() {
 	}
 	for _, name := range networkRules {
 		for _, dir := range []string{"/usr/lib/udev/rules.d", "/lib/udev/rules.d", "/etc/udev/rules.d"} {
-			if _, err := g.files.Lstat(path.Join(dir, name)); err == nil {
+			if _, err := g.from.files.Lstat(path.Join(dir, name)); err == nil {
 				g.facts.UdevRules = append(g.facts.UdevRules, path.Join(dir, name))
 				break
 			}
@@ -75,18 +75,18 @@ func (g gatherer) services() {
 // /etc hides the unit, which is there all the same: what is masked by us would else look absent,
 // and be unmasked.
 func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
-	if g.ServiceRuns(unit) {
+	if g.from.ServiceRuns(unit) {
 		return ServiceRunning
 	}
 	there, masked := false, false
 	for _, dir := range UnitDirs {
-		switch target, err := g.files.Readlink(path.Join(dir, unit)); {
+		switch target, err := g.from.files.Readlink(path.Join(dir, unit)); {
 		case err == nil && target == "/dev/null":
 			masked = true
 		case err == nil:
 			there = true
 		case !errors.Is(err, fs.ErrNotExist): // a file is no link
-			_, err := g.files.Lstat(path.Join(dir, unit))
+			_, err := g.from.files.Lstat(path.Join(dir, unit))
 			there = there || err == nil
 		}
 		if there {
@@ -97,7 +97,7 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 		return ""
 	}
 	for _, dir := range UnitDirs {
-		if _, err := g.files.Lstat(path.Join(dir, wantedBy+".wants", unit)); err == nil && !masked {
+		if _, err := g.from.files.Lstat(path.Join(dir, wantedBy+".wants", unit)); err == nil && !masked {
 			return ServiceEnabled
 		}
 	}
@@ -112,7 +112,7 @@ func (g gatherer) systemdVersion() int {
 		dirs = append(dirs, "/usr/lib/"+triplet+"/systemd", "/lib/"+triplet+"/systemd")
 	}
 	for _, dir := range dirs {
-		names, _ := g.files.ReadDir(dir)
+		names, _ := g.from.files.ReadDir(dir)
 		for _, name := range names {
 			rest, ok := strings.CutPrefix(name, "libsystemd-shared-")
 			if !ok {

@@ -27,7 +27,7 @@ func (n *Reader) Table(ctx context.Context, family, name string) (Table, error) 
 	if err != nil {
 		return Table{}, err
 	}
-	defer s.Close()
+	defer s.conn.Close()
 	return consistent(ctx, s, "nft table "+family+" "+name, func() (Table, error) {
 		_, err := s.ask("the table", unix.NFT_MSG_GETTABLE, 0, number,
 			netlink.Attribute{Type: unix.NFTA_TABLE_NAME, Data: append([]byte(name), 0)})

@@ -21,7 +21,7 @@ import (
 const nftTimeout = 10 * time.Second
 
 // nftSocket asks nf_tables. One is opened for each reading, and closed.
-type nftSocket struct{ *netlink.Conn }
+type nftSocket struct{ conn *netlink.Conn }
 
 // openNFT opens the socket, or says [fs.ErrNotExist] where nf_tables is not
 // loaded: a read never makes the kernel load it.
@@ -59,7 +59,7 @@ func (s nftSocket) ask(what string, kind uint16, flags netlink.HeaderFlags, fami
 	if err != nil {
 		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
 	}
-	out, err := s.Execute(netlink.Message{
+	out, err := s.conn.Execute(netlink.Message{
 		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind), Flags: netlink.Request | flags},
 		// struct nfgenmsg: family, version 0, resource id 0.
 		Data: append([]byte{byte(family), 0, 0, 0}, data...),

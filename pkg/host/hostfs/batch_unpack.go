@@ -3,7 +3,6 @@ package hostfs
 import (
 	"context"
 	"io"
-	"os"
 	"path"
 
 	"github.com/netwright/netwright/pkg/archive"
@@ -77,12 +76,12 @@ func (m stagedMember) Close() error {
 
 // scratch says what to do about a disk that is full.
 type scratch struct {
-	*os.File
+	io.ReadWriteSeeker
 	dir string
 }
 
 func (s scratch) Write(p []byte) (int, error) {
-	n, err := s.File.Write(p)
+	n, err := s.ReadWriteSeeker.Write(p)
 	if err != nil {
 		return n, Explain("write below", s.dir, unwrapPath(err))
 	}

@@ -36,6 +36,7 @@ type LinkAddress struct {
 // goes on after an error and returns all of them. It may be retried, and
 // changes nothing when all is as it was. The state must be of this boot.
 func (w *Writer) RestoreNet(ctx context.Context, was NetState, made NetMade) error {
+	back := restoring{w}
 	var errs []error
 	there := map[string]bool{}
 	for _, l := range was.Links {
@@ -47,16 +48,19 @@ func (w *Writer) RestoreNet(ctx context.Context, was NetState, made NetMade) err
 		}
 	}
 	for _, l := range was.Links {
-		errs = append(errs, w.restoreLink(ctx, l, slices.Contains(made.Links, l.Name)))
+		errs = append(errs, back.restoreLink(ctx, l, slices.Contains(made.Links, l.Name)))
 	}
 	for _, l := range was.Links {
-		errs = append(errs, w.restoreMaster(ctx, l))
+		errs = append(errs, back.restoreMaster(ctx, l))
 	}
-	errs = append(errs, w.restoreAddresses(ctx, was, made.Addresses))
-	errs = append(errs, w.restoreRules(ctx, was))
-	errs = append(errs, w.restoreRoutes(ctx, was))
+	errs = append(errs, back.restoreAddresses(ctx, was, made.Addresses))
+	errs = append(errs, back.restoreRules(ctx, was))
+	errs = append(errs, back.restoreRoutes(ctx, was))
 	return errors.Join(errs...)
 }
+
+// restoring brings the parts of a network back.
+type restoring struct{ w *Writer }
 
 // delMade removes a link that was not there before, also one that the default route goes through by
 // now: that one was not there either. A device that was plugged in meanwhile stays.
@@ -83,17 +87,17 @@ func (w *Writer) delMade(ctx context.Context, name string) error {
 
 // restoreLink gives a link its settings back, a physical one too. One that went is made again only
 // if it is ours: with the number that it had, which its addresses and routes are kept by.
-func (w *Writer) restoreLink(ctx context.Context, was Link, ours bool) error {
-	rt, err := w.net.rt(ctx)
+func (back restoring) restoreLink(ctx context.Context, was Link, ours bool) error {
+	rt, err := back.w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := w.net.link(ctx, was.Name)
+	l, err := back.w.net.link(ctx, was.Name)
 	if errors.Is(err, fs.ErrNotExist) && ours && (was.Kind == "bridge" || was.Kind == "dummy") {
-		if err := w.AddLink(ctx, was); err != nil {
+		if err := back.w.AddLink(ctx, was); err != nil {
 			return fmt.Errorf("bring link %s back: %w", was.Name, err)
 		}
-		l, err = w.net.link(ctx, was.Name)
+		l, err = back.w.net.link(ctx, was.Name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -150,12 +154,12 @@ func setFlags(index int, flags, mask uint32) error {
 
 // restoreMaster makes a link the port of what it was a port of, if both are there: a file of
 // networkd may have put the uplink into a bridge.
-func (w *Writer) restoreMaster(ctx context.Context, was Link) error {
-	rt, err := w.net.rt(ctx)
+func (back restoring) restoreMaster(ctx context.Context, was Link) error {
+	rt, err := back.w.net.rt(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := w.net.link(ctx, was.Name)
+	l, err := back.w.net.link(ctx, was.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -164,7 +168,7 @@ func (w *Writer) restoreMaster(ctx context.Context, was Link) error {
 	}
 	want := 0
 	if was.Master != "" {
-		master, err := w.net.link(ctx, was.Master)
+		master, err := back.w.net.link(ctx, was.Master)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -182,7 +186,7 @@ func (w *Writer) restoreMaster(ctx context.Context, was Link) error {
 	return nil
 }
 
-func (w *Writer) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
+func (back restoring) restoreAddresses(ctx context.Context, was NetState, made []LinkAddress) error {
 	var errs []error
 	before := map[string]bool{}
 	for _, m := range was.Addresses {
@@ -196,7 +200,7 @@ func (w *Writer) restoreAddresses(ctx context.Context, was NetState, made []Link
 	for _, m := range now {
 		id := addressID(m)
 		present[id] = true
-		if !before[id] && slices.ContainsFunc(made, func(a LinkAddress) bool { return w.isAddress(ctx, m, a) }) {
+		if !before[id] && slices.ContainsFunc(made, func(a LinkAddress) bool { return back.isAddress(ctx, m, a) }) {
 			errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL))
 		}
 	}
@@ -209,8 +213,8 @@ func (w *Writer) restoreAddresses(ctx context.Context, was NetState, made []Link
 }
 
 // isAddress says that a message tells of an address on the link of its name.
-func (w *Writer) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
-	l, err := w.net.link(ctx, a.Link)
+func (back restoring) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
+	l, err := back.w.net.link(ctx, a.Link)
 	if err != nil || int(binary.NativeEndian.Uint32(m[4:])) != l.Attrs().Index || int(m[1]) != a.Prefix.Bits() {
 		return false
 	}
@@ -223,8 +227,8 @@ func (w *Writer) isAddress(ctx context.Context, m []byte, a LinkAddress) bool {
 	return is
 }
 
-func (w *Writer) restoreRules(ctx context.Context, was NetState) error {
-	now, err := w.net.NetState(ctx)
+func (back restoring) restoreRules(ctx context.Context, was NetState) error {
+	now, err := back.w.net.NetState(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,8 +249,8 @@ func (w *Writer) restoreRules(ctx context.Context, was NetState) error {
 }
 
 // restoreRoutes tries several rounds: a route by a next hop needs the one to that next hop.
-func (w *Writer) restoreRoutes(ctx context.Context, was NetState) error {
-	now, err := w.net.NetState(ctx)
+func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
+	now, err := back.w.net.NetState(ctx)
 	if err != nil {
 		return err
 	}
@@ -270,8 +274,8 @@ func (w *Writer) restoreRoutes(ctx context.Context, was NetState) error {
 			errs = append(errs, failed...)
 		}
 	}
-	if w.log != nil {
-		w.log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
+	if back.w.log != nil {
+		back.w.log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
 	}
 	return errors.Join(errs...)
 }

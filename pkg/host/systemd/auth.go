@@ -21,7 +21,7 @@ import (
 // AUTH, as sd-bus itself does, and messages only after the answer, which also
 // saves three round trips.
 type busSocket struct {
-	*net.UnixConn
+	net.Conn
 	in     *bufio.Reader   // from the bus
 	script *strings.Reader // what the library's own authentication shall read
 	begun  bool
@@ -42,7 +42,7 @@ func authenticate(sock *net.UnixConn) (*busSocket, error) {
 	if !bytes.HasPrefix(answer, []byte("OK ")) {
 		return nil, fmt.Errorf("it does not accept user %d: %q", os.Geteuid(), answer)
 	}
-	return &busSocket{UnixConn: sock, in: in, script: strings.NewReader("REJECTED EXTERNAL\r\n" + string(answer))}, nil
+	return &busSocket{Conn: sock, in: in, script: strings.NewReader("REJECTED EXTERNAL\r\n" + string(answer))}, nil
 }
 
 // Read reads the script, then what the bus sends.
@@ -56,7 +56,7 @@ func (s *busSocket) Read(p []byte) (int, error) {
 // Write drops the library's authentication, which ends with BEGIN.
 func (s *busSocket) Write(p []byte) (int, error) {
 	if s.begun {
-		return s.UnixConn.Write(p)
+		return s.Conn.Write(p)
 	}
 	s.begun = bytes.Equal(p, []byte("BEGIN\r\n"))
 	return len(p), nil
