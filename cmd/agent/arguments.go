@@ -14,17 +14,22 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case !cmd.HasAvailableSubCommands():
-		return problem.Usage.Errorf("%s takes no arguments, and got %q: `%s --help` says how it is used", cmd.Name(), args[0], cmd.CommandPath())
+		return problem.Usage.Errorf("%s takes no arguments, and got %q: `%s --help` says how it is used", cmd.Name(),
+			args[0], cmd.CommandPath())
 	}
 	return noSuchCommand(cmd, args)
 }
 
 // elsewhere are commands of other tools, by what does the same here.
 var elsewhere = map[string]string{
-	"plan": "agent --dry-run", "diff": "agent --dry-run", "apply": "agent --once", "run": "agent --once", "update": "agent --once", "sync": "agent --once",
-	"check": "agent store check DIR", "validate": "agent store check DIR", "lint": "agent store check DIR", "publish": "agent store publish DIR STORE",
-	"trace": "agent verify --traffic", "logs": "journalctl -u netwright-agent", "start": "systemctl start netwright-agent", "stop": "systemctl stop netwright-agent",
-	"restart": "systemctl restart netwright-agent", "uninstall": "agent reset", "destroy": "agent reset", "describe": "agent explain KEY", "get": "agent status",
+	"plan": "agent --dry-run", "diff": "agent --dry-run", "apply": "agent --once", "run": "agent --once",
+	"update": "agent --once", "sync": "agent --once",
+	"check": "agent store check DIR", "validate": "agent store check DIR", "lint": "agent store check DIR",
+	"publish": "agent store publish DIR STORE",
+	"trace":   "agent verify --traffic", "logs": "journalctl -u netwright-agent",
+	"start": "systemctl start netwright-agent", "stop": "systemctl stop netwright-agent",
+	"restart": "systemctl restart netwright-agent", "uninstall": "agent reset", "destroy": "agent reset",
+	"describe": "agent explain KEY", "get": "agent status",
 }
 
 // noSuchCommand is the error of a command that is not below cmd, with those that are near.
@@ -34,16 +39,19 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return problem.Usage.Errorf("there is no command %q: did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))
+		return problem.Usage.Errorf("there is no command %q: did you mean %s?", cmd.CommandPath()+" "+args[0],
+			strings.Join(near, " or "))
 	}
-	return problem.Usage.Errorf("there is no command %q: `%s --help` lists those there are", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
+	return problem.Usage.Errorf("there is no command %q: `%s --help` lists those there are",
+		cmd.CommandPath()+" "+args[0], cmd.CommandPath())
 }
 
 // oneArg asks for exactly one argument, by what it is and an example.
 func oneArg(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return problem.Usage.Errorf("%s takes one argument, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
+			return problem.Usage.Errorf("%s takes one argument, %s, and got %d: `%s`", cmd.Name(), what, len(args),
+				example)
 		}
 		return nil
 	}
@@ -53,7 +61,8 @@ func oneArg(what, example string) cobra.PositionalArgs {
 func twoArgs(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return problem.Usage.Errorf("%s takes two arguments, %s, and got %d: `%s`", cmd.Name(), what, len(args), example)
+			return problem.Usage.Errorf("%s takes two arguments, %s, and got %d: `%s`", cmd.Name(), what, len(args),
+				example)
 		}
 		return nil
 	}
@@ -88,7 +97,8 @@ func topic(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !found.HasAvailableSubCommands() {
-		return problem.Usage.Errorf("there is no command %q: `%s --help` tells of %s", found.CommandPath()+" "+rest[0], found.CommandPath(), found.Name())
+		return problem.Usage.Errorf("there is no command %q: `%s --help` tells of %s", found.CommandPath()+" "+rest[0],
+			found.CommandPath(), found.Name())
 	}
 	return noSuchCommand(found, rest)
 }

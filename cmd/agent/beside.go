@@ -31,7 +31,10 @@ func endingOf(plan *report.Plan, err error) ending {
 
 // beside has the daemon do it, if one works on this root, in its own loop; else here does it, under
 // the lock of a pass.
-func (f *flags) beside(ctx context.Context, s streams, p *progress, req control.Request, here func(context.Context, reconcile.Hooks) ending) ending {
+func (f *flags) beside(
+	ctx context.Context, s streams, p *progress, req control.Request,
+	here func(context.Context, reconcile.Hooks) ending,
+) ending {
 	outlivePipe()
 	c, err := control.Dial(ctx, host.Options{Root: f.root}, version)
 	switch {
@@ -42,7 +45,8 @@ func (f *flags) beside(ctx context.Context, s streams, p *progress, req control.
 	}
 	defer c.Close() // all was said
 	if c.Version != version && !p.toldVersion {
-		p.say("agent: the daemon is netwright %s and does this; this command is of %s: restart the daemon for it to be of the same version\n", c.Version, version)
+		p.say("agent: the daemon is netwright %s and does this; this command is of %s: restart the daemon for it to "+
+			"be of the same version\n", c.Version, version)
 		p.toldVersion = true
 	}
 	req.Version, req.By = version, whoAmI()
@@ -83,9 +87,13 @@ func (p *progress) hears() func(control.Event) {
 
 // show has a change of the host made, by the daemon or here, with its plan before and its end
 // after.
-func (f *flags) show(ctx context.Context, s streams, req control.Request, here func(context.Context, reconcile.Hooks) (*report.Plan, error)) error {
+func (f *flags) show(
+	ctx context.Context, s streams, req control.Request,
+	here func(context.Context, reconcile.Hooks) (*report.Plan, error),
+) error {
 	p := newProgress(f, s, false)
-	end := f.beside(ctx, s, p, req, func(ctx context.Context, h reconcile.Hooks) ending { return endingOf(here(ctx, h)) })
+	end := f.beside(ctx, s, p, req,
+		func(ctx context.Context, h reconcile.Hooks) ending { return endingOf(here(ctx, h)) })
 	return p.shows(end)
 }
 

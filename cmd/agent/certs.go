@@ -83,7 +83,8 @@ func certsText(s streams, all []issue.CertStatus) {
 		if !c.Wanted {
 			source += ", not wanted any more"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.State, source, moment(c.NotAfter), moment(c.RenewAt), c.Subject, c.Path)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.State, source, moment(c.NotAfter), moment(c.RenewAt),
+			c.Subject, c.Path)
 	}
 	w.Flush() // as much as went to out
 	for i := range all {

@@ -36,13 +36,15 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	if err != nil {
 		return err
 	}
-	unlock, err := ipc.Lock(ctx, w.pass.Host.Files(), control.Lock, func(who ipc.Holder) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
+	unlock, err := ipc.Lock(ctx, w.pass.Host.Files(), control.Lock,
+		func(who ipc.Holder) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
 	if err != nil {
 		return fmt.Errorf("be the only daemon here: %w", err)
 	}
 	defer unlock() // last: until then nobody else may replace the socket
 	d := daemon.Daemon{
-		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target, Version: version,
+		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target,
+		Version: version,
 	}
 	if os.Getenv(watchVariable) != "off" {
 		d.Watcher = watch.New(watch.Options{Root: w.pass.Host.Root, Sandbox: w.pass.Host.Sandbox})
@@ -76,7 +78,8 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 // leaves it: a unit that fails would make each boot a degraded one and try for ever, and nobody
 // waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
 func (f *flags) nothingToDo(s streams, log *zap.Logger) error {
-	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf + ", then: systemctl start " + service.Unit
+	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf +
+		", then: systemctl start " + service.Unit
 	log.Warn(why)
 	fmt.Fprintln(s.out, "netwright: "+why)
 	return publish.Systemd{}.Ready(why)

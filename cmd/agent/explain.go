@@ -41,7 +41,8 @@ A key is kind:name, as --dry-run prints them.`,
 			}
 			return explain(f, s, g, plan, graph.Key(args[0]))
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (keys []string, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (keys []string,
+			_ cobra.ShellCompDirective) {
 			if _, _, g, err := f.graph(cmd.Context()); err == nil && len(args) == 0 {
 				for _, t := range g.Order() {
 					for _, key := range t.Owns() {
@@ -99,7 +100,8 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 		}
 	}
 	e := explained{
-		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet", MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
+		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet", MadeFor: madeFor,
+		Now:   now(plan, t.Owns()[0], key),
 		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)), keptFrom: keptFrom{plan.Off, plan.Paused},
 	}
 	if t.Gate() == graph.AfterKubelet {
@@ -112,7 +114,8 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 		return f.data(s, e)
 	}
 	fmt.Fprintln(s.out, e.Key)
-	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides}, {"made for", string(e.MadeFor)}, {"gate", e.Gate}, {"now", e.Now}} {
+	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides},
+		{"made for", string(e.MadeFor)}, {"gate", e.Gate}, {"now", e.Now}} {
 		if row[1] != "" {
 			fmt.Fprintf(s.out, "  %-13s %s\n", row[0], row[1])
 		}
@@ -154,7 +157,8 @@ func now(plan *report.Plan, task, key graph.Key) string {
 				case field.Before == "":
 					words = append(words, strings.TrimSpace(field.Name+" "+field.After))
 				default:
-					words = append(words, strings.TrimSpace(fmt.Sprintf("%s %s → %s", field.Name, field.Before, field.After)))
+					words = append(words,
+						strings.TrimSpace(fmt.Sprintf("%s %s → %s", field.Name, field.Before, field.After)))
 				}
 			}
 		}
@@ -198,7 +202,8 @@ func similar(g *graph.Graph[tasks.Task], key graph.Key) string {
 		})
 		more := ""
 		if len(same) > mostLike {
-			same, more = same[:mostLike], fmt.Sprintf("\n  and %d more: `agent --dry-run` and shell completion list keys", len(same)-mostLike)
+			same, more = same[:mostLike],
+				fmt.Sprintf("\n  and %d more: `agent --dry-run` and shell completion list keys", len(same)-mostLike)
 		}
 		return "keys like it, the nearest first:\n  " + strings.Join(same, "\n  ") + more
 	}

@@ -64,7 +64,8 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 		if manager == "" {
 			manager = "nobody"
 		}
-		lines = append(lines, [2]string{"link " + l.Name, fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", orPhysical(l.Kind), l.MTU, state, manager, l.Addresses)})
+		lines = append(lines, [2]string{"link " + l.Name,
+			fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", orPhysical(l.Kind), l.MTU, state, manager, l.Addresses)})
 	}
 	lines = append(lines, instanceLines(f.Instance)...)
 	for _, unit := range slices.Sorted(maps.Keys(f.Services)) {
@@ -95,7 +96,9 @@ func instanceLines(i *host.Instance) (lines [][2]string) {
 		if e.Link != "" {
 			link = fmt.Sprintf("%s, mtu %d", e.Link, e.MTU)
 		}
-		lines = append(lines, [2]string{"interface " + strconv.Itoa(e.Device), fmt.Sprintf("%s %s, %s, %s %v, %d addresses, %d prefixes", e.ID, e.MAC, link, e.Subnet, e.SubnetRanges, len(e.Addresses), len(e.Delegated))})
+		lines = append(lines, [2]string{"interface " + strconv.Itoa(e.Device),
+			fmt.Sprintf("%s %s, %s, %s %v, %d addresses, %d prefixes", e.ID, e.MAC, link, e.Subnet, e.SubnetRanges,
+				len(e.Addresses), len(e.Delegated))})
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.Tags)) {
 		lines = append(lines, [2]string{"tag " + key, i.Tags[key]})

@@ -41,8 +41,10 @@ type flags struct {
 // addTelling gives the daemon the flags of how it tells how it is.
 func (f *flags) addTelling(cmd *cobra.Command) {
 	l := cmd.Flags()
-	l.StringVar(&f.metrics, "metrics", "", "where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
-	l.StringVar(&f.nodeStatus, "node-status", "", "whether the daemon tells the node's Node how it is, on or off (default on)")
+	l.StringVar(&f.metrics, "metrics", "",
+		"where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
+	l.StringVar(&f.nodeStatus, "node-status", "",
+		"whether the daemon tells the node's Node how it is, on or off (default on)")
 	complete(cmd, "node-status", agentfile.On, agentfile.Off)
 }
 
@@ -59,7 +61,8 @@ func (f *flags) checkRun(interval bool) error {
 	case interval && (f.once || f.dryRun || f.sandbox):
 		return errors.New("--interval is for the daemon: --once, --dry-run and --sandbox run once")
 	case (f.metrics != "" || f.nodeStatus != "") && (f.once || f.dryRun || f.sandbox):
-		return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it went themselves")
+		return errors.New("--metrics and --node-status are for the daemon: --once, --dry-run and --sandbox say how it " +
+			"went themselves")
 	case f.metrics != "" && agentfile.ValidMetrics(f.metrics) != "":
 		return fmt.Errorf("--metrics %s: expected %s", f.metrics, agentfile.ValidMetrics(f.metrics))
 	case f.nodeStatus != "" && agentfile.ValidNodeStatus(f.nodeStatus) != "":
@@ -69,7 +72,8 @@ func (f *flags) checkRun(interval bool) error {
 	case f.logFormat != "" && f.logFormat != agentfile.LogText && f.logFormat != agentfile.LogJSON:
 		return fmt.Errorf("--log-format %s: expected text or json", f.logFormat)
 	case f.trust.older && !f.once && !f.dryRun:
-		return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said once, and remembered")
+		return errors.New("--accept-older-generation is for --once, also beside the daemon, and --dry-run: it is said " +
+			"once, and remembered")
 	case f.sandbox && f.root != "/":
 		return errors.New("--sandbox and --root exclude each other: a sandbox has a root of its own")
 	case f.confirm != 0:
@@ -80,12 +84,14 @@ func (f *flags) checkRun(interval bool) error {
 
 // addDisruptive gives a command the flag that lets a switch of networks happen.
 func (f *flags) addDisruptive(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.disruptive, "allow-disruptive", false, "let a switch to another network happen although pods notice (spec.networking.switch.allow)")
+	cmd.Flags().BoolVar(&f.disruptive, "allow-disruptive", false,
+		"let a switch to another network happen although pods notice (spec.networking.switch.allow)")
 }
 
 // complete names the values of a flag to the shell.
 func complete(cmd *cobra.Command, flag string, values ...string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // there is no such flag: a bug that every run shows
 	}
 }

@@ -37,14 +37,17 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				fmt.Fprintf(s.out, "? %s: `agent confirm` in a new login keeps it\n", h.Awaits)
 			}
 			if !h.WatchedUntil.IsZero() {
-				fmt.Fprintf(s.out, "generation %d is watched until %s: it started or stopped a hook, and is undone if that costs the node its gateway and its store\n",
+				fmt.Fprintf(s.out, "generation %d is watched until %s: it started or stopped a hook, and is undone if "+
+					"that costs the node its gateway and its store\n",
 					h.Watched, h.WatchedUntil.Format(time.RFC3339))
 			}
 			if h.Applied != nil && h.Applied.Number > 0 { // documents that were not published have no number
-				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number, h.Applied.At.Format(time.RFC3339))
+				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number,
+					h.Applied.At.Format(time.RFC3339))
 			}
 			if h.Held != nil {
-				fmt.Fprintf(s.out, "held at revision %d by %s since %s: the store is not followed before `agent resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
+				fmt.Fprintf(s.out, "held at revision %d by %s since %s: the store is not followed before `agent "+
+					"resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
 			}
 			return nil
 		},
@@ -60,7 +63,8 @@ func historyText(w io.Writer, h *history.History) {
 		return
 	}
 	row := func(mark, number string, at time.Time, generation int64, digest, network string, tasks int, by string) {
-		fmt.Fprintf(w, "%s %-9s%-22s%-14s%-12s%-8d%s\n", mark, number, at.UTC().Format(time.RFC3339), fmt.Sprintf("%d %.8s", generation, digest), network, tasks, by)
+		fmt.Fprintf(w, "%s %-9s%-22s%-14s%-12s%-8d%s\n", mark, number, at.UTC().Format(time.RFC3339),
+			fmt.Sprintf("%d %.8s", generation, digest), network, tasks, by)
 	}
 	fmt.Fprintf(w, "  %-9s%-22s%-14s%-12s%-8s%s\n", "REVISION", "TIME", "GENERATION", "NETWORK", "TASKS", "BY")
 	left := h.Undone
@@ -114,7 +118,8 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 	head := fmt.Sprintf("\n  %-11s%s\n", "REVISION", "PROVED BY")
 	for _, r := range list {
 		if len(r.Proofs)+len(r.Unproved) > 0 {
-			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number, &report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Unproved: r.Unproved})
+			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number,
+				&report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Unproved: r.Unproved})
 			head = ""
 		}
 	}
@@ -136,7 +141,8 @@ func deedsText(w io.Writer, list []ledger.Deed) {
 		if d.Text != "" {
 			by += "; " + d.Text
 		}
-		fmt.Fprintf(w, "  %-14s%-22s%-10s%-12s%s\n", d.Act, d.Time.UTC().Format(time.RFC3339), number(int64(d.Revision)), number(d.Generation), by)
+		fmt.Fprintf(w, "  %-14s%-22s%-10s%-12s%s\n", d.Act, d.Time.UTC().Format(time.RFC3339),
+			number(int64(d.Revision)), number(d.Generation), by)
 	}
 }
 

@@ -99,5 +99,6 @@ func program(path string) (hostfs.Content, string, error) {
 	if err != nil {
 		return hostfs.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
 	}
-	return hostfs.StoredContent(int64(len(head))+rest, hostfs.Digest(sum.Sum(nil)), func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
+	return hostfs.StoredContent(int64(len(head))+rest, hostfs.Digest(sum.Sum(nil)),
+		func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
 }

@@ -16,7 +16,8 @@ import (
 func (f *flags) logger(s streams, level zapcore.Level) *zap.Logger {
 	text := zapcore.EncoderConfig{
 		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",
-		EncodeLevel: zapcore.LowercaseLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder, EncodeTime: zapcore.RFC3339NanoTimeEncoder,
+		EncodeLevel: zapcore.LowercaseLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder,
+		EncodeTime: zapcore.RFC3339NanoTimeEncoder,
 	}
 	if f.logFormat == agentfile.LogJSON {
 		text.TimeKey = "time"

@@ -41,7 +41,9 @@ func writeManual(root *cobra.Command, dir string) error {
 	root.Use = "netwright"
 	root.Long += "\n\nWhere no other program has the name, `agent` is a link to `netwright`: the examples use it."
 	root.DisableAutoGenTag = true
-	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "netwright " + version, Manual: "Netwright", Date: &date}, dir); err != nil {
+	if err := doc.GenManTree(root,
+		&doc.GenManHeader{Section: "1", Source: "netwright " + version, Manual: "Netwright", Date: &date},
+		dir); err != nil {
 		return fmt.Errorf("write the manual: %w", err)
 	}
 	for shell, write := range map[string]func(string) error{

@@ -51,7 +51,8 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&found, "found", false, "say what networks left on this host, by name and mark; nothing is changed")
+	cmd.Flags().BoolVar(&found, "found", false,
+		"say what networks left on this host, by name and mark; nothing is changed")
 	return cmd
 }
 

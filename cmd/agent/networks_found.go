@@ -43,7 +43,8 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 			all[i] = declared
 		}
 	} else {
-		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked for, since the configuration cannot be read: %v\n", err)
+		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked "+
+			"for, since the configuration cannot be read: %v\n", err)
 	}
 	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts)
 	var claims []verify.Claim
@@ -56,11 +57,13 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 		claims = append(claims, verify.Claim{Network: n.Name, Conf: n.Conf.File != "" && absent == nil, Found: found})
 	}
 	led, inForce := ledger.Load(view.Files), ""
-	if last, err := ledger.ReadRevision(view.Files, led.Head().Current); err == nil { // else nothing was ever right here
+	// else nothing was ever right here
+	if last, err := ledger.ReadRevision(view.Files, led.Head().Current); err == nil {
 		inForce = last.Network
 	}
 	entries := led.Entries()
-	found := verify.Judge(claims, inForce, func(key graph.Key) bool { e, known := entries[key]; return known && e.Mode != ledger.Found })
+	found := verify.Judge(claims, inForce,
+		func(key graph.Key) bool { e, known := entries[key]; return known && e.Mode != ledger.Found })
 	if !f.text() {
 		return f.data(s, found)
 	}

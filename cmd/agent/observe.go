@@ -21,7 +21,8 @@ import (
 // observe gives the daemon those whom it tells how it is. What they do besides goes on until end is
 // called.
 func (f *flags) observe(ctx context.Context, d *daemon.Daemon, w *wired) (end func()) {
-	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // the last thing that a daemon tells is that it ends
+	// the last thing that a daemon tells is that it ends
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	if address := cmp.Or(f.metrics, metrics.DefaultAddress); address != agentfile.Off {
 		m := metrics.New(version, w.asked.Counts)

@@ -42,7 +42,8 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 		return exit(exitError) // the plan says what failed
 	case w.unused != nil:
 		return w.unused
-	case plan.Summary.Changes() > 0, plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
+	case plan.Summary.Changes() > 0,
+		plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
 		return exit(exitChanges)
 	}
 	return nil
@@ -74,7 +75,8 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 		return err
 	}
 	p := newProgress(f, s, false)
-	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target(), AllowDisruptive: f.disruptive, AcceptOlder: f.trust.older}
+	req := control.Request{Command: control.Once, Verify: f.verify, Target: f.target(), AllowDisruptive: f.disruptive,
+		AcceptOlder: f.trust.older}
 	if f.confirm > 0 {
 		req.Command, req.For = control.OnceConfirmed, f.confirm
 	}

@@ -20,7 +20,8 @@ import (
 // address on the uplink. The pods are gone when it returns.
 func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node) (err error) {
 	if net, ok := network.Of(n); ok && net.Conf.Writer != network.WriterNetwright {
-		fmt.Fprintf(s.out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it in a sandbox.\n", net.Name, net.Conf.Writer)
+		fmt.Fprintf(s.out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it "+
+			"in a sandbox.\n", net.Name, net.Conf.Writer)
 		return nil
 	}
 	h, err := host.Open(ctx, opt)
@@ -40,7 +41,8 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 	for _, pod := range []string{"pod-1", "pod-2"} {
 		p, err := verify.AddPod(ctx, h, verify.PodOptions{Name: pod, ConfDir: confDir, BinDirs: binDirs})
 		if errors.Is(err, verify.ErrNoConf) {
-			fmt.Fprintf(s.out, "\nNo pods are tried: there is no CNI conf in %s yet, since something that it needs is waiting or has failed.\n", confDir)
+			fmt.Fprintf(s.out, "\nNo pods are tried: there is no CNI conf in %s yet, since something that it needs is "+
+				"waiting or has failed.\n", confDir)
 			return nil
 		}
 		if err != nil {
@@ -87,7 +89,8 @@ func pingAll(ctx context.Context, s streams, p, other *verify.Pod, facts *host.F
 		if err != nil {
 			return fmt.Errorf("ping the %s: %w", to.what, err)
 		}
-		fmt.Fprintf(s.out, "  ✓ %s  %-15s → %-11s %-15s %8s\n", p.Name, from, to.what, to.addr, took.Round(10*time.Microsecond))
+		fmt.Fprintf(s.out, "  ✓ %s  %-15s → %-11s %-15s %8s\n", p.Name, from, to.what, to.addr,
+			took.Round(10*time.Microsecond))
 	}
 	return nil
 }

@@ -135,7 +135,8 @@ func (p *progress) result(plan *report.Plan) error {
 	}
 	opt := report.TextOptions{Color: isTerminal(p.s.out), Quiet: p.shown, Diffs: true}
 	if p.notes != nil {
-		opt.News = slices.DeleteFunc(slices.Clone(plan.Notes), func(n report.Note) bool { return slices.Contains(p.notes, n) })
+		opt.News = slices.DeleteFunc(slices.Clone(plan.Notes),
+			func(n report.Note) bool { return slices.Contains(p.notes, n) })
 	}
 	return report.Text(p.s.out, plan, opt)
 }

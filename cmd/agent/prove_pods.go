@@ -71,7 +71,8 @@ func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	if !bounded {
 		return nil, errors.New("a proof with pods wants an end")
 	}
-	if err := h.Units.TryService(ctx, provingUnit, "Netwright: prove that pods talk", "", time.Until(end), proverFile, "prove-pods"); err != nil {
+	if err := h.Units.TryService(ctx, provingUnit, "Netwright: prove that pods talk", "", time.Until(end), proverFile,
+		"prove-pods"); err != nil {
 		return nil, err
 	}
 	data, err := h.Live.Files.ReadFile(proofFile)

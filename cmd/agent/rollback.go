@@ -33,10 +33,12 @@ pause: resume would take what the store has first.`,
 			if len(args) == 1 {
 				var err error
 				if number, err = strconv.Atoi(args[0]); err != nil || number < 1 {
-					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists them", args[0])
+					return fmt.Errorf("roll back to %q: expected the number of a revision, as `agent history` lists "+
+						"them", args[0])
 				}
 			}
-			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive, EndPause: endPause}
+			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive,
+				EndPause: endPause}
 			return f.show(cmd.Context(), s, req, func(ctx context.Context, h reconcile.Hooks) (*report.Plan, error) {
 				pass := f.localThatChanges()
 				pass.Hooks, pass.EndPause = h, endPause
@@ -62,13 +64,14 @@ spec.update.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
-			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume}, func(ctx context.Context, h reconcile.Hooks) ending {
-				next = "from the next run on it follows the store again (now: agent --once)"
-				pass := f.local()
-				pass.Hooks = h
-				was, err := pass.Resume(ctx)
-				return ending{text: was, err: err}
-			})
+			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume},
+				func(ctx context.Context, h reconcile.Hooks) ending {
+					next = "from the next run on it follows the store again (now: agent --once)"
+					pass := f.local()
+					pass.Hooks = h
+					was, err := pass.Resume(ctx)
+					return ending{text: was, err: err}
+				})
 			switch {
 			case end.err != nil:
 				return end.err
@@ -130,7 +133,9 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&changed, "changed", changed, "what becomes of things of ours that somebody changed meanwhile: keep or remove")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would go and what would come back: exit 0 nothing, 2 changes, 1 error")
+	cmd.Flags().StringVar(&changed, "changed", changed,
+		"what becomes of things of ours that somebody changed meanwhile: keep or remove")
+	cmd.Flags().BoolVar(&dry, "dry-run", false,
+		"show what would go and what would come back: exit 0 nothing, 2 changes, 1 error")
 	return cmd
 }

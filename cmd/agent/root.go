@@ -54,7 +54,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 		var value *pflag.InvalidValueError
 		if errors.As(err, &value) {
 			flag := value.GetFlag()
-			return problem.Usage.Errorf("--%s %q: expected %s: `%s --help` lists the flags", flag.Name, value.GetValue(), flagTakes(flag.Value.Type()), c.CommandPath())
+			return problem.Usage.Errorf("--%s %q: expected %s: `%s --help` lists the flags", flag.Name,
+				value.GetValue(), flagTakes(flag.Value.Type()), c.CommandPath())
 		}
 		return problem.Usage.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath())
 	})
@@ -77,7 +78,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	l.BoolVar(&f.trust.older, "accept-older-generation", false, "with --once: take a generation from the store that is older than the last")
 	f.addDisruptive(cmd)
 	f.addTrust(cmd)
-	l.StringVar(&f.logFormat, "log-format", "", "of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
+	l.StringVar(&f.logFormat, "log-format", "",
+		"of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
 	complete(cmd, "log-format", agentfile.LogText, agentfile.LogJSON)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
 	f.addTelling(cmd)
@@ -104,9 +106,12 @@ func flagTakes(kind string) string {
 // commands are all others.
 func (f *flags) commands(s streams) []*cobra.Command {
 	return []*cobra.Command{
-		statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s), networksCommand(f, s),
-		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s), confirmCommand(f, s), rollbackCommand(f, s),
-		resumeCommand(f, s), pauseCommand(f, s), waitCommand(f, s), resetCommand(f, s), undoCommand(s), provePodsCommand(), recoverCommand(f, s), installCommand(f, s),
+		statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s),
+		networksCommand(f, s),
+		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s),
+		confirmCommand(f, s), rollbackCommand(f, s),
+		resumeCommand(f, s), pauseCommand(f, s), waitCommand(f, s), resetCommand(f, s), undoCommand(s),
+		provePodsCommand(), recoverCommand(f, s), installCommand(f, s),
 		userDataCommand(f, s),
 	}
 }

@@ -88,7 +88,8 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	if err == nil {
 		var news publish.News
 		if news, err = feed.Next(ctx); err == nil {
-			return report.StatusView{Status: news.Status, Daemon: report.Daemon{Running: true, From: "socket", Off: service.Off(st.opt)}}, feed, nil
+			return report.StatusView{Status: news.Status,
+				Daemon: report.Daemon{Running: true, From: "socket", Off: service.Off(st.opt)}}, feed, nil
 		}
 		err = errors.Join(err, feed.Close())
 	}
@@ -115,9 +116,11 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 
 // refused tells somebody whom the status is not for what to do.
 func (st *statusReader) refused() error {
-	who := "root alone: run it as root (sudo agent status), or let a group read it (statusGroup: NAME in " + defaultConf + ", then systemctl restart netwright-agent)"
+	who := "root alone: run it as root (sudo agent status), or let a group read it (statusGroup: NAME in " +
+		defaultConf + ", then systemctl restart netwright-agent)"
 	if group := publish.ReadBy(st.opt); group != "" {
-		who = fmt.Sprintf("root and the group %s: run it as root (sudo agent status), or become a member (usermod -aG %s YOU, then log in again)", group, group)
+		who = fmt.Sprintf("root and the group %s: run it as root (sudo agent status), or become a member (usermod -aG "+
+			"%s YOU, then log in again)", group, group)
 	}
 	return fmt.Errorf("the status of this node is for %s", who)
 }

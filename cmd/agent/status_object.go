@@ -24,7 +24,9 @@ func (f *flags) statusPlace(w *wired) (func(context.Context, []byte) error, erro
 		place = f.store
 	}
 	if strings.HasPrefix(place, "k8s://") {
-		return nil, errors.New("a k8s:// store keeps none: the Node's condition tells as much there; name a directory or s3:// as statusObject in " + defaultConf)
+		return nil,
+			errors.New("a k8s:// store keeps none: the Node's condition tells as much there; name a directory " +
+				"or s3:// as statusObject in " + defaultConf)
 	}
 	sink, err := statestore.OpenSink(place, f.cluster, f.storeOptions(nil))
 	if err != nil {

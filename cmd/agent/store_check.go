@@ -42,7 +42,8 @@ it says once. Exit 0: all is well, but for warnings; 1: it is not.`,
 		Args: oneArg("the store's directory", "agent store check ./store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.format != "text" && c.format != formatGitHub {
-				return problem.Usage.Errorf("--format %s: expected text or github; for programs there is -o json", c.format)
+				return problem.Usage.Errorf("--format %s: expected text or github; for programs there is -o json",
+					c.format)
 			}
 			return c.run(cmd.Context(), f, s, args[0])
 		},
@@ -54,7 +55,8 @@ it says once. Exit 0: all is well, but for warnings; 1: it is not.`,
 }
 
 func (c *checking) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.facts, "facts", "", "`FILE` with the saved facts of a host, from agent facts -o json (default: an ordinary node)")
+	cmd.Flags().StringVar(&c.facts, "facts", "",
+		"`FILE` with the saved facts of a host, from agent facts -o json (default: an ordinary node)")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "take warnings for errors")
 }
 
@@ -108,7 +110,8 @@ func (c *checking) passes(one *check.Checked) bool {
 }
 
 // howToHide says what becomes of private keys that every node could read.
-const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node takes a generation that names them"
+const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node " +
+	"takes a generation that names them"
 
 func (c *checking) print(out io.Writer, all []*check.Checked) {
 	for _, one := range all {
@@ -143,7 +146,8 @@ func said(out io.Writer, one *check.Checked) {
 		fmt.Fprintf(out, "%s: warning: %s %s\n", one.Cluster, text, problem.DocumentNotRead)
 	}
 	if len(one.Exposed) > 0 {
-		fmt.Fprintf(out, "%s: warning: every node can read %s: %s %s\n", one.Cluster, strings.Join(one.Exposed, ", "), howToHide, problem.KeypairExposed)
+		fmt.Fprintf(out, "%s: warning: every node can read %s: %s %s\n", one.Cluster, strings.Join(one.Exposed, ", "),
+			howToHide, problem.KeypairExposed)
 	}
 	for _, d := range one.Findings {
 		if d.Origin.File != "" {
@@ -169,17 +173,21 @@ func annotate(out io.Writer, dir string, all []*check.Checked) {
 			annotation(out, base, finding)
 		}
 		for _, text := range one.Notes {
-			annotation(out, base, check.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Summary: text}})
+			annotation(out, base, check.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning,
+				ID: problem.DocumentNotRead, Summary: text}})
 		}
 		for _, name := range one.Exposed {
-			annotation(out, base, check.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning, ID: problem.KeypairExposed, Origin: document.Origin{File: name},
+			annotation(out, base, check.Finding{Diagnostic: document.Diagnostic{Severity: document.SeverityWarning,
+				ID: problem.KeypairExposed, Origin: document.Origin{File: name},
 				Summary: "every node can read " + name, Hint: howToHide}})
 		}
 	}
 }
 
 var (
-	inMessage  = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A") })
+	inMessage = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	})
 	inProperty = sync.OnceValue(func() *strings.Replacer {
 		return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	})

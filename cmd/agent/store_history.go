@@ -59,7 +59,8 @@ Exit code: 0 they are the same, 2 they differ, 1 error.`,
 		Example: `  agent store diff s3://bucket/prefix 11 12 --cluster demo.example.com`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 && len(args) != 3 {
-				return problem.Usage.Errorf("%s takes where it is published, one generation or two, and got %d arguments: `agent store diff s3://bucket/prefix 11 12`", cmd.Name(), len(args))
+				return problem.Usage.Errorf("%s takes where it is published, one generation or two, and got %d "+
+					"arguments: `agent store diff s3://bucket/prefix 11 12`", cmd.Name(), len(args))
 			}
 			return nil
 		},
@@ -109,7 +110,8 @@ func pastText(s streams, cluster string, list []statestore.Past) {
 		if p.Several && !p.InForce {
 			by += " (one of several records of this number: it may never have been published)"
 		}
-		fmt.Fprintf(s.out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339), p.Digest, by)
+		fmt.Fprintf(s.out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),
+			p.Digest, by)
 	}
 }
 
@@ -149,7 +151,8 @@ func comparedText(s streams, c *statestore.Compared) {
 		mark string
 		statestore.Past
 	}{{"---", c.From}, {"+++", c.To}} {
-		fmt.Fprintf(s.out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest, p.Published.UTC().Format(time.RFC3339))
+		fmt.Fprintf(s.out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest,
+			p.Published.UTC().Format(time.RFC3339))
 		if by := p.Note.String(); by != "" {
 			fmt.Fprintf(s.out, " by %s", by)
 		}

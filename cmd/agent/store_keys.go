@@ -64,7 +64,8 @@ without it. No file is replaced.`,
 			if err := w.CreateFile(cmd.Context(), path+".pub", pub, 0o644); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.out, "%s.key signs: keep it where nobody else can read it\n%s.pub verifies; in /etc/netwright/agent.yaml of every node:\n\ntrustedKeys: [%s]\n", out, out, public)
+			fmt.Fprintf(s.out, "%s.key signs: keep it where nobody else can read it\n%s.pub verifies; in "+
+				"/etc/netwright/agent.yaml of every node:\n\ntrustedKeys: [%s]\n", out, out, public)
 			return nil
 		},
 	}
@@ -74,7 +75,8 @@ without it. No file is replaced.`,
 }
 
 func addPasswordFile(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "password-file", "", "file whose first line is the key's password (or set "+keyPassword+")")
+	cmd.Flags().StringVar(to, "password-file", "",
+		"file whose first line is the key's password (or set "+keyPassword+")")
 }
 
 // readPassword returns none where none is given.
@@ -103,7 +105,8 @@ func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 	if !minisign.IsEncrypted(text) {
 		key := new(minisign.PrivateKey)
 		if err := key.UnmarshalText(text); err != nil {
-			return nil, problem.KeyWrong.Errorf("%s is no private key of minisign: name the .key file that `agent store keygen` made", file)
+			return nil, problem.KeyWrong.Errorf("%s is no private key of minisign: name the .key file that `agent "+
+				"store keygen` made", file)
 		}
 		return key, nil
 	}
@@ -112,7 +115,8 @@ func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
 		return nil, err
 	}
 	if password.IsZero() {
-		return nil, problem.KeyWrong.Errorf("%s is locked with a password: give --password-file, or set %s", file, keyPassword)
+		return nil,
+			problem.KeyWrong.Errorf("%s is locked with a password: give --password-file, or set %s", file, keyPassword)
 	}
 	key, err := minisign.DecryptKey(password.Reveal(), text)
 	if err != nil {

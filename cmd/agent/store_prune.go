@@ -35,7 +35,8 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 		Args:    oneArg("where it is published", "agent store prune s3://bucket/prefix --cluster demo.example.com"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if p.Older < pruneLeast {
-				return problem.Usage.Errorf("--older %s: expected an hour or more, such as 720h: nodes read what was just replaced", p.Older)
+				return problem.Usage.Errorf("--older %s: expected an hour or more, such as 720h: nodes read what was "+
+					"just replaced", p.Older)
 			}
 			return prune(cmd.Context(), f, s, args[0], p)
 		},

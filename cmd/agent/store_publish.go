@@ -43,7 +43,8 @@ DEST is a directory, an s3:// URL, or k8s://NAMESPACE by the kubeconfig of kubec
 is told; nothing of its work is seen. Where DEST has it all, nothing is moved, until half of
 its time is over.`,
 		Example: `  agent store publish ./store s3://bucket/prefix --key netwright.key --expires 720h`,
-		Args:    twoArgs("the store's directory and where to publish it", "agent store publish ./store s3://bucket/prefix"),
+		Args: twoArgs("the store's directory and where to publish it",
+			"agent store publish ./store s3://bucket/prefix"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.publish(cmd.Context(), f, s, args[0], args[1])
 		},
@@ -51,7 +52,8 @@ its time is over.`,
 	p.addKey(cmd)
 	cmd.Flags().DurationVar(&p.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
 	l := cmd.Flags()
-	l.StringVar(&p.note.Publisher, "publisher", "", "who publishes, for store history and the nodes (default: the user and the machine)")
+	l.StringVar(&p.note.Publisher, "publisher", "",
+		"who publishes, for store history and the nodes (default: the user and the machine)")
 	l.StringVar(&p.note.Commit, "commit", "", "the commit that the documents are of")
 	l.StringVarP(&p.note.Message, "message", "m", "", "why it is published")
 	p.check.add(cmd)
@@ -106,7 +108,8 @@ first: you vouch for it.`,
 }
 
 func (p *publishing) addKey(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.key, "key", "", "`FILE` of the private key that signs, from agent store keygen or minisign -G")
+	cmd.Flags().StringVar(&p.key, "key", "",
+		"`FILE` of the private key that signs, from agent store keygen or minisign -G")
 	addPasswordFile(cmd, &p.passwordFile)
 }
 
@@ -136,7 +139,8 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	}
 	if from, err := filepath.Abs(dir); err == nil {
 		if to, err := filepath.Abs(dest); err == nil && (from == to || from == filepath.Join(to, f.cluster)) {
-			return problem.Usage.Errorf("publish %s into itself: its documents would not be read any more: publish to another directory", dir)
+			return problem.Usage.Errorf("publish %s into itself: its documents would not be read any more: publish to "+
+				"another directory", dir)
 		}
 	}
 	checked, ok, err := p.check.all(ctx, f, dir)
@@ -163,7 +167,8 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		}
 		all := maps.Clone(objects)
 		if keysets := of[cluster].Withhold(objects); len(keysets) > 0 {
-			fmt.Fprintf(s.err, "agent: %s: the private keys of %s were not published: no node uses them, or they are of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
+			fmt.Fprintf(s.err, "agent: %s: the private keys of %s were not published: no node uses them, or they are "+
+				"of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
 				cluster, strings.Join(keysets, ", "))
 		}
 		maps.DeleteFunc(all, func(name string, _ []byte) bool { return objects[name] != nil })
@@ -172,20 +177,23 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 			return err
 		}
 		done, err := statestore.Publish(ctx, to, statestore.Publication{
-			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects), Withheld: slices.Collect(maps.Keys(all)),
-			Note: p.note, Key: key, Lasts: p.expires, Now: time.Now(),
+			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects),
+			Withheld: slices.Collect(maps.Keys(all)),
+			Note:     p.note, Key: key, Lasts: p.expires, Now: time.Now(),
 		})
 		if err != nil {
 			return problem.StorePublish.Wrap(err)
 		}
 		if len(done.Exposed) > 0 {
-			fmt.Fprintf(s.err, "agent: warning: %s: every node can read %s, which an earlier generation published: %s\n", cluster, strings.Join(done.Exposed, ", "), howToHide)
+			fmt.Fprintf(s.err, "agent: warning: %s: every node can read %s, which an earlier generation published: "+
+				"%s\n", cluster, strings.Join(done.Exposed, ", "), howToHide)
 		}
 		if err := f.printPublished(s, done, "published"); err != nil {
 			return err
 		}
 		if key == nil {
-			fmt.Fprintf(s.err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with insecureUnsigned; sign with --key\n", cluster, done.Digest)
+			fmt.Fprintf(s.err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
+				"insecureUnsigned; sign with --key\n", cluster, done.Digest)
 		}
 	}
 	return nil
@@ -246,12 +254,14 @@ func (f *flags) printPublished(s streams, p *statestore.Published, done string) 
 	if p.Unchanged {
 		done = "nothing to publish: it is there already as"
 	}
-	fmt.Fprintf(s.out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To, p.Objects, p.Digest)
+	fmt.Fprintf(s.out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
+		p.Objects, p.Digest)
 	if p.SignedBy != "" {
 		fmt.Fprintf(s.out, "  signed by key %s\n", p.SignedBy)
 	}
 	if !p.Expires.IsZero() {
-		fmt.Fprintf(s.out, "  expires at %s: publish again before, whether or not anything changes; nodes that have it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
+		fmt.Fprintf(s.out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
+			"it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ nothing. Exit 0: a node takes it; 1: it does not, and why.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&keys, "public-key", nil, "a key to trust, beside those of the agent's file: a .pub file, or its second line")
+	cmd.Flags().StringArrayVar(&keys, "public-key", nil,
+		"a key to trust, beside those of the agent's file: a .pub file, or its second line")
 	cmd.Flags().StringVar(&pin, "pin", "", "the sha256 that the manifest must have")
 	return cmd
 }
@@ -115,7 +116,8 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if err != nil {
 		return err
 	}
-	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation, Digest: snapshot.Digest, Expires: snapshot.Expires, Note: snapshot.Note(), SignedBy: []string{}, Denied: denied}
+	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation,
+		Digest: snapshot.Digest, Expires: snapshot.Expires, Note: snapshot.Note(), SignedBy: []string{}, Denied: denied}
 	for _, text := range signatures {
 		v.SignedBy = append(v.SignedBy, trust.SignedBy(text))
 	}
@@ -130,7 +132,8 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if !f.text() {
 		return f.data(s, v)
 	}
-	fmt.Fprintf(s.out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store, v.Objects, v.Digest)
+	fmt.Fprintf(s.out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store,
+		v.Objects, v.Digest)
 	if len(v.Denied) > 0 {
 		fmt.Fprintf(s.out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
 	}

@@ -101,11 +101,13 @@ func supportText(s streams, file, dir string, m support.Manifest, size int) erro
 		}
 	}
 	fmt.Fprintln(s.out, file)
-	fmt.Fprintf(s.out, "%d kB, %d pieces; %d secrets were taken out, a mark is in the place of each.\n", (size+1023)/1024, made, taken)
+	fmt.Fprintf(s.out, "%d kB, %d pieces; %d secrets were taken out, a mark is in the place of each.\n",
+		(size+1023)/1024, made, taken)
 	if len(failed) > 0 {
 		fmt.Fprintf(s.out, "Not there, or not whole:\n%s\n", strings.Join(failed, "\n"))
 	}
-	_, err := fmt.Fprintf(s.out, `Before you send it, look at what it holds: names and addresses of your nodes are in it.
+	_, err := fmt.Fprintf(s.out,
+		`Before you send it, look at what it holds: names and addresses of your nodes are in it.
   tar xzf %s && less %s/manifest.json
   agent/config.json    the documents, as the agent reads them
   host/journal.txt     what the agent logged since the boot

@@ -50,13 +50,15 @@ func (g *gathering) pieces() []support.Piece {
 			}
 			return list(h), nil
 		})},
-		{Name: "agent/ledger.json", What: "what the agent owns and owes, without contents and secret values", Get: asJSON(g.ledger)},
-		{Name: "agent/config.json", What: "agent config -o json: the merged documents, without contents", Get: asJSON(func(context.Context) (any, error) {
-			if g.desired == nil {
-				return nil, g.why
-			}
-			return configured{g.desired.Node, origins(g.desired.Node)}, nil
-		})},
+		{Name: "agent/ledger.json", What: "what the agent owns and owes, without contents and secret values",
+			Get: asJSON(g.ledger)},
+		{Name: "agent/config.json", What: "agent config -o json: the merged documents, without contents",
+			Get: asJSON(func(context.Context) (any, error) {
+				if g.desired == nil {
+					return nil, g.why
+				}
+				return configured{g.desired.Node, origins(g.desired.Node)}, nil
+			})},
 		{Name: "agent/certs.json", What: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
 			return issue.List(g.f.local().Host, g.f.node, time.Now())
 		})},
@@ -64,21 +66,26 @@ func (g *gathering) pieces() []support.Piece {
 			text, err := readFile(g.conf())
 			return text, errors.Join(err, g.confErr)
 		}},
-		{Name: "host/facts.json", What: "agent facts -o json", Get: asJSON(func(context.Context) (any, error) { return g.view.Facts, nil })},
-		{Name: "host/files.txt", What: "names, modes and owners of the agent's files and of the CNI directories", Get: g.listing},
+		{Name: "host/facts.json", What: "agent facts -o json",
+			Get: asJSON(func(context.Context) (any, error) { return g.view.Facts, nil })},
+		{Name: "host/files.txt", What: "names, modes and owners of the agent's files and of the CNI directories",
+			Get: g.listing},
 	}
-	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo", "/etc/resolv.conf", "/run/netwright/status.json"} {
-		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), What: name, Get: func(context.Context) ([]byte, error) {
-			if strings.HasPrefix(name, "/proc/") {
-				return g.view.Files.ReadFile(name)
-			}
-			return g.view.Files.Plain().ReadFile(name)
-		}})
+	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo",
+		"/etc/resolv.conf", "/run/netwright/status.json"} {
+		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), What: name,
+			Get: func(context.Context) ([]byte, error) {
+				if strings.HasPrefix(name, "/proc/") {
+					return g.view.Files.ReadFile(name)
+				}
+				return g.view.Files.Plain().ReadFile(name)
+			}})
 	}
 	for _, d := range host.Diagnoses() {
-		list = append(list, support.Piece{Name: "host/" + d.Name + ".txt", What: d.Name, Get: func(ctx context.Context) ([]byte, error) {
-			return g.view.Diagnose(ctx, d, support.PieceTime, 4*support.PieceSize)
-		}})
+		list = append(list, support.Piece{Name: "host/" + d.Name + ".txt", What: d.Name,
+			Get: func(ctx context.Context) ([]byte, error) {
+				return g.view.Diagnose(ctx, d, support.PieceTime, 4*support.PieceSize)
+			}})
 	}
 	return append(list, g.confs()...)
 }
@@ -102,7 +109,8 @@ func (g *gathering) conf() string {
 
 func (g *gathering) versions(context.Context) ([]byte, error) {
 	f := g.view.Facts
-	return fmt.Appendf(nil, "agent %s\nsystem %s\nkernel %s %s\nruntime %s %s\nkubelet %s\n", version, f.OS.Pretty, f.Kernel.Release, f.Arch, f.Runtime.Name, f.Runtime.Version, f.Kubelet.Version), nil
+	return fmt.Appendf(nil, "agent %s\nsystem %s\nkernel %s %s\nruntime %s %s\nkubelet %s\n", version, f.OS.Pretty,
+		f.Kernel.Release, f.Arch, f.Runtime.Name, f.Runtime.Version, f.Kubelet.Version), nil
 }
 
 func (g *gathering) look(ctx context.Context) (report.StatusView, error) {
@@ -169,7 +177,8 @@ var cniDirs = []string{"/etc/cni/net.d"}
 // listing names what is in the directories that matter, without contents.
 func (g *gathering) listing(context.Context) ([]byte, error) {
 	var out bytes.Buffer
-	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin", g.view.Facts.Runtime.ConfDir}, cniDirs...)
+	dirs := append([]string{"/etc/netwright", "/run/netwright", hostfs.StateDir, "/opt/cni/bin",
+		g.view.Facts.Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
 		names, err := g.view.Files.Plain().ReadDir(dir)
@@ -186,7 +195,8 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 				fmt.Fprintln(&out, "  ", err)
 				continue
 			}
-			fmt.Fprintf(&out, "  %s %v %d:%d %10d %s %s\n", info.Type, info.Mode, info.UID, info.GID, info.Size, time.Unix(0, info.Mtime).UTC().Format(time.RFC3339), name)
+			fmt.Fprintf(&out, "  %s %v %d:%d %10d %s %s\n", info.Type, info.Mode, info.UID, info.GID, info.Size,
+				time.Unix(0, info.Mtime).UTC().Format(time.RFC3339), name)
 		}
 	}
 	return out.Bytes(), nil
@@ -207,7 +217,8 @@ func (g *gathering) confs() (list []support.Piece) {
 				continue
 			}
 			file := path.Join(dir, name)
-			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file, Get: func(context.Context) ([]byte, error) { return g.view.Files.Plain().ReadFile(file) }})
+			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file,
+				Get: func(context.Context) ([]byte, error) { return g.view.Files.Plain().ReadFile(file) }})
 		}
 	}
 	return list

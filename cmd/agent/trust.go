@@ -18,7 +18,8 @@ type trusted struct {
 
 // addTrust gives all commands the flag that lets an unsigned store be used.
 func (f *flags) addTrust(cmd *cobra.Command) {
-	cmd.PersistentFlags().BoolVar(&f.trust.unsigned, "insecure-unsigned", false, "take a configuration that is neither pinned nor signed (insecureUnsigned in the agent's file)")
+	cmd.PersistentFlags().BoolVar(&f.trust.unsigned, "insecure-unsigned", false,
+		"take a configuration that is neither pinned nor signed (insecureUnsigned in the agent's file)")
 }
 
 // trusts takes over what the agent's own file says of trust.
@@ -40,5 +41,6 @@ func (f *flags) trusts(own *agentfile.AgentFile) error {
 // policy is what the store's manifest is held against. In a sandbox nothing of this host is at
 // stake.
 func (f *flags) policy() *trust.Policy {
-	return &trust.Policy{Pin: f.trust.pin, Keys: f.trust.keys, Unsigned: f.trust.unsigned || f.sandbox, Older: f.trust.older}
+	return &trust.Policy{Pin: f.trust.pin, Keys: f.trust.keys, Unsigned: f.trust.unsigned || f.sandbox,
+		Older: f.trust.older}
 }

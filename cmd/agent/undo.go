@@ -38,20 +38,23 @@ func undoCommand(s streams) *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel), Checkpoint: checkpoint.Settings{Means: means(nil)}}
+			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel),
+				Checkpoint: checkpoint.Settings{Means: means(nil)}}
 			if check {
 				return p.CheckUndo()
 			}
 			if watch {
 				return p.Undo(cmd.Context(), true)
 			}
-			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit, fmt.Errorf("undo: not done within %s", undoLimit))
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit,
+				fmt.Errorf("undo: not done within %s", undoLimit))
 			defer cancel()
 			return p.Undo(ctx, false)
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only say whether it could be done, and change nothing")
-	cmd.Flags().BoolVar(&watch, "watch", false, "watch a change that was good, and take it back if it costs the node its network later")
+	cmd.Flags().BoolVar(&watch, "watch", false,
+		"watch a change that was good, and take it back if it costs the node its network later")
 	return cmd
 }
 
@@ -95,7 +98,8 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 	if left <= 0 {
 		return nil
 	}
-	file := slices.MaxFunc(snap.Files, func(a, b hostfs.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
+	file := slices.MaxFunc(snap.Files,
+		func(a, b hostfs.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
 	read := make(chan error, 1)
 	go func() {
 		_, err := file.Bytes() // within a bound of its own
@@ -113,7 +117,9 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 // stranger.
 func means(by *statestore.Options) checkpoint.Means {
 	return checkpoint.Means{
-		Store: func(ctx context.Context, location, cluster string) error { return askStore(ctx, location, cluster, by) },
+		Store: func(ctx context.Context, location, cluster string) error {
+			return askStore(ctx, location, cluster, by)
+		},
 		API: func(ctx context.Context, kubeconfig string) error {
 			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, Alone: true})
 			if err != nil {

@@ -58,12 +58,14 @@ secret belongs there. Clouds take 16 KiB.`,
 	}
 	l := cmd.Flags()
 	l.StringVar(&u.format, "format", formatShell, "shell or cloud-config")
-	l.StringArrayVar(&u.urls, "url", nil, "a mirror's URL of the agent, {arch} in the place of amd64 or arm64; several are tried in order")
+	l.StringArrayVar(&u.urls, "url", nil,
+		"a mirror's URL of the agent, {arch} in the place of amd64 or arm64; several are tried in order")
 	l.StringArrayVar(&u.sums, "sha256", nil, "what the agent must have: amd64=HEX; once for each architecture")
 	l.StringVar(&u.sumsFile, "sums", "", "the same from a file of sha256sum, by the names that the URLs end in")
 	l.StringVar(&u.pin, "pin", "", "sha256 of the one manifest that the node accepts")
 	l.StringArrayVar(&u.trustedKeys, "trusted-key", nil, "a minisign public key that may have signed the manifest")
-	l.StringVar(&u.proxy.URL, "proxy", "", "the HTTP proxy that machine and agent use, such as http://proxy.example.com:3128")
+	l.StringVar(&u.proxy.URL, "proxy", "",
+		"the HTTP proxy that machine and agent use, such as http://proxy.example.com:3128")
 	l.StringVar(&u.proxy.Except, "no-proxy", "", "what is reached without it, such as 10.0.0.0/8,.internal.example.com")
 	f.addTrust(cmd)
 	complete(cmd, "format", formatShell, formatCloudConfig)
@@ -95,7 +97,8 @@ func (u *userData) text() (string, error) {
 // sha256 is what the program of each architecture must have.
 func (u *userData) sha256() (map[string]string, error) {
 	if len(u.urls) == 0 {
-		return nil, errors.New("no mirror: name with --url where the agent can be had, as --url 'https://mirror.example.com/netwright-linux-{arch}'")
+		return nil, errors.New("no mirror: name with --url where the agent can be had, as --url " +
+			"'https://mirror.example.com/netwright-linux-{arch}'")
 	}
 	switch {
 	case u.sumsFile != "" && len(u.sums) > 0:
@@ -116,7 +119,8 @@ func (u *userData) sha256() (map[string]string, error) {
 		out[arch] = sum
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no sha256 of the agent, and nothing is installed unchecked: name it with --sha256 amd64=HEX, or a file of sha256sum with --sums")
+		return nil, errors.New("no sha256 of the agent, and nothing is installed unchecked: name it with --sha256 " +
+			"amd64=HEX, or a file of sha256sum with --sums")
 	}
 	return out, nil
 }
@@ -124,8 +128,11 @@ func (u *userData) sha256() (map[string]string, error) {
 // agentFile is the agent's own file on the node: that of --conf as it is, or what the flags say.
 func (u *userData) agentFile() (string, error) {
 	if u.flags.conf != "" {
-		if u.flags.store != "" || u.flags.cluster != "" || u.flags.group != "" || u.flags.node != "" || u.pin != "" || len(u.trustedKeys) > 0 || u.flags.trust.unsigned {
-			return "", problem.Usage.Errorf("--conf and flags that say what is in it exclude each other: write all of it into the file")
+		if u.flags.store != "" || u.flags.cluster != "" || u.flags.group != "" || u.flags.node != "" || u.pin != "" ||
+			len(u.trustedKeys) > 0 || u.flags.trust.unsigned {
+			return "",
+				problem.Usage.Errorf("--conf and flags that say what is in it exclude each other: write all of " +
+					"it into the file")
 		}
 		content, err := readFile(u.flags.conf)
 		if err != nil {
@@ -134,12 +141,14 @@ func (u *userData) agentFile() (string, error) {
 		return string(content), nil
 	}
 	if u.flags.store == "" {
-		return "", errors.New("no state store: say with --store, or in the file of --conf, where the node's configuration is")
+		return "",
+			errors.New("no state store: say with --store, or in the file of --conf, where the node's configuration is")
 	}
 	var b strings.Builder
 	b.WriteString("# Made by agent user-data.\n")
 	for _, field := range []struct{ name, value string }{
-		{"store", u.flags.store}, {"cluster", u.flags.cluster}, {"nodeGroup", u.flags.group}, {"node", u.flags.node}, {"pin", u.pin},
+		{"store", u.flags.store}, {"cluster", u.flags.cluster}, {"nodeGroup", u.flags.group}, {"node", u.flags.node},
+		{"pin", u.pin},
 	} {
 		if field.value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", field.name, strconv.QuoteToASCII(field.value))

@@ -46,9 +46,12 @@ still awaited.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.runVerify(cmd.Context(), s, p) },
 	}
 	l := cmd.Flags()
-	l.BoolVar(&p.traffic, "traffic", false, "add two pods for seconds, and send packets between them, the node, an outside and a service")
-	l.StringSliceVar(&p.peers, "peer", nil, "with --traffic: `ADDRESS:PORT` where another node runs agent verify --serve; may be repeated")
-	l.StringSliceVar(&p.services, "service", nil, "with --traffic: address and TCP port of a service to reach from a pod; may be repeated")
+	l.BoolVar(&p.traffic, "traffic", false,
+		"add two pods for seconds, and send packets between them, the node, an outside and a service")
+	l.StringSliceVar(&p.peers, "peer", nil,
+		"with --traffic: `ADDRESS:PORT` where another node runs agent verify --serve; may be repeated")
+	l.StringSliceVar(&p.services, "service", nil,
+		"with --traffic: address and TCP port of a service to reach from a pod; may be repeated")
 	l.BoolVar(&p.serve, "serve", false, "add a pod, and answer what --traffic on other nodes asks, until interrupted")
 	l.StringVar(&p.listen, "listen", defaultListen, "with --serve: address of this node and port")
 	return cmd
@@ -134,7 +137,8 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	if !ok {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
-	l.want = verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Live.Facts), KubeProxy: d.Node.KubeProxy, Minimums: verify.Minimums(net)}
+	l.want = verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Live.Facts), KubeProxy: d.Node.KubeProxy,
+		Minimums: verify.Minimums(net)}
 	l.unjudged = model.Unjudged(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
@@ -163,7 +167,8 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 		}
 		results = append(results, proved...)
 	}
-	return &verified{Version: verifyVersion, Cluster: n.Cluster, Node: n.Name, Network: l.want.Network.Name, State: verify.Worst(results), Checks: results, keptFrom: l.kept}, nil
+	return &verified{Version: verifyVersion, Cluster: n.Cluster, Node: n.Name, Network: l.want.Network.Name,
+		State: verify.Worst(results), Checks: results, keptFrom: l.kept}, nil
 }
 
 // certificates checks those that the agent installed. One that ends is well as long as it works:
@@ -178,7 +183,8 @@ func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 		if !c.Wanted {
 			continue
 		}
-		r := verify.Result{Check: "certificate " + c.Name, State: verify.OK, Seen: fmt.Sprintf("%s, until %s", c.State, moment(c.NotAfter)), Next: c.Problem}
+		r := verify.Result{Check: "certificate " + c.Name, State: verify.OK,
+			Seen: fmt.Sprintf("%s, until %s", c.State, moment(c.NotAfter)), Next: c.Problem}
 		switch c.State {
 		case issue.CertRequested:
 			r.State, r.Seen = verify.Waiting, "asked for"

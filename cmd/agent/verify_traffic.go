@@ -30,7 +30,8 @@ func (p proof) asked(f *flags) error {
 	case (len(p.peers) > 0 || len(p.services) > 0) && !p.traffic:
 		return problem.Usage.Errorf("--peer and --service need --traffic: they are reached from a pod, which it adds")
 	case p.serve && p.traffic:
-		return problem.Usage.Errorf("--serve and --traffic exclude each other: the one answers, on another node, what the other asks")
+		return problem.Usage.Errorf("--serve and --traffic exclude each other: the one answers, on another node, what " +
+			"the other asks")
 	case p.listen != defaultListen && !p.serve:
 		return problem.Usage.Errorf("--listen needs --serve")
 	case (p.serve || p.traffic) && f.root != "" && f.root != "/":
@@ -65,7 +66,8 @@ func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 }
 
 func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
-	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR, Resolvers: l.host.Live.Facts.Kubelet.ClusterDNS}
+	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR,
+		Resolvers: l.host.Live.Facts.Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
 		if table, ok := task.(tasks.Table); ok && masquerades(table.Table) {
 			t.Masquerades = true
@@ -80,7 +82,8 @@ func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
 
 func masquerades(t firewall.Table) bool {
 	return slices.ContainsFunc(t.Chains, func(c firewall.Chain) bool {
-		return slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool { return strings.HasPrefix(r.Verdict, "masquerade") })
+		return slices.ContainsFunc(c.Rules,
+			func(r firewall.NFRule) bool { return strings.HasPrefix(r.Verdict, "masquerade") })
 	})
 }
 
@@ -88,7 +91,8 @@ func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
 	for _, v := range values {
 		at, err := netip.ParseAddrPort(v)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: expected an address and a port, such as 10.0.0.12:10790 or [fd00::12]:10790", flag, v)
+			return nil, fmt.Errorf("%s %s: expected an address and a port, such as 10.0.0.12:10790 or [fd00::12]:10790",
+				flag, v)
 		}
 		out = append(out, at)
 	}
@@ -98,16 +102,19 @@ func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
 // prove has one proof at a time on this host.
 func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result, error) {
 	if l.want.Conf == nil {
-		return []verify.Result{{Check: "pods", State: verify.NotHere, Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
+		return []verify.Result{{Check: "pods", State: verify.NotHere,
+			Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
 	}
 	if u := l.unjudged; u != nil {
-		return []verify.Result{{Check: "pods", State: verify.NotHere, Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
+		return []verify.Result{{Check: "pods", State: verify.NotHere,
+			Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
 	}
 	t, err := p.wanted(l)
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.ProofLock, func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
+	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.ProofLock,
+		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +142,14 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.EndpointLock, func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
+	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.EndpointLock,
+		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	return verify.Serve(ctx, l.host, t, at, func(at netip.AddrPort, pod *verify.Pod) {
-		fmt.Fprintf(s.out, "answering as a pod at %s; on another node: agent verify --traffic --peer %s\n", pod.Addresses[0].Addr(), at)
+		fmt.Fprintf(s.out, "answering as a pod at %s; on another node: agent verify --traffic --peer %s\n",
+			pod.Addresses[0].Addr(), at)
 	})
 }

@@ -14,7 +14,8 @@ func versionCommand(f *flags, s streams) *cobra.Command {
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !f.text() {
-				return f.data(s, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()})
+				return f.data(s, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH,
+					"go": runtime.Version()})
 			}
 			_, err := fmt.Fprintln(s.out, versionLine())
 			return err

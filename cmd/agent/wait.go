@@ -35,7 +35,8 @@ Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case cmd.Flags().Changed("generation") && w.generation < 1:
-				return problem.Usage.Errorf("--generation %d: expected a number from 1, as `agent store publish` prints it", w.generation)
+				return problem.Usage.Errorf("--generation %d: expected a number from 1, as `agent store publish` "+
+					"prints it", w.generation)
 			case w.timeout <= 0:
 				return problem.Usage.Errorf("--timeout %s: expected a time such as 10m", w.timeout)
 			}

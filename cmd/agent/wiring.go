@@ -61,10 +61,12 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(f.root); f.root != "/" && f.root != "" && (err != nil || !info.IsDir()) {
-		return nil, problem.Usage.Errorf("--root %s: there is no such directory: --root takes the directory that an image is mounted on", f.root)
+		return nil, problem.Usage.Errorf("--root %s: there is no such directory: --root takes the directory that an "+
+			"image is mounted on", f.root)
 	}
 	if f.store == "" {
-		return nil, problem.StoreLocation.Errorf("no state store: name one with --store, or in %s as `store: /srv/netwright`", defaultConf)
+		return nil, problem.StoreLocation.Errorf("no state store: name one with --store, or in %s as `store: "+
+			"/srv/netwright`", defaultConf)
 	}
 	if err := f.nameNode(); err != nil {
 		return nil, err
@@ -83,7 +85,8 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &wired{store: store, asked: options.Meter, target: target, sel: config.Select{Group: f.group, Node: f.node}, interval: f.interval}
+	w := &wired{store: store, asked: options.Meter, target: target, sel: config.Select{Group: f.group, Node: f.node},
+		interval: f.interval}
 	if w.interval == 0 {
 		w.interval = agentfile.DefaultInterval
 	}
@@ -98,7 +101,8 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		AllowDisruptive: f.disruptive,
 		ConfirmWithin:   f.confirm,
 		Checkpoint: checkpoint.Settings{
-			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster), Means: means(&options),
+			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster),
+			Means: means(&options),
 		},
 	}
 	if len(f.peers.Ask) > 0 {
@@ -136,7 +140,8 @@ func (w *wired) documents(ctx context.Context) (d *desired.State, why, err error
 
 // local is a pass that needs no store: for what the ledger alone knows.
 func (f *flags) local() reconcile.Pass {
-	return reconcile.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(), AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
+	return reconcile.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(),
+		AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
 }
 
 // localThatChanges is a pass that needs no store and may cut the node off, or fetch an archive:
@@ -170,7 +175,8 @@ func (f *flags) onlyCluster() error {
 		return err
 	}
 	if len(clusters) > 1 {
-		return fmt.Errorf("%s has several clusters: name one of them with --cluster: %s", f.store, strings.Join(clusters, ", "))
+		return fmt.Errorf("%s has several clusters: name one of them with --cluster: %s", f.store,
+			strings.Join(clusters, ", "))
 	}
 	f.store, f.cluster = store, clusters[0]
 	return nil
@@ -206,7 +212,8 @@ func (f *flags) readConf() error {
 		return err
 	}
 	for _, v := range []struct{ flag, own *string }{
-		{&f.metrics, &own.Metrics}, {&f.nodeStatus, &own.NodeStatus}, {&f.store, &own.Store}, {&f.cluster, &own.Cluster}, {&f.group, &own.NodeGroup}, {&f.node, &own.Node},
+		{&f.metrics, &own.Metrics}, {&f.nodeStatus, &own.NodeStatus}, {&f.store, &own.Store},
+		{&f.cluster, &own.Cluster}, {&f.group, &own.NodeGroup}, {&f.node, &own.Node},
 	} {
 		if *v.flag == "" {
 			*v.flag = *v.own
@@ -219,7 +226,8 @@ func (f *flags) readConf() error {
 		f.probes = append(f.probes, checkpoint.Probe(p))
 	}
 	f.probeWindow = own.ProbeWindow
-	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey, TokenFile: own.StoreTokenFile}
+	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey,
+		TokenFile: own.StoreTokenFile}
 	f.kubeconfig, f.statusGroup = own.Kubeconfig, own.StatusGroup
 	f.logFormat = cmp.Or(f.logFormat, own.LogFormat)
 	f.statusObject = own.StatusObject
@@ -231,7 +239,8 @@ func (f *flags) readConf() error {
 
 // storeOptions are how the store is opened, once the agent's file has been read.
 func (f *flags) storeOptions(policy *trust.Policy) statestore.Options {
-	return statestore.Options{Trust: policy, NodeGroup: f.group, HTTPS: f.storeFiles, Kubernetes: kubernetes.Options{Kubeconfig: f.kubeconfig, Options: f.kube()}}
+	return statestore.Options{Trust: policy, NodeGroup: f.group, HTTPS: f.storeFiles,
+		Kubernetes: kubernetes.Options{Kubeconfig: f.kubeconfig, Options: f.kube()}}
 }
 
 // kube is how the Kubernetes API is spoken to. A dry run starts no program for its credentials.
@@ -257,5 +266,6 @@ func readFile(path string) ([]byte, error) {
 // isTerminal says whether a stream is one, so that colour and progress make sense.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && !strings.EqualFold(os.Getenv("TERM"), "dumb")
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" &&
+		!strings.EqualFold(os.Getenv("TERM"), "dumb")
 }

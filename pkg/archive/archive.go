@@ -50,7 +50,8 @@ const (
 func Read(ctx context.Context, src io.Reader, want Wanted, to Sink) error {
 	for _, m := range want.Members {
 		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
-			return &Error{Name: want.Name, Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
+			return &Error{Name: want.Name,
+				Problem: fmt.Sprintf("member %q is not a base name: correct the configuration", m), Right: true}
 		}
 	}
 	p := newPacked(ctx, src, want.Sum.hash())

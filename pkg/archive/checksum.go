@@ -17,7 +17,8 @@ type Checksum string
 func ParseChecksum(s string) (Checksum, error) {
 	b, err := hex.DecodeString(s)
 	if err != nil || len(b) != sha256.Size && len(b) != sha512.Size {
-		return "", fmt.Errorf("parse checksum %q: neither the 64 hexadecimal digits of a sha256 nor the 128 of a sha512: copy it from the release's checksum file", s)
+		return "", fmt.Errorf("parse checksum %q: neither the 64 hexadecimal digits of a sha256 nor the 128 of a "+
+			"sha512: copy it from the release's checksum file", s)
 	}
 	return Checksum(hex.EncodeToString(b)), nil
 }
@@ -71,7 +72,8 @@ func (c *Check) Err() error {
 
 // mismatch says that n bytes have another checksum.
 func (w Wanted) mismatch(is Checksum, n int64) *Error {
-	return &Error{Name: w.Name, Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", w.Sum.Algorithm(), is, n, w.Sum)}
+	return &Error{Name: w.Name,
+		Problem: fmt.Sprintf("%s is %s of %d bytes, wanted %s", w.Sum.Algorithm(), is, n, w.Sum)}
 }
 
 // UnmarshalText refuses what is no checksum: files are named by it.

@@ -28,8 +28,10 @@ func inflate(p *packed, want Wanted, to Sink) (*ahead, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		plain, err = gzip.NewReader(r)
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(head) > 3 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
-		plain, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
+		len(head) > 3 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
+		plain, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")) && to == nil:
 		_, err := io.Copy(io.Discard, r)
 		return nil, err
@@ -38,7 +40,8 @@ func inflate(p *packed, want Wanted, to Sink) (*ahead, error) {
 	case len(head) == sniff && string(head[257:262]) == "ustar":
 		plain = r
 	default:
-		return nil, refuse("is no tar archive, plain or packed with gzip, zstd or xz: it begins with %q: look at what the URL serves", beginning(head))
+		return nil, refuse("is no tar archive, plain or packed with gzip, zstd or xz: it begins with %q: look at what "+
+			"the URL serves", beginning(head))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("begin to decompress: %w", err)

@@ -26,16 +26,20 @@ func (p Proxy) settings() string {
 	if p.Except != "" {
 		except += "," + p.Except
 	}
-	conf := fmt.Sprintf("# Made by agent user-data.\n[Service]\nEnvironment=\"HTTPS_PROXY=%s\" \"HTTP_PROXY=%s\" \"NO_PROXY=%s\"", p.URL, p.URL, except)
-	return fmt.Sprintf("export https_proxy=%s http_proxy=%s no_proxy=%s\nproxy_conf=%s\n", Quote(p.URL), Quote(p.URL), Quote(except), Quote(conf))
+	conf := fmt.Sprintf("# Made by agent user-data.\n[Service]\nEnvironment=\"HTTPS_PROXY=%s\" \"HTTP_PROXY=%s\" "+
+		"\"NO_PROXY=%s\"", p.URL, p.URL, except)
+	return fmt.Sprintf("export https_proxy=%s http_proxy=%s no_proxy=%s\nproxy_conf=%s\n", Quote(p.URL), Quote(p.URL),
+		Quote(except), Quote(conf))
 }
 
 // check refuses what curl, wget, systemd and the agent would not all read alike.
 func (p Proxy) check() error {
-	const want = "expected http:// or https:// with a host, maybe a port, and nothing else; no password, since others can read user-data: http://proxy.example.com:3128"
+	const want = "expected http:// or https:// with a host, maybe a port, and nothing else; no password, since others " +
+		"can read user-data: http://proxy.example.com:3128"
 	if p.URL == "" {
 		if p.Except != "" {
-			return fmt.Errorf("%q is to be reached without a proxy, and there is none: name the proxy, or leave this out", p.Except)
+			return fmt.Errorf("%q is to be reached without a proxy, and there is none: name the proxy, or leave this "+
+				"out", p.Except)
 		}
 		return nil
 	}
@@ -45,10 +49,12 @@ func (p Proxy) check() error {
 		return fmt.Errorf("the URL of the proxy does not parse: %s", want) // it may hold a password
 	case parsed.User != nil:
 		return fmt.Errorf("proxy %s://%s: it holds a user: %s", parsed.Scheme, parsed.Host, want)
-	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "", p.URL != parsed.Scheme+"://"+parsed.Host, !plain(parsed.Host, "[]"):
+	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "",
+		p.URL != parsed.Scheme+"://"+parsed.Host, !plain(parsed.Host, "[]"):
 		return fmt.Errorf("proxy %q: %s", p.URL, want)
 	case !plain(p.Except, ",/*"):
-		return fmt.Errorf("%q is to be reached without a proxy: expected hosts, domains and networks with commas between, such as 10.0.0.0/8,.internal.example.com", p.Except)
+		return fmt.Errorf("%q is to be reached without a proxy: expected hosts, domains and networks with commas "+
+			"between, such as 10.0.0.0/8,.internal.example.com", p.Except)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 			return nil, err
 		}
 		if !strings.Contains(u, Place) && len(archs) > 1 {
-			return nil, fmt.Errorf("mirror %s: it does not say where %s goes, and there are sums for %s: write %s into the URL", u, Place, strings.Join(archs, " and "), Place)
+			return nil, fmt.Errorf("mirror %s: it does not say where %s goes, and there are sums for %s: write %s "+
+				"into the URL", u, Place, strings.Join(archs, " and "), Place)
 		}
 		for _, arch := range archs {
 			out[arch] = append(out[arch], strings.ReplaceAll(u, Place, arch))
@@ -41,14 +42,16 @@ func Sums(name string, content []byte, urls []string) (map[string]string, error)
 					continue
 				}
 				if known := out[arch]; known != "" && known != sum {
-					return nil, fmt.Errorf("%s has two sums for the agent of %s, %s and %s: take it from one release", name, arch, known, sum)
+					return nil, fmt.Errorf("%s has two sums for the agent of %s, %s and %s: take it from one release",
+						name, arch, known, sum)
 				}
 				out[arch] = sum
 			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s names no file that a mirror has: expected lines of sha256sum with the names that the URLs end in", name)
+		return nil, fmt.Errorf("%s names no file that a mirror has: expected lines of sha256sum with the names that "+
+			"the URLs end in", name)
 	}
 	return out, nil
 }

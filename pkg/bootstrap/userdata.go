@@ -73,7 +73,8 @@ func (u UserData) CloudConfig() (string, error) {
 
 func bounded(text string) (string, error) {
 	if len(text) > MaxSize {
-		return "", fmt.Errorf("the user-data has %d bytes, and clouds take %d: name fewer mirrors or shorter ones, and keep comments out of the agent's file", len(text), MaxSize)
+		return "", fmt.Errorf("the user-data has %d bytes, and clouds take %d: name fewer mirrors or shorter ones, "+
+			"and keep comments out of the agent's file", len(text), MaxSize)
 	}
 	return text, nil
 }
@@ -108,12 +109,14 @@ func (u UserData) check() error {
 		return err
 	}
 	if len(u.SHA256) == 0 {
-		return fmt.Errorf("no sha256 of the agent: nothing is installed unchecked; name one for each architecture, as amd64=9f86d081…")
+		return fmt.Errorf("no sha256 of the agent: nothing is installed unchecked; name one for each architecture, as " +
+			"amd64=9f86d081…")
 	}
 	for _, arch := range slices.Sorted(maps.Keys(u.SHA256)) {
 		sum, mirrors := u.SHA256[arch], u.Mirrors[arch]
 		if !slices.Contains(Architectures, arch) {
-			return fmt.Errorf("sha256 of the agent for %q: expected one of the architectures %s", arch, strings.Join(Architectures, ", "))
+			return fmt.Errorf("sha256 of the agent for %q: expected one of the architectures %s", arch,
+				strings.Join(Architectures, ", "))
 		}
 		if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
 			return fmt.Errorf("sha256 of the agent for %s: %q: expected 64 lower-case hex digits", arch, sum)
@@ -130,7 +133,8 @@ func (u UserData) check() error {
 	for i, r := range u.AgentFile {
 		if r != '\n' && (r < ' ' || r > '~') {
 			line := 1 + strings.Count(u.AgentFile[:i], "\n")
-			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a quoted text, or leave it out", agentfile.Path, line, r)
+			return fmt.Errorf("%s:%d: %q: user-data takes printable ASCII and no tabs: write it as an escape in a "+
+				"quoted text, or leave it out", agentfile.Path, line, r)
 		}
 	}
 	own, diags := agentfile.Decode(document.Source{Path: agentfile.Path, Data: []byte(u.AgentFile)})
@@ -142,7 +146,8 @@ func (u UserData) check() error {
 	case own.Store == "":
 		return fmt.Errorf("%s: no state store is named: add `store: s3://bucket/prefix`, or what it is", agentfile.Path)
 	case remote && scheme != "file" && own.Pin == "" && len(own.TrustedKeys) == 0 && !own.InsecureUnsigned:
-		return fmt.Errorf("%s: nothing says which configuration of %s is to be trusted, and the node would refuse it: add trustedKeys or a pin, or insecureUnsigned if whoever can write there may rule the node",
+		return fmt.Errorf("%s: nothing says which configuration of %s is to be trusted, and the node would refuse it: "+
+			"add trustedKeys or a pin, or insecureUnsigned if whoever can write there may rule the node",
 			agentfile.Path, own.Store)
 	}
 	return nil
@@ -151,14 +156,18 @@ func (u UserData) check() error {
 // checkMirror refuses what is no URL of a mirror. A password or a signature would be read by
 // whatever reaches the metadata, and stand in process lists.
 func checkMirror(mirror string) error {
-	const want = "expected http:// or https:// and neither a password nor a query, since others can read user-data: https://mirror.example.com/netwright-linux-amd64"
+	const want = "expected http:// or https:// and neither a password nor a query, since others can read user-data: " +
+		"https://mirror.example.com/netwright-linux-amd64"
 	parsed, err := url.Parse(mirror)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the URL of a mirror does not parse: %s", want) // it may hold a password, and so may the error
+		// it may hold a password, and so may the error
+		return fmt.Errorf("the URL of a mirror does not parse: %s", want)
 	case parsed.User != nil || parsed.RawQuery != "":
-		return fmt.Errorf("mirror %s://%s%s: it holds a user or a query: %s", parsed.Scheme, parsed.Host, parsed.Path, want)
-	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Host == "", strings.ContainsFunc(mirror, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("mirror %s://%s%s: it holds a user or a query: %s", parsed.Scheme, parsed.Host, parsed.Path,
+			want)
+	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Host == "",
+		strings.ContainsFunc(mirror, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return fmt.Errorf("mirror %q: %s", mirror, want)
 	}
 	return nil

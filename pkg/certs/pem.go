@@ -41,7 +41,8 @@ func Parse(text []byte) ([]*x509.Certificate, error) {
 // ParseKey reads the private key of a PEM text. Its errors say nothing of the content.
 func ParseKey(text secret.Text) (crypto.Signer, error) {
 	if text.IsZero() { // that a store did not give it is said where it was asked
-		return nil, errors.New("no private key was given: publish it, and let this node read it; where the store refused it a warning says why")
+		return nil, errors.New("no private key was given: publish it, and let this node read it; where the store " +
+			"refused it a warning says why")
 	}
 	for block, rest := pem.Decode([]byte(text.Reveal())); block != nil; block, rest = pem.Decode(rest) {
 		var key any
@@ -60,7 +61,8 @@ func ParseKey(text secret.Text) (crypto.Signer, error) {
 		}
 		signer, ok := key.(crypto.Signer)
 		if err != nil || !ok || block.Headers["Proc-Type"] == "4,ENCRYPTED" {
-			return nil, errors.New("the private key is damaged, encrypted or of an unknown kind: publish it in PEM form, without a password")
+			return nil, errors.New("the private key is damaged, encrypted or of an unknown kind: publish it in PEM " +
+				"form, without a password")
 		}
 		return signer, nil
 	}
@@ -110,7 +112,8 @@ func Names(c *x509.Certificate) []string {
 
 // Describe says in one line whose a certificate is, and until when.
 func Describe(c *x509.Certificate) string {
-	return fmt.Sprintf("%s until %s, serial %.16s", Subject(c), c.NotAfter.UTC().Format(time.DateOnly), c.SerialNumber.Text(16))
+	return fmt.Sprintf("%s until %s, serial %.16s", Subject(c), c.NotAfter.UTC().Format(time.DateOnly),
+		c.SerialNumber.Text(16))
 }
 
 // Pool holds certificates to verify with.

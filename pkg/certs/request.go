@@ -71,7 +71,8 @@ func NewKey(kind string) (key crypto.Signer, err error) {
 // nothing of it.
 func (r Request) CSR(key crypto.Signer) ([]byte, error) {
 	names, addresses := r.sans()
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: r.subject(), DNSNames: names, IPAddresses: addresses}, key)
+	der, err := x509.CreateCertificateRequest(rand.Reader,
+		&x509.CertificateRequest{Subject: r.subject(), DNSNames: names, IPAddresses: addresses}, key)
 	if err != nil {
 		return nil, fmt.Errorf("write a certificate request for %q: %w", r.CommonName, err)
 	}

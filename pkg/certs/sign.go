@@ -38,7 +38,8 @@ func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	case !a.Cert.IsCA:
 		return nil, fmt.Errorf("%s is no CA: name the keyset that signs", Subject(a.Cert))
 	case a.Cert.KeyUsage != 0 && a.Cert.KeyUsage&x509.KeyUsageCertSign == 0:
-		return nil, fmt.Errorf("%s may not sign certificates (its key usage lacks certSign): issue a CA that may", Subject(a.Cert))
+		return nil, fmt.Errorf("%s may not sign certificates (its key usage lacks certSign): issue a CA that may",
+			Subject(a.Cert))
 	case !Fits(a.key, a.Cert):
 		return nil, fmt.Errorf("its key is not that of %s: publish the pair that was made together", Subject(a.Cert))
 	}
@@ -54,10 +55,12 @@ const backdate = 5 * time.Minute
 func (a *Authority) Sign(r Request, public crypto.PublicKey, now time.Time) (*x509.Certificate, error) {
 	switch {
 	case now.Before(a.Cert.NotBefore):
-		return nil, fmt.Errorf("%w: it is %s, and %s begins at %s", ErrNotYet, now.UTC().Format(time.DateTime), Subject(a.Cert), a.Cert.NotBefore.UTC().Format(time.DateTime))
+		return nil, fmt.Errorf("%w: it is %s, and %s begins at %s", ErrNotYet, now.UTC().Format(time.DateTime),
+			Subject(a.Cert), a.Cert.NotBefore.UTC().Format(time.DateTime))
 	case now.After(a.Cert.NotAfter):
-		return nil, fmt.Errorf("the CA %s ended on %s: put a new one into the store, or set the clock if it is wrong (now %s)",
-			Subject(a.Cert), a.Cert.NotAfter.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))
+		return nil,
+			fmt.Errorf("the CA %s ended on %s: put a new one into the store, or set the clock if it is wrong (now %s)",
+				Subject(a.Cert), a.Cert.NotAfter.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {

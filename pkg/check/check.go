@@ -62,7 +62,8 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	for _, n := range c.Nodes {
 		used, signs = append(used, n.keysets...), append(signs, n.signs...)
 	}
-	pairs, _ := statestore.Keypairs(&statestore.Snapshot{Objects: objects}) // of what is damaged nobody knows what it is
+	// of what is damaged nobody knows what it is
+	pairs, _ := statestore.Keypairs(&statestore.Snapshot{Objects: objects})
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
 		keyset, _, _ := strings.Cut(rest, "/")
@@ -89,7 +90,8 @@ func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
 		keyset, _, _ := strings.Cut(rest, "/")
-		if private && slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return slices.Contains(n.signs, keyset) }) {
+		if private &&
+			slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return slices.Contains(n.signs, keyset) }) {
 			names = append(names, name)
 		}
 	}
@@ -102,7 +104,8 @@ func (c *Checked) OK() bool {
 		return false
 	}
 	failed := func(f Finding) bool { return f.Severity == document.SeverityError }
-	return !slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return n.Error != "" }) && !slices.ContainsFunc(c.Findings, failed)
+	return !slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return n.Error != "" }) &&
+		!slices.ContainsFunc(c.Findings, failed)
 }
 
 // Warns says that there is a warning, which is no error unless somebody wants it so.
@@ -125,7 +128,8 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 		return nil, fmt.Errorf("fetch the configuration: %w", err)
 	}
 	out := &Checked{
-		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), desired.Sources(snap), snap.Files...), Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
+		Cluster: snap.Cluster, Diagnostics: config.CheckAll(tasks.DriftKinds(), desired.Sources(snap), snap.Files...),
+		Nodes: []CheckedNode{}, Findings: []Finding{}, Notes: snap.Notes,
 	}
 	if out.Diagnostics == nil {
 		out.Diagnostics = document.Diagnostics{} // in JSON a list, also when it is empty
@@ -133,7 +137,8 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	if out.Diagnostics.HasErrors() {
 		return out, nil
 	}
-	c := checker{store: store, facts: facts, assumed: assumed, now: time.Now(), findings: findings{sources: desired.Sources(snap)}}
+	c := checker{store: store, facts: facts, assumed: assumed, now: time.Now(),
+		findings: findings{sources: desired.Sources(snap)}}
 	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
 		name := strings.TrimSuffix(path.Base(p), ".yaml")
 		switch path.Dir(p) {
@@ -257,7 +262,8 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 	var names []string
 	read := tasks.ReadByUnits(list)
 	for _, t := range list {
-		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && !ofNodeup(t.Origin()) && tasks.NotLive(t, facts, read) {
+		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && !ofNodeup(t.Origin()) &&
+			tasks.NotLive(t, facts, read) {
 			names = append(names, fmt.Sprintf("%s (%s)", t.Owns()[0], t.Origin()))
 		}
 	}
@@ -268,7 +274,8 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names, more = names[:mostNamed], fmt.Sprintf(", and %d more", n)
 	}
-	return "a change of these was class live and is reload now, since nothing proves it harmless: it is made under a checkpoint, and waits for spec.update's splay and window: " +
+	return "a change of these was class live and is reload now, since nothing proves it harmless: it is made under a " +
+		"checkpoint, and waits for spec.update's splay and window: " +
 		strings.Join(names, ", ") + more
 }
 
@@ -288,7 +295,8 @@ func assumeKeypairs(d *desired.State) []string {
 	for _, name := range []string{c.CA, c.Keypair} {
 		d.Keypairs[name] = model.Keypair{CA: []byte(c.CA), Cert: []byte(name), Origin: "assumed"}
 	}
-	return []string{fmt.Sprintf("the certificates of keypair %s, signed by %s, were not checked: this store has no pki/", c.Keypair, c.CA)}
+	return []string{fmt.Sprintf("the certificates of keypair %s, signed by %s, were not checked: this store has no "+
+		"pki/", c.Keypair, c.CA)}
 }
 
 // PlainFacts are those of an ordinary node, for a check without saved ones: one
@@ -304,7 +312,8 @@ func PlainFacts() *host.Facts {
 		},
 		Runtime: host.RuntimeFacts{
 			Name: "containerd", ConfigFile: "/etc/containerd/config.toml", ConfigVersion: 3,
-			Socket: "/run/containerd/containerd.sock", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d", MaxConfNum: 1, From: "default",
+			Socket: "/run/containerd/containerd.sock", BinDirs: []string{"/opt/cni/bin"}, ConfDir: "/etc/cni/net.d",
+			MaxConfNum: 1, From: "default",
 		},
 		Kubelet: host.KubeletFacts{Unit: "kubelet.service", Variables: []string{"KUBELET_EXTRA_ARGS"}},
 	}

@@ -86,7 +86,8 @@ func (f *findings) assetsAsked(said []extras.Asset, list []tasks.Task) {
 		}
 	}
 	for _, a := range said {
-		if !ofNodeup(a.Origin.File) && !slices.ContainsFunc(f.unused, func(have extras.Asset) bool { return have.Origin == a.Origin }) {
+		if !ofNodeup(a.Origin.File) &&
+			!slices.ContainsFunc(f.unused, func(have extras.Asset) bool { return have.Origin == a.Origin }) {
 			f.unused = append(f.unused, a)
 		}
 	}
@@ -101,7 +102,8 @@ func ofNodeup(file string) bool { return strings.HasPrefix(file, "igconfig/") }
 func (f *findings) assetsUnused() {
 	for _, a := range f.unused {
 		if a.Origin.File != "" && !slices.Contains(f.used, a.Origin.String()) {
-			f.add("", f.at(document.SeverityWarning, problem.PlanWarning, a.Origin.String(), fmt.Sprintf("no network of these nodes uses the asset %s: correct its name, or take it out", a.Name)))
+			f.add("", f.at(document.SeverityWarning, problem.PlanWarning, a.Origin.String(),
+				fmt.Sprintf("no network of these nodes uses the asset %s: correct its name, or take it out", a.Name)))
 		}
 	}
 }
@@ -182,16 +184,21 @@ func (f *findings) assets(ctx context.Context, who string, store statestore.Stor
 		if !ok {
 			continue
 		}
-		stored := slices.DeleteFunc(slices.Clone(archive.URLs), func(url string) bool { return strings.Contains(url, "://") })
+		stored := slices.DeleteFunc(slices.Clone(archive.URLs),
+			func(url string) bool { return strings.Contains(url, "://") })
 		for _, url := range stored {
 			err := inspect(ctx, store, archive, url)
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && len(stored) < len(archive.URLs):
-				f.add(who, f.at(document.SeverityWarning, problem.AssetMissing, archive.From, fmt.Sprintf("%s is not in the store as %s: nodes fetch it from elsewhere", archive.Name, url)))
+				f.add(who, f.at(document.SeverityWarning, problem.AssetMissing, archive.From,
+					fmt.Sprintf("%s is not in the store as %s: nodes fetch it from elsewhere", archive.Name, url)))
 			case errors.Is(err, fs.ErrNotExist):
-				f.add(who, f.at(document.SeverityError, problem.AssetMissing, archive.From, fmt.Sprintf("%s is not in the store as %s: put it there, or give a URL to fetch it from", archive.Name, url)))
+				f.add(who, f.at(document.SeverityError, problem.AssetMissing, archive.From,
+					fmt.Sprintf("%s is not in the store as %s: put it there, or give a URL to fetch it from",
+						archive.Name, url)))
 			case err != nil:
-				f.add(who, f.at(document.SeverityError, problem.AssetWrong, archive.From, fmt.Sprintf("%s is not what the documents say: %v", url, err)))
+				f.add(who, f.at(document.SeverityError, problem.AssetWrong, archive.From,
+					fmt.Sprintf("%s is not what the documents say: %v", url, err)))
 			}
 		}
 	}
@@ -215,17 +222,21 @@ func (f *findings) certificates(who string, d *desired.State, used []string, now
 			continue // the plan says what is missing, and the task what is damaged
 		}
 		say := func(severity document.Severity, format string, args ...any) {
-			f.add(who, document.Diagnostic{Severity: severity, ID: problem.KeypairExpired, Origin: document.Origin{File: pair.Origin}, Summary: fmt.Sprintf(format, args...),
+			f.add(who, document.Diagnostic{Severity: severity, ID: problem.KeypairExpired,
+				Origin: document.Origin{File: pair.Origin}, Summary: fmt.Sprintf(format, args...),
 				Hint: "issue a new one, put it below pki/, and publish"})
 		}
 		for _, c := range append(chain, authorities(pair.CA)...) {
 			switch life := certs.LifeOf(c); life.StateAt(now) {
 			case certs.Expired:
-				say(document.SeverityError, "the certificate %s of keyset %s ended on %s", certs.Subject(c), name, c.NotAfter.UTC().Format(time.DateTime))
+				say(document.SeverityError, "the certificate %s of keyset %s ended on %s", certs.Subject(c), name,
+					c.NotAfter.UTC().Format(time.DateTime))
 			case certs.NotYet:
-				say(document.SeverityError, "the certificate %s of keyset %s begins on %s", certs.Subject(c), name, c.NotBefore.UTC().Format(time.DateTime))
+				say(document.SeverityError, "the certificate %s of keyset %s begins on %s", certs.Subject(c), name,
+					c.NotBefore.UTC().Format(time.DateTime))
 			case certs.Urgent:
-				say(document.SeverityWarning, "the certificate %s of keyset %s ends on %s", certs.Subject(c), name, c.NotAfter.UTC().Format(time.DateTime))
+				say(document.SeverityWarning, "the certificate %s of keyset %s ends on %s", certs.Subject(c), name,
+					c.NotAfter.UTC().Format(time.DateTime))
 			}
 		}
 	}
@@ -244,14 +255,16 @@ func authorities(text []byte) []*x509.Certificate {
 func (f *findings) named(snap *statestore.Snapshot, n *config.Node) {
 	if n.Cluster != "" && n.Cluster != snap.Cluster {
 		f.add("", f.at(document.SeverityError, problem.DocumentHeader, n.Origin("metadata.name").String(),
-			fmt.Sprintf("the document's name is %q, its directory's is %q: nodes ask by the directory's; rename the one that is wrong", n.Cluster, snap.Cluster)))
+			fmt.Sprintf("the document's name is %q, its directory's is %q: nodes ask by the directory's; rename the "+
+				"one that is wrong", n.Cluster, snap.Cluster)))
 	}
 }
 
 // sorted puts findings in the order of documents and lines.
 func sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Origin.File, b.Origin.File), cmp.Compare(a.Origin.Line, b.Origin.Line), cmp.Compare(a.Summary, b.Summary))
+		return cmp.Or(cmp.Compare(a.Origin.File, b.Origin.File), cmp.Compare(a.Origin.Line, b.Origin.Line),
+			cmp.Compare(a.Summary, b.Summary))
 	})
 	return all
 }

@@ -31,8 +31,10 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	if s.Window == 0 {
 		s.Window = DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(), Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory, ownPods: change.OwnPods,
-		before: ledBefore{pods: change.Pods, named: routesOf(change)}}
+	j := &Journal{Version: journalVersion, Boot: bootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
+		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory,
+		ownPods: change.OwnPods,
+		before:  ledBefore{pods: change.Pods, named: routesOf(change)}}
 	if w := watching(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, refused(err)
@@ -114,7 +116,8 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 		return nil
 	}
 	if failed := w.lost(ctx, c.host, c.settings.Means); len(failed) > 0 {
-		return fmt.Errorf("generation %d started or stopped a hook and is watched, and since then nobody answers: %s. It is taken back if that lasts; nothing is changed meanwhile", w.Journal.Generation, failed)
+		return fmt.Errorf("generation %d started or stopped a hook and is watched, and since then nobody answers: %s. "+
+			"It is taken back if that lasts; nothing is changed meanwhile", w.Journal.Generation, failed)
 	}
 	return nil
 }
@@ -146,11 +149,13 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		c.program, err = rehearse(ctx, h)
 	}
 	if err == nil {
-		err = h.Units.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo, timerWindows*j.Window, JournalFile, c.program, "undo")
+		err = h.Units.StartTimer(ctx, TimerName, "Netwright: undo a change that was not confirmed", systemd.Undo,
+			timerWindows*j.Window, JournalFile, c.program, "undo")
 	}
 	if err == nil {
 		var older error // systemd is: the timer alone undoes
-		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone", makerFile); older != nil && s.Log != nil {
+		if c.made, older = h.Units.StartWhenGone(ctx, TimerName, "Netwright: undo a change whose maker is gone",
+			makerFile); older != nil && s.Log != nil {
 			s.Log.Debug("if this process is killed the timer undoes", zap.Error(older))
 		}
 	}
@@ -162,7 +167,8 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
 	}
 	if s.Log != nil {
-		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window), zap.Int64("generation", j.Generation))
+		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window),
+			zap.Int64("generation", j.Generation))
 	}
 	return nil
 }
@@ -229,7 +235,9 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	h.Files.ClearLeftovers(append([]string{Dir}, Around...))
-	errs := []error{h.Files.Remove(WatchFile), h.Units.StopTimer(ctx, TimerName), h.Units.StopTimer(ctx, unconfirmedTimer), h.Units.StopTimer(ctx, watchName), h.Files.Remove(makerFile), s.dropBootUnit(h)}
+	errs := []error{h.Files.Remove(WatchFile), h.Units.StopTimer(ctx, TimerName),
+		h.Units.StopTimer(ctx, unconfirmedTimer), h.Units.StopTimer(ctx, watchName), h.Files.Remove(makerFile),
+		s.dropBootUnit(h)}
 	if !s.keepsCopy {
 		errs = append(errs, h.Files.Remove(binaryFile))
 	}

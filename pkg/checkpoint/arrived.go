@@ -46,7 +46,8 @@ func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err 
 		return nil, fmt.Errorf("find the next hops after the change: %w", err)
 	}
 	for _, r := range routes {
-		if p := hopProbe(r); r.Gateway.IsValid() && slices.Contains(families, r.Gateway.BitLen()) && !slices.Contains(j.Probes, p) && !slices.Contains(hops, p) {
+		if p := hopProbe(r); r.Gateway.IsValid() && slices.Contains(families, r.Gateway.BitLen()) &&
+			!slices.Contains(j.Probes, p) && !slices.Contains(hops, p) {
 			hops = append(hops, p)
 		}
 	}
@@ -105,7 +106,8 @@ func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []s
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
 	defer cancel()
 	for _, f := range attempt(ctx, h, m, servers) {
-		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it", f.probe.target(), f.err)
+		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it",
+			f.probe.target(), f.err)
 		if f.probe.withKubelet(ctx, h) {
 			text = fmt.Sprintf("name server %s is awaited, which comes up with kubelet", f.probe.target())
 		}

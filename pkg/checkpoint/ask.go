@@ -186,7 +186,8 @@ func attempt(ctx context.Context, h *host.Host, m Means, probes []Probe) failure
 	var wg sync.WaitGroup
 	for i, p := range probes {
 		wg.Go(func() {
-			if errs[i] = p.try(ctx, h, m); errors.Is(errs[i], os.ErrDeadlineExceeded) || errors.Is(errs[i], context.DeadlineExceeded) {
+			if errs[i] = p.try(ctx, h, m); errors.Is(errs[i], os.ErrDeadlineExceeded) ||
+				errors.Is(errs[i], context.DeadlineExceeded) {
 				errs[i] = errNoAnswer
 			}
 		})

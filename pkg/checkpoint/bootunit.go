@@ -24,7 +24,8 @@ const (
 var Around = []string{path.Dir(bootUnitFile), wantsDir}
 
 // shipped is where packages and images put units.
-var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit, "/lib/systemd/system/" + bootUnit}
+var shipped = []string{bootUnitFile, "/usr/local/lib/systemd/system/" + bootUnit, "/usr/lib/systemd/system/" + bootUnit,
+	"/lib/systemd/system/" + bootUnit}
 
 // missing says what of the boot's unit the host has not, and needs.
 func (s *scaffold) missing(h *host.Host) {

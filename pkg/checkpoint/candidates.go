@@ -19,12 +19,14 @@ const imds = Probe(tcpProbe + ":169.254.169.254:80")
 
 // clouds are the vendors, as the firmware names them, whose machines have a metadata service:
 // elsewhere nobody would answer, and a cold boot would wait for that.
-var clouds = []string{"Amazon EC2", "Xen", "Google", "Microsoft Corporation", "OpenStack Foundation", "DigitalOcean", "Hetzner", "Alibaba Cloud"}
+var clouds = []string{"Amazon EC2", "Xen", "Google", "Microsoft Corporation", "OpenStack Foundation", "DigitalOcean",
+	"Hetzner", "Alibaba Cloud"}
 
 const vendorFile = "/sys/class/dmi/id/sys_vendor"
 
 // kubeconfigs are where kubelet's is: kOps, kubeadm, EKS.
-var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubelet.conf"}
+var kubeconfigs = []string{"/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet.conf",
+	"/var/lib/kubelet/kubelet.conf"}
 
 // candidates are the probes that are worth trying where the user names none: the default routes and
 // their next hops, the name servers, the API server and the instance's metadata.
@@ -70,7 +72,8 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 			break
 		}
 	}
-	if vendor, err := h.Live.Files.ReadFile(vendorFile); err == nil && slices.Contains(clouds, strings.TrimSpace(string(vendor))) {
+	if vendor, err := h.Live.Files.ReadFile(vendorFile); err == nil &&
+		slices.Contains(clouds, strings.TrimSpace(string(vendor))) {
 		add(imds)
 	}
 	return out, nil

@@ -20,7 +20,8 @@ import (
 // a whole: a sysctl or a daemon's file changes addresses and routes that no key names.
 func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) error {
 	if len(change.Keys) > maxKeys {
-		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or remove by hand what is not needed", len(change.Keys), maxKeys)
+		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or "+
+			"remove by hand what is not needed", len(change.Keys), maxKeys)
 	}
 	j.Links = h.Live.Files.Followed()
 	sysctls := confKeys(h)
@@ -95,7 +96,8 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	if err != nil {
 		return err
 	}
-	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content, Target: was.Target}
+	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content,
+		Target: was.Target}
 	if was.Type == hostfs.Regular && j.contents+was.Size > maxContents {
 		f.Content, f.Kept = nil, path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
 		j.Kept = append(j.Kept, f.Kept)
@@ -161,7 +163,8 @@ func (j *Journal) affordable(h *host.Host) error {
 		}
 	}
 	if sum > maxCopies {
-		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, and at most %d are: remove by hand what is not needed of them", sum>>20, Dir, maxCopies>>20)
+		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, and at most "+
+			"%d are: remove by hand what is not needed of them", sum>>20, Dir, maxCopies>>20)
 	}
 	return nil
 }
@@ -217,7 +220,8 @@ func confKeys(h *host.Host) (keys []string) {
 				continue
 			}
 			for _, leaf := range leaves {
-				keys = append(keys, strings.Join([]string{"net", family, "conf", strings.ReplaceAll(link, ".", "/"), leaf}, "."))
+				keys = append(keys,
+					strings.Join([]string{"net", family, "conf", strings.ReplaceAll(link, ".", "/"), leaf}, "."))
 			}
 		}
 	}

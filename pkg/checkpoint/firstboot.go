@@ -75,7 +75,8 @@ func FirstBoot(
 		return err
 	}
 	if a.passedOver(books) {
-		s.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is judged",
+		s.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is "+
+			"judged",
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
@@ -181,7 +182,8 @@ func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books
 		err = a.drop(ctx, h)
 	}
 	if err != nil && o == Confirmed {
-		log.Warn("that a boot with changed files was well cannot be noted: the next pass judges it again", zap.Error(err))
+		log.Warn("that a boot with changed files was well cannot be noted: the next pass judges it again",
+			zap.Error(err))
 		return nil
 	}
 	return err

@@ -48,7 +48,8 @@ type Journal struct {
 	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
 	Around  packed         `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
 
-	Awaits *Awaits `json:"awaits,omitempty"` // the change is made, and is to be confirmed; an agent that does not know of it undoes
+	// the change is made, and is to be confirmed; an agent that does not know of it undoes
+	Awaits *Awaits `json:"awaits,omitempty"`
 	// Watched says that the change was good, and is undone for what a hook did later: see [Watch].
 	Watched bool `json:"watched,omitempty"`
 	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in
@@ -79,7 +80,8 @@ type File struct {
 	GID     int             `json:"gid"`
 	Content []byte          `json:"content,omitempty"`
 	Target  string          `json:"target,omitempty"`
-	Kept    string          `json:"kept,omitempty"` // where the file itself is kept, of one that is too large for the journal
+	// where the file itself is kept, of one that is too large for the journal
+	Kept string `json:"kept,omitempty"`
 }
 
 // Sysctl is a key of the kernel as it was.
@@ -101,8 +103,10 @@ const journalVersion = 1
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("a change of this node's network was not confirmed, and what would take it back cannot be read: %v. Nothing is changed until that is settled: "+
-		"look at the network by hand (ip address, ip route, nft list ruleset, networkctl), mend what is wrong, then `mv %s %s.damaged`, and the next pass goes on",
+	return fmt.Sprintf("a change of this node's network was not confirmed, and what would take it back cannot be "+
+		"read: %v. Nothing is changed until that is settled: "+
+		"look at the network by hand (ip address, ip route, nft list ruleset, networkctl), mend what is wrong, then "+
+		"`mv %s %s.damaged`, and the next pass goes on",
 		e.Err, JournalFile, JournalFile)
 }
 
@@ -123,7 +127,8 @@ func Pending(r Reader) (*Journal, error) {
 		return nil, &DamagedError{fmt.Errorf("%s: %w", JournalFile, err)}
 	}
 	if j.Version != journalVersion {
-		return nil, &DamagedError{fmt.Errorf("%s: version %d, and this program reads version %d: %w", JournalFile, j.Version, journalVersion, fs.ErrInvalid)}
+		return nil, &DamagedError{fmt.Errorf("%s: version %d, and this program reads version %d: %w", JournalFile,
+			j.Version, journalVersion, fs.ErrInvalid)}
 	}
 	return j, nil
 }
@@ -143,7 +148,8 @@ func (j *Journal) fits() error {
 	if j.Net != nil {
 		routes = len(j.Net.Routes)
 	}
-	return fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: change less at once, or have fewer routes in the kernel",
+	return fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: "+
+		"change less at once, or have fewer routes in the kernel",
 		len(data)>>20, len(j.Files), routes, len(j.Sysctls), hostfs.MaxReadFile>>20)
 }
 
@@ -161,7 +167,8 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	}
 	have, err := h.Live.Files.ReadFile(JournalFile)
 	if want, failed := json.Marshal(j); err != nil || failed != nil || !bytes.Equal(have, want) {
-		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err, failed)
+		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err,
+			failed)
 	}
 	for _, kept := range j.Kept {
 		if info, err := h.Live.Files.Lstat(kept); err != nil || info.Type != hostfs.Regular {

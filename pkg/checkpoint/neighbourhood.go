@@ -128,9 +128,11 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 // between nodes.
 func (s neighbourhood) known() (out []Probe) {
 	for _, a := range s.addresses {
-		uplink := slices.ContainsFunc(s.routes, func(r rtnl.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })
+		uplink := slices.ContainsFunc(s.routes,
+			func(r rtnl.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })
 		moves := a.Prefix.IsSingleIP() && slices.ContainsFunc(s.addresses, func(o rtnl.Address) bool {
-			return o.Link == a.Link && o.Scope == "global" && o.Prefix.Addr().BitLen() == a.Prefix.Bits() && !o.Prefix.IsSingleIP()
+			return o.Link == a.Link && o.Scope == "global" && o.Prefix.Addr().BitLen() == a.Prefix.Bits() &&
+				!o.Prefix.IsSingleIP()
 		})
 		if uplink && a.Scope == "global" && !a.Dynamic && !moves {
 			out = append(out, Probe(addressProbe+":"+a.Prefix.Addr().String()))

@@ -203,8 +203,10 @@ func (r Reach) clear(ctx context.Context, h *host.Host) error {
 	addresses, err := h.Live.Net.Addresses(ctx, "")
 	errs := []error{err}
 	for _, a := range addresses {
-		known := slices.ContainsFunc(r.Addresses, func(o ReachAddress) bool { return o.Prefix.Addr() == a.Prefix.Addr() })
-		managed := slices.ContainsFunc(r.Managed, func(p Probe) bool { return strings.HasSuffix(string(p), "/"+a.Link) })
+		known := slices.ContainsFunc(r.Addresses,
+			func(o ReachAddress) bool { return o.Prefix.Addr() == a.Prefix.Addr() })
+		managed := slices.ContainsFunc(r.Managed,
+			func(p Probe) bool { return strings.HasSuffix(string(p), "/"+a.Link) })
 		if managed && !known && !a.Dynamic && a.Scope == "global" {
 			errs = append(errs, h.Net.DelAddress(ctx, a.Link, a.Prefix))
 		}

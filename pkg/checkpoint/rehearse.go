@@ -21,13 +21,15 @@ const rehearseLimit = 30 * time.Second
 func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	var errs []error
 	for _, program := range []string{binaryFile, installed} {
-		err := h.Units.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit, program, "undo", "--check")
+		err := h.Units.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit,
+			program, "undo", "--check")
 		if err == nil || errors.Is(err, host.ErrNotHere) {
 			return program, nil
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("nothing could take the change back if this process died: let %s or %s be run (mount options, security policy): %w", binaryFile, installed, errors.Join(errs...))
+	return "", fmt.Errorf("nothing could take the change back if this process died: let %s or %s be run (mount "+
+		"options, security policy): %w", binaryFile, installed, errors.Join(errs...))
 }
 
 // Check says whether an undo could be made now: it is what [rehearse] has run.

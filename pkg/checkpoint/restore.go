@@ -70,7 +70,8 @@ func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surro
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
 		errs = append(errs, again(ctx, func() error { return h.Net.RestoreNet(ctx, *j.Net, j.Made) }))
 	}
-	errs = append(errs, j.restoreSysctls(ctx, h)) // of links that were gone or had another MTU, and what another key's write set
+	// of links that were gone or had another MTU, and what another key's write set
+	errs = append(errs, j.restoreSysctls(ctx, h))
 	if around != nil {
 		left = append(left, around.restoreSysctls(ctx, h)...)
 	}
@@ -133,7 +134,9 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 		if f.Kept != "" {
 			return h.Files.BringBack(ctx, f.Kept, f.Path, spec)
 		}
-		if now, err := h.Live.Files.Capture(f.Path, int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) && bytes.Equal(now.Content, f.Content) {
+		if now, err := h.Live.Files.Capture(f.Path,
+			int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) &&
+			bytes.Equal(now.Content, f.Content) {
 			return h.Files.SetMeta(f.Path, now.FileInfo, spec)
 		}
 		return b.Put(f.Path, f.Content, spec)

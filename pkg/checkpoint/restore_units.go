@@ -45,7 +45,8 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 		case booted && was.File == now.File:
 		case running && now.Active != "active":
 			try(h.Units.StartUnit(ctx, was.Name, false))
-		case !running && (now.Active == "active" || now.Job) && path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
+		case !running && (now.Active == "active" || now.Job) &&
+			path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
 			try(h.Units.StopUnit(ctx, was.Name, false))
 		}
 	}

@@ -41,7 +41,8 @@ func (s neighbourhood) hops(named []netip.Prefix) (hops []Probe) {
 	for _, first := range []bool{true, false} {
 		for _, r := range s.routes {
 			p := hopProbe(r)
-			if r.Dst.Bits() > 0 && r.Gateway.IsValid() && mine(r) && slices.Contains(named, r.Dst) == first && !slices.Contains(hops, p) {
+			if r.Dst.Bits() > 0 && r.Gateway.IsValid() && mine(r) && slices.Contains(named, r.Dst) == first &&
+				!slices.Contains(hops, p) {
 				hops = append(hops, p)
 			}
 		}
@@ -70,7 +71,8 @@ func (b ledBefore) turned(now []rtnl.Route) (hops []Probe) {
 	}
 	for _, r := range now {
 		p := nextHop(r)
-		if there[r] || r.Dst.Bits() == 0 || !r.Gateway.IsValid() || !ofAChange(r.Protocol) || slices.Contains(hops, p) || !slices.Contains(leads(now, r.Dst), r) {
+		if there[r] || r.Dst.Bits() == 0 || !r.Gateway.IsValid() || !ofAChange(r.Protocol) ||
+			slices.Contains(hops, p) || !slices.Contains(leads(now, r.Dst), r) {
 			continue
 		}
 		was := leads(b.routes, r.Dst)
@@ -86,15 +88,17 @@ func (b ledBefore) turned(now []rtnl.Route) (hops []Probe) {
 // isNew says that a route leads to pods where only a default route led: nobody was reached. What we
 // make leads to pods, also where no document states the ranges of all.
 func (b ledBefore) isNew(was []rtnl.Route, r rtnl.Route) bool {
-	return was[0].Dst.Bits() == 0 && (r.Protocol == rtnl.RouteProtocol || slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
-		return pods.Bits() <= r.Dst.Bits() && pods.Contains(r.Dst.Addr())
-	}))
+	return was[0].Dst.Bits() == 0 &&
+		(r.Protocol == rtnl.RouteProtocol || slices.ContainsFunc(b.pods, func(pods netip.Prefix) bool {
+			return pods.Bits() <= r.Dst.Bits() && pods.Contains(r.Dst.Addr())
+		}))
 }
 
 // ofAChange says that a route is of a protocol that ours have, or what ip(8), networkd and hooks
 // make.
 func ofAChange(protocol int) bool {
-	return slices.Contains([]int{rtnl.RouteProtocol, unix.RTPROT_UNSPEC, unix.RTPROT_BOOT, unix.RTPROT_STATIC}, protocol)
+	return slices.Contains([]int{rtnl.RouteProtocol, unix.RTPROT_UNSPEC, unix.RTPROT_BOOT, unix.RTPROT_STATIC},
+		protocol)
 }
 
 // leads are the routes that lead to a range: those of the longest prefix around it, of the lowest

@@ -128,7 +128,9 @@ func (j *Journal) keepChange(ctx context.Context, h *host.Host, untilUS uint64, 
 
 // leave ends the checkpoint, or has the node watched with it until then. program is "" for whoever
 // does not know which runs.
-func (j *Journal) leave(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) (watched bool, err error) {
+func (j *Journal) leave(
+	ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger,
+) (watched bool, err error) {
 	w, err := j.watched(ctx, h, untilUS)
 	if err == nil && w != nil && program == "" {
 		program, err = rehearse(ctx, h)
@@ -253,7 +255,8 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 				left = j.tryTraffic(ctx, h, s.Means)
 			}
 			return left
-		}, j.Window, 0)) == 0 && (!failed.inbound() || j.reachedAgain(ctx, kernel{h.Live.Files, h.Live.Kernel}, s.Inbound, end))
+		}, j.Window, 0)) == 0 &&
+			(!failed.inbound() || j.reachedAgain(ctx, kernel{h.Live.Files, h.Live.Kernel}, s.Inbound, end))
 	}
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
@@ -270,7 +273,8 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 		_, err = j.leave(ctx, h, until, "", s.Log)
 	}
 	if s.Log != nil {
-		s.Log.Error("the change was undone", zap.Int64("generation", v.Generation), zap.Bool("bad", v.Bad), zap.String("why", why), zap.Error(err))
+		s.Log.Error("the change was undone", zap.Int64("generation", v.Generation), zap.Bool("bad", v.Bad),
+			zap.String("why", why), zap.Error(err))
 	}
 	return v, err
 }

@@ -66,13 +66,16 @@ func (v Verdict) retry() time.Time {
 type HeldError struct{ Verdict }
 
 func (e *HeldError) Error() string {
-	text := fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again after %s",
+	text := fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again "+
+		"after %s",
 		e.Generation, e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
 	switch {
 	case e.Unconfirmed:
-		text = fmt.Sprintf("generation %d was undone: %s. `agent --once --confirm 2m` applies it again", e.Generation, e.Why)
+		text = fmt.Sprintf("generation %d was undone: %s. `agent --once --confirm 2m` applies it again", e.Generation,
+			e.Why)
 	case e.Bad:
-		text = fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, if it was something else, remove %s and it is tried again",
+		text = fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, "+
+			"if it was something else, remove %s and it is tried again",
 			e.Generation, e.Why, VerdictFile)
 	}
 	return text + e.remains()
@@ -110,8 +113,11 @@ func lastVerdict(r Reader) *Verdict {
 // A store that failed alone may have had its own outage and come back just then, and so may the
 // network some time after the change: that bans a generation only the second time. A node to which
 // only a route of the change leads may be off for days, and bans none.
-func (j *Journal) judge(ctx context.Context, h *host.Host, failed failures, recovered bool, why string) (Verdict, error) {
-	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left, Process: j.Process, Taken: j.Taken}
+func (j *Journal) judge(
+	ctx context.Context, h *host.Host, failed failures, recovered bool, why string,
+) (Verdict, error) {
+	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left,
+		Process: j.Process, Taken: j.Taken}
 	if last := lastVerdict(h.Live.Files); last != nil && last.Digest == v.Digest && v.Digest != "" {
 		switch same := last.Process == j.Process && last.Taken == j.Taken; {
 		case same && (last.Bad || len(failed) == 0): // who was killed had seen what failed

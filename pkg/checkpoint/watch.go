@@ -58,7 +58,8 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*w
 	}
 	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
 	kept.Awaits = nil // whoever keeps it has confirmed it
-	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second), Each: min(watchEach, left/watchPart), Journal: &kept}
+	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second),
+		Each: min(watchEach, left/watchPart), Journal: &kept}
 	hops, err := j.newHops(ctx, h)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,8 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*w
 		switch kind, what, _ := strings.Cut(string(p), ":"); {
 		case kind == storeProbe && strings.Contains(what, "://"):
 			w.Store = p
-		case kind == storeProbe, kind == managedProbe, kind == podsProbe: // a directory of the node's own; what says nothing of who answers elsewhere
+		case kind == storeProbe, kind == managedProbe,
+			kind == podsProbe: // a directory of the node's own; what says nothing of who answers elsewhere
 		case kind == neighbourProbe, kind == pingProbe:
 			w.Gateways = append(w.Gateways, p)
 		default:
@@ -93,7 +95,8 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := save(ctx, h, WatchFile, w); err != nil {
 		return err
 	}
-	err := h.Units.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each, scaffoldFile, program, "undo", "--watch")
+	err := h.Units.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each,
+		scaffoldFile, program, "undo", "--watch")
 	if err == nil {
 		err = h.Files.RemoveDurably(JournalFile)
 	}
@@ -246,12 +249,14 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 		return false, nil
 	}
 	j := w.Journal
-	j.Process, j.Watched, j.WatchUS = host.Self(), true, 0 // nothing is watched then; the process that made the change did so to its end
+	// nothing is watched then; the process that made the change did so to its end
+	j.Process, j.Watched, j.WatchUS = host.Self(), true, 0
 	if err := w.rearm(ctx, h); err != nil {
 		return false, err
 	}
 	if s.Log != nil {
-		s.Log.Warn("the node lost its gateway and its store after a hook was started; the change is undone", zap.Int64("generation", j.Generation))
+		s.Log.Warn("the node lost its gateway and its store after a hook was started; the change is undone",
+			zap.Int64("generation", j.Generation))
 	}
 	_, err = j.undo(ctx, h, s, failed, failed.String())
 	return true, err
@@ -288,7 +293,8 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 	if !w.stands(h) {
 		return nil // another one by now
 	}
-	if v := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) { // of an earlier try, or of another generation
+	// of an earlier try, or of another generation
+	if v := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) {
 		_ = h.Files.Remove(VerdictFile)
 	}
 	return standing(h.Live.Files).dismantle(ctx, h)

@@ -79,18 +79,23 @@ func (l Residue) Describe() []string {
 
 func (m LinkSelector) describe() string {
 	return clauses(m.Name, part(m.Kind != "", "(%s)", m.Kind), part(m.Master != "", "port of %s", m.Master),
-		part(m.MAC != "", "address %s", m.MAC), part(m.Alias != "", "alias %s", m.Alias), part(m.Pods, "with a pod's address"))
+		part(m.MAC != "", "address %s", m.MAC), part(m.Alias != "", "alias %s", m.Alias),
+		part(m.Pods, "with a pod's address"))
 }
 
 func (m RouteSelector) describe() string {
-	return clauses(m.Type, part(m.Pods, "to the pods' addresses"), part(m.Via, "by a gateway"), part(m.Link != "", "dev %s", m.Link), part(m.Protocol != 0, "proto %d", m.Protocol),
+	return clauses(m.Type, part(m.Pods, "to the pods' addresses"), part(m.Via, "by a gateway"),
+		part(m.Link != "", "dev %s", m.Link), part(m.Protocol != 0, "proto %d", m.Protocol),
 		describeTable(m.Table, m.Last))
 }
 
 func (m RuleSelector) describe() string {
-	return clauses(part(m.Priority != 0, "priority %d", m.Priority), part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
+	return clauses(part(m.Priority != 0, "priority %d", m.Priority),
+		part(m.Mark != 0 || m.Mask != 0, "fwmark %#x/%#x", m.Mark, m.Mask),
 		part(m.IIF != "", "iif %s", m.IIF),
-		part(m.Marked, "for a fwmark"), part(m.From, "from an address"), part(m.To, "to an address"), part(m.All, "for every packet"), part(m.Pods, "of the pods' addresses"), part(m.Protocol != 0, "proto %d", m.Protocol), describeTable(m.Table, m.Last))
+		part(m.Marked, "for a fwmark"), part(m.From, "from an address"), part(m.To, "to an address"),
+		part(m.All, "for every packet"), part(m.Pods, "of the pods' addresses"),
+		part(m.Protocol != 0, "proto %d", m.Protocol), describeTable(m.Table, m.Last))
 }
 
 func (m ChainSelector) describe() string {
@@ -98,22 +103,27 @@ func (m ChainSelector) describe() string {
 	if table == "" {
 		table = "*"
 	}
-	return clauses(table+"/"+part(m.Chain == "", "*")+m.Chain, part(m.In != "", "-i %s", m.In), part(m.Out != "", "-o %s", m.Out),
-		part(m.Set != "", "--match-set %s", m.Set), part(m.Comment != "", "--comment %q", m.Comment), part(m.Target != "", "-j %s", m.Target))
+	return clauses(table+"/"+part(m.Chain == "", "*")+m.Chain, part(m.In != "", "-i %s", m.In),
+		part(m.Out != "", "-o %s", m.Out),
+		part(m.Set != "", "--match-set %s", m.Set), part(m.Comment != "", "--comment %q", m.Comment),
+		part(m.Target != "", "-j %s", m.Target))
 }
 
 func (m UplinkSelector) describe() string {
-	return clauses("of the machine on", m.Link, part(m.Kind != "", "(%s)", m.Kind)+": back to the device with its routes")
+	return clauses("of the machine on", m.Link,
+		part(m.Kind != "", "(%s)", m.Kind)+": back to the device with its routes")
 }
 
 func (m ProgramSelector) describe() string { return m.Name + " (" + m.Hook + ")" }
 
 func (m IPVSSelector) describe() string {
-	return clauses(part(m.Link != "", "at an address of %s", m.Link), part(m.Pods, "to pods alone"), part(m.Unless != "", "where there is no %s", m.Unless))
+	return clauses(part(m.Link != "", "at an address of %s", m.Link), part(m.Pods, "to pods alone"),
+		part(m.Unless != "", "where there is no %s", m.Unless))
 }
 
 func (m XFRMSelector) describe() string {
-	return clauses(part(m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), part(m.ReqID != 0, "reqid %d", m.ReqID), part(m.IfID != 0, "if_id %d", m.IfID),
+	return clauses(part(m.Mask != 0, "mark %#x/%#x", m.Mark, m.Mask), part(m.ReqID != 0, "reqid %d", m.ReqID),
+		part(m.IfID != 0, "if_id %d", m.IfID),
 		part(m.Priority != 0, "priority %d", m.Priority), part(m.States, "with the states that its policies lead to"))
 }
 

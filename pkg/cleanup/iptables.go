@@ -20,7 +20,9 @@ func (m ChainSelector) inChain(c firewall.IPTChain) bool {
 }
 
 func (m ChainSelector) ofRule(r firewall.IPTRule) bool {
-	return (m.Comment == "" || slices.ContainsFunc(r.Comments, func(comment string) bool { return match(m.Comment, comment) })) && (m.Target == "" || match(m.Target, r.Target)) &&
+	return (m.Comment == "" || slices.ContainsFunc(r.Comments,
+		func(comment string) bool { return match(m.Comment, comment) })) &&
+		(m.Target == "" || match(m.Target, r.Target)) &&
 		(m.In == "" || match(m.In, r.In)) && (m.Out == "" || match(m.Out, r.Out)) &&
 		(m.Set == "" || slices.ContainsFunc(r.Sets, func(set string) bool { return match(m.Set, set) }))
 }
@@ -62,7 +64,8 @@ func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, 
 	going := map[string]bool{}
 	for _, c := range table {
 		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
-			(portmap[c.Name] || !portmapChain(c.Name) && slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return !m.ofRules() && m.inChain(c) }))
+			(portmap[c.Name] || !portmapChain(c.Name) &&
+				slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return !m.ofRules() && m.inChain(c) }))
 	}
 	var gone []firewall.IPTRemoval
 	var out []item
@@ -77,7 +80,8 @@ func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, 
 			continue
 		}
 		for _, rule := range c.Rules {
-			if going[rule.Target] || slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
+			if going[rule.Target] || slices.ContainsFunc(l.Chains,
+				func(m ChainSelector) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
 				r.Rules = append(r.Rules, rule)
 				out = append(out, item{Key: chainKey(c), What: "rule " + rule.String()})
 			}

@@ -19,7 +19,9 @@ func (m IPVSSelector) matches(svc residue.IPVSService, here []rtnl.Address, s Sc
 	if m.Unless != "" && slices.ContainsFunc(here, func(a rtnl.Address) bool { return a.Link == m.Unless }) {
 		return false
 	}
-	if m.Link != "" && (svc.Mark != 0 || !slices.ContainsFunc(here, func(a rtnl.Address) bool { return a.Link == m.Link && a.Prefix.Addr() == svc.Addr.Addr() })) {
+	if m.Link != "" && (svc.Mark != 0 ||
+		!slices.ContainsFunc(here,
+			func(a rtnl.Address) bool { return a.Link == m.Link && a.Prefix.Addr() == svc.Addr.Addr() })) {
 		return false
 	}
 	return !m.Pods || len(svc.Servers) > 0 && !slices.ContainsFunc(svc.Servers, func(to netip.Addr) bool {
@@ -42,7 +44,8 @@ func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	var out []item
 	for _, svc := range services {
 		if slices.ContainsFunc(l.IPVS, func(m IPVSSelector) bool { return m.matches(svc, here, s) }) {
-			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()), What: fmt.Sprintf("service with %d servers", len(svc.Servers)),
+			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()),
+				What:   fmt.Sprintf("service with %d servers", len(svc.Servers)),
 				remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DelIPVS(ctx, svc) }})
 		}
 	}

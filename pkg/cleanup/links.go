@@ -13,7 +13,8 @@ import (
 )
 
 func (m LinkSelector) matches(l rtnl.Link, pods bool) bool {
-	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) && (!m.Pods || pods) &&
+	return match(m.Name, l.Name) && (m.Kind == "" || m.Kind == l.Kind) && (m.Master == "" || m.Master == l.Master) &&
+		(!m.Pods || pods) &&
 		(m.MAC == "" || match(m.MAC, l.MAC)) && (m.Alias == "" || match(m.Alias, l.Alias))
 }
 
@@ -70,7 +71,8 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 			others = append(others, emptied(link, addresses, s)...)
 			continue
 		}
-		found := item{Key: tasks.LinkKey(name), What: strings.Join(what, ", "), remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }}
+		found := item{Key: tasks.LinkKey(name), What: strings.Join(what, ", "),
+			remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }}
 		if link.Master != "" {
 			ports = append(ports, found)
 		} else {
@@ -89,12 +91,15 @@ var kernelsOwn = []string{"tunl0", "ip6tnl0", "sit0", "gre0"}
 func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	name := link.Name
 	for _, a := range addresses {
-		if prefix := a.Prefix; a.Link == name && within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
-			out = append(out, item{Key: tasks.AddressKey(name, prefix), What: "of the pods' range", remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
+		if prefix := a.Prefix; a.Link == name &&
+			within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
+			out = append(out, item{Key: tasks.AddressKey(name, prefix), What: "of the pods' range",
+				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}
 	}
 	if link.Up {
-		out = append(out, item{Key: tasks.LinkKey(name), What: "up; it cannot be removed, and is set down", remove: func(ctx context.Context, h *host.Host) error { return h.Net.LinkDown(ctx, name) }})
+		out = append(out, item{Key: tasks.LinkKey(name), What: "up; it cannot be removed, and is set down",
+			remove: func(ctx context.Context, h *host.Host) error { return h.Net.LinkDown(ctx, name) }})
 	}
 	return out
 }
@@ -105,7 +110,8 @@ func (m RouteSelector) matches(r rtnl.Route, s Scope) bool {
 		table = rtnl.MainTable
 	}
 	switch {
-	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link), m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
+	case m.Protocol != 0 && m.Protocol != r.Protocol, m.Link != "" && !match(m.Link, r.Link),
+		m.Type != "" && m.Type != r.Type, m.Pods && !within(s.PodCIDRs, r.Dst), m.Via && !r.Gateway.IsValid(), m.Bare():
 		return false
 	case m.Last != 0:
 		return r.Table >= table && r.Table <= m.Last
@@ -128,7 +134,8 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	var out []item
 	for _, r := range routes {
 		free := r.Table == rtnl.MainTable || !others[r.Table]
-		if r.OfMachine() || !slices.ContainsFunc(l.Routes, func(m RouteSelector) bool { return (free || !m.weak()) && m.matches(r, s) }) {
+		if r.OfMachine() || !slices.ContainsFunc(l.Routes,
+			func(m RouteSelector) bool { return (free || !m.weak()) && m.matches(r, s) }) {
 			continue
 		}
 		out = append(out, foundRoute(r))
@@ -137,7 +144,8 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 }
 
 func foundRoute(r rtnl.Route) item {
-	return item{Key: tasks.RouteKey(r), What: describeRoute(r), remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelForeignRoute(ctx, r) }}
+	return item{Key: tasks.RouteKey(r), What: describeRoute(r),
+		remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelForeignRoute(ctx, r) }}
 }
 
 func describeRoute(r rtnl.Route) string {

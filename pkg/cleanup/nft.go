@@ -19,7 +19,8 @@ func findTables(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, e
 	}
 	var out []item
 	for _, t := range tables {
-		if t.Name != portmapTable && slices.ContainsFunc(l.Tables, func(m TableSelector) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
+		if t.Name != portmapTable && slices.ContainsFunc(l.Tables,
+			func(m TableSelector) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
 			out = append(out, item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTableNamed(ctx, t) }})
 		}

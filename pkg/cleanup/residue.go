@@ -132,7 +132,9 @@ type RuleSelector struct {
 	Mark     uint32 `json:"mark,omitempty"`
 	Mask     uint32 `json:"mask,omitempty"`
 	Table    int    `json:"table,omitempty"`
-	Last     int    `json:"last,omitempty"`     // tables from Table to Last; the routes in one go with the rule, if no rule of others leads there
+	// tables from Table to Last; the routes in one go with the rule, if no rule of others leads
+	// there
+	Last     int    `json:"last,omitempty"`
 	IIF      string `json:"iif,omitempty"`      // pattern
 	Protocol int    `json:"protocol,omitempty"` // who made it, as for routes
 	From     bool   `json:"from,omitempty"`     // it has a source, whatever it is

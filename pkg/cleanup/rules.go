@@ -14,7 +14,8 @@ import (
 func (m RuleSelector) matches(r rtnl.Rule, s Scope) bool {
 	switch {
 	case m.Priority != 0 && m.Priority != r.Priority, m.Mark != 0 && m.Mark != r.Mark, m.Mask != 0 && m.Mask != r.Mask,
-		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(), m.Marked && r.Mark == 0,
+		m.IIF != "" && !match(m.IIF, r.IIF), m.From && !r.Src.IsValid(), m.To && !r.Dst.IsValid(),
+		m.Marked && r.Mark == 0,
 		m.Protocol != 0 && m.Protocol != r.Protocol, m.All && !r.ForAll(), m.Bare():
 		return false
 	case m.Pods && !(r.Src.IsValid() && within(s.PodCIDRs, r.Src)) && !(r.Dst.IsValid() && within(s.PodCIDRs, r.Dst)):
@@ -36,7 +37,8 @@ func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	var out []item
 	var ranged []int // tables of a range that the network's rules lead to
 	for _, r := range rules {
-		if !others[r.Table] && slices.ContainsFunc(l.Rules, func(m RuleSelector) bool { return m.Last != 0 && m.matches(r, s) }) {
+		if !others[r.Table] &&
+			slices.ContainsFunc(l.Rules, func(m RuleSelector) bool { return m.Last != 0 && m.matches(r, s) }) {
 			ranged = append(ranged, r.Table)
 		}
 		out = append(out, item{Key: tasks.RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
@@ -77,7 +79,8 @@ func findLocalRule(ctx context.Context, v host.View, l Residue, _ Scope) ([]item
 	var out []item
 	for _, family := range []int{4, 6} {
 		if at := rtnl.LocalRuleMoved(rules, family); at != 0 {
-			out = append(out, item{Key: graph.MakeKey(tasks.KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)), What: "back to priority 0",
+			out = append(out, item{Key: graph.MakeKey(tasks.KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)),
+				What:   "back to priority 0",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.RestoreLocalRule(ctx) }})
 		}
 	}

@@ -38,8 +38,9 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		if !kernel.SameSysctl(m.Key, have, m.Wrote) || kernel.SameSysctl(m.Key, have, back) {
 			continue
 		}
-		out = append(out, item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
-			remove: func(ctx context.Context, h *host.Host) error { return h.Kernel.SetSysctl(ctx, m.Key, back) }})
+		out = append(out,
+			item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
+				remove: func(ctx context.Context, h *host.Host) error { return h.Kernel.SetSysctl(ctx, m.Key, back) }})
 	}
 	return out, nil
 }
@@ -64,13 +65,14 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 		if !m.in(content) {
 			continue
 		}
-		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line", remove: func(ctx context.Context, h *host.Host) error {
-			err := h.Files.EditFile(ctx, m.File, m.without)
-			if errors.Is(err, host.ErrNotExist) {
-				return nil
-			}
-			return err
-		}})
+		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line",
+			remove: func(ctx context.Context, h *host.Host) error {
+				err := h.Files.EditFile(ctx, m.File, m.without)
+				if errors.Is(err, host.ErrNotExist) {
+					return nil
+				}
+				return err
+			}})
 	}
 	return out, nil
 }

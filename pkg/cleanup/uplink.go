@@ -43,7 +43,8 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	}
 	var out []item
 	for _, link := range links {
-		holds := slices.ContainsFunc(addresses, func(a rtnl.Address) bool { return a.Link == link.Name && a.Scope == "global" })
+		holds := slices.ContainsFunc(addresses,
+			func(a rtnl.Address) bool { return a.Link == link.Name && a.Scope == "global" })
 		if !named(link) || !holds || link.Kind == "openvswitch" && !l.bridgeIsTheirs(link.Name, bridges, datapaths) {
 			continue
 		}
@@ -61,7 +62,8 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 
 // takes says that a link of that name is one that the network moves addresses to.
 func (l Residue) takes(name, kind string) bool {
-	return slices.ContainsFunc(l.Moved, func(m UplinkSelector) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
+	return slices.ContainsFunc(l.Moved,
+		func(m UplinkSelector) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
 }
 
 // bridgeIsTheirs says that a bridge of Open vSwitch that has a device, whose name may be anybody's

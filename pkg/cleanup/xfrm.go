@@ -14,7 +14,8 @@ const KindXFRM = "xfrm"
 
 func (m XFRMSelector) matches(x residue.XFRM) bool {
 	switch {
-	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID, m.IfID != 0 && x.IfID != m.IfID:
+	case m.Mask != 0 && (x.Mask&m.Mask != m.Mask || x.Mark&m.Mask != m.Mark), m.ReqID != 0 && x.ReqID != m.ReqID,
+		m.IfID != 0 && x.IfID != m.IfID:
 		return false
 	case m.States && !x.Policy: // by its policy
 		return false

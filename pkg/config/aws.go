@@ -44,14 +44,20 @@ func (v *validator) aws() {
 		if n.CloudProvider != "" {
 			said = "cloudProvider is " + n.CloudProvider + " (" + n.Origin("spec.cloudProvider").String() + ")"
 		}
-		v.ErrorAt(awsAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
+		v.ErrorAt(awsAt, document.Diagnostic{ID: problem.NetworkUnfit,
+			Summary: "what is asked of EC2 is for nodes on AWS, and " + said, Expected: "cloudProvider: aws"})
 		return
 	}
 	w := &n.Networking
 	if off && (w.AmazonVPC != nil || w.LyftVPC != nil || w.Cilium != nil && w.Cilium.ENI()) {
-		v.WarnAt(awsAt+".sourceDestCheck", document.Diagnostic{Summary: "pods of " + w.Name() + " have addresses of the instance's interfaces, which the check lets pass: it need not be off", Expected: DoNothing})
+		v.WarnAt(awsAt+".sourceDestCheck",
+			document.Diagnostic{Summary: "pods of " + w.Name() +
+				" have addresses of the instance's interfaces, which the check lets pass: it need not be off",
+				Expected: DoNothing})
 	}
 	if n.AWS.CountRoutes && w.Kubenet == nil {
-		v.WarnAt(awsAt+".countRoutes", document.Diagnostic{Summary: "nothing is counted: " + w.Name() + " has no routes in a table of the VPC", Expected: "false, or the network kubenet"})
+		v.WarnAt(awsAt+".countRoutes",
+			document.Diagnostic{Summary: "nothing is counted: " + w.Name() + " has no routes in a table of the VPC",
+				Expected: "false, or the network kubenet"})
 	}
 }

@@ -16,9 +16,10 @@ import (
 // https://github.com/kubernetes/kops/blob/master/pkg/model/components/networking.go and
 // upup/pkg/fi/cloudup/defaults.go
 var (
-	kopsNonMasquerade   = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
-	kopsNonMasquerade6  = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-	kopsServices6       = netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, 0x5e, 0x4f, 0, 0xce}), 108) // fd00:5e4f:ce::/108
+	kopsNonMasquerade  = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
+	kopsNonMasquerade6 = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	// fd00:5e4f:ce::/108
+	kopsServices6       = netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0, 0x5e, 0x4f, 0, 0xce}), 108)
 	kopsNodePorts       = values.PortRange{First: 30000, Last: 32767}
 	containerdSocket    = "/run/containerd/containerd.sock"
 	containerdConfig    = "/etc/containerd/config.toml"
@@ -30,7 +31,8 @@ var (
 func (n *Node) fillDefaults() {
 	decode.Fill(n.origins, "spec.role", document.KopsDefault, &n.Role, kops.RoleNode)
 	runtime := "containerd"
-	if !n.KubernetesVersion.AtLeast(firstContainerdKops.Major, firstContainerdKops.Minor) && !n.KubernetesVersion.IsZero() {
+	if !n.KubernetesVersion.AtLeast(firstContainerdKops.Major, firstContainerdKops.Minor) &&
+		!n.KubernetesVersion.IsZero() {
 		runtime = "docker"
 	}
 	decode.Fill(n.origins, "spec.containerRuntime", document.KopsDefault, &n.ContainerRuntime, runtime)
@@ -38,7 +40,8 @@ func (n *Node) fillDefaults() {
 	decode.Fill(n.origins, "spec.networking.cni.confDir", document.NodeDefault, &n.CNI.ConfDir, defaultCNIConfDir)
 	decode.Fill(n.origins, "spec.serviceNodePortRange", document.KopsDefault, &n.NodePortRange, kopsNodePorts)
 	decode.Fill(n.origins, "spec.containerd.address", document.NodeDefault, &n.Containerd.Address, containerdSocket)
-	decode.Fill(n.origins, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath, containerdConfig)
+	decode.Fill(n.origins, "spec.containerd.configPath", document.NodeDefault, &n.Containerd.ConfigPath,
+		containerdConfig)
 	n.Prune.Fill(n.origins)
 	n.Update.Fill(n.origins)
 	n.fillRanges()
@@ -51,17 +54,21 @@ func (n *Node) fillDefaults() {
 func (n *Node) fillRanges() {
 	sixOnly := func(c values.CIDRs) bool { return c.V6().IsValid() && !c.V4().IsValid() }
 	if sixOnly(n.PodCIDR) || sixOnly(n.NonMasqueradeCIDR) {
-		decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade6})
-		decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{kopsServices6})
+		decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR,
+			values.CIDRs{kopsNonMasquerade6})
+		decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange,
+			values.CIDRs{kopsServices6})
 		return
 	}
-	decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR, values.CIDRs{kopsNonMasquerade})
+	decode.Fill(n.origins, "spec.nonMasqueradeCIDR", document.KopsDefault, &n.NonMasqueradeCIDR,
+		values.CIDRs{kopsNonMasquerade})
 	whole := n.NonMasqueradeCIDR.V4()
 	if !whole.IsValid() || whole.Bits() == 0 || whole.Bits() > 24 {
 		return // too wide or too narrow to divide: what is not said stays unknown
 	}
 	decode.Fill(n.origins, "spec.podCIDR", document.KopsDefault, &n.PodCIDR, values.CIDRs{part(whole, 1, 1)})
-	decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange, values.CIDRs{part(whole, 3, 0)})
+	decode.Fill(n.origins, "spec.serviceClusterIPRange", document.KopsDefault, &n.ServiceClusterIPRange,
+		values.CIDRs{part(whole, 3, 0)})
 }
 
 // part is the index-th of the 2^bits equal parts of an IPv4 range.
@@ -75,14 +82,16 @@ func part(p netip.Prefix, bits, index int) netip.Prefix {
 // settings are what a network's defaults and checks ask of n.
 func (n *Node) settings() *networks.ClusterSettings {
 	return &networks.ClusterSettings{
-		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime, Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
+		Cluster: n.Cluster, Kubernetes: n.KubernetesVersion, Cloud: n.CloudProvider, Runtime: n.ContainerRuntime,
+		Kops: n.kops.cluster, KubeProxy: n.KubeProxy,
 		PodCIDR: n.PodCIDR, PodCIDRs: n.PodCIDRs, Services: n.ServiceClusterIPRange,
 	}
 }
 
 // holder is n as one that gets certificates.
 func (n *Node) holder() *extras.CertificateHolder {
-	h := &extras.CertificateHolder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(), KubeRouter: n.Networking.KubeRouter != nil}
+	h := &extras.CertificateHolder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(),
+		KubeRouter: n.Networking.KubeRouter != nil}
 	if len(n.Address) > 0 {
 		h.Address = n.Address[0].String()
 	}

@@ -40,7 +40,8 @@ func header(d *decode.Doc, want string) bool {
 		return false
 	}
 	if d.Root.Kind != document.KindMap {
-		d.ErrorAt(d.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "the document is " + d.Root.Kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec",
+		d.ErrorAt(d.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader,
+			Summary: "the document is " + d.Root.Kind.String(), Expected: "a mapping: apiVersion, kind, metadata, spec",
 			Hint: "begin it with apiVersion: " + decode.Strict.APIVersion})
 		return false
 	}
@@ -70,8 +71,10 @@ func header(d *decode.Doc, want string) bool {
 		}
 	}
 	if len(names) == 0 {
-		d.ErrorAt(kindPos(d.Root, kind), document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("%s has no kind %s", d.Dialect.APIVersion, want), Field: "apiVersion",
-			Expected: "apiVersion: " + decode.Strict.APIVersion})
+		d.ErrorAt(kindPos(d.Root, kind),
+			document.Diagnostic{ID: problem.DocumentHeader,
+				Summary: fmt.Sprintf("%s has no kind %s", d.Dialect.APIVersion, want), Field: "apiVersion",
+				Expected: "apiVersion: " + decode.Strict.APIVersion})
 		return false
 	}
 	wrongHeader(d, "kind", kind, names)
@@ -91,8 +94,10 @@ func wrongHeader(d *decode.Doc, name string, v *document.Value, allowed []string
 	case v == nil:
 		diag.Summary = name + " is missing"
 		for i := range d.Root.Entries { // what is there in its place
-			if e := &d.Root.Entries[i]; !slices.Contains(headerFields, e.Key) && document.Nearest(e.Key, headerFields) == name {
-				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name, document.Clip(e.Key)), decode.Also(fmt.Sprintf("did you mean %q?", name), e.Key)
+			if e := &d.Root.Entries[i]; !slices.Contains(headerFields, e.Key) &&
+				document.Nearest(e.Key, headerFields) == name {
+				diag.Summary, diag.Hint = fmt.Sprintf("%s is missing: the field here is %q", name,
+					document.Clip(e.Key)), decode.Also(fmt.Sprintf("did you mean %q?", name), e.Key)
 				diag.ID = problem.FieldUnknown
 				d.ErrorAt(e.Pos, diag)
 				return
@@ -117,7 +122,8 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 		{Name: "labels", Set: decode.Unread},
 		{Name: "annotations", Set: decode.Unread},
 	}
-	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints} // every document has one: only the cluster's is worth remembering
+	// every document has one: only the cluster's is worth remembering
+	top := decode.Decoder{Doc: d.Doc, Origins: make(decode.Origins), Hints: d.Hints}
 	top.Mapping(d.Doc.Root, "", []decode.Field{
 		{Name: "apiVersion", Set: decode.Unread},
 		{Name: "kind", Set: decode.Unread},
@@ -130,10 +136,12 @@ func readDocument(d *decode.Decoder, name *string, fileName string, spec []decod
 	written := d.Doc.Root.Get("metadata").Get("name")
 	switch {
 	case written == nil:
-		d.Doc.ErrorAt(d.Doc.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
+		d.Doc.ErrorAt(d.Doc.Root.Pos, document.Diagnostic{ID: problem.DocumentHeader,
+			Summary: "metadata.name is missing", Field: "metadata.name", Expected: "metadata: {name: …}"})
 	case fileName != "" && written.Str() != fileName && written.Kind == document.KindString:
-		d.Doc.ErrorAt(written.Pos, document.Diagnostic{ID: problem.DocumentHeader, Summary: fmt.Sprintf("the document's name is %q, its file's is %q", document.Clip(written.Text), fileName),
-			Field: "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
+		d.Doc.ErrorAt(written.Pos, document.Diagnostic{ID: problem.DocumentHeader,
+			Summary: fmt.Sprintf("the document's name is %q, its file's is %q", document.Clip(written.Text), fileName),
+			Field:   "metadata.name", Expected: "the same name in both", Hint: "rename the one that is wrong"})
 	}
 }
 

@@ -15,9 +15,11 @@ type hints struct{}
 // Home tells where a field that was written in the wrong place belongs; "" when it has no home.
 func (hints) Home(key string) string {
 	switch key {
-	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange", "cloudProvider", "topology":
+	case "networkCIDR", "podCIDR", "nonMasqueradeCIDR", "serviceClusterIPRange", "serviceNodePortRange",
+		"cloudProvider", "topology":
 		return key + " belongs under spec of the Cluster"
-	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet", "kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update", "followLinks":
+	case "kubernetesVersion", "sysctlParameters", "fileAssets", "hooks", "assets", "assetsMirror", "kubelet",
+		"kubeProxy", "containerd", "networking", "certificates", "prune", "aws", "drift", "update", "followLinks":
 		return key + " belongs under spec"
 	case "address", "podCIDRs", "nodeGroup":
 		return key + " belongs under spec of a Node"
@@ -36,7 +38,8 @@ func (hints) Home(key string) string {
 	case "mtu":
 		return "mtu belongs under the network: spec.networking.bridge.mtu"
 	case "nodeIP":
-		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who starts kubelet"
+		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who " +
+			"starts kubelet"
 	case "proxyMode":
 		return "kube-proxy's own settings stay with who starts it"
 	}

@@ -69,7 +69,8 @@ func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) 
 }
 
 func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
-	l := &loader{kinds: kinds, docs: make(map[string]*decode.Doc), files: files, members: make(map[*decode.Doc]networks.Peer)}
+	l := &loader{kinds: kinds, docs: make(map[string]*decode.Doc), files: files,
+		members: make(map[*decode.Doc]networks.Peer)}
 	for _, s := range sources {
 		doc := decode.NewDoc(s)
 		kind, _ := kindOf(s.Path)
@@ -79,7 +80,8 @@ func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) 
 			l.stray(s.Path)
 			continue
 		case l.docs[s.Path] != nil:
-			l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing, Origin: document.Origin{File: s.Path}, Summary: "the store gives this document twice"})
+			l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing,
+				Origin: document.Origin{File: s.Path}, Summary: "the store gives this document twice"})
 			continue
 		case kind == decode.KindCluster:
 			l.cluster = before(l.cluster, doc)
@@ -123,10 +125,12 @@ func (l *loader) group(name string) *decode.Doc {
 // store (pki, assets) is not ours to judge.
 func (l *loader) stray(file string) {
 	base := strings.TrimSuffix(strings.TrimSuffix(file, ".yml"), ".yaml")
-	if base == file || strings.Count(file, "/") > 1 || strings.HasPrefix(file, "pki/") || strings.HasPrefix(file, "assets/") {
+	if base == file || strings.Count(file, "/") > 1 || strings.HasPrefix(file, "pki/") ||
+		strings.HasPrefix(file, "assets/") {
 		return
 	}
-	l.lost(document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead, Origin: document.Origin{File: file}, Summary: "this file is not read",
+	l.lost(document.Diagnostic{Severity: document.SeverityWarning, ID: problem.DocumentNotRead,
+		Origin: document.Origin{File: file}, Summary: "this file is not read",
 		Expected: "cluster.yaml, nodegroups/<group>.yaml or nodes/<node>.yaml"})
 }
 
@@ -151,14 +155,17 @@ func (l *loader) diagnostics() document.Diagnostics {
 func (l *loader) load(sel Select) *Node {
 	n := &Node{Name: sel.Node, NodeGroup: sel.Group, Role: kops.RoleNode, origins: make(decode.Origins, 64)}
 	if sel.Node != "" && decode.ValidName(sel.Node) != "" {
-		diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("%q cannot be a node's name", document.Clip(sel.Node)), Expected: decode.ValidName(sel.Node)}
+		diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown,
+			Summary:  fmt.Sprintf("%q cannot be a node's name", document.Clip(sel.Node)),
+			Expected: decode.ValidName(sel.Node)}
 		if l.docs["nodes/"+sel.Node+".yaml"] != nil {
 			diag.Origin.File = "nodes/" + sel.Node + ".yaml"
 		}
 		l.lost(diag)
 	}
 	if l.cluster == nil {
-		l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing, Origin: document.Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",
+		l.lost(document.Diagnostic{Severity: document.SeverityError, ID: problem.DocumentMissing,
+			Origin: document.Origin{File: "cluster.yaml"}, Summary: "the store has no cluster.yaml",
 			Hint: "is the store's path right, and the cluster's name?"})
 		return n
 	}
@@ -201,7 +208,9 @@ func (l *loader) groupOf(n *Node, own *decode.Doc) (*decode.Doc, bool) {
 		own.Parse()
 		said = own.Root.Get("spec").Get("nodeGroup")
 		if said.Str() != "" && n.NodeGroup != "" && said.Str() != n.NodeGroup {
-			own.ErrorAt(said.Pos, document.Diagnostic{ID: problem.NodeGroupUnknown, Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q", document.Clip(said.Str()), n.NodeGroup),
+			own.ErrorAt(said.Pos, document.Diagnostic{ID: problem.NodeGroupUnknown,
+				Summary: fmt.Sprintf("the node's document says node group %q, the agent was told %q",
+					document.Clip(said.Str()), n.NodeGroup),
 				Field: "spec.nodeGroup", Expected: "the same in both"})
 			return nil, false
 		}
@@ -231,9 +240,11 @@ func (l *loader) noGroup(wanted string) document.Diagnostic {
 		_, name := kindOf(g.Path)
 		names = append(names, name)
 	}
-	diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup", Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: decode.OneOf(names)}
+	diag := document.Diagnostic{Severity: document.SeverityError, ID: problem.NodeGroupUnknown, Field: "spec.nodeGroup",
+		Summary: fmt.Sprintf("there is no node group %q", document.Clip(wanted)), Expected: decode.OneOf(names)}
 	if len(names) == 0 {
-		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all", document.Clip(wanted))
+		diag.Expected = fmt.Sprintf("nodegroups/%s.yaml in the store, which has no node group at all",
+			document.Clip(wanted))
 	}
 	if near := document.Nearest(wanted, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)

@@ -41,7 +41,8 @@ type Node struct {
 	ContainerRuntime string   `json:"containerRuntime"`
 	Topology         Topology `json:"topology"` // whether nodes have public addresses
 
-	Networking networks.Networking `json:"networking"` // the one network of the cluster, by its name, and what belongs to every network
+	// the one network of the cluster, by its name, and what belongs to every network
+	Networking networks.Networking `json:"networking"`
 	// CNI is where plugins and confs live. The values are defaults unless
 	// Origin("spec.networking.cni.binDir") says otherwise: a default gives way to the directories
 	// that the runtime really uses.
@@ -49,12 +50,14 @@ type Node struct {
 
 	// PodCIDR: the range of all pods of the cluster; at most one per family. Each node's share is
 	// the Node's `podCIDRs`
-	PodCIDR     values.CIDRs `json:"podCIDR"`
-	NetworkCIDR values.CIDRs `json:"networkCIDR,omitempty"` // where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
+	PodCIDR values.CIDRs `json:"podCIDR"`
+	// where the nodes' own addresses lie (a VPC). Pods and services must not overlap it
+	NetworkCIDR values.CIDRs `json:"networkCIDR,omitempty"`
 	// NonMasqueradeCIDR: traffic of pods to this range keeps the pod's address; all else gets the
 	// node's. A family without a range is not masqueraded at all
-	NonMasqueradeCIDR     values.CIDRs `json:"nonMasqueradeCIDR"`
-	ServiceClusterIPRange values.CIDRs `json:"serviceClusterIPRange"` // the range of the services' addresses; at most one per family
+	NonMasqueradeCIDR values.CIDRs `json:"nonMasqueradeCIDR"`
+	// the range of the services' addresses; at most one per family
+	ServiceClusterIPRange values.CIDRs `json:"serviceClusterIPRange"`
 	// NodePortRange: the ports that services of type NodePort take on every node; they are kept out
 	// of the range of ports for outgoing connections
 	NodePortRange values.PortRange `json:"serviceNodePortRange"`
@@ -78,21 +81,26 @@ type Node struct {
 	Assets []extras.Asset `json:"assets,omitempty"`
 	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that
 	// reach only this
-	AssetsMirror string             `json:"assetsMirror,omitempty"`
-	Kubelet      Kubelet            `json:"kubelet"`              // settings of kubelet that concern the network, in kOps' words
-	KubeProxy    *bool              `json:"kubeProxy,omitempty"`  // whether services are kube-proxy's
-	Containerd   Containerd         `json:"containerd"`           // where the runtime is. Its own configuration stays its owner's
-	FileAssets   []extras.FileAsset `json:"fileAssets,omitempty"` // files that the node gets, as kOps' fileAssets; lists merge by path
+	AssetsMirror string  `json:"assetsMirror,omitempty"`
+	Kubelet      Kubelet `json:"kubelet"`             // settings of kubelet that concern the network, in kOps' words
+	KubeProxy    *bool   `json:"kubeProxy,omitempty"` // whether services are kube-proxy's
+	// where the runtime is. Its own configuration stays its owner's
+	Containerd Containerd `json:"containerd"`
+	// files that the node gets, as kOps' fileAssets; lists merge by path
+	FileAssets []extras.FileAsset `json:"fileAssets,omitempty"`
 	// FollowLinks: symbolic links of the host on the way to what the agent writes, by their paths
 	// (`/opt/cni`). Besides those that the operating system ships, no other is followed; the more
 	// special document's list takes the place of the other
-	FollowLinks  []string             `json:"followLinks,omitempty"`
-	Hooks        []extras.Hook        `json:"hooks,omitempty"`        // systemd units that the node gets, as kOps' hooks; lists merge by name
-	Certificates []extras.Certificate `json:"certificates,omitempty"` // where the node gets certificates, and where it puts them; lists merge by name
-	Prune        policy.Prune         `json:"prune"`                  // what becomes of things that no document wants any more
-	Update       policy.Update        `json:"update"`                 // when a running node takes a changed configuration
-	Drift        policy.Drift         `json:"drift,omitzero"`         // what becomes of things that somebody else has changed
-	AWS          AWS                  `json:"aws,omitzero"`           // what the agent may ask EC2's API for; each needs a permission
+	FollowLinks []string `json:"followLinks,omitempty"`
+	// systemd units that the node gets, as kOps' hooks; lists merge by name
+	Hooks []extras.Hook `json:"hooks,omitempty"`
+	// where the node gets certificates, and where it puts them; lists merge by name
+	Certificates []extras.Certificate `json:"certificates,omitempty"`
+	Prune        policy.Prune         `json:"prune"`          // what becomes of things that no document wants any more
+	Update       policy.Update        `json:"update"`         // when a running node takes a changed configuration
+	Drift        policy.Drift         `json:"drift,omitzero"` // what becomes of things that somebody else has changed
+	// what the agent may ask EC2's API for; each needs a permission
+	AWS AWS `json:"aws,omitzero"`
 
 	origins decode.Origins
 	kops    kopsSays
@@ -132,10 +140,14 @@ type Kubelet struct {
 	// NetworkPluginName: who makes the pods' network: kubenet, cni or an exec plugin; an error from
 	// Kubernetes 1.24, which has no such flag
 	NetworkPluginName string `json:"networkPluginName,omitempty"`
-	NetworkPluginMTU  int    `json:"networkPluginMTU,omitempty"` // kubenet's MTU, --network-plugin-mtu of Kubernetes 1.4 to 1.23
-	NetworkPluginDir  string `json:"networkPluginDir,omitempty"` // where exec plugins are, --network-plugin-dir up to Kubernetes 1.8
-	CNIBinDir         string `json:"cniBinDir,omitempty"`        // where kubelet looks for plugins, --cni-bin-dir of Kubernetes 1.4 to 1.23
-	CNIConfDir        string `json:"cniConfDir,omitempty"`       // where kubelet looks for confs, --cni-conf-dir of Kubernetes 1.4 to 1.23
+	// kubenet's MTU, --network-plugin-mtu of Kubernetes 1.4 to 1.23
+	NetworkPluginMTU int `json:"networkPluginMTU,omitempty"`
+	// where exec plugins are, --network-plugin-dir up to Kubernetes 1.8
+	NetworkPluginDir string `json:"networkPluginDir,omitempty"`
+	// where kubelet looks for plugins, --cni-bin-dir of Kubernetes 1.4 to 1.23
+	CNIBinDir string `json:"cniBinDir,omitempty"`
+	// where kubelet looks for confs, --cni-conf-dir of Kubernetes 1.4 to 1.23
+	CNIConfDir string `json:"cniConfDir,omitempty"`
 	// NonMasqueradeCIDR: --non-masquerade-cidr up to Kubernetes 1.23; only kubenet reads it, and it
 	// knows one IPv4 range
 	NonMasqueradeCIDR values.CIDRs `json:"nonMasqueradeCIDR,omitempty"`
@@ -148,12 +160,15 @@ type Kubelet struct {
 	// ReconcileCIDR: whether kubelet takes the pods' range from the Node in the API,
 	// --reconcile-cidr up to Kubernetes 1.5
 	ReconcileCIDR *bool `json:"reconcileCIDR,omitempty"`
-	ConfigureCBR0 *bool `json:"configureCbr0,omitempty"` // whether kubelet makes the bridge cbr0, --configure-cbr0 up to Kubernetes 1.4
-	MaxPods       int   `json:"maxPods,omitempty"`       // how many pods the node takes, --max-pods or maxPods of kubelet's configuration
+	// whether kubelet makes the bridge cbr0, --configure-cbr0 up to Kubernetes 1.4
+	ConfigureCBR0 *bool `json:"configureCbr0,omitempty"`
+	// how many pods the node takes, --max-pods or maxPods of kubelet's configuration
+	MaxPods int `json:"maxPods,omitempty"`
 }
 
 // Containerd says where the runtime is. Netwright does not own its configuration.
 type Containerd struct {
-	Address    string `json:"address"`    // the socket on which the runtime answers
-	ConfigPath string `json:"configPath"` // the file of the runtime's configuration; what must be set in it is set as small as can be
+	Address string `json:"address"` // the socket on which the runtime answers
+	// the file of the runtime's configuration; what must be set in it is set as small as can be
+	ConfigPath string `json:"configPath"`
 }

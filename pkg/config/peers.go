@@ -37,7 +37,8 @@ func (l *loader) peers(n *Node) []networks.Peer {
 	slices.SortFunc(n.Peers, func(a, b networks.Peer) int { return strings.Compare(a.Name, b.Name) })
 	members := slices.Clone(n.Peers)
 	if len(n.PodCIDRs) > 0 {
-		members = append(members, networks.Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs")})
+		members = append(members,
+			networks.Peer{Name: n.Name, Address: n.Address, PodCIDRs: n.PodCIDRs, Origin: n.Origin("spec.podCIDRs")})
 	}
 	return members
 }

@@ -26,7 +26,8 @@ func (r *reader) cluster() []decode.Field {
 	if r.dialect.Nested {
 		fields = append(fields, decode.Field{Name: "cloudProvider", Set: kops.Cloud(&n.CloudProvider)})
 	} else {
-		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}), r.ranges()...)
+		fields = append(append(fields, decode.Field{Name: "cloudProvider", Set: decode.Text(&n.CloudProvider, nil)}),
+			r.ranges()...)
 	}
 	if r.dialect.Lenient {
 		return append(fields, kops.NodePorts(&n.NodePortRange))
@@ -58,8 +59,10 @@ func (r *reader) group() []decode.Field {
 			n.kops.role = d.Doc.Dialect.Lenient
 			kops.Role(&n.Role)(d, v, at)
 		}},
-		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000), About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
-		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000), About: "how many nodes the whole group may have"},
+		decode.Field{Name: "minSize", Set: decode.Number(&unread, 0, 100_000),
+			About: "how few nodes the whole group has; kubenet's routes are held against what the cloud allows"},
+		decode.Field{Name: "maxSize", Set: decode.Number(&unread, 0, 100_000),
+			About: "how many nodes the whole group may have"},
 	)
 }
 
@@ -77,7 +80,8 @@ func (r *reader) common() []decode.Field {
 	n := r.node
 	assets := extras.Assets(&n.Assets)
 	if r.dialect.Lenient {
-		assets = kops.Mirror(&n.AssetsMirror, extras.ValidMirror) // the same name for another thing: where to download from
+		// the same name for another thing: where to download from
+		assets = kops.Mirror(&n.AssetsMirror, extras.ValidMirror)
 	}
 	fields := []decode.Field{
 		{Name: "kubernetesVersion", Set: decode.Version(&n.KubernetesVersion)},
@@ -88,7 +92,9 @@ func (r *reader) common() []decode.Field {
 		{Name: "assetsMirror", Set: decode.Text(&n.AssetsMirror, extras.ValidMirror)},
 		{Name: "kubelet", Set: decode.Into(func() []decode.Field { return n.Kubelet.fields() })},
 		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
-			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy), About: "whether it runs: false where the network serves the services, as Cilium, kube-router and Calico with eBPF can"}}
+			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy),
+				About: "whether it runs: false where the network serves the services, as Cilium, kube-router and " +
+					"Calico with eBPF can"}}
 		})},
 		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
 		{Name: "fileAssets", Set: extras.Files(&n.FileAssets, r.files, n.meant)},
@@ -98,9 +104,12 @@ func (r *reader) common() []decode.Field {
 		return fields // kOps removes nothing: it has no word for it
 	}
 	fields = append(fields, decode.Field{Name: "followLinks", Set: followLinks(n), Newer: true})
-	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)}, decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })}, decode.Field{Name: "certificates", Set: extras.Certificates(&n.Certificates)}, decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
-		return n.Prune.Fields()
-	})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
+	return append(fields, decode.Field{Name: "aws", Set: awsFields(&n.AWS)},
+		decode.Field{Name: "drift", Set: decode.Into(func() []decode.Field { return n.Drift.Fields(r.kinds) })},
+		decode.Field{Name: "certificates", Set: extras.Certificates(&n.Certificates)},
+		decode.Field{Name: "prune", Set: decode.Into(func() []decode.Field {
+			return n.Prune.Fields()
+		})}, decode.Field{Name: "update", Set: decode.Into(func() []decode.Field { return n.Update.Fields() })})
 }
 
 // followLinks reads the links of the host that may be followed.
@@ -149,5 +158,6 @@ func (c *Containerd) fields() []decode.Field {
 
 // meant tells whether what is for some roles and groups (none: for all) is for n.
 func (n *Node) meant(roles, groups []string) bool {
-	return (len(roles) == 0 || slices.Contains(roles, n.Role)) && (len(groups) == 0 || slices.Contains(groups, n.NodeGroup))
+	return (len(roles) == 0 || slices.Contains(roles, n.Role)) &&
+		(len(groups) == 0 || slices.Contains(groups, n.NodeGroup))
 }

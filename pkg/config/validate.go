@@ -20,12 +20,15 @@ func (v *validator) network() bool {
 	set := w.Chosen()
 	switch {
 	case len(set) == 0 && w.CNI == nil && w.Multus != nil:
-		v.ErrorAt("spec.networking.multus", document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call", Expected: "a network beside it",
-			Hint: "for example networking: {bridge: {}, multus: {}}"})
+		v.ErrorAt("spec.networking.multus",
+			document.Diagnostic{ID: problem.NetworkChoice, Summary: "multus is set and no network that it could call",
+				Expected: "a network beside it",
+				Hint:     "for example networking: {bridge: {}, multus: {}}"})
 		return false
 	case len(set) == 0 && w.CNI == nil:
-		v.ErrorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set", Expected: decode.OneOf(networks.Supported()),
-			Hint: "for example networking: {bridge: {}}"})
+		v.ErrorAt("spec.networking", document.Diagnostic{ID: problem.NetworkChoice, Summary: "no network is set",
+			Expected: decode.OneOf(networks.Supported()),
+			Hint:     "for example networking: {bridge: {}}"})
 		return false
 	case len(set) > 1:
 		v.twoNetworks(set)
@@ -33,8 +36,10 @@ func (v *validator) network() bool {
 	case len(set) == 1 && w.CNI != nil:
 		w.CNI = nil
 		if n.CNI.UsesSecondaryIP {
-			v.ErrorAt("spec.networking.cni.usesSecondaryIP", document.Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " + set[0],
-				Hint: "beside another network cni holds binDir and confDir only"})
+			v.ErrorAt("spec.networking.cni.usesSecondaryIP",
+				document.Diagnostic{Summary: "usesSecondaryIP goes with a network of your own, and the network is " +
+					set[0],
+					Hint: "beside another network cni holds binDir and confDir only"})
 			return false
 		}
 	}
@@ -49,11 +54,14 @@ func (v *validator) twoNetworks(set []string) {
 		kind, _ := kindOf(o.File)
 		return strings.Index(decode.KindCluster+" "+decode.KindNodeGroup+" "+decode.KindNode, kind)
 	}
-	if rank(a) < rank(b) || rank(a) == rank(b) && a.Line < b.Line || rank(a) == rank(b) && a.Line == b.Line && a.Column < b.Column {
+	if rank(a) < rank(b) || rank(a) == rank(b) && a.Line < b.Line ||
+		rank(a) == rank(b) && a.Line == b.Line && a.Column < b.Column {
 		later, earlier, b = earlier, later, a
 	}
-	v.ErrorAt("spec.networking."+later, document.Diagnostic{ID: problem.NetworkChoice, Summary: fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
-		Expected: "exactly one network", Hint: "take one of them out"})
+	v.ErrorAt("spec.networking."+later,
+		document.Diagnostic{ID: problem.NetworkChoice,
+			Summary:  fmt.Sprintf("two networks are set: %s, and %s at %s", later, earlier, b),
+			Expected: "exactly one network", Hint: "take one of them out"})
 }
 
 func (v *validator) all() {
@@ -77,8 +85,10 @@ func (v *validator) all() {
 func (v *validator) versions() {
 	n := v.node
 	if n.KubernetesVersion.IsZero() {
-		v.ErrorAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing", Expected: "a Kubernetes version such as 1.31.2",
-			Hint: "add the field kubernetesVersion here"})
+		v.ErrorAt("spec.kubernetesVersion",
+			document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.kubernetesVersion is missing",
+				Expected: "a Kubernetes version such as 1.31.2",
+				Hint:     "add the field kubernetesVersion here"})
 		return
 	}
 	if !n.KubernetesVersion.AtLeast(1, 24) {
@@ -86,13 +96,17 @@ func (v *validator) versions() {
 	}
 	for _, name := range [...]string{"networkPluginName", "networkPluginMTU", "nonMasqueradeCIDR"} {
 		if n.Origin("spec.kubelet."+name).File != "" {
-			v.ErrorAt("spec.kubelet."+name, document.Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name, n.KubernetesVersion),
-				Hint: "take it out: the network is set under spec.networking, and containerd runs it"})
+			v.ErrorAt("spec.kubelet."+name,
+				document.Diagnostic{Summary: fmt.Sprintf("kubelet lost %s with Kubernetes 1.24, and this is %s", name,
+					n.KubernetesVersion),
+					Hint: "take it out: the network is set under spec.networking, and containerd runs it"})
 		}
 	}
 	if n.ContainerRuntime == "docker" {
-		v.ErrorAt("spec.containerRuntime", document.Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s", n.KubernetesVersion),
-			Expected: "containerd"})
+		v.ErrorAt("spec.containerRuntime",
+			document.Diagnostic{Summary: fmt.Sprintf("Kubernetes lost docker with 1.24, and this is %s",
+				n.KubernetesVersion),
+				Expected: "containerd"})
 	}
 }
 
@@ -102,15 +116,20 @@ func (v *validator) ranges() {
 	n := v.node
 	for _, p := range n.PodCIDR {
 		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
-			v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
-				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds %s", p)})
+			v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges,
+				Summary: fmt.Sprintf("podCIDR %s is not within nonMasqueradeCIDR %s (%s)", p, whole,
+					n.Origin("spec.nonMasqueradeCIDR")),
+				Hint: fmt.Sprintf("traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a "+
+					"range that holds %s", p)})
 		}
 		if services := n.ServiceClusterIPRange.SameFamily(p); services.IsValid() && services.Overlaps(p) {
 			say := v.Checked
 			if n.Networking.PodsOfVPC() {
 				say = v.WarnAt
 			}
-			say("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services, n.Origin("spec.serviceClusterIPRange")),
+			say("spec.podCIDR", document.Diagnostic{ID: problem.AddressRanges,
+				Summary: fmt.Sprintf("podCIDR %s overlaps serviceClusterIPRange %s (%s)", p, services,
+					n.Origin("spec.serviceClusterIPRange")),
 				Expected: "ranges that do not overlap", Hint: "a pod may get the address of a service"})
 		}
 	}
@@ -119,18 +138,27 @@ func (v *validator) ranges() {
 			break // nonMasqueradeCIDR is then the VPC's, and kOps puts services where it likes
 		}
 		if whole := n.NonMasqueradeCIDR.SameFamily(p); whole.IsValid() && !values.Within(p, whole) {
-			v.WarnAt("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole, n.Origin("spec.nonMasqueradeCIDR")),
-				Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
+			v.WarnAt("spec.serviceClusterIPRange",
+				document.Diagnostic{ID: problem.AddressRanges,
+					Summary: fmt.Sprintf("serviceClusterIPRange %s is not within nonMasqueradeCIDR %s (%s)", p, whole,
+						n.Origin("spec.nonMasqueradeCIDR")),
+					Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
 		}
 	}
 	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {
-		v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR), Hint: "bridge, calico and cni have"})
+		v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.NetworkUnfit,
+			Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR),
+			Hint:    "bridge, calico and cni have"})
 	}
 }
 
 func (v *validator) topology() {
-	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") && v.node.Topology.Nodes == "private" {
-		v.ErrorAt("spec.topology.nodes", document.Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
-			Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: choose another network, or public nodes"})
+	if name := v.node.Networking.Name(); (name == "kubenet" || name == "external") &&
+		v.node.Topology.Nodes == "private" {
+		v.ErrorAt("spec.topology.nodes",
+			document.Diagnostic{ID: problem.NetworkUnfit, Summary: name + " does not support private topology",
+				Hint: "its routes live in the cloud's one route table, and private nodes have one table a zone: " +
+					"choose " +
+					"another network, or public nodes"})
 	}
 }

@@ -38,7 +38,9 @@ func (v *validator) cloud() {
 	if near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	v.Checked("spec.cloudProvider", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)), Expected: decode.OneOf(clouds), Hint: hint})
+	v.Checked("spec.cloudProvider",
+		document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("cloudProvider is %q", document.Clip(said)),
+			Expected: decode.OneOf(clouds), Hint: hint})
 }
 
 // ofOneCloud warns where no document names the one cloud that a network works in: what depends on
@@ -49,11 +51,15 @@ func (v *validator) ofOneCloud() {
 		return
 	}
 	for cloud, has := range map[string]bool{
-		"aws": n.Networking.AmazonVPC != nil || n.Networking.LyftVPC != nil || n.Networking.Cilium != nil && n.Networking.Cilium.ENI(), "gce": n.Networking.GCP != nil, "azure": n.Networking.Azure != nil,
+		"aws": n.Networking.AmazonVPC != nil || n.Networking.LyftVPC != nil ||
+			n.Networking.Cilium != nil && n.Networking.Cilium.ENI(), "gce": n.Networking.GCP != nil,
+		"azure": n.Networking.Azure != nil,
 	} {
 		if has {
-			v.WarnAt("spec.networking."+n.Networking.Name(), document.Diagnostic{ID: problem.NetworkUnfit, Summary: n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
-				Expected: "cloudProvider: " + cloud, Hint: "without it what depends on the cloud is left out"})
+			v.WarnAt("spec.networking."+n.Networking.Name(),
+				document.Diagnostic{ID: problem.NetworkUnfit,
+					Summary:  n.Networking.Name() + " works in one cloud only, and no cloudProvider is set",
+					Expected: "cloudProvider: " + cloud, Hint: "without it what depends on the cloud is left out"})
 		}
 	}
 }
@@ -62,9 +68,13 @@ func (v *validator) ofOneCloud() {
 func (v *validator) families() {
 	n := v.node
 	for _, p := range n.ServiceClusterIPRange {
-		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.PodsOfVPC() && !n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
-			v.Checked("spec.serviceClusterIPRange", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
-				p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both", Hint: "pods reach services of their own families only"})
+		if len(n.PodCIDR) > 0 && !n.PodCIDR.Family(p.Addr().Is4()).IsValid() && !n.Networking.PodsOfVPC() &&
+			!n.Origin("spec.podCIDR").IsDefault() && !n.Origin("spec.serviceClusterIPRange").IsDefault() {
+			v.Checked("spec.serviceClusterIPRange",
+				document.Diagnostic{ID: problem.AddressRanges,
+					Summary: fmt.Sprintf("serviceClusterIPRange %s is of another family than podCIDR %s (%s)",
+						p, n.PodCIDR, n.Origin("spec.podCIDR")), Expected: "the same families in both",
+					Hint: "pods reach services of their own families only"})
 		}
 	}
 }
@@ -76,8 +86,10 @@ var special = [...]struct {
 	prefix netip.Prefix
 	what   string
 }{
-	{netip.MustParsePrefix("0.0.0.0/8"), "this network's own"}, {netip.MustParsePrefix("127.0.0.0/8"), "the loopback's"}, {netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
-	{netip.MustParsePrefix("224.0.0.0/3"), "for multicast or reserved"}, {netip.MustParsePrefix("::/8"), "reserved, the loopback's among them"},
+	{netip.MustParsePrefix("0.0.0.0/8"), "this network's own"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "the loopback's"}, {netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
+	{netip.MustParsePrefix("224.0.0.0/3"), "for multicast or reserved"},
+	{netip.MustParsePrefix("::/8"), "reserved, the loopback's among them"},
 	{netip.MustParsePrefix("fe80::/10"), "link-local"}, {netip.MustParsePrefix("ff00::/8"), "for multicast"},
 }
 
@@ -100,13 +112,16 @@ func (v *validator) possible() {
 			}
 			for _, s := range special {
 				if s.prefix.Overlaps(p) {
-					v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
+					v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges,
+						Summary:  fmt.Sprintf("%s %s holds addresses of %s, which are %s", name, p, s.prefix, s.what),
 						Expected: "a private range such as 100.96.0.0/11 or fd00:10::/64"})
 					break
 				}
 			}
 			if free := p.Addr().BitLen() - p.Bits(); free < 20 && 1<<free < r.least {
-				v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s is too small", name, p), Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
+				v.Checked(r.path, document.Diagnostic{ID: problem.AddressRanges,
+					Summary:  fmt.Sprintf("%s %s is too small", name, p),
+					Expected: fmt.Sprintf("a range of %d addresses or more", r.least)})
 			}
 		}
 	}
@@ -116,14 +131,21 @@ func (v *validator) possible() {
 func (v *validator) ownRanges() {
 	n := v.node
 	for _, p := range n.PodCIDRs {
-		if pods := n.PodCIDR.SameFamily(p); pods.IsValid() && !values.Within(p, pods) && !n.Origin("spec.podCIDR").IsDefault() {
-			v.Checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods, n.Origin("spec.podCIDR")),
+		if pods := n.PodCIDR.SameFamily(p); pods.IsValid() && !values.Within(p, pods) &&
+			!n.Origin("spec.podCIDR").IsDefault() {
+			v.Checked("spec.podCIDRs", document.Diagnostic{ID: problem.AddressRanges,
+				Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", p, n.Name, pods,
+					n.Origin("spec.podCIDR")),
 				Expected: ownPart})
 		}
 		free := p.Addr().BitLen() - p.Bits()
-		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most { // network, gateway and broadcast are no pod's
-			v.Checked("spec.kubelet.maxPods", document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods", n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
-				Expected: fmt.Sprintf("at most %d, or a larger range", max(most, 0))})
+		// network, gateway and broadcast are no pod's
+		if most := 1<<min(free, 20) - 3; n.Kubelet.MaxPods > 0 && n.Kubelet.MaxPods > most {
+			v.Checked("spec.kubelet.maxPods",
+				document.Diagnostic{ID: problem.AddressRanges,
+					Summary: fmt.Sprintf("maxPods is %d, and pod range %s (%s) has %d addresses for pods",
+						n.Kubelet.MaxPods, p, n.Origin("spec.podCIDRs"), max(most, 0)),
+					Expected: fmt.Sprintf("at most %d, or a larger range", max(most, 0))})
 		}
 	}
 }
@@ -134,7 +156,10 @@ var newest = values.Version{Major: 1, Minor: 37}
 // release says that a release is not known. It may be one to come, or a slip.
 func (v *validator) release() {
 	if said := v.node.KubernetesVersion; v.Checks && (said.Major > newest.Major || said.Minor > newest.Minor) {
-		v.WarnAt("spec.kubernetesVersion", document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is not looked at", said),
-			Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
+		v.WarnAt("spec.kubernetesVersion",
+			document.Diagnostic{ID: problem.FieldValue,
+				Summary: fmt.Sprintf("Kubernetes %s is newer than this agent knows: what it changes for networks is "+
+					"not looked at", said),
+				Expected: fmt.Sprintf("at most %d.%d", newest.Major, newest.Minor)})
 	}
 }

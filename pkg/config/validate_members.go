@@ -41,7 +41,8 @@ func (v *validator) members(all []networks.Peer) {
 	for _, c := range claims {
 		if len(disjoint) > 0 && disjoint[len(disjoint)-1].prefix.Overlaps(c.prefix) {
 			first := disjoint[len(disjoint)-1]
-			v.memberError(c.node, fmt.Sprintf("pod range %s of node %s overlaps %s of node %s (%s)", c.prefix, c.node.Name, first.prefix, first.node.Name, first.node.Origin),
+			v.memberError(c.node, fmt.Sprintf("pod range %s of node %s overlaps %s of node %s (%s)", c.prefix,
+				c.node.Name, first.prefix, first.node.Name, first.node.Origin),
 				"ranges that do not overlap", "")
 			continue
 		}
@@ -61,18 +62,22 @@ func cmpOrigin(a, b document.Origin) int {
 func (v *validator) memberRange(p networks.Peer, prefix netip.Prefix) {
 	n := v.node
 	if prefix.Addr().BitLen()-prefix.Bits() < 2 {
-		v.memberError(p, fmt.Sprintf("pod range %s of node %s is too small", prefix, p.Name), "room for a gateway and pods: at most /30, or /126 for IPv6", "")
+		v.memberError(p, fmt.Sprintf("pod range %s of node %s is too small", prefix, p.Name),
+			"room for a gateway and pods: at most /30, or /126 for IPv6", "")
 	}
 	if whole := n.NonMasqueradeCIDR.SameFamily(prefix); whole.IsValid() && !values.Within(prefix, whole) {
-		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name, whole, n.Origin("spec.nonMasqueradeCIDR")), "",
+		v.memberError(p, fmt.Sprintf("pod range %s of node %s is not within nonMasqueradeCIDR %s (%s)", prefix, p.Name,
+			whole, n.Origin("spec.nonMasqueradeCIDR")), "",
 			"traffic between pods would be masqueraded: set spec.nonMasqueradeCIDR to a range that holds all pods")
-	} else if pods := n.PodCIDR.SameFamily(prefix); pods.IsValid() && !values.Within(prefix, pods) && !n.Origin("spec.podCIDR").IsDefault() {
+	} else if pods := n.PodCIDR.SameFamily(prefix); pods.IsValid() && !values.Within(prefix, pods) &&
+		!n.Origin("spec.podCIDR").IsDefault() {
 		severity := document.SeverityWarning
 		if v.Checks {
 			severity = document.SeverityError
 		}
 		v.ReportAt(p.Origin, document.Diagnostic{Severity: severity, ID: problem.AddressRanges, Field: "spec.podCIDRs",
-			Summary:  fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods, n.Origin("spec.podCIDR")),
+			Summary: fmt.Sprintf("pod range %s of node %s is not within podCIDR %s (%s)", prefix, p.Name, pods,
+				n.Origin("spec.podCIDR")),
 			Expected: ownPart})
 	}
 	if hop := p.Address.Family(prefix.Addr().Is4()); !hop.IsValid() && p.Name != n.Name {
@@ -80,7 +85,8 @@ func (v *validator) memberRange(p networks.Peer, prefix netip.Prefix) {
 		if prefix.Addr().Is4() {
 			family = "IPv4"
 		}
-		v.memberError(p, fmt.Sprintf("node %s has pod range %s, but no %s address to route it to", p.Name, prefix, family), "address: the node's own address, as other nodes reach it", "")
+		v.memberError(p, fmt.Sprintf("node %s has pod range %s, but no %s address to route it to", p.Name, prefix,
+			family), "address: the node's own address, as other nodes reach it", "")
 	}
 }
 
@@ -90,7 +96,8 @@ func (v *validator) addresses(all []networks.Peer, claims []claim) {
 	for _, p := range all {
 		for _, a := range p.Address {
 			if first, taken := owner[a]; taken {
-				v.memberError(p, fmt.Sprintf("nodes %s and %s have the same address %s (%s)", p.Name, first.Name, a, first.Origin), "an address of its own", "")
+				v.memberError(p, fmt.Sprintf("nodes %s and %s have the same address %s (%s)", p.Name, first.Name, a,
+					first.Origin), "an address of its own", "")
 				continue
 			}
 			owner[a] = p
@@ -102,12 +109,14 @@ func (v *validator) addresses(all []networks.Peer, claims []claim) {
 			})
 			if i > 0 && claims[i-1].prefix.Contains(a) {
 				c := claims[i-1]
-				v.memberError(p, fmt.Sprintf("address %s of node %s lies in pod range %s of node %s (%s)", a, p.Name, c.prefix, c.node.Name, c.node.Origin), "", "")
+				v.memberError(p, fmt.Sprintf("address %s of node %s lies in pod range %s of node %s (%s)", a, p.Name,
+					c.prefix, c.node.Name, c.node.Origin), "", "")
 			}
 		}
 	}
 }
 
 func (v *validator) memberError(p networks.Peer, summary, expected, hint string) {
-	v.ReportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes, Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
+	v.ReportAt(p.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.BridgeNodes,
+		Field: "spec.podCIDRs", Summary: summary, Expected: expected, Hint: hint})
 }

@@ -16,7 +16,8 @@ func (v *validator) overlaps() {
 	for _, r := range []struct {
 		path, what string
 		ranges     values.CIDRs
-	}{{"spec.podCIDR", "podCIDR", n.PodCIDR}, {"spec.serviceClusterIPRange", "serviceClusterIPRange", n.ServiceClusterIPRange}} {
+	}{{"spec.podCIDR", "podCIDR", n.PodCIDR},
+		{"spec.serviceClusterIPRange", "serviceClusterIPRange", n.ServiceClusterIPRange}} {
 		if r.what == "podCIDR" && n.Networking.PodsOfVPC() || n.Origin(r.path).IsDefault() {
 			continue
 		}
@@ -26,11 +27,15 @@ func (v *validator) overlaps() {
 				if n.servicesOfVPC(p) {
 					say, expected = v.WarnAt, "no subnet of the nodes within it"
 				}
-				say(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie", r.what, p, net, n.Origin("spec.networkCIDR")),
+				say(r.path, document.Diagnostic{ID: problem.AddressRanges,
+					Summary: fmt.Sprintf("%s %s overlaps networkCIDR %s (%s), where the nodes' own addresses lie",
+						r.what, p, net, n.Origin("spec.networkCIDR")),
 					Expected: expected})
 			}
 			if a := addressIn(n.Address, p); a.IsValid() {
-				v.ErrorAt(r.path, document.Diagnostic{ID: problem.AddressRanges, Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a, n.Origin("spec.address")),
+				v.ErrorAt(r.path, document.Diagnostic{ID: problem.AddressRanges,
+					Summary: fmt.Sprintf("%s %s holds this node's own address %s (%s)", r.what, p, a,
+						n.Origin("spec.address")),
 					Expected: "a range in which no node has an address"})
 			}
 		}

@@ -61,7 +61,8 @@ func (c *Client) greet(version string) error {
 	case broken(err):
 		return ErrNoDaemon // it ended as we came
 	case err != nil:
-		return fmt.Errorf("the daemon (pid %d) does not answer: %w: see `systemctl status netwright-agent`, and restart it if it hangs", c.peer.PID, err)
+		return fmt.Errorf("the daemon (pid %d) does not answer: %w: see `systemctl status netwright-agent`, and "+
+			"restart it if it hangs", c.peer.PID, err)
 	case hello.Event == End && hello.Error != nil:
 		return hello.Error
 	case hello.Event != Hello || hello.Protocol != Protocol:
@@ -112,16 +113,20 @@ func (c *Client) Do(ctx context.Context, req Request, hear func(Event)) (Event, 
 func (c *Client) lost(ctx context.Context, req Request, begun bool, err error) error {
 	switch {
 	case ctx.Err() != nil && begun:
-		return fmt.Errorf("interrupted; the daemon (pid %d) goes on with it: see `journalctl -u netwright-agent`", c.peer.PID)
+		return fmt.Errorf("interrupted; the daemon (pid %d) goes on with it: see `journalctl -u netwright-agent`",
+			c.peer.PID)
 	case ctx.Err() != nil:
 		return errors.New("interrupted; the daemon had not begun it, and does not")
 	case !broken(err):
-		return fmt.Errorf("hear the daemon (pid %d): %w: see `journalctl -u netwright-agent` for what it did", c.peer.PID, err)
+		return fmt.Errorf("hear the daemon (pid %d): %w: see `journalctl -u netwright-agent` for what it did",
+			c.peer.PID, err)
 	case begun:
-		return fmt.Errorf("the daemon (pid %d) died before %s was done: every file is as it was or as wanted; see `journalctl -u netwright-agent`, then run it again to go on: %w",
+		return fmt.Errorf("the daemon (pid %d) died before %s was done: every file is as it was or as wanted; see "+
+			"`journalctl -u netwright-agent`, then run it again to go on: %w",
 			c.peer.PID, req.Command, ErrDied)
 	}
-	return fmt.Errorf("the daemon (pid %d) died, and nothing of %s was begun: see `journalctl -u netwright-agent`, then run it again: %w", c.peer.PID, req.Command, ErrDied)
+	return fmt.Errorf("the daemon (pid %d) died, and nothing of %s was begun: see `journalctl -u netwright-agent`, "+
+		"then run it again: %w", c.peer.PID, req.Command, ErrDied)
 }
 
 // broken says that the other end is gone.

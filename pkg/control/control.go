@@ -83,7 +83,8 @@ type Target struct {
 // them does not say is no difference.
 func (t Target) Differs(other Target) (what, own, others string) {
 	for _, f := range [][3]string{
-		{"store", t.Store, other.Store}, {"cluster", t.Cluster, other.Cluster}, {"node group", t.NodeGroup, other.NodeGroup}, {"node", t.Node, other.Node},
+		{"store", t.Store, other.Store}, {"cluster", t.Cluster, other.Cluster},
+		{"node group", t.NodeGroup, other.NodeGroup}, {"node", t.Node, other.Node},
 	} {
 		if f[2] != "" && f[1] != f[2] {
 			return f[0], f[1], f[2]

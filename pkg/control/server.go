@@ -146,13 +146,15 @@ func read(in *bufio.Reader) (Request, error) {
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&req); err != nil {
-		return Request{}, fmt.Errorf("read the request: %w: the daemon is older than this command: restart it (systemctl restart netwright-agent)", err)
+		return Request{}, fmt.Errorf("read the request: %w: the daemon is older than this command: restart it "+
+			"(systemctl restart netwright-agent)", err)
 	}
 	return req, nil
 }
 
 // otherVersion says what two versions do that do not understand each other.
 func otherVersion(daemon, daemonSpeaks, client, clientSpeaks string) string {
-	return fmt.Sprintf("the daemon is netwright %s and speaks %s; this command is of netwright %s and speaks %s: restart the daemon, so that both are of "+
+	return fmt.Sprintf("the daemon is netwright %s and speaks %s; this command is of netwright %s and speaks %s: "+
+		"restart the daemon, so that both are of "+
 		"one version (systemctl restart netwright-agent)", daemon, daemonSpeaks, client, clientSpeaks)
 }

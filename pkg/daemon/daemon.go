@@ -25,7 +25,8 @@ import (
 // passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
-	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(), drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}}
+	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(),
+		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
@@ -39,7 +40,8 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer l.drift.close()
 	l.edited = edits(watched, d.Store)
 	if d.Pass.Assets != nil {
-		l.fetch = fetch.New(ctx, d.Pass.Assets, d.Pass.Host, d.Store.String(), func() bool { return !l.notify.ready.Load() })
+		l.fetch = fetch.New(ctx, d.Pass.Assets, d.Pass.Host, d.Store.String(),
+			func() bool { return !l.notify.ready.Load() })
 		l.Pass.Assets = l.fetch
 	}
 	defer func() { l.fetch.Close() }()
@@ -263,10 +265,12 @@ func (l *life) took(d *desired.State) {
 	if made := l.standing.now.Configuration.Applied; known || was == nil && made != nil && made.Digest == s.Digest {
 		return
 	}
-	fields := []zap.Field{zap.Int64("generation", s.Generation), zap.String("digest", s.Digest), zap.String("store", s.Origin)}
+	fields := []zap.Field{zap.Int64("generation", s.Generation), zap.String("digest", s.Digest),
+		zap.String("store", s.Origin)}
 	if !s.Published.IsZero() {
 		note := s.Note()
-		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", note.Publisher), zap.String("commit", note.Commit), zap.String("message", note.Message))
+		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", note.Publisher),
+			zap.String("commit", note.Commit), zap.String("message", note.Message))
 	}
 	l.Pass.Log.Info("the store has another configuration", fields...)
 }

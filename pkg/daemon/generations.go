@@ -50,8 +50,10 @@ func (l *life) generations(now *report.Configuration, out outcome) {
 func (l *life) pausing(was, now *report.Paused) {
 	switch {
 	case now != nil && (was == nil || *was != *now):
-		l.Pass.Log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until), zap.String("by", now.By), zap.String("reason", now.Reason))
+		l.Pass.Log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until),
+			zap.String("by", now.By), zap.String("reason", now.Reason))
 	case now == nil && was != nil:
-		l.Pass.Log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By), zap.String("reason", was.Reason))
+		l.Pass.Log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By),
+			zap.String("reason", was.Reason))
 	}
 }

@@ -43,10 +43,12 @@ func (h *health) store(err error, d *desired.State) {
 		h.log.Error("the configuration could not be loaded", zap.Error(err), zap.String("going on with", goingOn))
 		return
 	}
-	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store), zap.String("going on with", goingOn))
+	h.log.Error("the documents have errors and are not used", zap.String("store", documents.Store),
+		zap.String("going on with", goingOn))
 	for _, d := range documents.Diagnostics {
 		if d.Severity == document.SeverityError {
-			h.log.Error(d.Origin.String()+": "+d.Summary, zap.String("expected", d.Expected), zap.String("hint", d.Hint))
+			h.log.Error(d.Origin.String()+": "+d.Summary, zap.String("expected", d.Expected),
+				zap.String("hint", d.Hint))
 		}
 	}
 }
@@ -90,7 +92,8 @@ func (h *health) plan(plan *report.Plan) {
 	now := map[string]bool{}
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
-		if s.Because != "" || s.State != report.Failed && s.State != report.Waits && s.State != report.Contested && s.State != report.Drifted {
+		if s.Because != "" || s.State != report.Failed && s.State != report.Waits && s.State != report.Contested &&
+			s.State != report.Drifted {
 			continue
 		}
 		now[s.Key] = true
@@ -99,11 +102,14 @@ func (h *health) plan(plan *report.Plan) {
 		}
 		switch s.State {
 		case report.Failed:
-			h.log.Error("failed", zap.String("key", s.Key), zap.String("error", s.Message), zap.String("origin", s.Origin))
+			h.log.Error("failed", zap.String("key", s.Key), zap.String("error", s.Message),
+				zap.String("origin", s.Origin))
 		case report.Contested, report.Drifted:
-			h.log.Warn(string(s.State), zap.String("key", s.Key), zap.String("reason", s.Message), zap.String("writer", s.Writer), zap.Int("repairs", s.Count))
+			h.log.Warn(string(s.State), zap.String("key", s.Key), zap.String("reason", s.Message),
+				zap.String("writer", s.Writer), zap.Int("repairs", s.Count))
 		default:
-			h.log.Info("waiting", zap.String("key", s.Key), zap.String("for", strings.TrimPrefix(s.Message, "waiting for ")))
+			h.log.Info("waiting", zap.String("key", s.Key),
+				zap.String("for", strings.TrimPrefix(s.Message, "waiting for ")))
 		}
 	}
 	for _, n := range plan.Notes {

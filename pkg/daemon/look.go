@@ -63,11 +63,13 @@ func (l *life) beginLook(ctx context.Context) (answer wake, at bool) {
 	w := s.wanted[0]
 	s.wanted = s.wanted[1:]
 	if s.now != nil {
-		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs", s.now.began.UTC().Format(time.RFC3339), l.Store))
+		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs",
+			s.now.began.UTC().Format(time.RFC3339), l.Store))
 		return wake{cause: w.cause, job: w.job, got: &looked{err: err, pass: l.passOf(w.job), lost: true}}, true
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	s.now = &looking{want: w, began: time.Now(), pass: l.readied(w.job), result: make(chan looked, 1), late: time.NewTimer(lookLost), stop: stop}
+	s.now = &looking{want: w, began: time.Now(), pass: l.readied(w.job), result: make(chan looked, 1),
+		late: time.NewTimer(lookLost), stop: stop}
 	q := question{store: l.Store, sel: l.Select, pass: s.now.pass}
 	if q.pass.Hooks = (reconcile.Hooks{}); s.node != nil {
 		q.nodes = append(q.nodes, s.node)
@@ -132,7 +134,8 @@ func (l *life) lookLate() wake {
 	now := l.looks.now
 	now.lost = true
 	now.stop(errLoadLate)
-	return wake{cause: now.cause, job: now.job, got: &looked{err: unread(errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
+	return wake{cause: now.cause, job: now.job,
+		got: &looked{err: unread(errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
 }
 
 // unread is the error of a store that does not answer.
@@ -166,7 +169,8 @@ func (l *life) due(ctx context.Context) (wake, bool) {
 // knows says that there is something to work towards without the store.
 func (l *life) knows(ctx context.Context) bool {
 	if l.desired == nil {
-		l.desired, _ = l.Pass.LastGood(ctx, l.Store, l.Select, errNotYet) // that there is none is said with the store's answer
+		// that there is none is said with the store's answer
+		l.desired, _ = l.Pass.LastGood(ctx, l.Store, l.Select, errNotYet)
 		if l.desired != nil {
 			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
 		}

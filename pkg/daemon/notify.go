@@ -51,7 +51,8 @@ func (l *life) late() {
 	if last := l.notify.last.Load(); last != nil {
 		why = *last
 	}
-	l.Pass.Log.Warn("not prepared in time: kubelet may start all the same", zap.Duration("after", readyWithin), zap.String("because", why))
+	l.Pass.Log.Warn("not prepared in time: kubelet may start all the same", zap.Duration("after", readyWithin),
+		zap.String("because", why))
 	l.told(l.Manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start all the same: " + why))
 }
 

@@ -18,9 +18,11 @@ func (l *life) beginTelling() {
 	s := &l.standing
 	s.observers, s.counts, s.undone = l.Observers, map[string]*report.KindStatus{}, time.Now()
 	s.now = report.Status{
-		Version: report.StatusVersion, State: report.NodeStarting, Agent: report.Agent{Version: l.Version, PID: os.Getpid(), Started: time.Now()},
-		Node: l.Select.Node, NodeGroup: l.Select.Group, Cluster: l.Target.Cluster, Configuration: report.Configuration{Store: l.Store.String(), Applied: l.Pass.Applied()},
-		Kinds: []report.KindStatus{}, Keys: []report.KeyStatus{},
+		Version: report.StatusVersion, State: report.NodeStarting,
+		Agent: report.Agent{Version: l.Version, PID: os.Getpid(), Started: time.Now()},
+		Node:  l.Select.Node, NodeGroup: l.Select.Group, Cluster: l.Target.Cluster,
+		Configuration: report.Configuration{Store: l.Store.String(), Applied: l.Pass.Applied()},
+		Kinds:         []report.KindStatus{}, Keys: []report.KeyStatus{},
 	}
 	if a := s.now.Configuration.Applied; a != nil {
 		s.now.Configuration.Generation, s.now.Configuration.Digest = a.Number, a.Digest

@@ -13,7 +13,8 @@ import (
 // names: a pin keeps a node where it is, and the next publication makes nothing of that wrong.
 func (l *life) unlessPinned(load error) error {
 	was := l.pinned
-	l.pinned = errors.Is(load, trust.ErrPinned) && l.desired != nil && l.Pass.Trust != nil && l.desired.Snapshot.Digest == l.Pass.Trust.Pin.Digest
+	l.pinned = errors.Is(load, trust.ErrPinned) && l.desired != nil && l.Pass.Trust != nil &&
+		l.desired.Snapshot.Digest == l.Pass.Trust.Pin.Digest
 	if !l.pinned {
 		return load
 	}
@@ -22,7 +23,8 @@ func (l *life) unlessPinned(load error) error {
 		d.Instead = ""
 	}
 	if !was {
-		l.Pass.Log.Info("the store has another configuration than the pin names: this one stays", zap.Int64("generation", l.desired.Snapshot.Generation))
+		l.Pass.Log.Info("the store has another configuration than the pin names: this one stays",
+			zap.Int64("generation", l.desired.Snapshot.Generation))
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func (l *life) serve(ctx context.Context, w wake) {
 	held := false
 	defer func() {
 		if !held {
-			job.End(control.Event{Error: &control.Failure{Text: "the daemon did not say how it ended: see `journalctl -u netwright-agent`"}})
+			job.End(control.Event{Error: &control.Failure{Text: "the daemon did not say how it ended: see `journalctl " +
+				"-u netwright-agent`"}})
 		}
 	}()
 	l.at(job.String(), func() {
@@ -80,7 +81,8 @@ func (l *life) serve(ctx context.Context, w wake) {
 			l.over = true
 			job.End(control.Event{})
 		default:
-			why := fmt.Sprintf("the daemon knows no command %q: restart it, so that it is of the same version (systemctl restart netwright-agent)", job.Command)
+			why := fmt.Sprintf("the daemon knows no command %q: restart it, so that it is of the same version "+
+				"(systemctl restart netwright-agent)", job.Command)
 			job.End(control.Event{Error: &control.Failure{Text: why, Besides: why}})
 		}
 	})
@@ -92,7 +94,8 @@ func (l *life) follows(job *control.Job) bool {
 	if what == "" {
 		return true
 	}
-	want{job: job}.refuse(fmt.Errorf("the daemon was started for the %s %q, and this command names %q: restart the daemon if its file changed (systemctl restart "+
+	want{job: job}.refuse(fmt.Errorf("the daemon was started for the %s %q, and this command names %q: restart the "+
+		"daemon if its file changed (systemctl restart "+
 		"netwright-agent), or stop it first (systemctl stop netwright-agent)", what, own, others))
 	return false
 }
@@ -103,7 +106,8 @@ func (l *life) passOf(job *control.Job) reconcile.Pass {
 	if job == nil {
 		return pass
 	}
-	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody") // the documents decide what is done, and the person only when
+	// the documents decide what is done, and the person only when
+	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody")
 	pass.Afresh = true
 	if job.Command == control.OnceConfirmed {
 		pass.ConfirmWithin = job.For
@@ -165,7 +169,8 @@ func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
 	pass, clock := l.heardBy(ctx, w.got.pass, w)
 	out := l.once(ctx, pass, w.got)
 	if out.load != nil && out.plan != nil && out.plan.Held != "" {
-		job.Send(control.Event{Event: control.Note, Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
+		job.Send(control.Event{Event: control.Note,
+			Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
 		failed := failureOf(outcome{err: out.err})
 		l.tell(ctx, w, out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})
@@ -173,7 +178,8 @@ func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
 	}
 	if job.Command == control.Once && out.err == nil && out.load == nil && fetching(out.plan) {
 		l.tell(ctx, w, out, clock)
-		job.Send(control.Event{Event: control.Note, Text: "what it needs is being fetched: it goes on when that is there"})
+		job.Send(control.Event{Event: control.Note,
+			Text: "what it needs is being fetched: it goes on when that is there"})
 		w.got = &looked{err: statestore.ErrNotModified, pass: w.got.pass}
 		l.held = append(l.held, w)
 		return true
@@ -233,7 +239,8 @@ func (l *life) heardBy(ctx context.Context, pass reconcile.Pass, w wake) (reconc
 			OnStart: func(k graph.Key) { job.Send(control.Event{Event: control.Start, Key: string(k)}) },
 			OnDone:  func(k graph.Key, _ graph.State) { job.Send(control.Event{Event: control.Done, Key: string(k)}) },
 			OnRetry: func(k graph.Key, why error, pause time.Duration) {
-				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: changes.Cause(why).Error(), Pause: pause})
+				job.Send(control.Event{Event: control.Retry, Key: string(k), Text: changes.Cause(why).Error(),
+					Pause: pause})
 			},
 		},
 		OnPlan: func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },

@@ -93,7 +93,8 @@ func (s *services) begin(ctx context.Context, opt host.Options, kubelet bool) {
 	s.now = make(chan []sighting, 1)
 	s.next = time.Now().Add(servicesEvery)
 	go func(to chan<- []sighting) {
-		ctx, stop := context.WithTimeoutCause(ctx, servicesLimit, fmt.Errorf("systemd did not answer within %s", servicesLimit))
+		ctx, stop := context.WithTimeoutCause(ctx, servicesLimit,
+			fmt.Errorf("systemd did not answer within %s", servicesLimit))
 		defer stop()
 		to <- aim.look(ctx, opt)
 	}(s.now)

@@ -37,12 +37,14 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	changed, repaired := s.count(out.plan)
 	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
 	next.Wakes = l.drift.heard()
-	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)), Phases: clock.list(), Changed: changed, Repairs: repaired}
+	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)),
+		Phases: clock.list(), Changed: changed, Repairs: repaired}
 	if out.err != nil {
 		next.Last.Error = desired.OneLine(out.err)
 	}
 	if p := out.plan; p != nil {
-		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node), cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
+		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node),
+			cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
 		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
 		next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
 		next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
@@ -50,13 +52,16 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)
 		l.pausing(s.now.Paused, p.Paused)
-		if next.Paused = p.Paused; p.Paused != nil && (next.State == report.NodeConverged || next.State == report.NodeWaiting) {
+		if next.Paused = p.Paused; p.Paused != nil &&
+			(next.State == report.NodeConverged || next.State == report.NodeWaiting) {
 			next.State, next.Reason = report.NodePaused, p.Paused.String()
 		}
 		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
-			next.State, next.Reason = report.NodeWaiting, fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
+			next.State, next.Reason = report.NodeWaiting,
+				fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
 		}
-		if next.Awaits = p.Awaits; p.Awaits != nil && (next.State == report.NodeConverged || next.State == report.NodeWaiting) {
+		if next.Awaits = p.Awaits; p.Awaits != nil &&
+			(next.State == report.NodeConverged || next.State == report.NodeWaiting) {
 			next.State, next.Reason = report.NodeWaiting, p.Awaits.String()
 		}
 	}
@@ -68,9 +73,12 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		why = "" // an outage of the store is none of the network
 	}
 	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
-		next.State, next.Reason = report.NodeSilent, fmt.Sprintf("the store was not read since %s: %s", silent.UTC().Format(time.RFC3339), next.Configuration.Error)
+		next.State, next.Reason = report.NodeSilent,
+			fmt.Sprintf("the store was not read since %s: %s", silent.UTC().Format(time.RFC3339),
+				next.Configuration.Error)
 	}
-	if why != "" && next.State != report.NodeCritical && (next.State != report.NodeFailing || next.Reason == "" || blameless) {
+	if why != "" && next.State != report.NodeCritical &&
+		(next.State != report.NodeFailing || next.Reason == "" || blameless) {
 		next.State, next.Reason = report.NodeFailing, why
 	}
 	s.state, s.reason = next.State, next.Reason
@@ -128,7 +136,8 @@ func (l *life) certificates() []report.Certificate {
 	out := make([]report.Certificate, len(list))
 	for i := range list {
 		c := &list[i]
-		out[i] = report.Certificate{Name: c.Name, CA: c.CA, State: string(c.State), NotAfter: c.NotAfter, RenewAt: c.RenewAt, Problem: c.Problem}
+		out[i] = report.Certificate{Name: c.Name, CA: c.CA, State: string(c.State), NotAfter: c.NotAfter,
+			RenewAt: c.RenewAt, Problem: c.Problem}
 	}
 	return out
 }

@@ -55,7 +55,8 @@ func (s *standing) kinds(p *report.Plan) []report.KindStatus {
 
 // keyStates are those of steps that have something to say.
 var keyStates = map[report.State]report.KeyState{
-	report.Failed: report.KeyFailing, report.Planned: report.KeyFailing, report.Waits: report.KeyWaiting, report.Skipped: report.KeySkipped, report.Stopped: report.KeySkipped,
+	report.Failed: report.KeyFailing, report.Planned: report.KeyFailing, report.Waits: report.KeyWaiting,
+	report.Skipped: report.KeySkipped, report.Stopped: report.KeySkipped,
 	report.NotHere: report.KeyNotHere, report.Contested: report.KeyContested, report.Drifted: report.KeyDrifted,
 }
 
@@ -76,7 +77,8 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if !tell {
 			continue
 		}
-		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason), Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
+		k := report.KeyStatus{Key: step.Key, State: state, Since: now, Text: cmp.Or(step.Message, step.Reason),
+			Origin: step.Origin, Because: step.Because, Count: step.Count, Writer: step.Writer, Refused: step.Refused}
 		if k.Pods = step.Pods && slices.Contains(lostStates, state); k.Pods {
 			k.Means = step.Means
 		}
@@ -103,7 +105,8 @@ func stateOf(keys []report.KeyStatus, sum report.Summary) (report.NodeState, str
 		key  report.KeyState
 		node report.NodeState
 	}{
-		{report.KeyFailing, report.NodeFailing}, {report.KeyContested, report.NodeContested}, {report.KeyDrifted, report.NodeDrifted}, {report.KeyWaiting, report.NodeWaiting},
+		{report.KeyFailing, report.NodeFailing}, {report.KeyContested, report.NodeContested},
+		{report.KeyDrifted, report.NodeDrifted}, {report.KeyWaiting, report.NodeWaiting},
 	} {
 		for i := range keys {
 			if keys[i].State == s.key && keys[i].Because == "" {

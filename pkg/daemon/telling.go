@@ -23,7 +23,8 @@ type standing struct {
 	reason    string
 	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
 	certs     time.Time                     // when the certificates were looked at
-	undone    time.Time                     // when that change was taken back which was counted last, or the daemon began
+	// when that change was taken back which was counted last, or the daemon began
+	undone time.Time
 }
 
 // certsEvery is how old the list of certificates may be in a pass that changes nothing.

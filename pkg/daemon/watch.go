@@ -26,7 +26,8 @@ func (l *life) watch(ctx context.Context) <-chan string {
 	if !time.Now().Before(l.next) || l.looks.now != nil && !l.looks.now.lost {
 		return changed // it does not wait, or a look tells
 	}
-	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil { // after a pass that could not read it, the pauses between passes decide
+	// after a pass that could not read it, the pauses between passes decide
+	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil {
 		go l.follow(ctx, "the store", w.Changed, changed)
 	}
 	if l.Pass.API != nil {

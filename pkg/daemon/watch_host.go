@@ -48,7 +48,8 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 		return nil
 	}
 	return &hostWatch{
-		watcher: watcher, log: log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used}, said: map[watch.Source]string{}, wakes: map[string]int64{},
+		watcher: watcher, log: log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used},
+		said: map[watch.Source]string{}, wakes: map[string]int64{},
 		opened: opt, drifts: map[graph.Key]bool{},
 	}
 }
@@ -86,7 +87,8 @@ func (w *hostWatch) tellDeaf() {
 	for source, err := range deaf {
 		if w.said[source] != err.Error() {
 			w.said[source] = err.Error()
-			w.log.Warn("cannot hear what changes: it is looked at every few seconds", zap.String("what", string(source)), zap.Error(err))
+			w.log.Warn("cannot hear what changes: it is looked at every few seconds",
+				zap.String("what", string(source)), zap.Error(err))
 		}
 	}
 	for source := range w.said {
@@ -117,7 +119,8 @@ func (w *hostWatch) take() wake {
 		if e.Source == watch.Units {
 			w.facts = nil // who runs is one of them
 		}
-		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)), zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
+		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)),
+			zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
 	}
 	return drifted(sources)
 }

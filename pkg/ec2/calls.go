@@ -32,7 +32,8 @@ func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool,
 		return false, err
 	}
 	if len(got.Items) != 1 || got.Items[0].ID != eni || got.Items[0].Check == nil {
-		return false, fmt.Errorf("ask EC2 of %s to %s: the answer does not say whether the check of %s is on", region, action, eni)
+		return false, fmt.Errorf("ask EC2 of %s to %s: the answer does not say whether the check of %s is on", region,
+			action, eni)
 	}
 	return *got.Items[0].Check, nil
 }
@@ -44,7 +45,8 @@ func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool,
 // refuses it once there is a second interface.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyNetworkInterfaceAttribute.html
 func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) error {
-	if _, err := c.call(ctx, region, "ModifyNetworkInterfaceAttribute", url.Values{"NetworkInterfaceId": {eni}, "SourceDestCheck.Value": {"false"}}); err != nil {
+	if _, err := c.call(ctx, region, "ModifyNetworkInterfaceAttribute",
+		url.Values{"NetworkInterfaceId": {eni}, "SourceDestCheck.Value": {"false"}}); err != nil {
 		return err
 	}
 	for pause := settles / 128; ; pause *= 2 {
@@ -73,13 +75,15 @@ const settles = 10 * time.Second
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRouteTables.html
 func (c *Client) Routes(ctx context.Context, region, subnet, vpc string) (table string, count int, err error) {
 	own := url.Values{"Filter.1.Name": {"association.subnet-id"}, "Filter.1.Value.1": {subnet}}
-	main := url.Values{"Filter.1.Name": {"vpc-id"}, "Filter.1.Value.1": {vpc}, "Filter.2.Name": {"association.main"}, "Filter.2.Value.1": {"true"}}
+	main := url.Values{"Filter.1.Name": {"vpc-id"}, "Filter.1.Value.1": {vpc}, "Filter.2.Name": {"association.main"},
+		"Filter.2.Value.1": {"true"}}
 	for _, form := range []url.Values{own, main} {
 		if table, count, err = c.table(ctx, region, form); err != nil || table != "" {
 			return table, count, err
 		}
 	}
-	return "", 0, fmt.Errorf("ask EC2 of %s to DescribeRouteTables: no table is that of subnet %s or the main one of %s", region, subnet, vpc)
+	return "", 0, fmt.Errorf("ask EC2 of %s to DescribeRouteTables: no table is that of subnet %s or the main one of "+
+		"%s", region, subnet, vpc)
 }
 
 func (c *Client) table(ctx context.Context, region string, form url.Values) (table string, count int, err error) {

@@ -120,7 +120,9 @@ func (c *Client) ask(ctx context.Context, region, action string, form url.Values
 }
 
 // send signs a request for a service, makes it, and reads the answer.
-func (c *Client) send(ctx context.Context, region, service string, r *http.Request, text string) (body []byte, status int, err error) {
+func (c *Client) send(
+	ctx context.Context, region, service string, r *http.Request, text string,
+) (body []byte, status int, err error) {
 	r.Header.Set("User-Agent", "netwright")
 	web, err := c.sign(ctx, region, service, r, text)
 	if err != nil {
@@ -143,7 +145,9 @@ func (c *Client) send(ctx context.Context, region, service string, r *http.Reque
 
 // sign puts the signature on a request.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
-func (c *Client) sign(ctx context.Context, region, service string, r *http.Request, text string) (*transfer.Client, error) {
+func (c *Client) sign(
+	ctx context.Context, region, service string, r *http.Request, text string,
+) (*transfer.Client, error) {
 	web, provider, err := c.connected(ctx, region)
 	if err != nil {
 		return nil, err
@@ -153,10 +157,12 @@ func (c *Client) sign(ctx context.Context, region, service string, r *http.Reque
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, graph.Transient(fmt.Errorf("find credentials: %w: give the instance a role (docs/aws.md), or the agent's unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err))
+		return nil, graph.Transient(fmt.Errorf("find credentials: %w: give the instance a role (docs/aws.md), or the "+
+			"agent's unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err))
 	}
 	sum := sha256.Sum256([]byte(text))
-	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, region, time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, region,
+		time.Now()); err != nil {
 		return nil, fmt.Errorf("sign the request: %w", err)
 	}
 	return web, nil
@@ -175,7 +181,8 @@ func (c *Client) connected(ctx context.Context, region string) (*transfer.Client
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the graph has the patience
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read AWS' settings: %w: correct the variables AWS_… of the agent's unit, and ~/.aws", err)
+		return nil, nil,
+			fmt.Errorf("read AWS' settings: %w: correct the variables AWS_… of the agent's unit, and ~/.aws", err)
 	}
 	c.credentials = settings.Credentials
 	c.web = transfer.NewClient(nil, func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })

@@ -60,7 +60,8 @@ func (b *builder[N]) number(nodes []N) {
 	heads := make([]head, len(nodes))
 	g.keys = make([]Key, 0, len(nodes))
 	for i, n := range nodes {
-		h := head{gate: uint8(min(max(gate(n), BeforeKubelet), AfterKubelet)), at: int32(i), keys: span{from: int32(len(g.keys))}}
+		h := head{gate: uint8(min(max(gate(n), BeforeKubelet), AfterKubelet)), at: int32(i),
+			keys: span{from: int32(len(g.keys))}}
 		g.keys = append(g.keys, n.Owns()...)
 		h.keys.to = int32(len(g.keys))
 		if h.keys.to > h.keys.from {
@@ -102,7 +103,8 @@ func (b *builder[N]) validate(id int, first Key) {
 		}
 	}
 	if at := gate(n); at < 0 || at >= gateCount {
-		invalid(first, "has gate %d: only %s (%d) and %s (%d) exist", int(at), BeforeKubelet, int(BeforeKubelet), AfterKubelet, int(AfterKubelet))
+		invalid(first, "has gate %d: only %s (%d) and %s (%d) exist", int(at), BeforeKubelet, int(BeforeKubelet),
+			AfterKubelet, int(AfterKubelet))
 	}
 }
 
@@ -119,7 +121,8 @@ func (b *builder[N]) own() {
 			case !taken:
 				g.index[g.keys[i]] = i
 			case g.nodeOf[first] != int32(id):
-				b.errs = append(b.errs, &DuplicateError{Key: g.keys[i], First: origin(g.nodes[g.nodeOf[first]]), Second: origin(g.nodes[id])})
+				b.errs = append(b.errs, &DuplicateError{Key: g.keys[i], First: origin(g.nodes[g.nodeOf[first]]),
+					Second: origin(g.nodes[id])})
 			}
 		}
 	}

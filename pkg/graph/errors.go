@@ -39,7 +39,8 @@ type UnknownEffectError struct {
 }
 
 func (e *UnknownEffectError) Error() string {
-	return fmt.Sprintf("%s (%s) asks for %s, which no node brings about: add that effect or correct its name", e.Key, e.Origin, e.Effect)
+	return fmt.Sprintf("%s (%s) asks for %s, which no node brings about: add that effect or correct its name", e.Key,
+		e.Origin, e.Effect)
 }
 
 // GateError is an edge from a later gate to an earlier one.
@@ -56,10 +57,12 @@ type GateError struct {
 
 func (e *GateError) Error() string {
 	if e.Why == Ask {
-		return fmt.Sprintf("%s (%s, %s) asks for %s (%s, %s), which would have to wait for it: let it ask for an effect of its own gate",
+		return fmt.Sprintf("%s (%s, %s) asks for %s (%s, %s), which would have to wait for it: let it ask for an "+
+			"effect of its own gate",
 			e.Blocker, e.BlockerOrigin, e.BlockerGate, e.Key, e.Origin, e.Gate)
 	}
-	return fmt.Sprintf("%s (%s, %s) %s %s (%s, %s): a later gate cannot come first; move one of the two to the gate of the other",
+	return fmt.Sprintf("%s (%s, %s) %s %s (%s, %s): a later gate cannot come first; move one of the two to the gate "+
+		"of the other",
 		e.Key, e.Origin, e.Gate, e.Why, e.Via, e.BlockerOrigin, e.BlockerGate)
 }
 

@@ -67,7 +67,8 @@ func (x *execution[N]) work(ctx context.Context) {
 	defer func() {
 		if visiting >= 0 { // the visit called runtime.Goexit, which cannot be stopped: another takes over
 			x.mu.Lock()
-			x.settle(visiting, Failed, errors.New("the visit ended its goroutine (runtime.Goexit) and returned nothing"))
+			x.settle(visiting, Failed,
+				errors.New("the visit ended its goroutine (runtime.Goexit) and returned nothing"))
 			x.mu.Unlock()
 			go x.work(ctx)
 			return
@@ -121,7 +122,8 @@ func (x *execution[N]) settledUnvisited(ctx context.Context, at int32) bool {
 		return false
 	}
 	if res.Err != nil { // it paused
-		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, while it paused after attempt %d, which met: %w", context.Cause(ctx), res.Attempts, res.Err))
+		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, while it paused after attempt %d, which met: %w",
+			context.Cause(ctx), res.Attempts, res.Err))
 	} else {
 		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w", context.Cause(ctx)))
 	}
@@ -209,7 +211,8 @@ func (x *execution[N]) settle(at int32, state State, err error) {
 		}
 	}
 	if x.opt.OnDone != nil {
-		x.opt.OnDone(Result[Node]{Node: res.Node, State: state, Err: err, Because: res.Because, Attempts: res.Attempts, Took: res.Took})
+		x.opt.OnDone(Result[Node]{Node: res.Node, State: state, Err: err, Because: res.Because, Attempts: res.Attempts,
+			Took: res.Took})
 	}
 	gate := x.g.gates[id]
 	x.gateLeft[gate]--

@@ -25,7 +25,8 @@ type Diagnosis struct {
 func Diagnoses() []Diagnosis {
 	nft := func() bool { return firewall.Loaded("/") }
 	units := []string{"netwright-agent.service", "netwright-recover.service", "netwright-undo.service"}
-	around := append([]string{"kubelet.service", "containerd.service", "crio.service", "systemd-networkd.service", "NetworkManager.service", "firewalld.service"}, units...)
+	around := append([]string{"kubelet.service", "containerd.service", "crio.service", "systemd-networkd.service",
+		"NetworkManager.service", "firewalld.service"}, units...)
 	journal := []string{"--no-pager", "--output=short-precise", "--lines=4000", "--boot=0"}
 	for _, u := range units {
 		journal = append(journal, "--unit="+u)
@@ -43,9 +44,11 @@ func Diagnoses() []Diagnosis {
 		{"ip-neigh", "ip", []string{"neigh", "show"}, nil},
 		{"nft", "nft", []string{"list", "ruleset"}, nft},
 		{"iptables-save", legacySave("iptables"), nil, func() bool { return hasTables("/proc/net/ip_tables_names") }},
-		{"ip6tables-save", legacySave("ip6tables"), nil, func() bool { return hasTables("/proc/net/ip6_tables_names") }},
+		{"ip6tables-save", legacySave("ip6tables"), nil,
+			func() bool { return hasTables("/proc/net/ip6_tables_names") }},
 		{"systemctl-show", "systemctl", append([]string{"show", "--no-pager", shown}, around...), nil},
-		{"systemctl-failed", "systemctl", []string{"list-units", "--failed", "--no-pager", "--no-legend", "--plain"}, nil},
+		{"systemctl-failed", "systemctl", []string{"list-units", "--failed", "--no-pager", "--no-legend", "--plain"},
+			nil},
 		{"journal", "journalctl", journal, nil},
 	}
 }
@@ -72,5 +75,6 @@ func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, m
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)
 	}
 	env := append(os.Environ(), "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0", "DBUS_SESSION_BUS_ADDRESS=")
-	return sys.RunLive(ctx, l.opt.live(), sys.Command{Path: d.program, Args: d.args, Env: env, Timeout: limit, Max: most})
+	return sys.RunLive(ctx, l.opt.live(),
+		sys.Command{Path: d.program, Args: d.args, Env: env, Timeout: limit, Max: most})
 }

@@ -172,7 +172,8 @@ const externalNM = 0x80
 // getNM reads a property of one of NetworkManager's objects.
 func getNM(ctx context.Context, b *systemd.Bus, path dbus.ObjectPath, of, name string, to any) error {
 	var v dbus.Variant
-	if err := b.Call(ctx, managerNM, path, "org.freedesktop.DBus.Properties.Get", managerNM+"."+of, name).Store(&v); err != nil {
+	if err := b.Call(ctx, managerNM, path, "org.freedesktop.DBus.Properties.Get", managerNM+"."+of,
+		name).Store(&v); err != nil {
 		return err
 	}
 	return v.Store(to)

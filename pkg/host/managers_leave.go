@@ -27,7 +27,8 @@ var leavings = []leaving{
 		func(ctx context.Context, b *systemd.Bus) *dbus.Call {
 			return b.Call(ctx, networkdName, networkdPath, networkdIface+"Reload")
 		}},
-	{networkManager, "/run/NetworkManager/conf.d/99-netwright-%s.conf", "[device-%[1]s]\nmatch-device=interface-name:%[1]s\nmanaged=0\n",
+	{networkManager, "/run/NetworkManager/conf.d/99-netwright-%s.conf",
+		"[device-%[1]s]\nmatch-device=interface-name:%[1]s\nmanaged=0\n",
 		func(ctx context.Context, b *systemd.Bus) *dbus.Call {
 			const settings = uint32(1) // of NetworkManager itself: no connection is read again
 			return b.Call(ctx, managerNM, managerNMPath, managerNM+".Reload", settings)

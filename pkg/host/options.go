@@ -37,7 +37,8 @@ type Options struct {
 
 // Files is what of it the files need.
 func (o Options) Files() hostfs.Options {
-	return hostfs.Options{Root: o.Root, FollowLinks: o.FollowLinks, AnyLinks: o.AnyLinks, Verify: o.Verify, Stamps: o.Stamps, Log: o.Log}
+	return hostfs.Options{Root: o.Root, FollowLinks: o.FollowLinks, AnyLinks: o.AnyLinks, Verify: o.Verify,
+		Stamps: o.Stamps, Log: o.Log}
 }
 
 // live says that the root is the one that the running kernel and its systemd see.

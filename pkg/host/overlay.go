@@ -121,7 +121,8 @@ func (o netToBe) Addresses(ctx context.Context, link string) ([]rtnl.Address, er
 	defer o.p.mu.RUnlock()
 	for _, f := range o.p.facts {
 		a := f.Address
-		if a == nil || link != "" && a.Link != link || slices.ContainsFunc(have, func(b rtnl.Address) bool { return b.Link == a.Link && b.Prefix == a.Prefix }) {
+		if a == nil || link != "" && a.Link != link ||
+			slices.ContainsFunc(have, func(b rtnl.Address) bool { return b.Link == a.Link && b.Prefix == a.Prefix }) {
 			continue
 		}
 		have, err = append(have, *a), nil

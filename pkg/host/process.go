@@ -47,7 +47,8 @@ func (h *Host) EndProcess(ctx context.Context, p Process) error {
 				return fmt.Errorf("end process %d: %w", p.PID, err)
 			}
 		}
-		if state, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/stat"); err == nil && bytes.Contains(state, []byte(") Z ")) {
+		if state, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/stat"); err == nil &&
+			bytes.Contains(state, []byte(") Z ")) {
 			return nil // dead; its parent has not looked yet
 		}
 		if !sys.Sleep(ctx, 10*time.Millisecond) {

@@ -21,13 +21,14 @@ func (l *Live) Residue() residue.Reader {
 
 // ResidueWriter removes what a network left.
 func (h *Host) ResidueWriter() residue.Writer {
-	return residue.Writer{Reader: h.Live.Residue(), Log: h.Live.opt.Log, Devices: func(ctx context.Context) (names []string, err error) {
-		links, err := h.Live.Net.Links(ctx)
-		for _, l := range links {
-			if l.Physical {
-				names = append(names, l.Name)
+	return residue.Writer{Reader: h.Live.Residue(), Log: h.Live.opt.Log,
+		Devices: func(ctx context.Context) (names []string, err error) {
+			links, err := h.Live.Net.Links(ctx)
+			for _, l := range links {
+				if l.Physical {
+					names = append(names, l.Name)
+				}
 			}
-		}
-		return names, err
-	}}
+			return names, err
+		}}
 }

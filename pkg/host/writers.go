@@ -49,7 +49,8 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 			case strings.HasPrefix(thing, "/") && holdsOpen(dir, thing):
 				found[thing], open[thing] = Writer{l.whoIs(ctx, dir, pid) + " has it open", writerAt(dir, pid)}, true
 			case found[thing].Who == "" && commandNames(dir, thing):
-				found[thing] = Writer{"probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,", writerAt(dir, pid)}
+				found[thing] = Writer{"probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,",
+					writerAt(dir, pid)}
 			}
 		}
 	}
@@ -103,8 +104,10 @@ func (p WriterID) runs(groups []string) bool {
 // readers are programs that only look at what their command names: whoever searches for a key is
 // not who writes it. So is sysctl without a value.
 var readers = []string{
-	"bat", "cat", "cmp", "diff", "egrep", "fgrep", "file", "getfattr", "grep", "head", "inotifywait", "journalctl", "less", "ls", "lsof", "md5sum", "more",
-	"nl", "od", "pgrep", "pager", "readlink", "rg", "sha256sum", "stat", "strings", "tail", "view", "wc", "xxd", "zgrep",
+	"bat", "cat", "cmp", "diff", "egrep", "fgrep", "file", "getfattr", "grep", "head", "inotifywait", "journalctl",
+	"less", "ls", "lsof", "md5sum", "more",
+	"nl", "od", "pgrep", "pager", "readlink", "rg", "sha256sum", "stat", "strings", "tail", "view", "wc", "xxd",
+	"zgrep",
 }
 
 // reads says that a command is one that only looks.
@@ -112,7 +115,8 @@ func reads(args []string) bool {
 	name := filepath.Base(args[0])
 	if name == "sysctl" {
 		return !slices.ContainsFunc(args[1:], func(arg string) bool {
-			return strings.Contains(arg, "=") || strings.HasPrefix(arg, "--") || strings.HasPrefix(arg, "-") && strings.ContainsAny(arg, "wpf")
+			return strings.Contains(arg, "=") || strings.HasPrefix(arg, "--") ||
+				strings.HasPrefix(arg, "-") && strings.ContainsAny(arg, "wpf")
 		})
 	}
 	return slices.Contains(readers, name)
@@ -158,7 +162,8 @@ func commandNames(proc, thing string) bool {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 			continue
 		}
-		if text, err := os.ReadFile(script); err == nil && !strings.HasPrefix(string(text), "\x7fELF") && mentions(string(text), thing) {
+		if text, err := os.ReadFile(script); err == nil && !strings.HasPrefix(string(text), "\x7fELF") &&
+			mentions(string(text), thing) {
 			return true
 		}
 	}
@@ -167,7 +172,8 @@ func commandNames(proc, thing string) bool {
 
 // mentions says that all words of a thing stand in a text; of a sysctl, either form of its key.
 func mentions(text, thing string) bool {
-	if strings.Contains(text, thing) || !strings.HasPrefix(thing, "/") && strings.Contains(text, strings.ReplaceAll(thing, ".", "/")) {
+	if strings.Contains(text, thing) ||
+		!strings.HasPrefix(thing, "/") && strings.Contains(text, strings.ReplaceAll(thing, ".", "/")) {
 		return true
 	}
 	words := strings.Fields(thing)

@@ -34,7 +34,8 @@ func (s Static) key() (secret.Text, error) {
 		return secret.Text{}, fmt.Errorf("read peers.keyFile: %w: put the secret there that all peers share", err)
 	}
 	if info.Mode()&(fs.ModeType|0o077) != 0 {
-		return secret.Text{}, fmt.Errorf("peers.keyFile %s has the mode %v: it is to be a file that only its owner reads: chmod 600 %[1]s",
+		return secret.Text{}, fmt.Errorf("peers.keyFile %s has the mode %v: it is to be a file that only its owner "+
+			"reads: chmod 600 %[1]s",
 			s.KeyFile, info.Mode())
 	}
 	data, err := os.ReadFile(s.KeyFile)

@@ -31,7 +31,8 @@ const (
 var packaged = []string{"/usr/lib/systemd/system/", "/lib/systemd/system/"}
 
 // otherAgents are where a program of the link's name would be found before it, or be taken for it.
-var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/usr/sbin/agent", programLink, "/sbin/agent", "/bin/agent"}
+var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/usr/sbin/agent", programLink,
+	"/sbin/agent", "/bin/agent"}
 
 // Installation is the agent itself on a host: its program, its link, its units.
 type Installation struct {
@@ -86,25 +87,26 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 	}
 	asked, done := host.NewPending(nil), changes.NewSet()
 	view := asked.Over(h.Live.View())
-	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline}, func(ctx context.Context, t tasks.Task) error {
-		c, err := t.Plan(ctx, view)
-		if err != nil || c == nil {
-			return err
-		}
-		key := t.Owns()[0]
-		done.Put(key, c)
-		if c.NotHere != "" {
+	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
+		func(ctx context.Context, t tasks.Task) error {
+			c, err := t.Plan(ctx, view)
+			if err != nil || c == nil {
+				return err
+			}
+			key := t.Owns()[0]
+			done.Put(key, c)
+			if c.NotHere != "" {
+				return nil
+			}
+			for _, effect := range c.Asks {
+				asked.Ask(string(effect), string(key))
+			}
+			if err := t.Apply(ctx, h, c); err != nil {
+				return err
+			}
+			asked.Paid(string(key))
 			return nil
-		}
-		for _, effect := range c.Asks {
-			asked.Ask(string(effect), string(key))
-		}
-		if err := t.Apply(ctx, h, c); err != nil {
-			return err
-		}
-		asked.Paid(string(key))
-		return nil
-	})
+		})
 	return installed(rep, done, report.Done, notes), changes.Failure(rep)
 }
 
@@ -123,9 +125,11 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	}
 	switch {
 	case facts.Init != "systemd":
-		return nil, nil, errors.New("install: no systemd here: the agent is a service of systemd; use `agent --once` from whatever starts services on this host, or name an image with --root")
+		return nil, nil, errors.New("install: no systemd here: the agent is a service of systemd; use `agent --once` " +
+			"from whatever starts services on this host, or name an image with --root")
 	case facts.Arch != i.Arch:
-		return nil, nil, fmt.Errorf("install: the program is for %s and the host is %s: name that of the host's architecture with --binary", i.Arch, facts.Arch)
+		return nil, nil, fmt.Errorf("install: the program is for %s and the host is %s: name that of the host's "+
+			"architecture with --binary", i.Arch, facts.Arch)
 	}
 	meta := func(why string, then ...graph.Key) tasks.Meta {
 		return tasks.Meta{From: "install", Why: why, Then: then}
@@ -133,16 +137,19 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	again := []graph.Key{tasks.DaemonReload}
 	if s, err := v.Units.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
 		again = append(again, tasks.Restart(service.Unit))
-		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart, Unit: service.Unit})
+		list = append(list, tasks.Effect{Meta: meta("the daemon becomes the new one"), Action: tasks.ActionRestart,
+			Unit: service.Unit})
 	}
 	list = append(list, tasks.Effect{Meta: meta("systemd reads its units again"), Action: tasks.ActionDaemonReload},
 		tasks.File{Meta: meta("the agent", again[1:]...), Path: Program, Stored: &i.Program, Mode: 0o755})
 	if other, err := otherAgent(v); err != nil {
 		return nil, nil, err
 	} else if other != "" {
-		notes = append(notes, report.Note{Level: "info", Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
+		notes = append(notes, report.Note{Level: "info",
+			Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
 	} else {
-		list = append(list, tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: programLink, Target: "netwright"})
+		list = append(list,
+			tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: programLink, Target: "netwright"})
 	}
 	yes := true
 	for _, unit := range []struct{ name, text, why string }{
@@ -151,7 +158,8 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
 	} {
 		if !fromPackage(v, unit.name, unit.text) {
-			list = append(list, tasks.File{Meta: meta(unit.why, again...), Path: unitsDir + unit.name, Content: []byte(unit.text), Mode: 0o644})
+			list = append(list, tasks.File{Meta: meta(unit.why, again...), Path: unitsDir + unit.name,
+				Content: []byte(unit.text), Mode: 0o644})
 		}
 		state := tasks.UnitState{Meta: meta(unit.why), Name: unit.name, NoBlock: true}
 		state.After = []graph.Key{tasks.FileKey(Program)}

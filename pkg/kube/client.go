@@ -70,15 +70,18 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	config, err := (&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}).Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)", kubeconfig, fs.ErrNotExist)
+		return nil, fmt.Errorf("read the kubeconfig %s: %w: put one there, or name another in agent.yaml (kubeconfig)",
+			kubeconfig, fs.ErrNotExist)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read the kubeconfig %s: %w: let the agent's user read it", kubeconfig, fs.ErrPermission)
 	case err != nil:
-		return nil, fmt.Errorf("read the kubeconfig %s: it is none: %w: `kubectl --kubeconfig %s config view` must show it", kubeconfig, err, kubeconfig)
+		return nil, fmt.Errorf("read the kubeconfig %s: it is none: %w: `kubectl --kubeconfig %s config view` must "+
+			"show it", kubeconfig, err, kubeconfig)
 	}
 	how, err := clientcmd.NewDefaultClientConfig(*config, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("use the kubeconfig %s: %w: it needs a current-context with a cluster and a user", kubeconfig, err)
+		return nil, fmt.Errorf("use the kubeconfig %s: %w: it needs a current-context with a cluster and a user",
+			kubeconfig, err)
 	}
 	if how.ExecProvider != nil && o.OnlyFiles {
 		return nil, fmt.Errorf("use the kubeconfig %s: %w", kubeconfig, ErrCredentialProgram)
@@ -86,7 +89,8 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	how.UserAgent = "netwright/" + o.Version
 	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
 	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
-	how.ContentType, how.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	how.ContentType, how.AcceptContentTypes = runtime.ContentTypeProtobuf,
+		runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	if o.Alone && how.ExecProvider == nil {
 		if err := alone(how); err != nil {
 			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
@@ -105,7 +109,8 @@ func alone(how *rest.Config) error {
 		how.Host = "https://" + how.Host
 	}
 	how.Transport = &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: settings, DisableCompression: true, IdleConnTimeout: aloneIdle,
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: settings, DisableCompression: true,
+		IdleConnTimeout: aloneIdle,
 	}
 	how.TLSClientConfig = rest.TLSClientConfig{}
 	return nil
@@ -133,7 +138,8 @@ func (c *Client) Answer(ctx context.Context, limit int64) error {
 
 func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 	known := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, certificatesv1.AddToScheme, metav1.AddMetaToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, certificatesv1.AddToScheme,
+		metav1.AddMetaToScheme} {
 		if err := add(known); err != nil {
 			return nil, fmt.Errorf("register the kinds of the Kubernetes API: %w", err)
 		}

@@ -32,7 +32,8 @@ type Condition struct {
 // Condition reads one condition of a Node; nil: it has none of that type. It may be retried.
 func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, error) {
 	var raw corev1.Node
-	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node), &raw); err != nil {
+	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node),
+		&raw); err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(raw.Status.Conditions, func(c corev1.NodeCondition) bool { return string(c.Type) == kind })
@@ -41,7 +42,8 @@ func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, 
 	}
 	found := &raw.Status.Conditions[i]
 	return &Condition{
-		Type: kind, Status: string(found.Status), Reason: found.Reason, Message: found.Message, Since: found.LastTransitionTime.Time, Seen: found.LastHeartbeatTime.Time,
+		Type: kind, Status: string(found.Status), Reason: found.Reason, Message: found.Message,
+		Since: found.LastTransitionTime.Time, Seen: found.LastHeartbeatTime.Time,
 	}, nil
 }
 
@@ -51,12 +53,14 @@ func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, 
 // ([RetryAfter]). https://kubernetes.io/docs/reference/node/node-status/#condition
 func (c *Client) SetCondition(ctx context.Context, node string, condition Condition) error {
 	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
-		Type: corev1.NodeConditionType(condition.Type), Status: corev1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,
+		Type: corev1.NodeConditionType(condition.Type), Status: corev1.ConditionStatus(condition.Status),
+		Reason: condition.Reason, Message: condition.Message,
 		LastTransitionTime: metav1.NewTime(condition.Since), LastHeartbeatTime: metav1.NewTime(condition.Seen),
 	}}}})
 	if err != nil {
 		return fmt.Errorf("write the condition %s of Node %s: %w", condition.Type, node, err)
 	}
 	w := what{verb: "patch", resource: "nodes/status", name: node}
-	return c.once(ctx, w, c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(node).SubResource("status").Body(body), nil)
+	return c.once(ctx, w,
+		c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(node).SubResource("status").Body(body), nil)
 }

@@ -48,7 +48,8 @@ func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningReque
 		c.certificates.Get().Resource(signingRequests).Name(name), &raw); err != nil {
 		return nil, err
 	}
-	out := &SigningRequest{Name: raw.Name, Signer: raw.Spec.SignerName, Request: raw.Spec.Request, Labels: raw.Labels, Certificate: raw.Status.Certificate}
+	out := &SigningRequest{Name: raw.Name, Signer: raw.Spec.SignerName, Request: raw.Spec.Request, Labels: raw.Labels,
+		Certificate: raw.Status.Certificate}
 	for _, usage := range raw.Spec.Usages {
 		out.Usages = append(out.Usages, string(usage))
 	}

@@ -40,14 +40,16 @@ func (w what) rule() string {
 	if w.name != "" && w.verb != "create" {
 		names = fmt.Sprintf(`, resourceNames: [%q]`, w.name)
 	}
-	return fmt.Sprintf(`%s with {apiGroups: [%q], resources: [%q]%s, verbs: [%q]}`, where, w.group, w.resource, names, w.verb)
+	return fmt.Sprintf(`%s with {apiGroups: [%q], resources: [%q]%s, verbs: [%q]}`, where, w.group, w.resource, names,
+		w.verb)
 }
 
 // allow is what to do where the server forbids it. What a node writes of itself, an account that
 // several nodes share could write of every other.
 func (w what) allow(kubeconfig string) string {
 	if w.verb == "patch" && strings.HasPrefix(w.resource, "nodes") {
-		return fmt.Sprintf("kubelet's own credentials may do that, once it has them; the user of %s needs no right to it, least of all one that several nodes share", kubeconfig)
+		return fmt.Sprintf("kubelet's own credentials may do that, once it has them; the user of %s needs no right to "+
+			"it, least of all one that several nodes share", kubeconfig)
 	}
 	return fmt.Sprintf("bind the user of %s to %s", kubeconfig, w.rule())
 }
@@ -67,9 +69,11 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", at, context.Cause(ctx))
 	case bounded.Err() != nil:
-		return graph.Transient(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at, context.Cause(bounded)))
+		return graph.Transient(fmt.Errorf("%s: %w: see that the API server is up and can be reached", at,
+			context.Cause(bounded)))
 	case tooLarge(err):
-		return fmt.Errorf("%s: the answer is larger than %d MiB, the most that is read: %w: see what answers there", at, maxAnswer>>20, err)
+		return fmt.Errorf("%s: the answer is larger than %d MiB, the most that is read: %w: see what answers there", at,
+			maxAnswer>>20, err)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
 	case apierrors.IsAlreadyExists(err):
@@ -79,7 +83,8 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s: %w: the server says %q: %s", at, fs.ErrPermission, reason(err), w.allow(c.kubeconfig))
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%s: %w: the server does not know the credentials in %s: renew its token or certificate", at, fs.ErrPermission, c.kubeconfig)
+		return fmt.Errorf("%s: %w: the server does not know the credentials in %s: renew its token or certificate", at,
+			fs.ErrPermission, c.kubeconfig)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return fmt.Errorf("%s: the server refuses it: %s", at, reason(err))
 	}

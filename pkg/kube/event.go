@@ -40,8 +40,10 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 	body := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: eventsNamespace},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)},
-		Reason:         e.Reason, Message: e.Message, Type: kind, Count: int32(e.Count), FirstTimestamp: metav1.NewTime(e.First), LastTimestamp: metav1.NewTime(e.Last),
-		Source: corev1.EventSource{Component: reporter, Host: node}, ReportingController: reporter, ReportingInstance: node,
+		Reason:         e.Reason, Message: e.Message, Type: kind, Count: int32(e.Count),
+		FirstTimestamp: metav1.NewTime(e.First), LastTimestamp: metav1.NewTime(e.Last),
+		Source: corev1.EventSource{Component: reporter, Host: node}, ReportingController: reporter,
+		ReportingInstance: node,
 	}
 	w := what{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
 	return name, c.once(ctx, w, c.core.Post().Namespace(eventsNamespace).Resource("events").Body(body), nil)
@@ -50,10 +52,12 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 // RepeatEvent tells that what an Event tells of has happened again. One that the server has
 // forgotten (after an hour, by default) is [io/fs.ErrNotExist]: create another. It may be retried.
 func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
-	body, err := json.Marshal(map[string]any{"count": e.Count, "message": e.Message, "lastTimestamp": metav1.NewTime(e.Last)})
+	body, err := json.Marshal(map[string]any{"count": e.Count, "message": e.Message,
+		"lastTimestamp": metav1.NewTime(e.Last)})
 	if err != nil {
 		return fmt.Errorf("write the Event %s: %w", name, err)
 	}
 	w := what{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
-	return c.once(ctx, w, c.core.Patch(types.MergePatchType).Namespace(eventsNamespace).Resource("events").Name(name).Body(body), nil)
+	return c.once(ctx, w,
+		c.core.Patch(types.MergePatchType).Namespace(eventsNamespace).Resource("events").Name(name).Body(body), nil)
 }

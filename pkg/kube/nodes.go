@@ -41,7 +41,8 @@ const cordonAnnotation = "netwright.dev/cordoned"
 // Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
 func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	var raw corev1.Node
-	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name), &raw); err != nil {
+	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name),
+		&raw); err != nil {
 		return nil, err
 	}
 	n, err := nodeOf(&raw)
@@ -92,10 +93,13 @@ var listNodes = what{verb: "list", resource: "nodes"}
 
 // pages reads a list page by page, of what has these labels ("": all), in a form ("": the
 // client's). A page that is larger than an answer may be is asked for again with fewer objects.
-func (c *Client) pages(ctx context.Context, w what, labels, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error) error {
+func (c *Client) pages(
+	ctx context.Context, w what, labels, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error,
+) error {
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels}
 	for {
-		request := c.core.Get().NamespaceIfScoped(w.namespace, w.namespace != "").Resource(w.resource).VersionedParams(&options, metav1.ParameterCodec)
+		request := c.core.Get().NamespaceIfScoped(w.namespace,
+			w.namespace != "").Resource(w.resource).VersionedParams(&options, metav1.ParameterCodec)
 		if form != "" {
 			request = request.SetHeader("Accept", form)
 		}
@@ -127,7 +131,8 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 	if err != nil {
 		return fmt.Errorf("write the annotation %s of Node %s: %w", key, name, err)
 	}
-	return c.do(ctx, what{verb: "patch", resource: "nodes", name: name}, c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
+	return c.do(ctx, what{verb: "patch", resource: "nodes", name: name},
+		c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
 }
 
 // Registered is what tells one Node from another one of the same name that is registered later. It
@@ -135,7 +140,8 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 func (c *Client) Registered(ctx context.Context, name string) (uid string, err error) {
 	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	var into metav1.PartialObjectMetadata
-	request := c.core.Get().Resource("nodes").Name(name).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"}, metav1.ParameterCodec).SetHeader("Accept", metadata)
+	request := c.core.Get().Resource("nodes").Name(name).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"},
+		metav1.ParameterCodec).SetHeader("Accept", metadata)
 	err = c.do(ctx, what{verb: "get", resource: "nodes", name: name}, request, &into)
 	return string(into.UID), err
 }
@@ -144,7 +150,8 @@ func (c *Client) Registered(ctx context.Context, name string) (uid string, err e
 // there is not one for us.
 func nodeOf(raw *corev1.Node) (Node, error) {
 	n := Node{
-		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation], Version: raw.ResourceVersion, Made: raw.CreationTimestamp.UTC(),
+		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation],
+		Version: raw.ResourceVersion, Made: raw.CreationTimestamp.UTC(),
 		Asks: raw.Annotations[AsksAnnotation], Answers: raw.Annotations[AnswersAnnotation],
 	}
 	cidrs := raw.Spec.PodCIDRs
@@ -154,7 +161,8 @@ func nodeOf(raw *corev1.Node) (Node, error) {
 	for _, text := range cidrs {
 		cidr, err := netip.ParsePrefix(text)
 		if err != nil {
-			return n, fmt.Errorf("read the pod CIDRs of Node %s: %w: whoever set spec.podCIDRs must mend it", raw.Name, err)
+			return n,
+				fmt.Errorf("read the pod CIDRs of Node %s: %w: whoever set spec.podCIDRs must mend it", raw.Name, err)
 		}
 		n.PodCIDRs = append(n.PodCIDRs, cidr.Masked())
 	}
@@ -175,7 +183,8 @@ func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err e
 			return nil
 		}
 		ours = true
-		return map[string]any{"spec": map[string]any{"unschedulable": true}, "metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: why}}}
+		return map[string]any{"spec": map[string]any{"unschedulable": true},
+			"metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: why}}}
 	})
 	return ours && err == nil, err
 }
@@ -187,7 +196,8 @@ func (c *Client) Uncordon(ctx context.Context, name string) error {
 		if n.CordonedBy == "" {
 			return nil
 		}
-		return map[string]any{"spec": map[string]any{"unschedulable": nil}, "metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: nil}}}
+		return map[string]any{"spec": map[string]any{"unschedulable": nil},
+			"metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: nil}}}
 	})
 }
 
@@ -209,7 +219,8 @@ func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[s
 		if err != nil {
 			return fmt.Errorf("write the change of Node %s: %w", name, err)
 		}
-		err = c.do(ctx, what{verb: "patch", resource: "nodes", name: name}, c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
+		err = c.do(ctx, what{verb: "patch", resource: "nodes", name: name},
+			c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
 		if !isConflict(err) || n == attempts {
 			return err
 		}

@@ -37,7 +37,8 @@ const (
 func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
 	into := kind.empty()
 	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name)
-	if err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, into); err != nil {
+	if err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request,
+		into); err != nil {
 		return nil, err
 	}
 	return objectOf(into), nil
@@ -71,7 +72,9 @@ func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Obje
 
 // Objects tells of all objects of a kind in a namespace that have these labels, in no order. A
 // namespace that is not there has none.
-func (c *Client) Objects(ctx context.Context, kind Kind, namespace string, with map[string]string, each func(*Object) error) error {
+func (c *Client) Objects(
+	ctx context.Context, kind Kind, namespace string, with map[string]string, each func(*Object) error,
+) error {
 	var maps corev1.ConfigMapList
 	var secrets corev1.SecretList
 	w := what{verb: "list", resource: string(kind), namespace: namespace}
@@ -101,7 +104,8 @@ func (c *Client) Objects(ctx context.Context, kind Kind, namespace string, with 
 // Delete removes an object. One that is not there is success.
 func (c *Client) Delete(ctx context.Context, kind Kind, namespace, name string) error {
 	request := c.core.Delete().Namespace(namespace).Resource(string(kind)).Name(name)
-	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request, &metav1.Status{})
+	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request,
+		&metav1.Status{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -132,7 +136,8 @@ func (k Kind) full(o Object) runtime.Object {
 func objectOf(raw runtime.Object) *Object {
 	switch o := raw.(type) { // the two kinds there are
 	case *corev1.Secret:
-		return &Object{Name: o.Name, Labels: o.Labels, Data: o.Data, Version: o.ResourceVersion, Changed: changed(o.ObjectMeta)}
+		return &Object{Name: o.Name, Labels: o.Labels, Data: o.Data, Version: o.ResourceVersion,
+			Changed: changed(o.ObjectMeta)}
 	case *corev1.ConfigMap:
 		data := make(map[string][]byte, len(o.Data)+len(o.BinaryData))
 		for name, text := range o.Data {
@@ -141,7 +146,8 @@ func objectOf(raw runtime.Object) *Object {
 		for name, bytes := range o.BinaryData {
 			data[name] = bytes
 		}
-		return &Object{Name: o.Name, Labels: o.Labels, Data: data, Version: o.ResourceVersion, Changed: changed(o.ObjectMeta)}
+		return &Object{Name: o.Name, Labels: o.Labels, Data: data, Version: o.ResourceVersion,
+			Changed: changed(o.ObjectMeta)}
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, ve
 		if event.Type == watch.Deleted {
 			return was && len(old.PodCIDRs) > 0
 		}
-		return err != nil || !slices.Equal(old.PodCIDRs, after.PodCIDRs) || len(after.PodCIDRs) > 0 && !slices.Equal(old.Addresses, after.Addresses)
+		return err != nil || !slices.Equal(old.PodCIDRs, after.PodCIDRs) ||
+			len(after.PodCIDRs) > 0 && !slices.Equal(old.Addresses, after.Addresses)
 	})
 }
 
@@ -59,12 +60,15 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(watch.Event) 
 	asked := what{verb: "watch", resource: w.Resource, namespace: w.Namespace, name: w.Name}
 	for {
 		seconds := int64(watchTime / time.Second)
-		options := metav1.ListOptions{Watch: true, ResourceVersion: w.Version, TimeoutSeconds: &seconds, AllowWatchBookmarks: true}
+		options := metav1.ListOptions{Watch: true, ResourceVersion: w.Version, TimeoutSeconds: &seconds,
+			AllowWatchBookmarks: true}
 		if w.Name != "" {
 			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, w.Name).String()
 		}
 		// No retries: they would sleep for as long as a server asks, which nobody could see.
-		events, err := c.core.Get().NamespaceIfScoped(w.Namespace, w.Namespace != "").Resource(w.Resource).VersionedParams(&options, metav1.ParameterCodec).MaxRetries(0).Watch(ctx)
+		events, err := c.core.Get().NamespaceIfScoped(w.Namespace,
+			w.Namespace != "").Resource(w.Resource).VersionedParams(&options,
+			metav1.ParameterCodec).MaxRetries(0).Watch(ctx)
 		if err != nil {
 			return c.explain(ctx, ctx, asked, err)
 		}

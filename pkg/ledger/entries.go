@@ -182,13 +182,15 @@ func InTheWay(v host.View) error {
 	if err != nil || there.Type == hostfs.Regular || there.Type == hostfs.Symlink {
 		return nil // what cannot be looked at is said where it is read
 	}
-	return fmt.Errorf("write the ledger: %w", &hostfs.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
+	return fmt.Errorf("write the ledger: %w",
+		&hostfs.InTheWayError{Path: JournalFile, Is: there.Type, Want: hostfs.Regular})
 }
 
 // lose forgets all that was known: what is desired comes in again as found, so that nothing is
 // removed for want of a memory.
 func (l *Ledger) lose(why string) {
-	l.damage = append(l.damage, why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
+	l.damage = append(l.damage,
+		why+"; what is on the node counts as found: it is kept right, and never removed by prune or reset")
 	l.lines, l.head, l.rewrite, l.Lost = nil, Head{Lost: true}, true, true
 	l.entries, l.dirs = map[graph.Key]Entry{}, map[string]int64{}
 }

@@ -29,8 +29,10 @@ func (e *NewerError) Error() string {
 	if e.By != "" {
 		by, install = "netwright "+e.By, "that version, or a later one,"
 	}
-	return fmt.Sprintf("%s is of format %s, written by %s, and this agent knows format %d: it changes nothing here, and the node stays as it is: install %s again; "+
-		"to go back to this one for good run `agent reset` with the later one first", Dir, e.Format, by, Format, install)
+	return fmt.Sprintf("%s is of format %s, written by %s, and this agent knows format %d: it changes nothing here, "+
+		"and the node stays as it is: install %s again; "+
+		"to go back to this one for good run `agent reset` with the later one first", Dir, e.Format, by, Format,
+		install)
 }
 
 // CheckFormat is a [NewerError] if the state is of a later format, or says of itself what cannot be

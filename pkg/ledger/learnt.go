@@ -49,7 +49,8 @@ func LoadLearnt(r Reader) (Learnt, error) {
 		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
-		return Learnt{}, fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", learntFile, err)
+		return Learnt{},
+			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", learntFile, err)
 	}
 	return out, nil
 }

@@ -69,11 +69,13 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 		}
 		if err != nil {
 			l.owed = map[string]debt{}
-			l.damage = append(l.damage, fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
+			l.damage = append(l.damage,
+				fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
 		}
 		l.saved = string(data)
 	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
-		l.damage = append(l.damage, fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
+		l.damage = append(l.damage,
+			fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
 	}
 	return l
 }

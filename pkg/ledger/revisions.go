@@ -69,14 +69,16 @@ func Revisions(r Reader) ([]Revision, error) {
 func ReadRevision(r Reader, number int) (*Revision, error) {
 	data, err := r.ReadFile(revisionFile(number))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.RevisionMissing.Because(fs.ErrNotExist, "read revision %d: it is not kept: `agent history` lists those that are", number)
+		return nil, problem.RevisionMissing.Because(fs.ErrNotExist,
+			"read revision %d: it is not kept: `agent history` lists those that are", number)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read revision %d: %w", number, err)
 	}
 	var rev Revision
 	if err := json.Unmarshal(data, &rev); err != nil || rev.Number != number {
-		return nil, fmt.Errorf("read revision %d: %s is damaged: choose another one from `agent history`", number, revisionFile(number))
+		return nil, fmt.Errorf("read revision %d: %s is damaged: choose another one from `agent history`", number,
+			revisionFile(number))
 	}
 	return &rev, nil
 }

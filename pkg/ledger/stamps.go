@@ -93,7 +93,8 @@ func fingerprintOf(path string, info hostfs.FileInfo) (p fingerprint) {
 	var room [256]byte
 	b := room[:0]
 	for _, v := range [...]uint64{
-		uint64(info.Mode), uint64(info.UID), uint64(info.GID), uint64(info.Size), info.Dev, info.Inode, uint64(info.Mtime), uint64(info.Ctime),
+		uint64(info.Mode), uint64(info.UID), uint64(info.GID), uint64(info.Size), info.Dev, info.Inode,
+		uint64(info.Mtime), uint64(info.Ctime),
 	} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}

@@ -32,18 +32,20 @@ type Trial struct {
 	State TrialState `json:"state"`
 	// Want names what all tasks together wanted that ask for the unit's restart: another
 	// configuration has another name.
-	Want       string      `json:"want"`
-	Invocation string      `json:"invocation"` // the run of the unit before the change, or before it was brought up again
+	Want string `json:"want"`
+	// the run of the unit before the change, or before it was brought up again
+	Invocation string      `json:"invocation"`
 	Files      []TrialFile `json:"files,omitempty"`
 	// Tried is what systemd showed just before each effect of the undo, with the files back: once
 	// it shows something else, the effect was done.
-	Tried     map[graph.Key]string `json:"tried,omitempty"`
-	Since     time.Time            `json:"since"`
-	Made      Undone               `json:"made"` // for the history: by whom, of which generation
-	Why       string               `json:"why,omitempty"`
-	Bad       bool                 `json:"bad,omitempty"` // the unit ran again after the undo: it was the change. Else that is not known
-	Tries     int                  `json:"tries,omitempty"`
-	Unchanged string               `json:"unchanged,omitempty"` // names the unit's own files and program, as they were when it failed
+	Tried map[graph.Key]string `json:"tried,omitempty"`
+	Since time.Time            `json:"since"`
+	Made  Undone               `json:"made"` // for the history: by whom, of which generation
+	Why   string               `json:"why,omitempty"`
+	// the unit ran again after the undo: it was the change. Else that is not known
+	Bad       bool   `json:"bad,omitempty"`
+	Tries     int    `json:"tries,omitempty"`
+	Unchanged string `json:"unchanged,omitempty"` // names the unit's own files and program, as they were when it failed
 }
 
 // TrialFile is a file that asked for the restart, as it was before.

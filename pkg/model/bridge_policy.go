@@ -31,10 +31,14 @@ func (b *builder) bridgePolicy() []network.Sysctl {
 	var out []network.Sysctl
 	for _, key := range bridgeKeys {
 		// Without the module nothing goes through iptables: as 0 says.
-		out = append(out, network.Sysctl{Key: key, Value: value, Why: bridgePolicyPath, Required: true, Optional: value == "0"})
+		out = append(out,
+			network.Sysctl{Key: key, Value: value, Why: bridgePolicyPath, Required: true, Optional: value == "0"})
 	}
-	if value == "0" && slices.ContainsFunc(b.net.Sysctls, func(s network.Sysctl) bool { return s.Required && isBridgeKey(s.Key) }) {
-		b.note(network.Warning, b.view.Origin(bridgePolicyPath), "kube-proxy's iptables rules do not see what pods of one bridge send to each other: a service does not reach a pod of the same node, unless another program makes it")
+	if value == "0" &&
+		slices.ContainsFunc(b.net.Sysctls, func(s network.Sysctl) bool { return s.Required && isBridgeKey(s.Key) }) {
+		b.note(network.Warning, b.view.Origin(bridgePolicyPath),
+			"kube-proxy's iptables rules do not see what pods of one bridge send to each other: a service does not "+
+				"reach a pod of the same node, unless another program makes it")
 	}
 	return out
 }
@@ -50,13 +54,15 @@ func (b *builder) againstBridgePolicy(u extras.Sysctl) string {
 	if policy == "" || policy == u.Value || !isBridgeKey(u.Key) {
 		return ""
 	}
-	return fmt.Sprintf("set %s to %q (%s): %s (%s) is %s: remove one of the two", u.Key, u.Value, u.Origin, bridgePolicyPath, b.view.Origin(bridgePolicyPath), policy)
+	return fmt.Sprintf("set %s to %q (%s): %s (%s) is %s: remove one of the two", u.Key, u.Value, u.Origin,
+		bridgePolicyPath, b.view.Origin(bridgePolicyPath), policy)
 }
 
 // bridgeModule is what the keys exist with, where the documents want it and the network does not
 // load it.
 func (b *builder) bridgeModule() []network.Module {
-	loads := slices.ContainsFunc(b.net.Modules, func(m network.Module) bool { return m.Name == "br_netfilter" && (m.If == nil || m.If(b.view)) })
+	loads := slices.ContainsFunc(b.net.Modules,
+		func(m network.Module) bool { return m.Name == "br_netfilter" && (m.If == nil || m.If(b.view)) })
 	if b.in.Node.Networking.BridgeNetfilter != "1" || loads {
 		return nil
 	}

@@ -17,15 +17,19 @@ import (
 // Called once a pass, and by `agent store check` off-host.
 func Build(in Input) ([]tasks.Task, []Note, error) {
 	if in.Node == nil || in.Facts == nil {
-		return nil, nil, errors.New("build the model: the node's configuration or the host's facts are missing (a bug of the caller)")
+		return nil, nil,
+			errors.New("build the model: the node's configuration or the host's facts are missing (a bug " +
+				"of the caller)")
 	}
 	net, ok := network.Of(in.Node)
 	if !ok {
-		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are", in.Node.Networking.Name())
+		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are",
+			in.Node.Networking.Name())
 	}
 	b := &builder{in: in, net: net.Beside(in.HandedOver), view: view(in)}
 	if in.Node.Apart() {
-		b.note(network.Info, in.Node.Origin("spec.role").String(), "this is a bastion of kOps, which runs neither nodeup nor kubelet: nothing is made on it")
+		b.note(network.Info, in.Node.Origin("spec.role").String(),
+			"this is a bastion of kOps, which runs neither nodeup nor kubelet: nothing is made on it")
 		return nil, b.notes, nil
 	}
 	for _, step := range []struct {
@@ -93,8 +97,10 @@ func (b *builder) certificates() error {
 // supported refuses a release or a kernel that the network cannot be had with, and says how the
 // network stands.
 func (b *builder) supported() error {
-	if b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6 { // an image has no kernel yet that could say
-		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or built without): boot it with IPv6, or take the IPv6 range out of podCIDR",
+	// an image has no kernel yet that could say
+	if b.view.V6 && b.in.Facts.Kernel.Release != "" && !b.in.Facts.Kernel.IPv6 {
+		return fmt.Errorf("give pods IPv6 addresses (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or "+
+			"built without): boot it with IPv6, or take the IPv6 range out of podCIDR",
 			b.view.Origin("spec.podCIDR"))
 	}
 	notes, err := b.net.Judge(b.view)

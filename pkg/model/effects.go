@@ -25,6 +25,7 @@ func (b *builder) effects() {
 			continue
 		}
 		action, unit, _ := strings.Cut(k.Name(), " ")
-		b.add(tasks.Effect{Meta: nodeDefault(unit + " reads its settings again"), Action: tasks.EffectAction(action), Unit: unit})
+		b.add(tasks.Effect{Meta: nodeDefault(unit + " reads its settings again"), Action: tasks.EffectAction(action),
+			Unit: unit})
 	}
 }

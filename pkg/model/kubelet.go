@@ -36,11 +36,14 @@ func (b *builder) kubelet() error {
 	variable := chosenVariable(k.Variables)
 	switch {
 	case fields && k.ConfigDir != "":
-		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, facts.OwnDropIn), Content: configDropIn(settings), Mode: 0o644})
+		b.add(tasks.File{Meta: meta, Path: path.Join(k.ConfigDir, facts.OwnDropIn), Content: configDropIn(settings),
+			Mode: 0o644})
 	case k.Unit != "" && variable != "":
-		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: facts.OwnDropIn, Content: environmentDropIn(variable, b.setByOthers(variable, settings), settings)})
+		b.add(tasks.DropIn{Meta: meta, Unit: k.Unit, Name: facts.OwnDropIn,
+			Content: environmentDropIn(variable, b.setByOthers(variable, settings), settings)})
 		if len(k.EnvFiles) > 0 {
-			b.note(network.Warning, k.Unit, "systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
+			b.note(network.Warning, k.Unit,
+				"systemd lets %s win over our %s: do not set %s there, or add `%s` to what it sets",
 				strings.Join(k.EnvFiles, ", "), facts.OwnDropIn, variable, flagLine(settings))
 		}
 	default:
@@ -58,7 +61,8 @@ func (b *builder) setByOthers(variable string, settings []setting) string {
 		switch {
 		case v.Name != variable:
 		case path.Base(v.File) > facts.OwnDropIn && path.Base(v.File) != b.in.Facts.Kubelet.Unit:
-			b.note(network.Warning, v.File, "it sets %s and wins by its name over our %s: add `%s` to what it sets", variable, facts.OwnDropIn, flagLine(settings))
+			b.note(network.Warning, v.File, "it sets %s and wins by its name over our %s: add `%s` to what it sets",
+				variable, facts.OwnDropIn, flagLine(settings))
 		default:
 			return v.Value
 		}
@@ -82,9 +86,11 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 		user := f.User(b.in.Node.Kubelet)
 		switch {
 		case user != "" && !f.has(v):
-			errs = append(errs, fmt.Sprintf("set %s (%s): kubelet %s has no --%s%s: remove it", path, b.view.Origin(path), v, f.Name, f.rangeText()))
+			errs = append(errs, fmt.Sprintf("set %s (%s): kubelet %s has no --%s%s: remove it", path,
+				b.view.Origin(path), v, f.Name, f.rangeText()))
 		case user != "" && f.Docker && !docker:
-			b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path, b.in.Node.ContainerRuntime)
+			b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself",
+				path, b.in.Node.ContainerRuntime)
 		case user != "":
 			out = append(out, setting{f, user, b.view.Origin(path)})
 		case f.Value != nil && f.has(v) && (docker || !f.Docker):
@@ -107,9 +113,11 @@ func (b *builder) kubeletPlugin() error {
 	switch {
 	case name == "":
 	case !b.view.DockerKubelet():
-		b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path, b.in.Node.ContainerRuntime)
+		b.note(network.Warning, b.view.Origin(path), "%s does nothing with %s: kubelet calls no plugins itself", path,
+			b.in.Node.ContainerRuntime)
 	case b.in.Node.Networking.Name() != "cni" && name != b.built.KubeletPlugin:
-		return fmt.Errorf("use %s: %s (%s): %s needs %s: remove it", path, name, b.view.Origin(path), b.net.Name, b.built.KubeletPlugin)
+		return fmt.Errorf("use %s: %s (%s): %s needs %s: remove it", path, name, b.view.Origin(path), b.net.Name,
+			b.built.KubeletPlugin)
 	}
 	return nil
 }
@@ -139,7 +147,8 @@ func whyNot(unit string, fields bool) string {
 	case unit == "":
 		return "no kubelet unit is on this node"
 	case fields:
-		return "it has no --config-dir, and its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
+		return "it has no --config-dir, and its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, " +
+			"KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
 	}
 	return "its ExecStart expands none of NETWRIGHT_KUBELET_ARGS, KUBELET_NETWORK_ARGS and KUBELET_EXTRA_ARGS"
 }

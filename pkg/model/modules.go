@@ -38,7 +38,8 @@ func (b *builder) modules() error {
 		case !k.Modules || k.KnownModules[m.Name] != kernel.ModuleAbsent:
 			text.WriteString(m.Name + "\n")
 		case k.Release == "" && !m.Optional: // an image: no task can look
-			b.note(network.Warning, meta.From, "no kernel of this image has module %s (%s): add the package that has it", m.Name, m.Why)
+			b.note(network.Warning, meta.From,
+				"no kernel of this image has module %s (%s): add the package that has it", m.Name, m.Why)
 		}
 	}
 	for _, m := range b.net.Modules {
@@ -50,6 +51,7 @@ func (b *builder) modules() error {
 	for _, m := range nodeModules() {
 		add(m, nodeDefault(""))
 	}
-	b.add(tasks.File{Meta: nodeDefault("the same modules after a reboot"), Path: modulesFile, Content: []byte(text.String()), Mode: 0o644})
+	b.add(tasks.File{Meta: nodeDefault("the same modules after a reboot"), Path: modulesFile,
+		Content: []byte(text.String()), Mode: 0o644})
 	return nil
 }

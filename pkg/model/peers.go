@@ -7,7 +7,8 @@ import "github.com/netwright/netwright/pkg/model/network"
 func (b *builder) peers() {
 	for _, p := range b.in.Facts.Peers {
 		text, known := map[string]string{
-			"nodeup":  "its /etc/sysctl.d/99-k8s-general.conf, /opt/cni/bin and CNI settings of kubelet and containerd stay; it writes them again at each boot",
+			"nodeup": "its /etc/sysctl.d/99-k8s-general.conf, /opt/cni/bin and CNI settings of kubelet and " +
+				"containerd stay; it writes them again at each boot",
 			"nodeadm": "its CNI and kubelet files stay; it writes them again at each boot",
 			"kubeadm": "its kubelet drop-in stays; our flags go beside it",
 		}[p]

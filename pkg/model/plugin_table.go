@@ -67,7 +67,8 @@ func lyftRelease() pluginRelease {
 
 func (r pluginRelease) url(name, arch string) string {
 	if name == network.LyftPlugins {
-		return "https://github.com/lyft/cni-ipvlan-vpc-k8s/releases/download/" + r.Version + "/cni-ipvlan-vpc-k8s-" + arch + "-" + r.Version + ".tar.gz"
+		return "https://github.com/lyft/cni-ipvlan-vpc-k8s/releases/download/" + r.Version + "/cni-ipvlan-vpc-k8s-" +
+			arch + "-" + r.Version + ".tar.gz"
 	}
 	return pluginBase + r.Version + "/cni-plugins-linux-" + arch + "-" + r.Version + ".tgz"
 }

@@ -28,7 +28,8 @@ func (b *builder) plugins() error {
 			continue
 		}
 		if p.Asset == network.CNIPlugins && b.in.Node.OwnPlugins() {
-			b.note(network.Info, "", "kOps does not install the CNI plugins on this node: those in %s stay as they are", b.view.BinDir)
+			b.note(network.Info, "", "kOps does not install the CNI plugins on this node: those in %s stay as they are",
+				b.view.BinDir)
 			continue
 		}
 		w, seen := wanted[p.Asset]
@@ -70,12 +71,14 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 	arch := b.in.Facts.Arch
 	file, ok := asset.Arch[arch]
 	if !ok {
-		return tasks.Archive{}, fmt.Errorf("asset %s (%s) has no file for %s, only for %s: add `arch: {%s: {sha256: …, urls: […]}}` to it under spec.assets",
+		return tasks.Archive{}, fmt.Errorf("asset %s (%s) has no file for %s, only for %s: add `arch: {%s: {sha256: "+
+			"…, urls: […]}}` to it under spec.assets",
 			name, asset.Origin, arch, strings.Join(archs(asset), ", "), arch)
 	}
 	if older(asset.Version, w.minimum) {
-		return tasks.Archive{}, fmt.Errorf("asset %s %s (%s) is older than %s, which %s needs: name a newer one under spec.assets",
-			name, asset.Version, asset.Origin, w.minimum, b.net.Name)
+		return tasks.Archive{},
+			fmt.Errorf("asset %s %s (%s) is older than %s, which %s needs: name a newer one under spec.assets",
+				name, asset.Version, asset.Origin, w.minimum, b.net.Name)
 	}
 	members, err := memberNames(asset, w)
 	if err != nil {
@@ -106,7 +109,8 @@ func (b *builder) asset(name string) (extras.Asset, error) {
 	v := b.in.Node.KubernetesVersion
 	release := releaseFor(name, v)
 	if release == nil {
-		return extras.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, with version, sha256 and urls", name, v, b.view.NetworkOrigin())
+		return extras.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, "+
+			"with version, sha256 and urls", name, v, b.view.NetworkOrigin())
 	}
 	out := extras.Asset{Name: name, Version: release.Version, Arch: map[string]extras.AssetFile{},
 		Origin: document.Origin{Default: "built-in table for Kubernetes " + v.String()}}
@@ -132,7 +136,8 @@ func memberNames(asset extras.Asset, w want) ([]string, error) {
 	if len(asset.Members) > 0 {
 		for _, n := range w.members {
 			if !slices.Contains(asset.Members, n) {
-				return nil, fmt.Errorf("asset %s (%s) lists members without %s, which the network needs: add it, or leave members out", asset.Name, asset.Origin, n)
+				return nil, fmt.Errorf("asset %s (%s) lists members without %s, which the network needs: add it, or "+
+					"leave members out", asset.Name, asset.Origin, n)
 			}
 		}
 		members = slices.Clone(asset.Members)
@@ -152,7 +157,8 @@ func older(version, minimum string) bool {
 // at the mirror already, stays.
 func mirrored(raw, mirror string) string {
 	u, err := url.Parse(raw)
-	if err != nil || mirror == "" || strings.HasPrefix(raw, strings.TrimSuffix(mirror, "/")+"/") || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || mirror == "" || strings.HasPrefix(raw, strings.TrimSuffix(mirror, "/")+"/") ||
+		u.Scheme != "http" && u.Scheme != "https" {
 		return raw
 	}
 	out := strings.TrimSuffix(mirror, "/") + u.EscapedPath()

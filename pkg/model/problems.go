@@ -30,7 +30,9 @@ func (b *builder) address() {
 	}
 	for _, address := range b.in.Node.Address {
 		if !slices.Contains(has, address) {
-			b.note(network.Warning, b.in.Node.Origin("spec.address").String(), "spec.address %s is on no link of this node, and others send there what is for its pods: correct its document", address)
+			b.note(network.Warning, b.in.Node.Origin("spec.address").String(),
+				"spec.address %s is on no link of this node, and others send there what is for its pods: correct its "+
+					"document", address)
 			b.notes[len(b.notes)-1].Machine = true
 		}
 	}

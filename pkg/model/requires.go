@@ -40,10 +40,12 @@ func (b *builder) kernelOldEnough(r network.Requires) error {
 	if !known || !have.Before(r.Kernel) {
 		return nil
 	}
-	if slices.ContainsFunc(r.Backports, func(pattern string) bool { ok, _ := path.Match(pattern, release); return ok }) {
+	if slices.ContainsFunc(r.Backports,
+		func(pattern string) bool { ok, _ := path.Match(pattern, release); return ok }) {
 		return nil
 	}
-	return b.refuse("%s needs %s, and this node runs %s: boot a newer kernel, or choose another network, or a version or variant of it that asks for less",
+	return b.refuse("%s needs %s, and this node runs %s: boot a newer kernel, or choose another network, or a version "+
+		"or variant of it that asks for less",
 		variant(r), r.KernelWords(), release)
 }
 
@@ -56,7 +58,8 @@ func (b *builder) rightCloud(r network.Requires) error {
 		works += " (" + r.Why + ")"
 	}
 	if said := b.in.Node.CloudProvider; said != "" && !slices.Contains(r.Clouds, said) {
-		return b.refuse("%s, and the cloud is %s (%s): choose %s", works, said, b.view.Origin("spec.cloudProvider"), b.otherwise())
+		return b.refuse("%s, and the cloud is %s (%s): choose %s", works, said, b.view.Origin("spec.cloudProvider"),
+			b.otherwise())
 	}
 	if seen := b.in.Facts.Cloud; seen != "" && !slices.Contains(r.Clouds, seen) {
 		return b.refuse("%s, and by its firmware this machine runs in %s: choose %s", works, seen, b.otherwise())
@@ -72,14 +75,16 @@ func (b *builder) hasHugepages(r network.Requires) error {
 	free, has := pages[r.Hugepages]
 	switch {
 	case !has:
-		return b.refuse("%s needs huge pages of %s, and the kernel of this node has none of that size (%s): boot one that has, or another machine",
+		return b.refuse("%s needs huge pages of %s, and the kernel of this node has none of that size (%s): boot one "+
+			"that has, or another machine",
 			variant(r), r.Hugepages, b.in.Facts.Kernel.Release)
 	case free == 0 && !b.setsHugepages(r.Hugepages):
 		remedy := ""
 		if r.Hugepages == defaultHugepage {
 			remedy = ", or set vm.nr_hugepages under spec.sysctlParameters"
 		}
-		return b.refuse("%s needs huge pages of %s, and none are set aside on this node: boot it with hugepagesz=%s hugepages=N on the kernel's command line%s",
+		return b.refuse("%s needs huge pages of %s, and none are set aside on this node: boot it with hugepagesz=%s "+
+			"hugepages=N on the kernel's command line%s",
 			variant(r), r.Hugepages, r.Hugepages, remedy)
 	}
 	return nil
@@ -92,7 +97,8 @@ const defaultHugepage = "2M"
 // setsHugepages tells that the tasks themselves will set pages of a size aside.
 func (b *builder) setsHugepages(size string) bool {
 	keys, err := b.decide()
-	return err == nil && size == defaultHugepage && slices.ContainsFunc(keys, func(k sysctl) bool { return k.Key == "vm.nr_hugepages" && k.Value != "0" })
+	return err == nil && size == defaultHugepage &&
+		slices.ContainsFunc(keys, func(k sysctl) bool { return k.Key == "vm.nr_hugepages" && k.Value != "0" })
 }
 
 // hasModules refuses a kernel that has a needed module neither built in nor as a file. Where
@@ -107,7 +113,8 @@ func (b *builder) hasModules() error {
 		if m.Optional || m.If != nil && !m.If(b.view) || k.KnownModules[moduleFact(m.Name)] != kernel.ModuleAbsent {
 			continue
 		}
-		errs = append(errs, b.refuse("it needs kernel module %s (%s), and kernel %s of this node has no such module, neither built in nor as a file: %s; after an update of the kernel, reboot into it",
+		errs = append(errs, b.refuse("it needs kernel module %s (%s), and kernel %s of this node has no such module, "+
+			"neither built in nor as a file: %s; after an update of the kernel, reboot into it",
 			m.Name, m.Why, k.Release, facts.ModuleSource(b.in.Facts.OS, k.Release)))
 	}
 	return errors.Join(errs...)

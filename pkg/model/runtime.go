@@ -42,7 +42,9 @@ func (b *builder) runtime() error {
 	case "cri-o":
 		b.crio(settings)
 	default:
-		b.note(network.Warning, settings[0].origin, "no container runtime is known here yet, so its CNI settings were not touched: it needs %s", settingsText(settings))
+		b.note(network.Warning, settings[0].origin,
+			"no container runtime is known here yet, so its CNI settings were not touched: it needs %s",
+			settingsText(settings))
 	}
 	return nil
 }
@@ -95,23 +97,29 @@ func (b *builder) containerd(rt host.RuntimeFacts, settings []runtimeSetting) er
 	case rt.ConfigVersion >= 3:
 		table[1] = "io.containerd.cri.v1.runtime"
 	case rt.ConfigVersion == 1 && release(rt).AtLeast(2, 0):
-		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s passes over the CNI settings of such a file: write it anew with `containerd config migrate`",
+		return fmt.Errorf("tell containerd %s: %s says no version, and containerd %s passes over the CNI settings of "+
+			"such a file: write it anew with `containerd config migrate`",
 			settingsText(settings), rt.ConfigFile, rt.Version)
 	case rt.ConfigVersion == 1: // a file without a version: the long names mean nothing in it
 		table[1] = "cri"
 	}
 	if dir := importDir(rt); dir != "" {
-		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: path.Join(dir, runtimeDropIn+".toml"), Mode: 0o644,
-			Content: []byte(fmt.Sprintf("%sversion = %d\n\n[plugins.'%s'.cni]\n%s", header, rt.ConfigVersion, table[1], tomlLines(settings, false)))})
-		return nil // with another version than the file's, one of the two would not be migrated, or not be read (containerd#12891)
+		b.add(tasks.File{Meta: b.runtimeMeta(settings[0], containerdUnit), Path: path.Join(dir, runtimeDropIn+".toml"),
+			Mode: 0o644,
+			Content: []byte(fmt.Sprintf("%sversion = %d\n\n[plugins.'%s'.cni]\n%s", header, rt.ConfigVersion, table[1],
+				tomlLines(settings, false)))})
+		// with another version than the file's, one of the two would not be migrated, or not be
+		// read (containerd#12891)
+		return nil
 	}
 	file := rt.ConfigFile
 	if file == "" {
 		file = b.in.Node.Containerd.ConfigPath
 	}
 	for _, s := range settings {
-		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key, Value: s.value,
-			Make: fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
+		b.add(tasks.TOMLKey{Meta: b.runtimeMeta(s, containerdUnit), Path: file, Table: table, Key: s.key,
+			Value: s.value,
+			Make:  fmt.Sprintf("mkdir -p %s && containerd config default > %s", path.Dir(file), file)})
 	}
 	return nil
 }
@@ -142,13 +150,15 @@ func importDir(rt host.RuntimeFacts) string {
 
 // crio reads every file in its drop-in directory and merges them key by key (crio.conf.d(5)).
 func (b *builder) crio(settings []runtimeSetting) {
-	b.add(tasks.File{Meta: b.runtimeMeta(settings[0], crioUnit), Path: path.Join(crioDropInDir, runtimeDropIn+".conf"), Mode: 0o644,
+	b.add(tasks.File{Meta: b.runtimeMeta(settings[0], crioUnit), Path: path.Join(crioDropInDir, runtimeDropIn+".conf"),
+		Mode:    0o644,
 		Content: []byte(header + "[crio.network]\n" + tomlLines(settings, true))})
 }
 
 func (b *builder) runtimeMeta(s runtimeSetting, unit string) tasks.Meta {
 	m := tasks.Meta{From: s.origin, Why: "the runtime's CNI settings"}
-	m.After = append(m.After, tasks.FileKey(b.view.ConfDir), tasks.FileKey(b.view.BinDir)) // the runtime makes a missing one with its own mode
+	// the runtime makes a missing one with its own mode
+	m.After = append(m.After, tasks.FileKey(b.view.ConfDir), tasks.FileKey(b.view.BinDir))
 	if b.built.ConfTemplate != "" {
 		m.After = append(m.After, tasks.FileKey(b.built.ConfTemplate))
 	}

@@ -16,7 +16,8 @@ var eniDrivers = []string{"ena", "ixgbevf", "vif"}
 // made of this machine does not leave the one of another machine type alone, which has another name
 // there.
 const (
-	enisNetworkd = "/run/systemd/network/75-netwright-enis.network" // after netplan's and people's own files, before 80-ec2.network
+	// after netplan's and people's own files, before 80-ec2.network
+	enisNetworkd = "/run/systemd/network/75-netwright-enis.network"
 	enisManager  = "/run/NetworkManager/conf.d/99-netwright-enis.conf"
 )
 
@@ -29,25 +30,32 @@ func (b *builder) enisLeft() {
 	b.furtherENIs()
 	for _, unit := range []string{"nm-cloud-setup.service", "nm-cloud-setup.timer"} {
 		if f.Installed(unit) {
-			b.add(tasks.UnitState{Meta: meta("its tables 30200 and 30400 would take the pods' traffic"), Name: unit, Masked: &yes, Active: &no})
+			b.add(tasks.UnitState{Meta: meta("its tables 30200 and 30400 would take the pods' traffic"), Name: unit,
+				Masked: &yes, Active: &no})
 		}
 	}
 	// A file in /etc takes the place of that in /usr (udev(7)); nothing but comments is in it.
-	if i := slices.IndexFunc(f.UdevRules, func(p string) bool { return strings.HasSuffix(p, "/99-vpc-policy-routes.rules") }); i >= 0 && !strings.HasPrefix(f.UdevRules[i], "/etc/") {
-		b.addShared("ec2-net-utils would give pods' addresses to the node", "/etc/udev/rules.d/99-vpc-policy-routes.rules", "", tasks.Reload(udevd))
+	if i := slices.IndexFunc(f.UdevRules,
+		func(p string) bool { return strings.HasSuffix(p, "/99-vpc-policy-routes.rules") }); i >= 0 &&
+		!strings.HasPrefix(f.UdevRules[i], "/etc/") {
+		b.addShared("ec2-net-utils would give pods' addresses to the node",
+			"/etc/udev/rules.d/99-vpc-policy-routes.rules", "", tasks.Reload(udevd))
 		for _, l := range f.Links {
 			if !l.Physical {
 				continue
 			}
-			for _, unit := range []string{"refresh-policy-routes@" + l.Name + ".timer", "policy-routes@" + l.Name + ".service"} {
-				b.add(tasks.UnitState{Meta: meta("ec2-net-utils would give pods' addresses to the node"), Name: unit, Active: &no})
+			for _, unit := range []string{"refresh-policy-routes@" + l.Name + ".timer",
+				"policy-routes@" + l.Name + ".service"} {
+				b.add(tasks.UnitState{Meta: meta("ec2-net-utils would give pods' addresses to the node"), Name: unit,
+					Active: &no})
 			}
 		}
 	}
 	// cloud-init asks its settings at each event (cloudinit/cmd/devel/hotplug_hook.py): there is
 	// nothing to restart.
 	if f.Installed("cloud-init-hotplugd.socket") {
-		b.addShared("cloud-init would configure each interface that the network adds", "/etc/cloud/cloud.cfg.d/99-netwright-hotplug.cfg",
+		b.addShared("cloud-init would configure each interface that the network adds",
+			"/etc/cloud/cloud.cfg.d/99-netwright-hotplug.cfg",
 			"updates:\n  network:\n    when: [boot-new-instance]\n")
 	}
 }
@@ -61,7 +69,8 @@ func (b *builder) furtherENIs() {
 	}
 	uses := map[string]bool{enisNetworkd: f.Uses(networkd), enisManager: f.Uses(networkManager)}
 	if f.Uplink == "" {
-		await := tasks.Await{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "the primary interface"}, What: "uplink", Reason: "a default route: the interfaces beside its own are the network's"}
+		await := tasks.Await{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "the primary interface"},
+			What: "uplink", Reason: "a default route: the interfaces beside its own are the network's"}
 		for _, path := range []string{enisNetworkd, enisManager} {
 			if uses[path] {
 				await.Keeps = append(await.Keeps, graph.MakeKey(tasks.KindFile, path))
@@ -74,10 +83,14 @@ func (b *builder) furtherENIs() {
 	}
 	const why = "further interfaces are the network's"
 	if uses[enisNetworkd] {
-		b.addShared(why, enisNetworkd, "[Match]\nDriver="+strings.Join(eniDrivers, " ")+"\nName=!"+f.Uplink+"\n\n[Link]\nUnmanaged=yes\n", tasks.Reload(networkd))
+		b.addShared(why, enisNetworkd,
+			"[Match]\nDriver="+strings.Join(eniDrivers, " ")+"\nName=!"+f.Uplink+"\n\n[Link]\nUnmanaged=yes\n",
+			tasks.Reload(networkd))
 	}
 	if uses[enisManager] {
-		b.addShared(why, enisManager, nmUnmanaged("netwright-enis", "driver:"+strings.Join(eniDrivers, ";driver:")+";except:interface-name:"+f.Uplink), tasks.Reload(networkManager))
+		b.addShared(why, enisManager, nmUnmanaged("netwright-enis",
+			"driver:"+strings.Join(eniDrivers, ";driver:")+";except:interface-name:"+f.Uplink),
+			tasks.Reload(networkManager))
 	}
 }
 

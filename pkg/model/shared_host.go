@@ -27,10 +27,12 @@ func (b *builder) sharedHost() error {
 	}
 	if b.in.Facts.Uses(networkManager) && len(s.Links) > 0 {
 		b.addShared("NetworkManager leaves the links of "+b.net.Name+" alone", managerFile,
-			"[keyfile]\nunmanaged-devices+="+interfaceNames(s.Links)+"\n\n"+nmUnmanaged("netwright", interfaceNames(s.Links)), tasks.Reload(networkManager))
+			"[keyfile]\nunmanaged-devices+="+interfaceNames(s.Links)+"\n\n"+
+				nmUnmanaged("netwright", interfaceNames(s.Links)), tasks.Reload(networkManager))
 	}
 	if b.in.Facts.Uses(udevd) && len(s.MAC) > 0 {
-		b.addShared("udev would give links another MAC address than pods were told", "/etc/systemd/network/10-netwright.link", linkFile(s.MAC), tasks.Reload(udevd))
+		b.addShared("udev would give links another MAC address than pods were told",
+			"/etc/systemd/network/10-netwright.link", linkFile(s.MAC), tasks.Reload(udevd))
 	}
 	if s.TakesENIs(b.view) {
 		b.enisLeft()
@@ -63,18 +65,22 @@ func (b *builder) networkdLeaves(s network.SharedHost) {
 		if version >= 256 {
 			text += "ManageForeignNextHops=no\n"
 		}
-		b.addShared("systemd-networkd would take the routes and rules of "+b.net.Name+" away", "/etc/systemd/networkd.conf.d/99-netwright.conf", text, tasks.Restart(networkd))
+		b.addShared("systemd-networkd would take the routes and rules of "+b.net.Name+" away",
+			"/etc/systemd/networkd.conf.d/99-netwright.conf", text, tasks.Restart(networkd))
 	}
 	switch {
 	case s.Routes && !knows(246):
-		b.note(network.Warning, "", "systemd-networkd %d cannot be told to leave foreign routes and rules alone (246 and 249 can): its restart may take those of %s away: do not restart it while pods run, or upgrade systemd",
+		b.note(network.Warning, "", "systemd-networkd %d cannot be told to leave foreign routes and rules alone (246 "+
+			"and 249 can): its restart may take those of %s away: do not restart it while pods run, or upgrade systemd",
 			version, b.net.Name)
 	case s.Routes && !knows(249):
-		b.note(network.Warning, "", "systemd-networkd %d cannot be told to leave foreign rules alone (249 can): its restart may take those of %s away: do not restart it while pods run, or upgrade systemd",
+		b.note(network.Warning, "", "systemd-networkd %d cannot be told to leave foreign rules alone (249 can): its "+
+			"restart may take those of %s away: do not restart it while pods run, or upgrade systemd",
 			version, b.net.Name)
 	}
 	if len(s.Links) > 0 {
-		b.addShared("systemd-networkd leaves the links of "+b.net.Name+" alone", "/etc/systemd/network/05-netwright.network",
+		b.addShared("systemd-networkd leaves the links of "+b.net.Name+" alone",
+			"/etc/systemd/network/05-netwright.network",
 			"[Match]\nName="+strings.Join(s.Links, " ")+"\n\n[Link]\nUnmanaged=yes\n", tasks.Reload(networkd))
 	}
 }
@@ -84,7 +90,8 @@ func (b *builder) networkdLeaves(s network.SharedHost) {
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.link.html (MACAddressPolicy)
 func linkFile(links []string) string {
 	return "[Match]\nOriginalName=" + strings.Join(links, " ") +
-		"\n\n[Link]\nNamePolicy=keep kernel database onboard slot path\nAlternativeNamesPolicy=database onboard slot path\nMACAddressPolicy=none\n"
+		"\n\n[Link]\nNamePolicy=keep kernel database onboard slot path\nAlternativeNamesPolicy=database onboard slot " +
+		"path\nMACAddressPolicy=none\n"
 }
 
 // managerFile is read after people's files: what is appended to the list of one is lost where a
@@ -107,8 +114,11 @@ func interfaceNames(patterns []string) string {
 func (b *builder) aliasesLeft() {
 	switch said := b.in.Facts.GuestAliases; {
 	case said == nil:
-		b.addShared("Google's guest agent would give pods' addresses to the node", facts.GuestConfig, "[IpForwarding]\nip_aliases = false\n", tasks.Restart(guestAgent))
+		b.addShared("Google's guest agent would give pods' addresses to the node", facts.GuestConfig,
+			"[IpForwarding]\nip_aliases = false\n", tasks.Restart(guestAgent))
 	case said.Value != "false":
-		b.note(network.Warning, said.File, "google-guest-agent gives pods' addresses to the node as local routes: set ip_aliases = false in the section [IpForwarding] of %s, and restart it", said.File)
+		b.note(network.Warning, said.File,
+			"google-guest-agent gives pods' addresses to the node as local routes: set ip_aliases = false in the "+
+				"section [IpForwarding] of %s, and restart it", said.File)
 	}
 }

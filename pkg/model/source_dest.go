@@ -12,7 +12,8 @@ import (
 func (b *builder) sourceDest() error {
 	const at = "spec.aws.sourceDestCheck"
 	if b.in.Node.AWS.SourceDestCheck == config.DisableCheck {
-		b.add(tasks.SourceDestCheck{Meta: tasks.Meta{From: b.view.Origin(at), Why: "pods' packets are routed through the instance", At: graph.AfterKubelet}, EC2: b.in.EC2})
+		b.add(tasks.SourceDestCheck{Meta: tasks.Meta{From: b.view.Origin(at),
+			Why: "pods' packets are routed through the instance", At: graph.AfterKubelet}, EC2: b.in.EC2})
 	}
 	return nil
 }

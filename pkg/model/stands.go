@@ -16,7 +16,8 @@ func PodsStandOn(net network.Network, t tasks.Task) bool {
 	switch t := t.(type) {
 	case tasks.Sysctl:
 		key := tasks.SysctlKey(t.Key)
-		return slices.ContainsFunc(net.Sysctls, func(s network.Sysctl) bool { return s.Required && tasks.SysctlKey(s.Key) == key })
+		return slices.ContainsFunc(net.Sysctls,
+			func(s network.Sysctl) bool { return s.Required && tasks.SysctlKey(s.Key) == key })
 	case tasks.Module:
 		return slices.ContainsFunc(net.Modules, func(m network.Module) bool { return !m.Optional && m.Name == t.Name })
 	case tasks.File:

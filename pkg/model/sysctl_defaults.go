@@ -13,7 +13,8 @@ func nodeSysctls(in network.Input) []network.Sysctl {
 		{Key: "vm.max_map_count", Value: "1048576", Why: "Elasticsearch and others map many files (kops#1340)"},
 		{Key: "kernel.softlockup_panic", Value: "1", Why: "a stuck node reboots (kubernetes#38001)"},
 		{Key: "kernel.softlockup_all_cpu_backtrace", Value: "1", Why: "and says where it was stuck"},
-		{Key: kernel.ReservedPorts, Value: in.Node.NodePortRange.String(), Why: "node ports are no source ports (kops#6342)"},
+		{Key: kernel.ReservedPorts, Value: in.Node.NodePortRange.String(),
+			Why: "node ports are no source ports (kops#6342)"},
 		{Key: "net.core.somaxconn", Value: "32768", Why: "many connections"},
 		{Key: "net.core.rmem_max", Value: "16777216", Why: "large receive buffers"},
 		{Key: "net.core.wmem_max", Value: "16777216", Why: "large send buffers"},
@@ -30,7 +31,8 @@ func nodeSysctls(in network.Input) []network.Sysctl {
 		{Key: "kernel.panic_on_oops", Value: "1", Why: "kubelet expects it (protectKernelDefaults)"},
 	}
 	if !in.Node.KubernetesVersion.AtLeast(1, 36) { // kOps dropped it: kernels from 5.11 on choose more by themselves
-		out = append(out, network.Sysctl{Key: "fs.inotify.max_user_watches", Value: "524288", Why: "every pod watches files as root"})
+		out = append(out, network.Sysctl{Key: "fs.inotify.max_user_watches", Value: "524288",
+			Why: "every pod watches files as root"})
 	}
 	if in.Node.CloudProvider == "aws" {
 		out = append(out, network.Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0",

@@ -21,8 +21,10 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	for _, k := range keys {
 		// 8: no address is answered for. The cut comes when the neighbours forget this node:
 		// https://docs.kernel.org/networking/ip-sysctl.html
-		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") && kernel.SameSysctl(k.Key, k.Value, "8") {
-			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose 0, 1 or 2", k.Key, k.Value, k.origin)
+		if strings.HasPrefix(k.Key, "net.ipv4.conf.") && strings.HasSuffix(k.Key, ".arp_ignore") &&
+			kernel.SameSysctl(k.Key, k.Value, "8") {
+			return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): nobody finds this node's addresses then: choose "+
+				"0, 1 or 2", k.Key, k.Value, k.origin)
 		}
 	}
 	within, reserved := find(keys, kernel.SourcePortRange), find(keys, kernel.ReservedPorts)
@@ -31,14 +33,18 @@ func (b *builder) withoutHarm(keys []sysctl) ([]sysctl, error) {
 	case !ok || left >= fewestSourcePorts || within < 0 && reserved < 0:
 		return keys, nil
 	case reserved >= 0 && keys[reserved].origin == document.NodeDefault:
-		b.note(network.Warning, b.view.Origin("spec.serviceNodePortRange"), "ports %s may become source ports on this node: kept for node ports, they would leave %d for its connections",
+		b.note(network.Warning, b.view.Origin("spec.serviceNodePortRange"),
+			"ports %s may become source ports on this node: kept for node ports, they would leave %d for its "+
+				"connections",
 			keys[reserved].Value, left)
 		return slices.Delete(keys, reserved, reserved+1), nil
 	case reserved < 0:
 		reserved = within
 	}
-	return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): it leaves %d source ports, and without them the node can connect to nothing: leave at least %d of %s",
-		keys[reserved].Key, keys[reserved].Value, keys[reserved].origin, left, fewestSourcePorts, kernel.SourcePortRange)
+	return nil, problem.SysctlHarm.Errorf("set %s to %q (%s): it leaves %d source ports, and without them the node "+
+		"can connect to nothing: leave at least %d of %s",
+		keys[reserved].Key, keys[reserved].Value, keys[reserved].origin, left, fewestSourcePorts,
+		kernel.SourcePortRange)
 }
 
 // find is the index of a key, -1 where nobody sets it.

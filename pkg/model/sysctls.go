@@ -53,7 +53,8 @@ func (b *builder) sysctls() error {
 		}
 		fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
 	}
-	b.add(tasks.File{Meta: nodeDefault("the same values after a reboot"), Path: sysctlFile, Content: []byte(text.String()), Mode: 0o644})
+	b.add(tasks.File{Meta: nodeDefault("the same values after a reboot"), Path: sysctlFile,
+		Content: []byte(text.String()), Mode: 0o644})
 	b.lateSysctls(keys)
 	return nil
 }
@@ -70,7 +71,8 @@ func (b *builder) lateSysctls(keys []sysctl) {
 		if late.Target != "" {
 			from += " → " + late.Target
 		}
-		b.note(network.Warning, from, "%s = %s is set at boot by a file that is read after our %s, and holds until our first pass sets %s: take that line out",
+		b.note(network.Warning, from, "%s = %s is set at boot by a file that is read after our %s, and holds until "+
+			"our first pass sets %s: take that line out",
 			late.Key, late.Value, facts.OwnSysctlFile, keys[i].Value)
 	}
 }
@@ -112,8 +114,9 @@ func (b *builder) decide() ([]sysctl, error) {
 			continue
 		}
 		if need := out[old]; need.Value != u.Value {
-			errs = append(errs, fmt.Sprintf("set %s to %q (%s): %s (%s) needs %q, because %s: remove the parameter, or %s",
-				u.Key, u.Value, u.Origin, b.net.Name, need.origin, need.Value, need.Why, bridgeHint(u.Key)))
+			errs = append(errs,
+				fmt.Sprintf("set %s to %q (%s): %s (%s) needs %q, because %s: remove the parameter, or %s",
+					u.Key, u.Value, u.Origin, b.net.Name, need.origin, need.Value, need.Why, bridgeHint(u.Key)))
 		}
 	}
 	if len(errs) > 0 {
@@ -150,7 +153,8 @@ func (b *builder) routerAdvertisements() []network.Sysctl {
 		if link == "" || slices.ContainsFunc(out, func(s network.Sysctl) bool { return s.Key == key }) {
 			continue
 		}
-		out = append(out, network.Sysctl{Key: key, Value: "2", Optional: true, Why: "a router keeps its own default route only so"})
+		out = append(out,
+			network.Sysctl{Key: key, Value: "2", Optional: true, Why: "a router keeps its own default route only so"})
 	}
 	return out
 }

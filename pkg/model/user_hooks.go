@@ -99,6 +99,7 @@ func hookUnit(h extras.Hook) string {
 	for _, before := range h.Before {
 		text.WriteString("Before=" + before + "\n")
 	}
-	text.WriteString("\n[Service]\n" + strings.TrimRight(h.Manifest.Reveal(), "\n") + "\n\n[Install]\nWantedBy=multi-user.target\n")
+	text.WriteString("\n[Service]\n" + strings.TrimRight(h.Manifest.Reveal(), "\n") +
+		"\n\n[Install]\nWantedBy=multi-user.target\n")
 	return text.String()
 }

@@ -12,7 +12,8 @@ import (
 // view is the input as a network sees it: what documents and discovery say, and the directories
 // that the runtime really uses.
 func view(in Input) network.Input {
-	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, Issued: in.Discovered.Issued, PodCIDRs: in.Node.PodCIDRs}
+	v := network.Input{Node: in.Node, Facts: in.Facts, Keypairs: in.Keypairs, Issued: in.Discovered.Issued,
+		PodCIDRs: in.Node.PodCIDRs}
 	if len(v.PodCIDRs) == 0 {
 		v.PodCIDRs = values.CIDRs(in.Discovered.PodCIDRs)
 	}

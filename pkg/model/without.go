@@ -17,7 +17,8 @@ func WithoutIt(t tasks.Task) string {
 	case tasks.Module:
 		return fmt.Sprintf("the kernel has no %s: pods' packets are not handled as the network needs it", t.Name)
 	case tasks.File:
-		return fmt.Sprintf("%s is not there as wanted: no pod can be started or stopped; those that run go on", path.Base(t.Path))
+		return fmt.Sprintf("%s is not there as wanted: no pod can be started or stopped; those that run go on",
+			path.Base(t.Path))
 	case tasks.Archive:
 		return "CNI plugins are missing or wrong: no pod can be started or stopped; those that run go on"
 	}
@@ -36,7 +37,8 @@ var withoutKey = map[string]string{
 func withoutSysctl(key string) string {
 	name := strings.ReplaceAll(key, "/", ".")
 	switch {
-	case name == "net.ipv4.ip_forward", strings.HasSuffix(name, ".forwarding"), strings.HasSuffix(name, ".mc_forwarding"):
+	case name == "net.ipv4.ip_forward", strings.HasSuffix(name, ".forwarding"),
+		strings.HasSuffix(name, ".mc_forwarding"):
 		return "forwarding is off: pods are cut off from all that is not on this node"
 	case strings.HasPrefix(name, "net.bridge.bridge-nf-call-"):
 		return "bridged packets do not go through the rules: services do not reach pods of the same node"

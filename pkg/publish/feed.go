@@ -99,7 +99,9 @@ func (f *Feed) Serve(ctx context.Context) error {
 		Places: maxReaders,
 		Serve:  func(conn *net.UnixConn) { f.reader(ctx, conn) },
 		Full: func(conn *net.UnixConn) {
-			_ = send(ctx, conn, parting, line{Event: "end", Text: fmt.Sprintf("%d others read the status already: end one of them, or read %s", maxReaders, StatusFile)})
+			_ = send(ctx, conn, parting, line{Event: "end",
+				Text: fmt.Sprintf("%d others read the status already: end one of them, or read %s", maxReaders,
+					StatusFile)})
 			_ = conn.Close()
 		},
 		Refused: func(err error) { f.log.Warn("a reader of the status was not accepted", zap.Error(err)) },
@@ -116,7 +118,8 @@ func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 		_, err := conn.Read(make([]byte, 1)) // nothing is to be said here, so whatever comes is the end
 		gone(errors.Join(errors.New("the reader went"), err))
 	}()
-	if send(ctx, conn, stalled, line{Event: "hello", Protocol: FeedProtocol, Version: f.version, PID: os.Getpid()}) != nil {
+	if send(ctx, conn, stalled,
+		line{Event: "hello", Protocol: FeedProtocol, Version: f.version, PID: os.Getpid()}) != nil {
 		return
 	}
 	place := f.enter()
@@ -124,10 +127,12 @@ func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 	for {
 		news, ok := place.Next(ctx)
 		if !ok {
-			_ = send(ctx, conn, parting, line{Event: "end", Text: "the daemon stops"}) // where it was the reader who ended, nobody hears it
+			// where it was the reader who ended, nobody hears it
+			_ = send(ctx, conn, parting, line{Event: "end", Text: "the daemon stops"})
 			return
 		}
-		if send(ctx, conn, stalled, line{Event: "status", Status: news.Status, Events: news.Events, Missed: news.Missed}) != nil {
+		if send(ctx, conn, stalled,
+			line{Event: "status", Status: news.Status, Events: news.Events, Missed: news.Missed}) != nil {
 			return
 		}
 	}

@@ -64,7 +64,8 @@ func (r *Reading) greet(version string) error {
 	case err != nil:
 		return err
 	case hello.Event != "hello" || hello.Protocol != FeedProtocol:
-		return fmt.Errorf("the daemon is netwright %s and speaks %s; this command is of netwright %s and speaks %s: restart the daemon, so that both are of "+
+		return fmt.Errorf("the daemon is netwright %s and speaks %s; this command is of netwright %s and speaks %s: "+
+			"restart the daemon, so that both are of "+
 			"one version (systemctl restart netwright-agent)", hello.Version, hello.Protocol, version, FeedProtocol)
 	}
 	r.Version = hello.Version
@@ -77,7 +78,8 @@ func (r *Reading) hear() (l line, err error) {
 	var network net.Error
 	switch {
 	case errors.As(err, &network) && network.Timeout():
-		return l, fmt.Errorf("the daemon (pid %d) does not answer: see `systemctl status netwright-agent`, and restart it if it hangs", r.peer.PID)
+		return l, fmt.Errorf("the daemon (pid %d) does not answer: see `systemctl status netwright-agent`, and "+
+			"restart it if it hangs", r.peer.PID)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return l, ErrEnded
 	case err != nil:

@@ -94,7 +94,8 @@ func ReadStatusFile(opt host.Options) (*report.Status, error) {
 		return nil, fmt.Errorf("read %s: %w: it is written anew when the daemon starts", StatusFile, err)
 	}
 	if s.Version != report.StatusVersion {
-		return nil, fmt.Errorf("read %s: %w: it is of the form %q, and this command knows %q: use a command of the daemon's version", StatusFile, errors.ErrUnsupported, s.Version, report.StatusVersion)
+		return nil, fmt.Errorf("read %s: %w: it is of the form %q, and this command knows %q: use a command of the "+
+			"daemon's version", StatusFile, errors.ErrUnsupported, s.Version, report.StatusVersion)
 	}
 	return s, nil
 }

@@ -54,11 +54,13 @@ func NewJournal(level zapcore.LevelEnabler, text zapcore.Encoder, rest zapcore.C
 }
 
 func newJournal(to string, level zapcore.LevelEnabler, text zapcore.Encoder, rest zapcore.Core) (*Journal, error) {
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"}) // of no name; unconnected: journald may come and go
+	// of no name; unconnected: journald may come and go
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
 	if err != nil {
 		return nil, fmt.Errorf("open a socket to the journal: %w", err)
 	}
-	return &Journal{LevelEnabler: level, rest: rest, text: text, socket: socket, to: &unix.SockaddrUnix{Name: to}, lost: new(atomic.Int64)}, nil
+	return &Journal{LevelEnabler: level, rest: rest, text: text, socket: socket, to: &unix.SockaddrUnix{Name: to},
+		lost: new(atomic.Int64)}, nil
 }
 
 // With implements [zapcore.Core].
@@ -130,7 +132,8 @@ func (j *Journal) send(entry []byte) error {
 	if _, err := file.Write(entry); err != nil {
 		return err
 	}
-	if _, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE|unix.F_SEAL_SEAL); err != nil {
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS,
+		unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE|unix.F_SEAL_SEAL); err != nil {
 		return err
 	}
 	return j.sendmsg(nil, unix.UnixRights(int(file.Fd())))
@@ -144,7 +147,8 @@ func (j *Journal) sendmsg(entry, rights []byte) error {
 	var sent error
 	err = raw.Control(func(fd uintptr) {
 		for {
-			if sent = unix.Sendmsg(int(fd), entry, rights, j.to, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); !errors.Is(sent, syscall.EINTR) {
+			if sent = unix.Sendmsg(int(fd), entry, rights, j.to, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); !errors.Is(sent,
+				syscall.EINTR) {
 				return
 			}
 		}

@@ -23,7 +23,8 @@ func Readers(opt host.Options, group string, log *zap.Logger) (gid int) {
 	gid = -1
 	if group != "" {
 		if gid, err = w.Group(group); err != nil {
-			log.Warn("the status is for root alone: there is no statusGroup of that name", zap.String("statusGroup", group), zap.Error(err))
+			log.Warn("the status is for root alone: there is no statusGroup of that name",
+				zap.String("statusGroup", group), zap.Error(err))
 			gid = -1
 		}
 	}

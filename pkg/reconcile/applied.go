@@ -20,7 +20,9 @@ import (
 // does not forget it.
 
 // noting makes of a pass one that notes which configuration it has applied.
-func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) func(*host.Host, *ledger.Ledger) (*report.Plan, error) {
+func (p Pass) noting(
+	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
+) func(*host.Host, *ledger.Ledger) (*report.Plan, error) {
 	return func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		plan, err := do(h, led)
 		if plan == nil {
@@ -35,7 +37,8 @@ func (p Pass) noting(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 func noteApplied(ctx context.Context, plan *report.Plan, ended error, h *host.Host) error {
 	was, _ := ledger.ReadApplied(h.Live.Files) // a damaged one is as good as none
 	plan.Applied = history.AppliedOf(was)
-	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest, Time: time.Now().UTC().Truncate(time.Second)}
+	now := &ledger.Applied{Generation: plan.Generation, Digest: plan.Digest,
+		Time: time.Now().UTC().Truncate(time.Second)}
 	if ended != nil || plan.Digest == "" || !appliedWhole(plan) || plan.Applied.Is(history.AppliedOf(now)) {
 		return nil
 	}
@@ -52,7 +55,8 @@ func appliedWhole(plan *report.Plan) bool {
 		return false
 	}
 	for i := range plan.Steps {
-		if s := &plan.Steps[i]; s.State == report.Planned || s.State == report.Stopped || strings.HasPrefix(s.Key, "switch:") {
+		if s := &plan.Steps[i]; s.State == report.Planned || s.State == report.Stopped ||
+			strings.HasPrefix(s.Key, "switch:") {
 			return false
 		}
 	}
@@ -87,5 +91,6 @@ func (p Pass) noteForward(ctx context.Context, h *host.Host, led *ledger.Ledger,
 	if plan == nil || before == 0 || now == before || now >= next || led.Head().Held != nil {
 		return
 	}
-	p.note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation, Text: fmt.Sprintf("generation %d wants what revision %d has", plan.Generation, now)})
+	p.note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
+		Text: fmt.Sprintf("generation %d wants what revision %d has", plan.Generation, now)})
 }

@@ -83,5 +83,6 @@ func (e *BootFailedError) Error() string {
 		return fmt.Sprintf("%s; the node was not reached without it either, so it may not have been the change; "+
 			"it is made again after %s", text, e.retry().UTC().Format(time.RFC3339))
 	}
-	return text + "; it is made again when the documents want something else of what that boot had: " + report.Listed(e.Names)
+	return text + "; it is made again when the documents want something else of what that boot had: " +
+		report.Listed(e.Names)
 }

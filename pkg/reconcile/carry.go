@@ -24,7 +24,8 @@ import (
 
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-	_, unsettled := probation.Load(h.Live.Files, p.Log, p.Known).Settle(ctx, h, led) // of an earlier pass; what it takes back is refused below
+	// of an earlier pass; what it takes back is refused below
+	_, unsettled := probation.Load(h.Live.Files, p.Log, p.Known).Settle(ctx, h, led)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -165,7 +166,8 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 		return failed
 	}
 	// All is right: nothing is held back any more.
-	return errors.Join(err, r.trials.Drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
+	return errors.Join(err,
+		r.trials.Drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
 }
 
 // awaitStarts looks at the units that were started; false: there are none.
@@ -178,7 +180,8 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 // options are how the run is made so.
 func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
 	return execute.Options{
-		Log: p.Log, Judge: judge, Refused: r.refused, Guard: r.guard, Unwritten: r.unwritten != nil, Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
+		Log: p.Log, Judge: judge, Refused: r.refused, Guard: r.guard, Unwritten: r.unwritten != nil,
+		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
 	}
 }
 

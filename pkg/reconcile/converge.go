@@ -45,7 +45,8 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
 	}
 	if out.Paused = p.paused(view.Files); out.Paused != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
+		out.Notes = append(out.Notes, report.Note{Level: "warning",
+			Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
 	}
 	unwritable := ledger.InTheWay(view.View())
 	if unwritable != nil {
@@ -96,7 +97,9 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		if p.TakeNow != "" && aborted(err) {
 			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
 		}
-		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest || changes.BesidesTasks(err) != nil { // it worked towards something else, or took it back
+		// it worked towards something else, or took it back
+		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest ||
+			changes.BesidesTasks(err) != nil {
 			return plan, errors.Join(err, pauses)
 		}
 		if failed := p.keep(ctx, d, h, led); failed != nil {
@@ -115,6 +118,7 @@ func (p Pass) issue(ctx context.Context, d *desired.State, h *host.Host) (err er
 	if asked == nil {
 		asked = func() (issue.CertificateAPI, error) { return issue.As(p.API, h.Live.Facts) }
 	}
-	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node, d.Keypairs, h)
+	d.Issued, d.LookAgain, err = issue.Issuer{Log: p.Log, May: p.mayIssue(), Kubernetes: asked}.Issue(ctx, d.Node,
+		d.Keypairs, h)
 	return err
 }

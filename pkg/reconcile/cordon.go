@@ -44,7 +44,8 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 		})
 	}
 	if err != nil {
-		r.notes = append(r.notes, model.Note{Level: network.Warning, Text: "the node is not cordoned for the switch, which goes on: " + err.Error()})
+		r.notes = append(r.notes, model.Note{Level: network.Warning,
+			Text: "the node is not cordoned for the switch, which goes on: " + err.Error()})
 		if p.Log != nil {
 			p.Log.Warn("the node is not cordoned for the switch of networks, which goes on", zap.Error(err))
 		}
@@ -72,7 +73,8 @@ func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = markNode(ctx, p.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
+	err = markNode(ctx, p.API, h.Live.Facts,
+		func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
 		learnt.Cordoned = false
 		err = ledger.SaveLearnt(ctx, h.Files, learnt)
@@ -83,7 +85,9 @@ func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 }
 
 // markNode changes the node's own Node, as the first identity that may.
-func markNode(ctx context.Context, a *access.API, facts *host.Facts, do func(context.Context, *kube.Client) error) error {
+func markNode(
+	ctx context.Context, a *access.API, facts *host.Facts, do func(context.Context, *kube.Client) error,
+) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cordonTime, fmt.Errorf("no answer within %s", cordonTime))
 	defer cancel()
 	return a.As(ctx, a.Identities(facts, false), func(c *kube.Client) error { return do(ctx, c) })

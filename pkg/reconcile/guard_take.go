@@ -32,7 +32,8 @@ import (
 // guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
 // how everything is that the pass changes, and returns the context of the run.
 func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.Context, error) {
-	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.ByKey)), unproved) && !slices.ContainsFunc(slices.Collect(maps.Values(r.removals.ByKey)), unproved) {
+	if p.ConfirmWithin == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(r.changes.ByKey)), unproved) &&
+		!slices.ContainsFunc(slices.Collect(maps.Values(r.removals.ByKey)), unproved) {
 		return nil, ctx, nil
 	}
 	if err := p.mayAwait(h); err != nil {
@@ -50,7 +51,8 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err != nil {
 		return nil, ctx, err
 	}
-	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Memory: before, Tasks: map[graph.Key]tasks.Task{},
+	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
+		Memory: before, Tasks: map[graph.Key]tasks.Task{},
 		Watch: time.Duration(r.desired.Node.Update.Watch)}
 	undoable(&change, r.graph, r.changes)
 	undoable(&change, r.pruning.Graph, r.removals)
@@ -59,12 +61,15 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 		return nil, ctx, err
 	}
 	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts)
-	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot, desired.PodRanges(r.desired.Node)
+	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot,
+		desired.PodRanges(r.desired.Node)
 	return p.take(ctx, h, r, change)
 }
 
 // take takes a checkpoint, where there is something to be cut off from.
-func (p Pass) take(ctx context.Context, h *host.Host, r *run, change checkpoint.Change) (*guard, context.Context, error) {
+func (p Pass) take(
+	ctx context.Context, h *host.Host, r *run, change checkpoint.Change,
+) (*guard, context.Context, error) {
 	if !p.live() {
 		return nil, ctx, nil
 	}
@@ -141,7 +146,8 @@ func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
 // false where there is no rest, and of a generation that the node never took: half of one is no
 // configuration.
 func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
-	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil || good.Digest != r.desired.Snapshot.Digest {
+	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil ||
+		good.Digest != r.desired.Snapshot.Digest {
 		return false
 	}
 	for _, c := range []*changes.Set{r.changes, r.removals} {
@@ -176,7 +182,8 @@ func notApplied(p *report.Plan, why error) *report.Plan {
 // it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network,
+		Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, t := range r.custody.Set.Order {
 		change := r.changes.Get(t.Owns()[0])
 		if change == nil || !undone(t, change) || !tasks.IsState(t.Owns()[0]) {
@@ -307,7 +314,8 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 		return nil, err
 	}
 	names, err := at.ReadDir(dir)
-	if link := (*hostfs.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if link := (*hostfs.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) ||
+		errors.Is(err, syscall.ENOTDIR) {
 		return keys, nil
 	}
 	if err != nil {

@@ -26,7 +26,8 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 	rev, err := ledger.ReadRevision(v.Files, r.led.Head().Current)
 	if err != nil || rev.Network != s.Had.Name {
 		s.Stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log, p.Known), changes.NewSet()
+		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log, p.Known),
+			changes.NewSet()
 		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}
@@ -54,7 +55,8 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 		return fmt.Errorf("%w; nor is the node kept as it is: %w", why, err)
 	}
 	r.notes = notes
-	r.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for generation %d of the documents cannot be applied here: %w", rev.Number, generation, why)
+	r.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for generation %d of the documents cannot be "+
+		"applied here: %w", rev.Number, generation, why)
 	return nil
 }
 

@@ -20,7 +20,9 @@ import (
 // used: verified again by hash and by what the node trusts, but that it may have expired. why is
 // the store's error; it is the answer where there is no such thing, with the reason if there was
 // one.
-func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.Select, why error) (*desired.State, error) {
+func (p Pass) LastGood(
+	ctx context.Context, store statestore.Store, sel config.Select, why error,
+) (*desired.State, error) {
 	files, err := host.OpenFiles(p.Host)
 	if err != nil {
 		return nil, why
@@ -43,7 +45,9 @@ func (p Pass) LastGood(ctx context.Context, store statestore.Store, sel config.S
 }
 
 // kept loads what was kept.
-func (p Pass) kept(ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select) (*desired.State, error) {
+func (p Pass) kept(
+	ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select,
+) (*desired.State, error) {
 	manifest, err := ledger.Blob(files, good.Manifest)
 	if err != nil {
 		return nil, err
@@ -71,7 +75,8 @@ func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *led
 	}
 	s, objects := d.Snapshot, d.ToKeep()
 	now := ledger.LastGood{
-		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects), Manifest: hostfs.ContentOf(s.Manifest).Sum,
+		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects),
+		Manifest: hostfs.ContentOf(s.Manifest).Sum,
 	}
 	was, err := ledger.ReadLastGood(h.Live.Files)
 	if err == nil && was != nil {
@@ -99,7 +104,9 @@ func (p Pass) Seen(store string) trust.Seen {
 	if p.Trust != nil && len(p.Trust.Keys) > 0 {
 		if raw, err := ledger.Blob(files, good.Manifest); err == nil {
 			if _, err := p.Trust.CheckKept(raw); err != nil {
-				return trust.Seen{} // a key signed it that is listed no more: whoever has that key says nothing of how far the store has come
+				// a key signed it that is listed no more: whoever has that key says nothing of how
+				// far the store has come
+				return trust.Seen{}
 			}
 		}
 	}
@@ -118,7 +125,8 @@ func (p Pass) KeptCluster(location string) string {
 	if err != nil || good == nil {
 		return ""
 	}
-	if dir, err := filepath.Abs(strings.TrimPrefix(location, "file://")); err == nil && filepath.Join(dir, good.Cluster) == good.Store {
+	if dir, err := filepath.Abs(strings.TrimPrefix(location, "file://")); err == nil &&
+		filepath.Join(dir, good.Cluster) == good.Store {
 		return good.Cluster
 	}
 	return ""

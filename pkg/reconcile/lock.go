@@ -17,7 +17,9 @@ import (
 )
 
 // locked does something to the host as the only one that does.
-func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
+func (p Pass) locked(
+	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
+) (*report.Plan, error) {
 	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.onWait())
 	if err != nil {
 		return nil, err
@@ -27,7 +29,9 @@ func (p Pass) locked(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*
 }
 
 // holding is locked for who has the lock.
-func (p Pass) holding(ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error)) (*report.Plan, error) {
+func (p Pass) holding(
+	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
+) (*report.Plan, error) {
 	p.Hooks.enter("look")
 	led, err := p.loadLedger()
 	if err != nil {

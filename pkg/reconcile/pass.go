@@ -32,7 +32,8 @@ type Hooks struct {
 	// OnPhase hears which part of the pass begins: "look", "plan", "apply", "remove", "record".
 	OnPhase func(name string)
 
-	Built func(d *desired.State, list []tasks.Task, v host.View) // hears what the pass works towards, before it looks at it
+	// hears what the pass works towards, before it looks at it
+	Built func(d *desired.State, list []tasks.Task, v host.View)
 }
 
 // waits tells whom the pass waits for.
@@ -166,7 +167,8 @@ func (p Pass) mayIssue() bool {
 // circumstances are what a switch of networks goes by.
 func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
-		Sandbox: p.Host.Sandbox, Live: p.live(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive), Held: func() *checkpoint.HeldError { return p.verdict(r, d) },
+		Sandbox: p.Host.Sandbox, Live: p.live(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
+		Held: func() *checkpoint.HeldError { return p.verdict(r, d) },
 	}
 }
 

@@ -18,14 +18,16 @@ import (
 func (p Pass) Pause(ctx context.Context, d time.Duration, reason string) (*report.Paused, error) {
 	switch {
 	case d <= 0 || d > MaxPause:
-		return nil, fmt.Errorf("pause for %s: expected up to %s, such as 30m: a pause ends by itself; for longer switch the agent off (touch %s)", d, MaxPause, "/etc/netwright/disabled")
+		return nil, fmt.Errorf("pause for %s: expected up to %s, such as 30m: a pause ends by itself; for longer "+
+			"switch the agent off (touch %s)", d, MaxPause, "/etc/netwright/disabled")
 	case reason == "":
 		return nil, fmt.Errorf("pause for %s: say why with --reason: whoever finds the node so shall know", d)
 	}
 	var out *report.Paused
 	_, err := p.locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
 		now := ledger.ClockOf(h.Live.Files, time.Now().UTC())
-		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: p.by(), Boot: now.Boot, Up: now.Up}
+		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: p.by(), Boot: now.Boot,
+			Up: now.Up}
 		out = pausedAs(z, now)
 		if err := ledger.SavePause(ctx, h.Files, z); err != nil {
 			return nil, err
@@ -48,9 +50,12 @@ func (p Pass) Paused() *report.Paused {
 
 // lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a
 // change that cut the node off is not asked: it was done before.
-func (p Pass) lookOnly(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, z *report.Paused) (*report.Plan, error) {
+func (p Pass) lookOnly(
+	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, z *report.Paused,
+) (*report.Plan, error) {
 	if good := p.changes(d, h.Live.Files, led); good != nil {
-		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: "the node is " + z.String(), Until: z.Until}
+		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
+			Reason: "the node is " + z.String(), Until: z.Until}
 		var err error
 		if d, err = p.inForce(ctx, d, good, w, h, led); err != nil {
 			return nil, err
@@ -72,7 +77,8 @@ func (p Pass) lookOnly(ctx context.Context, d *desired.State, h *host.Host, led 
 	}
 	plan.Finish(plan.Summary.Tasks)
 	plan.Paused = z
-	plan.Notes = append(plan.Notes, report.Note{Level: "warning", Text: "nothing is changed here: the node is " + z.String()})
+	plan.Notes = append(plan.Notes,
+		report.Note{Level: "warning", Text: "nothing is changed here: the node is " + z.String()})
 	plan.Notes = append(plan.Notes, p.endsInPause(r.desired.Node.Name, z)...)
 	return plan, nil
 }
@@ -81,11 +87,14 @@ func (p Pass) lookOnly(ctx context.Context, d *desired.State, h *host.Host, led 
 func (p Pass) endsInPause(node string, z *report.Paused) (notes []report.Note) {
 	list, err := issue.List(p.Host, node, time.Now())
 	if err != nil {
-		return []report.Note{{Level: "warning", Text: fmt.Sprintf("which certificates end in the pause is not known: %v", err)}}
+		return []report.Note{{Level: "warning",
+			Text: fmt.Sprintf("which certificates end in the pause is not known: %v", err)}}
 	}
 	for i := range list {
 		if c := &list[i]; !c.NotAfter.IsZero() && c.NotAfter.Before(z.Until.Add(time.Hour)) {
-			notes = append(notes, report.Note{Level: "error", Text: fmt.Sprintf("the certificate %s ENDS on %s, and nothing is renewed while the node is paused: `agent resume`", c.Name, issue.Date(c.NotAfter))})
+			notes = append(notes, report.Note{Level: "error",
+				Text: fmt.Sprintf("the certificate %s ENDS on %s, and nothing is renewed while the node is paused: "+
+					"`agent resume`", c.Name, issue.Date(c.NotAfter))})
 		}
 	}
 	return notes

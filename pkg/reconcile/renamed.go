@@ -20,8 +20,10 @@ type RenamedError struct {
 }
 
 func (e *RenamedError) Error() string {
-	return fmt.Sprintf("this machine was %s %s, and is called %q now, so it keeps the configuration of %[2]s: correct the name "+
-		"(`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if another one is meant, let it go with "+
+	return fmt.Sprintf("this machine was %s %s, and is called %q now, so it keeps the configuration of %[2]s: correct "+
+		"the name "+
+		"(`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if another one is meant, "+
+		"let it go with "+
 		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.What, e.Was, e.Is)
 }
 
@@ -30,7 +32,8 @@ func (e *RenamedError) Error() string {
 // a node has is made for its name: another one takes it away, a typing error too.
 func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
-	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || led.Baked() || !p.live() && !p.UpdatesAnywhere || migrate.AllowedBy(d, led, p.AllowDisruptive) != "" {
+	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || led.Baked() ||
+		!p.live() && !p.UpdatesAnywhere || migrate.AllowedBy(d, led, p.AllowDisruptive) != "" {
 		return nil
 	}
 	if head.Machine != "" && head.Machine != ownership.MachineID(r) {
@@ -49,7 +52,9 @@ func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *Re
 }
 
 // underFormerName is what the machine has, by its former name.
-func (p Pass) underFormerName(ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
+func (p Pass) underFormerName(
+	ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger,
+) (*desired.State, error) {
 	w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: why.Error()}
 	rev, err := ledger.ReadRevision(h.Live.Files, led.Head().Current)
 	if err != nil {

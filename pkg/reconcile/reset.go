@@ -120,16 +120,18 @@ func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*
 	}
 	r.run = run{
 		desired: &desired.State{
-			Node:     &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
-			Snapshot: &statestore.Snapshot{Origin: last.Store, Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
-			Held:     &desired.Held{Network: last.Network},
+			Node: &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
+			Snapshot: &statestore.Snapshot{Origin: last.Store,
+				Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
+			Held: &desired.Held{Network: last.Network},
 		},
 		led: led, custody: c, pruning: &ownership.Removals{},
 	}
 	var gone []tasks.Removal
 	var back []tasks.Restoration
 	for _, key := range slices.Sorted(maps.Keys(led.Entries())) {
-		if name := key.Name(); key.Kind() == tasks.KindFile && (name == ledger.Dir || strings.HasPrefix(name, ledger.Dir+"/")) {
+		if name := key.Name(); key.Kind() == tasks.KindFile &&
+			(name == ledger.Dir || strings.HasPrefix(name, ledger.Dir+"/")) {
 			continue // it goes last, as a whole
 		}
 		if err := r.sort(ctx, v, led.Entries()[key], &gone, &back); err != nil {
@@ -185,7 +187,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		}
 	}
 	switch {
-	case e.Mode != ledger.Found && removable && (e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
+	case e.Mode != ledger.Found && removable &&
+		(e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
 		switch {
 		case live == "":
 		case ownership.Foreign(e, k, live) && r.custody.Changed != "":
@@ -196,7 +199,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it", Changed: r.custody.Changed.Reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it",
+				Changed: r.custody.Changed.Reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
@@ -297,8 +301,10 @@ func refuseReset(led *ledger.Ledger, r ledger.Reader) error {
 	if led.Entries(); !led.Lost {
 		return nil
 	}
-	return fmt.Errorf("reset: %s. Nothing was removed or brought back. The revisions that are left name what may be netwright's: %s. "+
-		"Remove by hand what is not needed, then %s", strings.Join(led.Damage(), "; "), strings.Join(lastKeys(r), ", "), ledger.Dir)
+	return fmt.Errorf("reset: %s. Nothing was removed or brought back. The revisions that are left name what may be "+
+		"netwright's: %s. "+
+		"Remove by hand what is not needed, then %s", strings.Join(led.Damage(), "; "), strings.Join(lastKeys(r), ", "),
+		ledger.Dir)
 }
 
 // lastKeys are the keys of the newest revision that can be read, one for each task.

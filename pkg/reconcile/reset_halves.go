@@ -34,8 +34,10 @@ type half struct {
 // pick takes those that may cut the node off, or the others.
 func pick(gone []tasks.Removal, back []tasks.Restoration, risky bool) parts {
 	return parts{
-		slices.DeleteFunc(slices.Clone(gone), func(t tasks.Removal) bool { return (t.Disruption == tasks.MayCutOff) != risky }),
-		slices.DeleteFunc(slices.Clone(back), func(t tasks.Restoration) bool { return (t.Disruption == tasks.MayCutOff) != risky }),
+		slices.DeleteFunc(slices.Clone(gone),
+			func(t tasks.Removal) bool { return (t.Disruption == tasks.MayCutOff) != risky }),
+		slices.DeleteFunc(slices.Clone(back),
+			func(t tasks.Restoration) bool { return (t.Disruption == tasks.MayCutOff) != risky }),
 	}
 }
 
@@ -46,7 +48,9 @@ type parts struct {
 }
 
 // planHalf plans one half. effects are what is owed besides; proof is what is known of its changes.
-func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof) (h half, err error) {
+func planHalf(
+	ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof,
+) (h half, err error) {
 	h.going, h.coming = changes.NewSet(), changes.NewSet()
 	if len(of.gone) > 0 {
 		if h.gone, err = ownership.ArrangeGone(v, of.gone, nil); err != nil {
@@ -69,7 +73,8 @@ func planHalf(ctx context.Context, v host.View, led *ledger.Ledger, of parts, ef
 func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
-		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs), func(k graph.Key) bool { return !tasks.IsState(k) })
+		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs),
+			func(k graph.Key) bool { return !tasks.IsState(k) })
 		all = append(all, t)
 	}
 	g, err := graph.New(append(all, ownership.WithEffects(effects, all)...), graph.Options{})
@@ -82,12 +87,14 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 // do takes away and brings back.
 func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err error) {
 	if h.gone != nil {
-		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going, execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks}); err != nil {
+		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going,
+			execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks}); err != nil {
 			return err
 		}
 	}
 	if h.back != nil {
-		h.coming, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.coming, execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks})
+		h.coming, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.coming,
+			execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks})
 	}
 	return err
 }
@@ -142,15 +149,18 @@ func unremovable(rep graph.Report[tasks.Task]) error {
 }
 
 // afterUndo says where a reset that was undone leaves the node.
-const afterUndo = "The node is as it was, but for the daemon, which is stopped and disabled (`systemctl enable --now netwright-agent` takes it up again). " +
-	"To reset all the same, give the node another way to be reached, or name in `probes` of /etc/netwright/agent.yaml what must still answer"
+const afterUndo = "The node is as it was, but for the daemon, which is stopped and disabled (`systemctl enable --now " +
+	"netwright-agent` takes it up again). " +
+	"To reset all the same, give the node another way to be reached, or name in `probes` of /etc/netwright/agent.yaml " +
+	"what must still answer"
 
 // report says what the reset has planned or done.
 func (r *resetting) report(changed report.State) *report.Plan {
 	var list []report.Step
 	total := 0
 	for _, of := range []half{r.risky, r.rest} {
-		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil), changes.Steps(of.backRep, of.coming, changed, nil))
+		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil),
+			changes.Steps(of.backRep, of.coming, changed, nil))
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
 	}
 	p := r.desired.Report(nil, r.led, list, total)
@@ -179,7 +189,8 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 // first half takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print,
+		Settled: head.Settled, Owed: r.led.Owed()}
 	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {

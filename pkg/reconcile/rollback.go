@@ -43,8 +43,10 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
 		}
-		if was := led.Head().Held; was == nil || was.Revision != rev.Number { // else it is held since then, by whom it was
-			led.Hold(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second), Disruptive: p.AllowDisruptive})
+		// else it is held since then, by whom it was
+		if was := led.Head().Held; was == nil || was.Revision != rev.Number {
+			led.Hold(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second),
+				Disruptive: p.AllowDisruptive})
 		}
 		plan, err := p.converge(ctx, nil, h, led)
 		if aborted(err) {
@@ -113,7 +115,8 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 			return &rev, nil
 		}
 	}
-	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that are kept"), err)
+	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that "+
+		"are kept"), err)
 }
 
 // Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how

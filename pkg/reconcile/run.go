@@ -61,10 +61,12 @@ type run struct {
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.Step()
-	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.Judge.TellPods), changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
+	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.Judge.TellPods),
+		changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
 	p.Switch, p.Kinds, p.Owed = r.sw.Report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
-	if p.Again = r.custody.Judge.Repairs().LookAgain(); r.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
+	if p.Again = r.custody.Judge.Repairs().LookAgain(); r.lookAgain &&
+		(p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
 		p.Again = time.Now().Add(TrialLook)
 	}
 	p.Again = changes.Soonest(p.Again, r.rep)
@@ -74,7 +76,9 @@ func (r *run) report(changed report.State) *report.Plan {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
 	if r.pruning.Graph != nil && len(r.pruneRep.Results) == 0 {
-		p.Notes = append(p.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right", r.pruning.Graph.Len())})
+		p.Notes = append(p.Notes, report.Note{Level: "info",
+			Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right",
+				r.pruning.Graph.Len())})
 	}
 	return p
 }
@@ -93,7 +97,8 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 // made is the change that the pass makes, for the history, should it be taken back.
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
-		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.Set.List),
+		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
+		Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.Set.List),
 	}
 }
 
@@ -110,10 +115,13 @@ func (r *run) raise(p *report.Plan) {
 	}
 	for _, text := range strings.Split(had.PodCIDRs, ",") {
 		old, err := netip.ParsePrefix(strings.TrimSpace(text))
-		if err != nil || slices.ContainsFunc(r.desired.Node.PodCIDR, func(now netip.Prefix) bool { return now.Bits() <= old.Bits() && now.Contains(old.Addr()) }) {
+		if err != nil || slices.ContainsFunc(r.desired.Node.PodCIDR,
+			func(now netip.Prefix) bool { return now.Bits() <= old.Bits() && now.Contains(old.Addr()) }) {
 			continue
 		}
-		p.Raise(tasks.ClassReplace.String(), fmt.Sprintf("spec.podCIDR was %s and leaves it: a Node keeps the range that it was given, and pods their addresses", old))
+		p.Raise(tasks.ClassReplace.String(),
+			fmt.Sprintf("spec.podCIDR was %s and leaves it: a Node keeps the range that it was given, and pods their "+
+				"addresses", old))
 	}
 }
 
@@ -121,7 +129,8 @@ func (r *run) raise(p *report.Plan) {
 // documents want.
 func linksOnTheWay(v host.View, g *graph.Graph[tasks.Task]) (notes []model.Note) {
 	for _, dir := range directories(g) {
-		if err := v.Files.Way(dir); err != nil && !slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
+		if err := v.Files.Way(dir); err != nil &&
+			!slices.ContainsFunc(notes, func(n model.Note) bool { return n.Text == err.Error() }) {
 			notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
 		}
 	}

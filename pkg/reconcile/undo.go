@@ -70,7 +70,9 @@ func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 	if a := history.Awaits(r); a != nil {
 		return []report.Note{{Level: "warning", Text: a.String() + ": nothing is changed before"}}, nil
 	}
-	return []report.Note{{Level: "warning", Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything else, or its own process confirms it", j.Generation)}}, nil
+	return []report.Note{{Level: "warning",
+		Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything "+
+			"else, or its own process confirms it", j.Generation)}}, nil
 }
 
 // finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
@@ -136,7 +138,8 @@ func recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 			}
 		}
 		return ledger.NoteUndone(ctx, h.Files, ledger.Undone{
-			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks, Bad: v.Bad, Why: v.Told(), Tries: v.Tries,
+			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks,
+			Bad: v.Bad, Why: v.Told(), Tries: v.Tries,
 			Unconfirmed: v.Unconfirmed,
 		})
 	}

@@ -41,7 +41,8 @@ func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *l
 	}
 	was, u := p.seen(d, h.Live.Files)
 	if why := p.verdict(h.Live.Files, d); why != nil {
-		out, err := p.inForce(ctx, d, good, &report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
+		out, err := p.inForce(ctx, d, good,
+			&report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
 		if err == nil && !why.Unconfirmed {
 			out.Undone = why
 		}
@@ -86,7 +87,8 @@ func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *l
 // unnoted is why a configuration waits of which cannot be written down that it is taken, or waits:
 // for want of room. What is in force is kept right meanwhile.
 func unnoted(u *ledger.Update, err error) *report.Waiting {
-	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
+	return &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
+		Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
 }
 
 // waitAgain takes back that a person let a configuration go, since his pass ended with an error:
@@ -121,7 +123,8 @@ func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
 // changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits.
 func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() || !p.live() && !p.UpdatesAnywhere {
+	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() ||
+		!p.live() && !p.UpdatesAnywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(r)
@@ -154,7 +157,8 @@ func (r *run) weigh(u *ledger.Update, now time.Time) *report.Waiting {
 	}
 	u.Class = class.String()
 	node := r.desired.Node
-	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class, Reason: barred(node, class, why, Place(node.Name, u.Print))}
+	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
+		Reason: barred(node, class, why, Place(node.Name, u.Print))}
 	if w.Reason != "" {
 		u.Free = time.Time{}
 		return w
@@ -189,7 +193,9 @@ func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 }
 
 // inForce is the configuration that the node has, with what waits.
-func (p Pass) inForce(ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
+func (p Pass) inForce(
+	ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger,
+) (*desired.State, error) {
 	var out *desired.State
 	err := errors.New("no configuration is kept")
 	if good != nil {
@@ -201,7 +207,8 @@ func (p Pass) inForce(ctx context.Context, d *desired.State, good *ledger.LastGo
 			out, worse = desired.FromRevision(rev, h.Live.Files, p.Assets)
 		}
 		if worse != nil {
-			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w", w.Generation, w.Reason, err, worse)
+			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w",
+				w.Generation, w.Reason, err, worse)
 		}
 	}
 	out.Waiting = w
@@ -213,12 +220,15 @@ func (p Pass) inForce(ctx context.Context, d *desired.State, good *ledger.LastGo
 func barred(n *config.Node, class tasks.Class, why string, place int) string {
 	switch u := n.Update; {
 	case u.Freeze:
-		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: it goes when that is false, or on this node with `agent resume --apply`", n.Origin("spec.update.freeze"))
+		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: it goes when that is "+
+			"false, or on this node with `agent resume --apply`", n.Origin("spec.update.freeze"))
 	case class > tasks.ParseClass(u.Auto):
-		return fmt.Sprintf("its class is %s (%s), and spec.update.auto (%s) takes no more than %s by itself: let it go on this node with `agent resume --apply`",
+		return fmt.Sprintf("its class is %s (%s), and spec.update.auto (%s) takes no more than %s by itself: let it "+
+			"go on this node with `agent resume --apply`",
 			class, why, n.Origin("spec.update.auto"), u.Auto)
 	case place >= u.Percent:
-		return fmt.Sprintf("spec.update.percent (%s) is %d, and this node is in place %d of 0 to 99: it goes when that is raised above its place, or with `agent resume --apply`",
+		return fmt.Sprintf("spec.update.percent (%s) is %d, and this node is in place %d of 0 to 99: it goes when "+
+			"that is raised above its place, or with `agent resume --apply`",
 			n.Origin("spec.update.percent"), u.Percent, place)
 	}
 	return ""
@@ -227,7 +237,8 @@ func barred(n *config.Node, class tasks.Class, why string, place int) string {
 // foretell says in a dry run's plan how the daemon would take it.
 func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) {
 	if why := p.renamed(d, v.Files, r.led); why != nil {
-		out.Notes = append(out.Notes, report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
+		out.Notes = append(out.Notes,
+			report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
 		return
 	}
 	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil || p.changes(d, v.Files, r.led) == nil {
@@ -238,7 +249,8 @@ func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) 
 		return
 	}
 	if out.Waiting = r.weigh(&u, time.Now()); out.Waiting != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "info", Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
+		out.Notes = append(out.Notes, report.Note{Level: "info",
+			Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
 	}
 }
 
@@ -257,9 +269,11 @@ func when(u policy.Update, node string, free, now time.Time) (time.Time, string)
 	}
 	at := begin.Add(time.Duration(float64(span) * Fraction(node))).Truncate(time.Second)
 	if from.After(now) {
-		return at, fmt.Sprintf("it is outside of spec.update.window: the next one begins at %s, and in it this node's turn is at %s", stamp(from), stamp(at))
+		return at, fmt.Sprintf("it is outside of spec.update.window: the next one begins at %s, and in it this node's "+
+			"turn is at %s", stamp(from), stamp(at))
 	}
-	return at, fmt.Sprintf("the fleet is spread over spec.update.splay (%s): this node's turn is at %s", u.Splay, stamp(at))
+	return at,
+		fmt.Sprintf("the fleet is spread over spec.update.splay (%s): this node's turn is at %s", u.Splay, stamp(at))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

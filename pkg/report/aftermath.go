@@ -84,7 +84,8 @@ func (t *statusText) aftermath(s *Status) {
 		t.say("", "", line)
 	}
 	if w := s.Watched; w != nil && w.Until.After(t.now) {
-		t.say("", "", fmt.Sprintf("watched        for %s more: generation %d started a hook, and is undone if it costs the node gateway and store",
+		t.say("", "", fmt.Sprintf("watched        for %s more: generation %d started a hook, and is undone if it "+
+			"costs the node gateway and store",
 			span(w.Until.Sub(t.now)), w.Generation))
 	}
 	if len(s.Undone) > 0 && t.now.Sub(s.Undone[0].At) < told {

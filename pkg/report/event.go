@@ -83,7 +83,8 @@ func (e *events) steps(list []Step) {
 }
 
 // becomes are the events of keys that come to a state.
-var becomes = map[KeyState]EventKind{KeyFailing: EventFailed, KeyWaiting: EventWaiting, KeyContested: EventContested, KeyDrifted: EventDrifted}
+var becomes = map[KeyState]EventKind{KeyFailing: EventFailed, KeyWaiting: EventWaiting, KeyContested: EventContested,
+	KeyDrifted: EventDrifted}
 
 // keys are those whose state is another one. What only shares another's fate is not told.
 func (e *events) keys(before, after []KeyStatus) {
@@ -122,7 +123,8 @@ func (e *events) node(before, after *Status) {
 	if now, was := after.Configuration, before.Configuration; was.Digest != "" && now.Digest != was.Digest {
 		e.add(EventConfigured, "", fmt.Sprintf("generation %d (%.12s) is in force", now.Generation, now.Digest))
 	}
-	if w := after.Waiting; w != nil && (before.Waiting == nil || before.Waiting.Digest != w.Digest || before.Waiting.Reason != w.Reason) {
+	if w := after.Waiting; w != nil &&
+		(before.Waiting == nil || before.Waiting.Digest != w.Digest || before.Waiting.Reason != w.Reason) {
 		e.add(EventWaiting, "", fmt.Sprintf("generation %d%s: %s", w.Generation, w.class(), w.Reason))
 	}
 	if p := after.Paused; p != nil && before.Paused == nil {

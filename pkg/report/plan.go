@@ -124,8 +124,9 @@ type Step struct {
 	Disruption string   `json:"disruption,omitempty"`
 	// Repair says that the key was as wanted before, under the same configuration, and somebody
 	// changed it.
-	Repair   bool   `json:"repair,omitempty"`
-	Class    string `json:"class,omitempty"`    // what taking it costs, of a step that changes something; see [Plan].Class
+	Repair bool `json:"repair,omitempty"`
+	// what taking it costs, of a step that changes something; see [Plan].Class
+	Class    string `json:"class,omitempty"`
 	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
 	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes
 	// the key, where that can be known.

@@ -17,7 +17,8 @@ type Status struct {
 	At      time.Time `json:"at"`
 	Agent   Agent     `json:"agent"`
 	State   NodeState `json:"state"`
-	Reason  string    `json:"reason,omitempty"` // of the state, in one line, with what to do where somebody must do something
+	// of the state, in one line, with what to do where somebody must do something
+	Reason string `json:"reason,omitempty"`
 
 	Node      string `json:"node"`
 	Cluster   string `json:"cluster,omitempty"`
@@ -27,10 +28,12 @@ type Status struct {
 	Prepared      bool          `json:"prepared"` // all that kubelet needs was right once since the agent began
 	Configuration Configuration `json:"configuration"`
 	Waiting       *Waiting      `json:"waiting,omitempty"` // a newer configuration that is not applied yet
-	Held          string        `json:"held,omitempty"`    // "held at revision 3 by root": the node does not follow the store
-	Paused        *Paused       `json:"paused,omitempty"`
-	Awaits        *Awaits       `json:"awaits,omitempty"`
-	AwaitingBoot  []string      `json:"awaitingBoot,omitempty"` // files and units that act at the next boot, and that none has proved
+	// "held at revision 3 by root": the node does not follow the store
+	Held   string  `json:"held,omitempty"`
+	Paused *Paused `json:"paused,omitempty"`
+	Awaits *Awaits `json:"awaits,omitempty"`
+	// files and units that act at the next boot, and that none has proved
+	AwaitingBoot []string `json:"awaitingBoot,omitempty"`
 	// AwaitingBootSince is when the first of them was changed.
 	AwaitingBootSince time.Time `json:"awaitingBootSince,omitzero"`
 	Proof             *Proof    `json:"proof,omitempty"`   // of the last change that was under a checkpoint and stayed
@@ -59,7 +62,9 @@ type NodeState string
 // The states of a node, that which matters most first: a node that is paused and fails is said to
 // fail.
 const (
-	NodeCritical  NodeState = "critical"  // pods are cut off, or cannot be run: what they stand on is lost or fought over, runtime or kubelet does not work
+	// pods are cut off, or cannot be run: what they stand on is lost or fought over, runtime or
+	// kubelet does not work
+	NodeCritical  NodeState = "critical"
 	NodeFailing   NodeState = "failing"   // something that is wanted cannot be had
 	NodeContested NodeState = "contested" // somebody else writes a key again and again; the rest is right
 	NodeDrifted   NodeState = "drifted"   // a key is not as wanted, and is only reported
@@ -162,11 +167,12 @@ func (c Configuration) Age(now time.Time) time.Duration {
 
 // Waiting is a newer configuration that waits for its time, or for a person.
 type Waiting struct {
-	Generation int64     `json:"generation"`
-	Digest     string    `json:"digest"`
-	Class      string    `json:"class"` // of the change: live, reload, restart, drain, replace; "": it was undone, or not planned
-	Reason     string    `json:"reason"`
-	Until      time.Time `json:"until,omitzero"` // zero: until somebody says so
+	Generation int64  `json:"generation"`
+	Digest     string `json:"digest"`
+	// of the change: live, reload, restart, drain, replace; "": it was undone, or not planned
+	Class  string    `json:"class"`
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until,omitzero"` // zero: until somebody says so
 }
 
 // class is the class for a text, where there is one.
@@ -200,7 +206,8 @@ type Awaits struct {
 
 // String is "generation 5, made by alice, awaits its confirmation until 2026-11-22T06:00:00Z".
 func (a *Awaits) String() string {
-	return fmt.Sprintf("generation %d, made by %s, awaits its confirmation until %s", a.Generation, a.By, a.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("generation %d, made by %s, awaits its confirmation until %s", a.Generation, a.By,
+		a.Until.UTC().Format(time.RFC3339))
 }
 
 // Working is what a daemon is at.
@@ -237,8 +244,9 @@ type KeyStatus struct {
 	Origin string `json:"origin,omitempty"`
 	Count  int    `json:"count,omitempty"`  // repairs of a contested key
 	Writer string `json:"writer,omitempty"` // who else writes it, where that can be known
-	Pods   bool   `json:"pods,omitempty"`   // pods stand on it, and it is lost or fought over: one that is contested is repaired for ever
-	Means  string `json:"means,omitempty"`  // what that means for pods: "forwarding is off: pods are cut off …"
+	// pods stand on it, and it is lost or fought over: one that is contested is repaired for ever
+	Pods  bool   `json:"pods,omitempty"`
+	Means string `json:"means,omitempty"` // what that means for pods: "forwarding is off: pods are cut off …"
 	// Because is the key that fails or waits, where this one only shares its fate.
 	Because string `json:"because,omitempty"`
 	// Refused is by what the change of a failing key is refused.

@@ -27,12 +27,14 @@ func (t *statusText) rest(s *Status) {
 	for _, c := range []struct {
 		n         int64
 		one, many string
-	}{{n.Failed, "failed", "failed"}, {n.Changes, "change", "changes"}, {n.Repairs, "repair", "repairs"}, {n.Rollbacks, "rollback", "rollbacks"}} {
+	}{{n.Failed, "failed", "failed"}, {n.Changes, "change", "changes"}, {n.Repairs, "repair", "repairs"},
+		{n.Rollbacks, "rollback", "rollbacks"}} {
 		if c.n > 0 {
 			parts = append(parts, plural(c.n, c.one, c.many))
 		}
 	}
-	t.say("", dim, fmt.Sprintf("agent          %s, pid %d, for %s: %s", s.Agent.Version, s.Agent.PID, t.ago(s.Agent.Started), strings.Join(parts, ", ")))
+	t.say("", dim, fmt.Sprintf("agent          %s, pid %d, for %s: %s", s.Agent.Version, s.Agent.PID,
+		t.ago(s.Agent.Started), strings.Join(parts, ", ")))
 }
 
 // certificates are those with something to say, and how the others stand.

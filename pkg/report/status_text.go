@@ -19,7 +19,8 @@ type StatusOptions struct {
 // comes first, each with what to do; then how many of each kind are right; then what is good to
 // know.
 func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
-	t := &statusText{text: text{opt: TextOptions{Color: opt.Color}}, width: opt.Width, now: opt.Now, served: v.Daemon.Running}
+	t := &statusText{text: text{opt: TextOptions{Color: opt.Color}}, width: opt.Width, now: opt.Now,
+		served: v.Daemon.Running}
 	t.daemon(v.Daemon, v.Status)
 	if v.Status != nil {
 		t.head(v.Status)
@@ -36,7 +37,8 @@ func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 
 // stateColor is how urgent a state is.
 var stateColor = map[NodeState]string{
-	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow, NodeWaiting: yellow, NodeSilent: yellow, NodeConverged: green, NodeStarting: dim,
+	NodeCritical: red, NodeFailing: red, NodeContested: red, NodeDrifted: yellow, NodePaused: yellow,
+	NodeWaiting: yellow, NodeSilent: yellow, NodeConverged: green, NodeStarting: dim,
 }
 
 // daemon says, where no daemon runs, so and why, before everything else: what follows is of the
@@ -46,7 +48,8 @@ func (t *statusText) daemon(d Daemon, s *Status) {
 		t.say("", red, "✗ no daemon runs here: "+cmp.Or(d.Why, "nobody knows why"))
 		t.do("  ", d.Do)
 		if s != nil {
-			t.say("  ", "", fmt.Sprintf("below is how it was %s ago, when a daemon (pid %d) last had something new to tell", t.ago(s.At), s.Agent.PID))
+			t.say("  ", "", fmt.Sprintf("below is how it was %s ago, when a daemon (pid %d) last had something new to "+
+				"tell", t.ago(s.At), s.Agent.PID))
 		}
 		t.gap()
 	}
@@ -86,7 +89,8 @@ const headText = 100
 func headline(s *Status) string {
 	for i := range s.Keys {
 		k := &s.Keys[i]
-		if short, cut := strings.CutSuffix(s.Reason, ": "+k.Text); cut && len(k.Text) > headText && strings.HasPrefix(s.Reason, k.Key) {
+		if short, cut := strings.CutSuffix(s.Reason, ": "+k.Text); cut && len(k.Text) > headText &&
+			strings.HasPrefix(s.Reason, k.Key) {
 			return short
 		}
 	}
@@ -106,10 +110,12 @@ func (t *statusText) configuration(c Configuration) {
 		t.say("  ", dim, fmt.Sprintf("generation %d was published %s ago by %s", p.Number, t.ago(p.At), p.By))
 	}
 	if c.Wanted != nil && (!c.Wanted.Is(c.Applied) || c.Published != nil && !c.Published.Is(c.Wanted)) {
-		t.say("  ", yellow, fmt.Sprintf("published is generation %d, wanted %d, applied %d", c.Published.number(), c.Wanted.number(), c.Applied.number()))
+		t.say("  ", yellow, fmt.Sprintf("published is generation %d, wanted %d, applied %d", c.Published.number(),
+			c.Wanted.number(), c.Applied.number()))
 	}
 	if !c.LastGood.IsZero() {
-		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon began, and this was taken from it %s ago", t.ago(c.LastGood)))
+		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon "+
+			"began, and this was taken from it %s ago", t.ago(c.LastGood)))
 	}
 	if c.Untrusted {
 		t.say("  ", red, "what the store has is not trusted: "+c.Error)
@@ -117,7 +123,8 @@ func (t *statusText) configuration(c Configuration) {
 		t.say("  ", yellow, "nothing newer can be had: "+c.Error)
 	}
 	if !c.Silent.IsZero() {
-		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: what is in force is kept right, and READY; nothing that is published since comes here", t.ago(c.Silent)))
+		t.say("  ", yellow, fmt.Sprintf("the store was not read for %s: what is in force is kept right, and READY; "+
+			"nothing that is published since comes here", t.ago(c.Silent)))
 	}
 	if c.Pinned {
 		t.say("  ", yellow, "pinned: the store has another configuration, which this node does not take")
@@ -151,7 +158,8 @@ func (t *statusText) held(s *Status) {
 		if !w.Until.IsZero() {
 			until = ", until " + stamp(w.Until)
 		}
-		t.say("", yellow, fmt.Sprintf("… generation %d, %.12s, waits%s: %s%s", w.Generation, w.Digest, w.class(), w.Reason, until))
+		t.say("", yellow,
+			fmt.Sprintf("… generation %d, %.12s, waits%s: %s%s", w.Generation, w.Digest, w.class(), w.Reason, until))
 		if w.Class != "" { // of one that was undone its reason says what to do
 			t.do("  ", "`agent resume --apply` lets it go on this node now")
 		}
@@ -169,7 +177,8 @@ func (t *statusText) held(s *Status) {
 		if p.By != "" {
 			by = " by " + p.By
 		}
-		t.say("", yellow, strings.TrimSuffix(fmt.Sprintf("! paused%s until %s, %s from now: %s", by, stamp(p.Until), span(p.Until.Sub(t.now)), p.Reason), ": "))
+		t.say("", yellow, strings.TrimSuffix(fmt.Sprintf("! paused%s until %s, %s from now: %s", by, stamp(p.Until),
+			span(p.Until.Sub(t.now)), p.Reason), ": "))
 		t.do("  ", "`agent resume` ends it before")
 	}
 	if len(s.AwaitingBoot) > 0 {

@@ -45,7 +45,8 @@ func (v StatusView) Verdict() Verdict {
 		return Nobody
 	case v.State == NodeConverged && v.Waiting == nil:
 		return Right
-	case v.State == NodeConverged, v.State == NodeSilent, v.State == NodeWaiting, v.State == NodeStarting, v.State == NodePaused:
+	case v.State == NodeConverged, v.State == NodeSilent, v.State == NodeWaiting, v.State == NodeStarting,
+		v.State == NodePaused:
 		return Awaited
 	}
 	return Wrong

@@ -29,7 +29,9 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 	case before == nil || before.State != now.State || before.Reason != now.Reason:
 		t.line("%s %s", stamp(now.At), t.paint(stateColor[now.State], now.Line()))
 	case now.Working != nil && now.Working.Changes > 0:
-		t.line("%s %s", stamp(now.At), t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.What, plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
+		t.line("%s %s", stamp(now.At),
+			t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.What,
+				plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write a change of the status: %w", err)

@@ -53,7 +53,8 @@ func (t *text) switchOf(s *Switch) {
 	if s.Kind == Safe {
 		color = green
 	}
-	t.line("switch of networks: %s → %s, %s", t.paint(bold, clean(s.From)), t.paint(bold, clean(s.To)), t.paint(color, s.Kind))
+	t.line("switch of networks: %s → %s, %s", t.paint(bold, clean(s.From)), t.paint(bold, clean(s.To)),
+		t.paint(color, s.Kind))
 	t.indent("", s.Reason)
 	if s.Held != "" {
 		t.indent(t.paint(yellow, "not made:")+" ", s.Held)
@@ -95,7 +96,9 @@ func (s *Switch) Notice() []string {
 	if n := len(s.Pods); n == 1 {
 		out[0] = "1 is removed, and made again by kubelet with " + s.To + "'s network: " + s.Pods[0]
 	} else if n > 1 {
-		out[0] = fmt.Sprintf("%d are removed, and made again by kubelet with %s's network: %s", n, s.To, podList(s.Pods))
+		out[0] = fmt.Sprintf("%d are removed, and made again by kubelet with %s's network: %s", n, s.To,
+			podList(s.Pods))
 	}
-	return append(out, "those on the node's own network (hostNetwork) go on; nothing is started here while kubelet is stopped")
+	return append(out,
+		"those on the node's own network (hostNetwork) go on; nothing is started here while kubelet is stopped")
 }

@@ -49,7 +49,8 @@ func (t *text) changes(p *Plan) {
 		values = max(values, within(r.fields, fieldColumn))
 	}
 	for _, r := range rows {
-		line := "  " + t.paint(opColor[r.item.Op], r.item.Op) + " " + pad(clean(r.item.Key), keys) + "  " + pad(r.fields, values) + "  " + t.paint(dim, r.said)
+		line := "  " + t.paint(opColor[r.item.Op], r.item.Op) + " " + pad(clean(r.item.Key), keys) + "  " +
+			pad(r.fields, values) + "  " + t.paint(dim, r.said)
 		t.line("%s", strings.TrimRight(line, " "))
 		t.diff(r.item)
 		if r.last {
@@ -124,7 +125,8 @@ func fields(it Item) string {
 			continue // the diff says more
 		case it.Op == "+" && f.Name == "owner" && f.After == "root:root":
 			continue
-		case f.Name == "value", f.Name == "", it.Op == "+" && (f.Name == "type" || f.Name == "mode" || f.Name == "kind" || f.Name == "content"):
+		case f.Name == "value", f.Name == "",
+			it.Op == "+" && (f.Name == "type" || f.Name == "mode" || f.Name == "kind" || f.Name == "content"):
 			name = ""
 		}
 		if f.Before == "" && it.Op == "~" && f.Name == "value" {

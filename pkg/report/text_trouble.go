@@ -13,13 +13,15 @@ const shownKeys = 8
 
 // waits writes what only time brings, each with what it holds up.
 func (t *text) waits(p *Plan) {
-	t.roots(p, Waits, Waits, yellow, "…", func(s *Step) string { return "waiting for " + strings.TrimPrefix(s.Message, "waiting for ") }, "waits too:")
+	t.roots(p, Waits, Waits, yellow, "…",
+		func(s *Step) string { return "waiting for " + strings.TrimPrefix(s.Message, "waiting for ") }, "waits too:")
 }
 
 // failures writes what failed, each with what was not tried because of it.
 func (t *text) failures(p *Plan) {
 	t.roots(p, Failed, Skipped, red, "✗", func(s *Step) string {
-		asked := strings.Join(slices.DeleteFunc([]string{s.Why, s.Origin}, func(part string) bool { return part == "" }), " · ")
+		asked := strings.Join(slices.DeleteFunc([]string{s.Why, s.Origin},
+			func(part string) bool { return part == "" }), " · ")
 		return strings.TrimRight(s.Message, "\n") + "\n" + asked
 	}, "not tried because of it:")
 }
@@ -179,7 +181,8 @@ func (t *text) interruptions(p *Plan) {
 	}
 	for i, list := range [][]string{restarts, reloads, stops, cut} {
 		if len(list) > 0 {
-			t.line("%s %s", t.paint([]string{yellow, yellow, yellow, red}[i], words[i]), clean(strings.Join(list, ", ")))
+			t.line("%s %s", t.paint([]string{yellow, yellow, yellow, red}[i], words[i]),
+				clean(strings.Join(list, ", ")))
 		}
 	}
 }

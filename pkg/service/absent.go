@@ -29,11 +29,14 @@ func Off(opt host.Options) (off []string) {
 	if err == nil {
 		defer files.Close() // only read from
 		if _, err := files.Lstat(DisabledFile); err == nil {
-			off = append(off, fmt.Sprintf("%s is there, so the daemon does not start: rm %s && systemctl start netwright-agent", DisabledFile, DisabledFile))
+			off = append(off, fmt.Sprintf("%s is there, so the daemon does not start: rm %s && systemctl start "+
+				"netwright-agent", DisabledFile, DisabledFile))
 		}
 	}
-	if slices.ContainsFunc(host.BootWords(opt), func(word string) bool { return word == DisabledWord || strings.HasPrefix(word, DisabledWord+"=") }) {
-		off = append(off, fmt.Sprintf("the kernel was started with %s, so the daemon does not start: boot without that word", DisabledWord))
+	if slices.ContainsFunc(host.BootWords(opt),
+		func(word string) bool { return word == DisabledWord || strings.HasPrefix(word, DisabledWord+"=") }) {
+		off = append(off, fmt.Sprintf("the kernel was started with %s, so the daemon does not start: boot without "+
+			"that word", DisabledWord))
 	}
 	return off
 }
@@ -57,15 +60,18 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	case u.Load != "loaded":
 		d.Why, d.Do = fmt.Sprintf("%s cannot be loaded (%s)", Unit, u.Load), "systemctl status "+Unit
 	case u.Active == "failed":
-		d.Why, d.Do = fmt.Sprintf("%s failed %s ago (%s)", Unit, since(u), u.Result), "journalctl -u netwright-agent -e says why; systemctl restart netwright-agent tries again"
+		d.Why, d.Do = fmt.Sprintf("%s failed %s ago (%s)", Unit, since(u), u.Result),
+			"journalctl -u netwright-agent -e says why; systemctl restart netwright-agent tries again"
 	case u.Active == "active", u.Active == "activating" && u.Sub != "auto-restart":
 		d.Why, d.Do = unheard(opt, u)
 	case u.Active == "activating":
-		d.Why, d.Do = fmt.Sprintf("%s ended %s ago, and systemd is about to start it again", Unit, since(u)), "journalctl -u netwright-agent -e says why it ended"
+		d.Why, d.Do = fmt.Sprintf("%s ended %s ago, and systemd is about to start it again", Unit, since(u)),
+			"journalctl -u netwright-agent -e says why it ended"
 	case len(d.Off) > 0:
 		d.Why = "it is switched off"
 	case !told:
-		d.Why, d.Do = "no state store is named, so the daemon has nothing to do", "write `store:` into "+agentfile.Path+", then: systemctl enable --now netwright-agent"
+		d.Why, d.Do = "no state store is named, so the daemon has nothing to do",
+			"write `store:` into "+agentfile.Path+", then: systemctl enable --now netwright-agent"
 	case u.File == "disabled":
 		d.Why, d.Do = Unit+" is disabled", "systemctl enable --now netwright-agent"
 	default:
@@ -83,14 +89,17 @@ func unheard(opt host.Options, u systemd.UnitState) (why, do string) {
 	if err == nil {
 		defer files.Close() // only read from
 		if _, err = files.Lstat(publish.FeedSocket); errors.Is(err, fs.ErrNotExist) && u.Active == "active" {
-			return fmt.Sprintf("%s is active, and somebody removed %s, where it answers; it goes on keeping the node right", Unit, publish.FeedSocket),
+			return fmt.Sprintf("%s is active, and somebody removed %s, where it answers; it goes on keeping the node "+
+					"right", Unit, publish.FeedSocket),
 				"systemctl restart netwright-agent makes " + publish.Dir + " again"
 		}
 	}
-	return fmt.Sprintf("%s is %s, and its status socket does not answer", Unit, u.Active), "journalctl -u netwright-agent -e"
+	return fmt.Sprintf("%s is %s, and its status socket does not answer", Unit, u.Active),
+		"journalctl -u netwright-agent -e"
 }
 
 // since is how long ago a unit changed its state.
 func since(u systemd.UnitState) time.Duration {
-	return max(time.Duration(systemd.ClockUS())-time.Duration(u.ChangedUS), 0) * time.Microsecond / time.Second * time.Second
+	return max(time.Duration(systemd.ClockUS())-time.Duration(u.ChangedUS),
+		0) * time.Microsecond / time.Second * time.Second
 }

@@ -55,6 +55,7 @@ func (m *Manifest) unbundle(data []byte) (map[string][]byte, error) {
 }
 
 func (m *Manifest) badBundle(data []byte) error {
-	return problem.StoreDamaged.Errorf("the bundle is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
+	return problem.StoreDamaged.Errorf("the bundle is not what the manifest says: %d bytes with sha256 %s, expected "+
+		"%d with %s: it was damaged or tampered with, publish again",
 		len(data), sum(data), m.Bundle.Size, m.Bundle.SHA256)
 }

@@ -22,7 +22,8 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		if _, err := Open(location, "a-cluster", Options{}); err != nil { // what is wrong with the URL comes first
 			return "", nil, err
 		}
-		return "", nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
+		return "", nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml " +
+			"or give --cluster")
 	}
 	for _, head := range clusterDocuments[:3] { // a file called config says little
 		if _, err := os.Lstat(filepath.Join(dir, head)); err != nil {
@@ -49,7 +50,8 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		}
 	}
 	if len(clusters) == 0 {
-		return "", nil, problem.StoreMissing.Because(fs.ErrNotExist, "state store %s has no cluster: put a cluster's documents into %s%s",
+		return "", nil, problem.StoreMissing.Because(fs.ErrNotExist,
+			"state store %s has no cluster: put a cluster's documents into %s%s",
 			location, filepath.Join(dir, "<cluster>", clusterDocument), misnamed(root, names))
 	}
 	return location, clusters, nil
@@ -60,10 +62,11 @@ const mostClusters = 10
 
 // holdsCluster tells that a directory of a store has a cluster in it.
 func holdsCluster(root *os.Root, name string) bool {
-	return validCluster(name) && slices.ContainsFunc(append([]string{manifestName}, clusterDocuments...), func(head string) bool {
-		_, err := root.Lstat(path.Join(name, head))
-		return err == nil
-	})
+	return validCluster(name) &&
+		slices.ContainsFunc(append([]string{manifestName}, clusterDocuments...), func(head string) bool {
+			_, err := root.Lstat(path.Join(name, head))
+			return err == nil
+		})
 }
 
 // misnamed says which file may be a cluster's document under another name; "": none.

@@ -14,7 +14,8 @@ type stamp struct {
 
 // info is the stamp as a memory keeps it.
 func (s stamp) info() hostfs.FileInfo {
-	return hostfs.FileInfo{Type: hostfs.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev, Inode: s.inode}
+	return hostfs.FileInfo{Type: hostfs.Regular, Size: s.size, Mtime: s.mtime, Ctime: s.ctime, Dev: s.dev,
+		Inode: s.inode}
 }
 
 // content is a file's digest and, but for those below files/, its bytes; and what stat said of the
@@ -28,7 +29,9 @@ type content struct {
 }
 
 func tooBig(name string, size int64) error {
-	return fmt.Errorf("%q has %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", name, size, MaxObjectSize)
+	return fmt.Errorf("%q has %d bytes, at most %d can be read: put big files under assets/ and name them in "+
+		"spec.assets", name, size, MaxObjectSize)
 }
 
-var errTooMany = fmt.Errorf("more than %d objects, which is all that can be read: remove nodes' documents that only repeat their group's", MaxObjects)
+var errTooMany = fmt.Errorf("more than %d objects, which is all that can be read: remove nodes' documents that only "+
+	"repeat their group's", MaxObjects)

@@ -98,7 +98,8 @@ func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64
 		return nil, 0, d.wrap(context.Cause(ctx))
 	}
 	if !validName(name) {
-		return nil, 0, d.wrap(fmt.Errorf("asset %q is no path below the cluster's directory: write it as assets/NAME, without \"..\"", name))
+		return nil, 0, d.wrap(fmt.Errorf("asset %q is no path below the cluster's directory: write it as assets/NAME, "+
+			"without \"..\"", name))
 	}
 	root, err := d.openRoot()
 	if err != nil {

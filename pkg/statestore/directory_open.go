@@ -20,7 +20,8 @@ func (d *Directory) noCluster(root *os.Root) error {
 	var clusters []string
 	for _, name := range names {
 		if name == clusterDocument {
-			return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s",
+			return problem.StoreMissing.Because(fs.ErrNotExist,
+				"no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s",
 				d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir))
 		}
 		if holdsCluster(root, name) {
@@ -28,13 +29,15 @@ func (d *Directory) noCluster(root *os.Root) error {
 		}
 	}
 	if len(clusters) == 0 {
-		return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it, nor any other: put the cluster's documents into %s", d.cluster, d)
+		return problem.StoreMissing.Because(fs.ErrNotExist,
+			"no cluster %q in it, nor any other: put the cluster's documents into %s", d.cluster, d)
 	}
 	more := ""
 	if n := len(clusters) - mostClusters; n > 0 {
 		clusters, more = clusters[:mostClusters], fmt.Sprintf(" and %d more", n)
 	}
-	return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it: it has %s%s; set cluster to one of them", d.cluster, strings.Join(clusters, ", "), more)
+	return problem.StoreMissing.Because(fs.ErrNotExist, "no cluster %q in it: it has %s%s; set cluster to one of them",
+		d.cluster, strings.Join(clusters, ", "), more)
 }
 
 // openRoot opens the store's directory and makes sure that the cluster is in it.

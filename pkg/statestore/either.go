@@ -25,7 +25,8 @@ var _ Store = (*Either)(nil)
 // NewEither returns the store of a cluster that may be kOps' own. group is the node group whose
 // documents are read there.
 func NewEither(source objectstore.Source, cluster, group string, policy *trust.Policy) *Either {
-	return &Either{Remote: NewRemote(source, cluster, policy), kops: &kopsStore{source: source, cluster: cluster, group: group, trust: policy}}
+	return &Either{Remote: NewRemote(source, cluster, policy),
+		kops: &kopsStore{source: source, cluster: cluster, group: group, trust: policy}}
 }
 
 // Fetch implements [Store].

@@ -73,10 +73,12 @@ func (g generations) oldest(published int64, cutoff time.Time, older time.Durati
 		case n == 1 && (known || n == published):
 			return 1, nil
 		case !known && n == published:
-			return 0, fmt.Errorf("it has no record of generation %d, which an older agent published: publish with this one, whether anything changed or not, and prune %s later", n, older)
+			return 0, fmt.Errorf("it has no record of generation %d, which an older agent published: publish with "+
+				"this one, whether anything changed or not, and prune %s later", n, older)
 		case !known:
 			next, _ := g.came(n + 1)
-			return 0, fmt.Errorf("it has no record of generation %d, which nodes may read until %s: put %s/%d-… back, or prune after that", n, next.Add(older).UTC().Format(time.RFC3339), generationsDir, n)
+			return 0, fmt.Errorf("it has no record of generation %d, which nodes may read until %s: put %s/%d-… back, "+
+				"or prune after that", n, next.Add(older).UTC().Format(time.RFC3339), generationsDir, n)
 		case !came.After(cutoff):
 			return n, nil
 		}
@@ -87,7 +89,8 @@ func (g generations) oldest(published int64, cutoff time.Time, older time.Durati
 func (r generation) read(ctx context.Context, from objectstore.Source, cluster string) (*Manifest, error) {
 	got, err := from.Get(ctx, r.name, "", maxManifestSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the record %s was removed meanwhile: look who does that, and prune again: %w", r.name, err)
+		return nil,
+			fmt.Errorf("the record %s was removed meanwhile: look who does that, and prune again: %w", r.name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -97,7 +100,8 @@ func (r generation) read(ctx context.Context, from objectstore.Source, cluster s
 		err = fmt.Errorf("it is generation %d with sha256 %s", m.Generation, is)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the record %s is damaged, and nobody knows what that generation names: put it back from a copy of the store; or remove it, and publish if it is of the published generation: %w", r.name, err)
+		return nil, fmt.Errorf("the record %s is damaged, and nobody knows what that generation names: put it back "+
+			"from a copy of the store; or remove it, and publish if it is of the published generation: %w", r.name, err)
 	}
 	return m, nil
 }

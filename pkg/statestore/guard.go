@@ -42,7 +42,8 @@ func guarded(ctx context.Context, to objectstore.Sink) (*guard, error) {
 		return nil, err
 	}
 	if now.active() {
-		return nil, fmt.Errorf("%s: publish when that has ended; if it was killed, `agent store prune --take-over` ends it", now)
+		return nil, fmt.Errorf("%s: publish when that has ended; if it was killed, `agent store prune --take-over` "+
+			"ends it", now)
 	}
 	return &guard{p, etag}, nil
 }
@@ -105,7 +106,8 @@ func (p pruning) String() string {
 	if p.active() {
 		return fmt.Sprintf("%s prunes it since %s", p.By, p.Began.UTC().Format(time.RFC3339))
 	}
-	return fmt.Sprintf("%s pruned it from %s to %s", p.By, p.Began.UTC().Format(time.RFC3339), p.Ended.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s pruned it from %s to %s", p.By, p.Began.UTC().Format(time.RFC3339),
+		p.Ended.UTC().Format(time.RFC3339))
 }
 
 // held is a mark that is ours.
@@ -135,7 +137,8 @@ func take(ctx context.Context, to objectstore.Prunable, p Pruning) (*held, error
 	got, err := to.Get(ctx, pruneName, "", maxPruning)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: nothing was removed; nobody can publish until you prune again with --take-over", err)
+		return nil,
+			fmt.Errorf("%w: nothing was removed; nobody can publish until you prune again with --take-over", err)
 	case string(got.Body) != string(h.mark.encode()):
 		return nil, errors.New("somebody else took over: look who prunes")
 	}
@@ -147,7 +150,8 @@ func take(ctx context.Context, to objectstore.Prunable, p Pruning) (*held, error
 		return nil
 	})
 	if err == nil && h.at.IsZero() {
-		err = fmt.Errorf("its list has no object %q, which was just put there: see whether it lists what is in it", pruneName)
+		err = fmt.Errorf("its list has no object %q, which was just put there: see whether it lists what is in it",
+			pruneName)
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.free(ctx))
@@ -169,12 +173,14 @@ func (h *held) check(ctx context.Context) error {
 
 // free says that it has ended, also after an error.
 func (h *held) free(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), pruneBatchLimit, errors.New("the store takes too long"))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), pruneBatchLimit,
+		errors.New("the store takes too long"))
 	defer cancel()
 	h.mark.Ended = time.Now()
 	err := h.to.Replace(ctx, pruneName, h.mark.encode(), h.etag)
 	if err != nil && !errors.Is(err, objectstore.ErrConflict) { // who took over, ends it
-		return fmt.Errorf("say that it has ended, without which nobody can publish: %w: prune again with --take-over", err)
+		return fmt.Errorf("say that it has ended, without which nobody can publish: %w: prune again with --take-over",
+			err)
 	}
 	return nil
 }

@@ -208,7 +208,8 @@ func (s *keyset) authority(sets map[string]*keyset) []byte {
 
 // signed tells that one of a bundle's CAs signed the certificate.
 func signed(leaf *x509.Certificate, bundle []byte) bool {
-	return slices.ContainsFunc(parseCertificates(bundle), func(ca *x509.Certificate) bool { return ca.IsCA && leaf.CheckSignatureFrom(ca) == nil })
+	return slices.ContainsFunc(parseCertificates(bundle),
+		func(ca *x509.Certificate) bool { return ca.IsCA && leaf.CheckSignatureFrom(ca) == nil })
 }
 
 // parseCertificates returns those certificates of a PEM text that parse.

@@ -34,7 +34,8 @@ func (s *keyset) declare(path string, data []byte) error {
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		var at yaml.Error
 		if errors.As(err, &at) && at.GetToken() != nil {
-			return fmt.Errorf("%s:%d: it does not parse as a Keyset of kOps: export it again", path, at.GetToken().Position.Line)
+			return fmt.Errorf("%s:%d: it does not parse as a Keyset of kOps: export it again", path,
+				at.GetToken().Position.Line)
 		}
 		return fmt.Errorf("%s: it does not parse as a Keyset of kOps: export it again", path)
 	}

@@ -81,7 +81,8 @@ func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
 		return true, nil
 	}
 	k.have = nil
-	return false, problem.StoreMissing.Because(fs.ErrNotExist, "there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
+	return false, problem.StoreMissing.Because(fs.ErrNotExist,
+		"there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
 }
 
 // choices are the documents that are wanted: of each list the first that is there. What was there
@@ -109,7 +110,9 @@ func (k *kopsStore) snapshot(last Revision) (*Snapshot, error) {
 	s.Manifest = NewManifest(k.cluster, 0, s.Objects).Encode()
 	s.Revision = Revision{Digest: sum(s.Manifest)}
 	if k.trust != nil {
-		if err := k.trust.CheckOwn(s.Manifest, errors.New("nothing vouches for what kOps keeps: publish its directory with a signature (`agent store publish --key`), or take what is there with --insecure-unsigned")); err != nil {
+		if err := k.trust.CheckOwn(s.Manifest,
+			errors.New("nothing vouches for what kOps keeps: publish its directory with a signature (`agent store "+
+				"publish --key`), or take what is there with --insecure-unsigned")); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +125,8 @@ func (k *kopsStore) snapshot(last Revision) (*Snapshot, error) {
 
 // seek reads an object that is not part of a look: a keyset, for who needs it.
 func (k *kopsStore) seek(name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit, fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit,
+		fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
 	defer cancel()
 	got, err := k.source.Get(ctx, name, "", MaxObjectSize)
 	if err != nil {

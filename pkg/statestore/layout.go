@@ -81,7 +81,8 @@ func noteIgnored(name string, dir bool) string {
 // validName tells that name stays below the directory that it is relative to, and prints as what it
 // is.
 func validName(name string) bool {
-	return fs.ValidPath(name) && name != "." && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return fs.ValidPath(name) && name != "." &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
 // validCluster tells that name can be one directory's.

@@ -19,7 +19,8 @@ var clusterDocuments = append([]string{clusterDocument}, kops.Clusters...)
 // kopsApart are the other names of a store of kOps: its control plane's, its own, and those that
 // concern no node's network.
 // https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/clientset.go
-var kopsApart = []string{"addons", "backups", "clusteraddons", "igconfig/*/*/nodeupscript.sh", "kops-version.txt", "manifests", "openid", "pki/ssh", "secrets"}
+var kopsApart = []string{"addons", "backups", "clusteraddons", "igconfig/*/*/nodeupscript.sh", "kops-version.txt",
+	"manifests", "openid", "pki/ssh", "secrets"}
 
 func isKopsObject(name string) bool { return matches(kopsLayout, name) }
 

@@ -21,14 +21,15 @@ import (
 // published cluster that changes, so that its replacement is the publication. Its JSON form is a
 // file format: fields are added, never changed.
 type Manifest struct {
-	APIVersion string            `json:"apiVersion"` // [ManifestVersion]
-	Kind       string            `json:"kind"`       // "Manifest"
-	Cluster    string            `json:"cluster"`    // so that one cluster's manifest is not taken for another's
-	Generation int64             `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
-	Published  time.Time         `json:"published,omitzero"`
-	Expires    time.Time         `json:"expires,omitzero"` // from then on no node takes it for new
-	Bundle     *Object           `json:"bundle,omitempty"` // all documents and certificates in one; see [Manifest.AddBundle]
-	Objects    map[string]Object `json:"objects"`          // by path relative to the cluster
+	APIVersion string    `json:"apiVersion"` // [ManifestVersion]
+	Kind       string    `json:"kind"`       // "Manifest"
+	Cluster    string    `json:"cluster"`    // so that one cluster's manifest is not taken for another's
+	Generation int64     `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
+	Published  time.Time `json:"published,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"` // from then on no node takes it for new
+	// all documents and certificates in one; see [Manifest.AddBundle]
+	Bundle  *Object           `json:"bundle,omitempty"`
+	Objects map[string]Object `json:"objects"` // by path relative to the cluster
 }
 
 // Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only
@@ -56,7 +57,8 @@ func NewManifest(cluster string, generation int64, objects map[string][]byte) *M
 }
 
 func newManifest(cluster string, generation int64, objects int) *Manifest {
-	return &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation, Objects: make(map[string]Object, objects)}
+	return &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation,
+		Objects: make(map[string]Object, objects)}
 }
 
 // Encode is the manifest's canonical form: the same objects give the same bytes.
@@ -77,7 +79,8 @@ func (m *Manifest) begin(objects int) []byte {
 		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
 	out = appendTime(appendTime(out, "published", m.Published), "expires", m.Expires)
 	if b := m.Bundle; b != nil {
-		out = fmt.Appendf(out, "\n  \"bundle\": {\n    \"sha256\": %s,\n    \"size\": %d\n  },", quote(b.SHA256), b.Size)
+		out = fmt.Appendf(out, "\n  \"bundle\": {\n    \"sha256\": %s,\n    \"size\": %d\n  },", quote(b.SHA256),
+			b.Size)
 	}
 	return append(out, "\n  \"objects\": {"...)
 }
@@ -139,20 +142,24 @@ func decodeManifest(data []byte, cluster string) (*Manifest, error) {
 	dec.DisallowUnknownFields()
 	m := new(Manifest)
 	if err := dec.Decode(m); err != nil {
-		return nil, fmt.Errorf("decode manifest: %w: publish again, or update the agent if a newer one published it", err)
+		return nil,
+			fmt.Errorf("decode manifest: %w: publish again, or update the agent if a newer one published it", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("decode manifest: something follows it: publish again")
 	}
 	switch {
 	case m.APIVersion != ManifestVersion || m.Kind != "Manifest":
-		return nil, fmt.Errorf("manifest is a %q of %q, this agent reads a \"Manifest\" of %q: update the agent or publish again", m.Kind, m.APIVersion, ManifestVersion)
+		return nil, fmt.Errorf("manifest is a %q of %q, this agent reads a \"Manifest\" of %q: update the agent or "+
+			"publish again", m.Kind, m.APIVersion, ManifestVersion)
 	case m.Cluster != cluster:
-		return nil, fmt.Errorf("manifest is of cluster %q, not %q: publish into the directory of its own name", m.Cluster, cluster)
+		return nil, fmt.Errorf("manifest is of cluster %q, not %q: publish into the directory of its own name",
+			m.Cluster, cluster)
 	}
 	for name, t := range map[string]time.Time{"published": m.Published, "expires": m.Expires} {
 		if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 9999) {
-			return nil, fmt.Errorf("manifest says %s %s, which no clock shows: publish again", name, t.UTC().Format(time.RFC3339))
+			return nil, fmt.Errorf("manifest says %s %s, which no clock shows: publish again", name,
+				t.UTC().Format(time.RFC3339))
 		}
 	}
 	if err := m.check(); err != nil {
@@ -173,14 +180,16 @@ func (m *Manifest) check() error {
 		case !validName(name):
 			return fmt.Errorf("manifest names an object %q, which is no path below the cluster: publish again", name)
 		case !validDigest(o.SHA256):
-			return fmt.Errorf("manifest gives %q the sha256 %q, which is none in lower-case hex: publish again", name, o.SHA256)
+			return fmt.Errorf("manifest gives %q the sha256 %q, which is none in lower-case hex: publish again", name,
+				o.SHA256)
 		case o.Size < 0 || o.Size > MaxObjectSize:
 			return tooBig(name, o.Size)
 		}
 		total += o.Size
 	}
 	if b := m.Bundle; b != nil && (!validDigest(b.SHA256) || b.Size < 0 || b.Size > MaxSnapshotSize) {
-		return fmt.Errorf("manifest gives the bundle %d bytes with sha256 %q, which cannot be: publish again", b.Size, b.SHA256)
+		return fmt.Errorf("manifest gives the bundle %d bytes with sha256 %q, which cannot be: publish again", b.Size,
+			b.SHA256)
 	}
 	return checkTotal(total)
 }
@@ -208,7 +217,8 @@ func (o Object) verify(name string, c *content) error {
 	if !c.short && c.size == o.Size && sum == o.SHA256 {
 		return nil
 	}
-	return problem.StoreDamaged.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d with %s: it was damaged or tampered with, publish again",
+	return problem.StoreDamaged.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d "+
+		"with %s: it was damaged or tampered with, publish again",
 		name, c.size, sum, o.Size, o.SHA256)
 }
 
@@ -219,7 +229,8 @@ func sum(data []byte) string {
 
 func checkTotal(size int64) error {
 	if size > MaxSnapshotSize {
-		return fmt.Errorf("all objects have %d bytes, at most %d can be read: put big files under assets/ and name them in spec.assets", size, MaxSnapshotSize)
+		return fmt.Errorf("all objects have %d bytes, at most %d can be read: put big files under assets/ and name "+
+			"them in spec.assets", size, MaxSnapshotSize)
 	}
 	return nil
 }

@@ -44,10 +44,12 @@ func (n Note) Check() error {
 	for _, f := range []struct {
 		name, text string
 		most       int
-	}{{"publisher", n.Publisher, maxNoteName}, {"commit", n.Commit, maxNoteName}, {"message", n.Message, maxNoteMessage}} {
+	}{{"publisher", n.Publisher, maxNoteName}, {"commit", n.Commit, maxNoteName},
+		{"message", n.Message, maxNoteMessage}} {
 		switch {
 		case len(f.text) > f.most:
-			return problem.Usage.Errorf("the %s has %d bytes, at most %d are taken: shorten it", f.name, len(f.text), f.most)
+			return problem.Usage.Errorf("the %s has %d bytes, at most %d are taken: shorten it", f.name, len(f.text),
+				f.most)
 		case !utf8.ValidString(f.text):
 			return problem.Usage.Errorf("the %s %q is no UTF-8: write it as such", f.name, f.text)
 		}
@@ -56,7 +58,8 @@ func (n Note) Check() error {
 }
 
 func (n Note) encode() []byte {
-	out, _ := json.MarshalIndent(noteObject{ManifestVersion, "Publication", n}, "", "  ") // plain data always has a JSON form
+	// plain data always has a JSON form
+	out, _ := json.MarshalIndent(noteObject{ManifestVersion, "Publication", n}, "", "  ")
 	return append(out, '\n')
 }
 
@@ -115,7 +118,8 @@ func (m *Manifest) note(ctx context.Context, from objectstore.Source) ([]byte, e
 	}
 	got, err := from.Get(ctx, objectPath(o), "", o.Size)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", noteName, m.Generation, err)
+		return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", noteName,
+			m.Generation, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read who published generation %d: %w", m.Generation, err)

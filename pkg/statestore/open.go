@@ -47,11 +47,14 @@ var schemes = []struct {
 func Open(location, cluster string, o Options) (Store, error) {
 	switch {
 	case location == "":
-		return nil, problem.StoreLocation.Errorf("no state store is named: set store in /etc/netwright/agent.yaml or give --store")
+		return nil, problem.StoreLocation.Errorf("no state store is named: set store in /etc/netwright/agent.yaml or " +
+			"give --store")
 	case cluster == "":
-		return nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml or give --cluster")
+		return nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml or " +
+			"give --cluster")
 	case !validCluster(cluster):
-		return nil, problem.StoreLocation.Errorf("cluster name %q is no directory name: name the cluster as its directory in the store is named, without slashes", cluster)
+		return nil, problem.StoreLocation.Errorf("cluster name %q is no directory name: name the cluster as its "+
+			"directory in the store is named, without slashes", cluster)
 	}
 	scheme, _, isURL := strings.Cut(location, "://")
 	if !isURL {
@@ -60,7 +63,9 @@ func Open(location, cluster string, o Options) (Store, error) {
 	u, err := url.Parse(location)
 	if err != nil {
 		// A URL that does not parse may still hold a password: url.Error would print it.
-		return nil, problem.StoreLocation.Errorf("the state store's URL does not parse: write it as scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
+		return nil, problem.StoreLocation.Errorf("the state store's URL does not parse: write it as " +
+			"scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in " +
+			"https://[fd00::1]:8443/path")
 	}
 	i := slices.IndexFunc(schemes, func(s struct {
 		name string
@@ -69,7 +74,8 @@ func Open(location, cluster string, o Options) (Store, error) {
 		return s.name == u.Scheme
 	})
 	if i < 0 {
-		return nil, problem.StoreLocation.Errorf("state store %s: no scheme %q is known: use a path, file://, https://, s3:// or k8s://", u.Redacted(), scheme)
+		return nil, problem.StoreLocation.Errorf("state store %s: no scheme %q is known: use a path, file://, "+
+			"https://, s3:// or k8s://", u.Redacted(), scheme)
 	}
 	s, err := schemes[i].open(u, cluster, o)
 	return s, problem.StoreLocation.Wrap(err)
@@ -77,7 +83,8 @@ func Open(location, cluster string, o Options) (Store, error) {
 
 func openFile(u *url.URL, cluster string, o Options) (Store, error) {
 	if (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
-		return nil, problem.StoreLocation.Errorf("state store %s: a file URL names a path of this machine: write file:///path", u.Redacted())
+		return nil, problem.StoreLocation.Errorf("state store %s: a file URL names a path of this machine: write "+
+			"file:///path", u.Redacted())
 	}
 	return openDirectory(u.Path, cluster, o)
 }
@@ -100,7 +107,8 @@ func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
 
 func namespaceOf(u *url.URL, cluster string, o Options) (*kubernetes.Namespace, error) {
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-		return nil, problem.StoreLocation.Errorf("state store %s: a namespace is all that it names: write k8s://NAMESPACE", u.Redacted())
+		return nil, problem.StoreLocation.Errorf("state store %s: a namespace is all that it names: write "+
+			"k8s://NAMESPACE", u.Redacted())
 	}
 	namespace, err := kubernetes.New(u.Host, cluster, o.Kubernetes)
 	if err != nil {

@@ -55,13 +55,16 @@ func History(ctx context.Context, from objectstore.Prunable, cluster string, las
 
 // recorded are the records of a cluster by number, the published one among them, and the digest of
 // that one.
-func recorded(ctx context.Context, from objectstore.Prunable, cluster string) (now string, records generations, err error) {
+func recorded(
+	ctx context.Context, from objectstore.Prunable, cluster string,
+) (now string, records generations, err error) {
 	raw, m, err := current(ctx, from, cluster)
 	switch {
 	case err != nil:
 		return "", nil, err
 	case m.Generation == 0:
-		return "", nil, fmt.Errorf("nothing is published there: look at the store and the cluster that you named: %w", fs.ErrNotExist)
+		return "", nil, fmt.Errorf("nothing is published there: look at the store and the cluster that you named: %w",
+			fs.ErrNotExist)
 	}
 	statement, _, err := trust.Split(raw.Body)
 	if err != nil {
@@ -71,7 +74,8 @@ func recorded(ctx context.Context, from objectstore.Prunable, cluster string) (n
 	if records, err = listGenerations(ctx, from); err != nil {
 		return "", nil, err
 	}
-	if !slices.ContainsFunc(records, func(r generation) bool { return r.digest == now }) { // an agent of an earlier release published it
+	// an agent of an earlier release published it
+	if !slices.ContainsFunc(records, func(r generation) bool { return r.digest == now }) {
 		records = append(records, generation{name: manifestName, number: m.Generation, digest: now})
 		slices.SortStableFunc(records, func(a, b generation) int { return int(a.number - b.number) })
 	}
@@ -161,7 +165,9 @@ func Compare(ctx context.Context, store objectstore.Prunable, cluster, from, to 
 }
 
 // differ is the difference of one object; nil: there is none.
-func differ(ctx context.Context, store objectstore.Source, name string, before, after map[string]Object) (*Difference, error) {
+func differ(
+	ctx context.Context, store objectstore.Source, name string, before, after map[string]Object,
+) (*Difference, error) {
 	d := &Difference{Name: name, Texts: bundled(name) && !strings.HasPrefix(name, "pki/")}
 	if o, had := before[name]; had {
 		d.Before = &o
@@ -184,7 +190,8 @@ func differ(ctx context.Context, store objectstore.Source, name string, before, 
 			err = side.o.verify(name, contentOf(got.Body))
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, problem.StoreDamaged.Errorf("object %q is there no more (agent store prune removes what is old): compare later generations: %w", name, err)
+			return nil, problem.StoreDamaged.Errorf("object %q is there no more (agent store prune removes what is "+
+				"old): compare later generations: %w", name, err)
 		}
 		if err != nil {
 			return nil, err
@@ -212,13 +219,15 @@ func (g generations) named(name, now string) (generation, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return generation{}, problem.Usage.Errorf("there is no record of generation %q: `agent store history` lists those that there are, by number and sha256", name)
+		return generation{}, problem.Usage.Errorf("there is no record of generation %q: `agent store history` lists "+
+			"those that there are, by number and sha256", name)
 	}
 	var digests []string
 	for _, r := range found {
 		digests = append(digests, fmt.Sprintf("%.12s", r.digest))
 	}
-	return generation{}, problem.Usage.Errorf("generation %q has %d records, of which one was published: name one by its sha256: %s", name, len(found), strings.Join(digests, ", "))
+	return generation{}, problem.Usage.Errorf("generation %q has %d records, of which one was published: name one by "+
+		"its sha256: %s", name, len(found), strings.Join(digests, ", "))
 }
 
 // leastDigits is how much of a sha256 names a generation: less may be a number.

@@ -57,8 +57,11 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 }
 
 // snapshot puts together what was read. order is by name.
-func (d *Directory) snapshot(r Revision, all []wanted, got []content, order []int32, notes []string) (*Snapshot, error) {
-	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes, Files: make([]hostfs.Named, 0, len(all))}
+func (d *Directory) snapshot(
+	r Revision, all []wanted, got []content, order []int32, notes []string,
+) (*Snapshot, error) {
+	s := &Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes,
+		Files: make([]hostfs.Named, 0, len(all))}
 	for _, i := range order {
 		switch w := &all[i]; {
 		case w.isFile():

@@ -170,12 +170,15 @@ func twice(to map[string]bool, m *Manifest) map[string]bool {
 }
 
 // removeAll removes a few at a time.
-func removeAll(ctx context.Context, from objectstore.Prunable, names []string, stillMine func(context.Context) error) error {
+func removeAll(
+	ctx context.Context, from objectstore.Prunable, names []string, stillMine func(context.Context) error,
+) error {
 	for few := range slices.Chunk(names, pruneTogether) {
 		if err := stillMine(ctx); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, pruneBatchLimit, errors.New("the store takes too long: prune again"))
+		ctx, cancel := context.WithTimeoutCause(ctx, pruneBatchLimit,
+			errors.New("the store takes too long: prune again"))
 		each, ctx := errgroup.WithContext(ctx)
 		each.SetLimit(writers)
 		for _, name := range few {

@@ -75,7 +75,8 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 		return nil, fmt.Errorf("publish to %s: %w", to, err)
 	}
 	if old.Generation >= lastGeneration {
-		return nil, problem.GenerationJump.Errorf("publish to %s: generation %d is there, and no number follows it: find out who published it; "+
+		return nil, problem.GenerationJump.Errorf("publish to %s: generation %d is there, and no number follows it: "+
+			"find out who published it; "+
 			"publish to another place, and set store of all nodes to it", to, old.Generation)
 	}
 	of := &Manifest{Published: p.Now.UTC().Truncate(time.Second)}
@@ -107,7 +108,8 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 		out.SignedBy = trust.ID(p.Key.ID())
 	}
 	if same(old, m) && stays {
-		out.Unchanged, out.Generation, out.Digest, out.Expires = true, old.Generation, trust.Digest(previous), old.Expires
+		out.Unchanged, out.Generation, out.Digest, out.Expires = true, old.Generation, trust.Digest(previous),
+			old.Expires
 		return out, nil
 	}
 	statement := m.Encode()
@@ -126,7 +128,8 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 func move(ctx context.Context, to objectstore.Sink, manifest []byte, known string) error {
 	err := to.Replace(ctx, manifestName, manifest, known)
 	if errors.Is(err, objectstore.ErrConflict) {
-		return fmt.Errorf("publish to %s: somebody else published meanwhile, and this was not: see what they did, take it in, and publish again: %w", to, err)
+		return fmt.Errorf("publish to %s: somebody else published meanwhile, and this was not: see what they did, "+
+			"take it in, and publish again: %w", to, err)
 	}
 	if err != nil {
 		return fmt.Errorf("publish to %s: move the manifest: %w", to, err)
@@ -149,7 +152,8 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 		return raw, nil, err
 	}
 	if raw.ETag == "" {
-		return raw, nil, errors.New("it says no ETag of its manifest, without which two publishers could overwrite each other: publish to another store")
+		return raw, nil, errors.New("it says no ETag of its manifest, without which two publishers could overwrite " +
+			"each other: publish to another store")
 	}
 	m, _, err := openManifest(raw.Body, cluster, from.String(), nil)
 	if err != nil {
@@ -160,7 +164,8 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 
 // upload puts what the manifest names there.
 func upload(ctx context.Context, to objectstore.Sink, m *Manifest, p Publication, bundle []byte) error {
-	all, private, single, open := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{}, map[string]bool{}, map[Object]bool{}
+	all, private, single, open := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{},
+		map[string]bool{}, map[Object]bool{}
 	for name, o := range m.Objects {
 		open[o] = open[o] || !slices.Contains(p.ControlPlane, name)
 	}
@@ -194,7 +199,9 @@ func upload(ctx context.Context, to objectstore.Sink, m *Manifest, p Publication
 // exposed are the private keys that this publication keeps from other nodes, or from all, and that
 // every node can read: an earlier generation put them there, or another object of this one is the
 // same. A publisher that may not look is not told.
-func exposed(ctx context.Context, in objectstore.Source, old, now *Manifest, p Publication) (names []string, err error) {
+func exposed(
+	ctx context.Context, in objectstore.Source, old, now *Manifest, p Publication,
+) (names []string, err error) {
 	for _, name := range slices.Concat(p.ControlPlane, p.Withheld) {
 		for _, m := range []*Manifest{old, now} {
 			o, ok := m.Objects[name]
@@ -256,7 +263,8 @@ func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign
 	signatures = slices.DeleteFunc(signatures, func(s string) bool { return trust.SignedBy(s) == trust.ID(key.ID()) })
 	signatures = append(signatures, trust.Sign(key, statement, comment(m)))
 	out := &Published{
-		Cluster: cluster, To: to.String(), Generation: m.Generation, Digest: trust.Digest(statement), Objects: m.objects(), SignedBy: trust.ID(key.ID()), Expires: m.Expires,
+		Cluster: cluster, To: to.String(), Generation: m.Generation, Digest: trust.Digest(statement),
+		Objects: m.objects(), SignedBy: trust.ID(key.ID()), Expires: m.Expires,
 	}
 	if m.Bundle != nil {
 		out.Bundle = m.Bundle.Size

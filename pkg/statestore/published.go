@@ -65,11 +65,13 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case strings.HasPrefix(name, privateDir) && !open[name] && (errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
+		case strings.HasPrefix(name, privateDir) && !open[name] &&
+			(errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
 			left = append(left, hostfs.Named{Name: name, Content: d.leftThere(name, m)})
 			continue
 		case errors.Is(c.err, fs.ErrNotExist):
-			return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, c.err)
+			return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again, the "+
+				"manifest last: %w", name, m.Generation, c.err)
 		case c.err != nil:
 			return nil, c.err
 		}
@@ -104,7 +106,8 @@ func (d *Directory) verifyBundle(m *Manifest) error {
 	c := r.read(wanted{name: bundleName, path: objectPath(*m.Bundle)}, MaxSnapshotSize)
 	switch {
 	case errors.Is(c.err, fs.ErrNotExist):
-		return d.wrap(problem.StoreDamaged.Errorf("%s of generation %d is missing: publish again: %w", bundleName, m.Generation, c.err))
+		return d.wrap(problem.StoreDamaged.Errorf("%s of generation %d is missing: publish again: %w", bundleName,
+			m.Generation, c.err))
 	case c.err != nil:
 		return d.wrap(c.err)
 	}
@@ -125,6 +128,7 @@ func (d *Directory) leftThere(name string, m *Manifest) hostfs.Content {
 				return nil, d.wrap(err)
 			}
 		}
-		return nil, graph.Transient(d.wrap(fmt.Errorf("object %q of generation %d is missing: publish again, the manifest last: %w", name, m.Generation, fs.ErrNotExist)))
+		return nil, graph.Transient(d.wrap(fmt.Errorf("object %q of generation %d is missing: publish again, the "+
+			"manifest last: %w", name, m.Generation, fs.ErrNotExist)))
 	})
 }

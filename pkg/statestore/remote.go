@@ -101,13 +101,17 @@ func (r *Remote) look(ctx context.Context) error {
 	got, err := r.source.Get(ctx, manifestName, r.known(), maxManifestSize+trust.MaxSignaturesSize)
 	switch {
 	case errors.Is(err, ErrNotModified) && r.raw == nil:
-		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at the server, or the cache before it"))
+		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at " +
+			"the server, or the cache before it"))
 	case errors.Is(err, ErrNotModified) && r.manifest != nil:
 		return nil
-	case errors.Is(err, ErrNotModified): // it was refused: since then a clock may have been set, or a person have said that it may be older
+	case errors.Is(
+		err, ErrNotModified,
+	): // it was refused: since then a clock may have been set, or a person have said that it may be older
 		return r.take()
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no published cluster %q: publish it there, or set store and cluster to where it is: %w", r.cluster, err)
+		return fmt.Errorf("there is no published cluster %q: publish it there, or set store and cluster to where it "+
+			"is: %w", r.cluster, err)
 	case err != nil:
 		return err
 	}
@@ -157,7 +161,8 @@ func (r *Remote) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 		return nil, 0, r.wrap(context.Cause(ctx))
 	}
 	if !validName(name) {
-		return nil, 0, r.wrap(fmt.Errorf("asset %q is no path below the cluster: write it as assets/NAME, without \"..\"", name))
+		return nil, 0,
+			r.wrap(fmt.Errorf("asset %q is no path below the cluster: write it as assets/NAME, without \"..\"", name))
 	}
 	body, size, err := r.source.Open(ctx, name)
 	if err != nil {

@@ -131,7 +131,8 @@ func (r *Remote) keep(name string, data []byte) error {
 // gone says of a missing object what to do.
 func (r *Remote) gone(what string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s of generation %d is missing: publish again, the manifest last: %w", what, r.manifest.Generation, err)
+		return fmt.Errorf("%s of generation %d is missing: publish again, the manifest last: %w", what,
+			r.manifest.Generation, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
@@ -152,7 +153,8 @@ func (r *Remote) verifyEach(ctx context.Context, m *Manifest) error {
 		each.Go(func() error {
 			got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
 			if errors.Is(err, fs.ErrNotExist) {
-				err = problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", name, m.Generation, err)
+				err = problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", name,
+					m.Generation, err)
 			}
 			if err != nil {
 				return r.wrap(err)
@@ -172,8 +174,11 @@ func (r *Remote) verifyEach(ctx context.Context, m *Manifest) error {
 // snapshot puts together what was read.
 func (r *Remote) snapshot() (*Snapshot, error) {
 	m := r.manifest
-	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw, Published: m.Published, Expires: m.Expires, Origin: r.String()}
-	s.readByAll = func(ctx context.Context, name string) (bool, error) { return readByAll(ctx, r.source, m.Objects[name]) }
+	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw,
+		Published: m.Published, Expires: m.Expires, Origin: r.String()}
+	s.readByAll = func(ctx context.Context, name string) (bool, error) {
+		return readByAll(ctx, r.source, m.Objects[name])
+	}
 	s.verify = func(ctx context.Context) error { return r.verifyEach(ctx, m) }
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		o := m.Objects[name]
@@ -202,7 +207,8 @@ func (r *Remote) stored(name string, o Object) hostfs.Content {
 				return data, nil
 			}
 		}
-		ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit, fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
+		ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit,
+			fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
 		defer cancel()
 		data, err := r.read(ctx, name, o)
 		if err != nil {

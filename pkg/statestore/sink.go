@@ -32,7 +32,8 @@ func OpenSink(location, cluster string, o Options) (objectstore.Prunable, error)
 	}
 	u, err := url.Parse(location)
 	if err != nil { // it may hold a password
-		return nil, errors.New("the URL to publish to does not parse: write it as scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
+		return nil, errors.New("the URL to publish to does not parse: write it as scheme://host/path, with special " +
+			"characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}
 	switch scheme {
 	case "file":
@@ -42,9 +43,11 @@ func OpenSink(location, cluster string, o Options) (objectstore.Prunable, error)
 	case "k8s":
 		return namespaceOf(u, cluster, o)
 	case "https":
-		return nil, problem.StoreLocation.Errorf("publish to %s: https:// can only be read: publish to a directory, and serve that", u.Redacted())
+		return nil, problem.StoreLocation.Errorf("publish to %s: https:// can only be read: publish to a directory, "+
+			"and serve that", u.Redacted())
 	}
-	return nil, problem.StoreLocation.Errorf("publish to %s: no scheme %q can be published to: use a directory or s3://", u.Redacted(), scheme)
+	return nil, problem.StoreLocation.Errorf("publish to %s: no scheme %q can be published to: use a directory or "+
+		"s3://", u.Redacted(), scheme)
 }
 
 // directorySink publishes into a directory of this machine. Each file is replaced by a rename, and
@@ -84,7 +87,8 @@ func (d *directorySink) Get(ctx context.Context, name, known string, limit int64
 	case err != nil:
 		return objectstore.Object{}, explain("read", name, err)
 	case int64(len(data)) > limit:
-		return objectstore.Object{}, fmt.Errorf("read %q: it has %d bytes, at most %d are expected", name, len(data), limit)
+		return objectstore.Object{},
+			fmt.Errorf("read %q: it has %d bytes, at most %d are expected", name, len(data), limit)
 	case sum(data) == known:
 		return objectstore.Object{}, objectstore.ErrNotModified
 	}

@@ -14,7 +14,8 @@ import (
 // complete refuses a snapshot without the cluster's document. at is what stands before its name.
 func (s *Snapshot) complete(at string) error {
 	if !slices.ContainsFunc(clusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
-		return problem.DocumentMissing.Because(fs.ErrNotExist, "%s%s is missing: write a document of kind Cluster there", at, clusterDocument)
+		return problem.DocumentMissing.Because(fs.ErrNotExist,
+			"%s%s is missing: write a document of kind Cluster there", at, clusterDocument)
 	}
 	return nil
 }
@@ -72,7 +73,8 @@ func (s *Snapshot) seekKeyset(name string) error {
 	switch {
 	case err == nil:
 		s.Objects[name] = data
-		s.Manifest = NewManifest(s.Cluster, s.Generation, s.Objects).Encode() // what the node keeps of a snapshot it finds by its manifest
+		// what the node keeps of a snapshot it finds by its manifest
+		s.Manifest = NewManifest(s.Cluster, s.Generation, s.Objects).Encode()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -90,10 +90,12 @@ type Snapshot struct {
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.
 	Notes []string
 
-	note      []byte                                                        // see [Snapshot.Note]; nil: there is none
-	verify    func(ctx context.Context) error                               // see [Snapshot.Verify]; nil: each object was held against its hash by itself
-	seek      func(name string) ([]byte, error)                             // reads an object that was not listed; nil: all were
-	readByAll func(ctx context.Context, name string) (open bool, err error) // see [Snapshot.ReadByAll]; nil: of a directory of documents
+	note []byte // see [Snapshot.Note]; nil: there is none
+	// see [Snapshot.Verify]; nil: each object was held against its hash by itself
+	verify func(ctx context.Context) error
+	seek   func(name string) ([]byte, error) // reads an object that was not listed; nil: all were
+	// see [Snapshot.ReadByAll]; nil: of a directory of documents
+	readByAll func(ctx context.Context, name string) (open bool, err error)
 }
 
 // Verify holds what a snapshot is not made of against the manifest too: the bundle, where the

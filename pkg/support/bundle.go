@@ -76,7 +76,8 @@ func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Red
 	zip := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zip)
 	put := func(name string, text []byte) error {
-		head := &tar.Header{Name: path.Join(dir, name), Mode: 0o600, Size: int64(len(text)), ModTime: m.At, Typeflag: tar.TypeReg}
+		head := &tar.Header{Name: path.Join(dir, name), Mode: 0o600, Size: int64(len(text)), ModTime: m.At,
+			Typeflag: tar.TypeReg}
 		if err := archive.WriteHeader(head); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
 	out = find.ReplaceAllFunc(text, func(found []byte) []byte {
 		parts := find.FindSubmatch(found)
 		secret := string(parts[2])
-		if strings.HasPrefix(strings.Trim(secret, `"'\`), "[redacted ") || p.keep != nil && p.keep(string(parts[1]), secret) {
+		if strings.HasPrefix(strings.Trim(secret, `"'\`), "[redacted ") ||
+			p.keep != nil && p.keep(string(parts[1]), secret) {
 			return found
 		}
 		count++
@@ -43,14 +44,21 @@ var nameHints = []string{"pass", "secret", "token", "credential", "authorization
 
 // patterns are looked for in each line.
 var patterns = []pattern{
-	{[]string{"bearer", "basic"}, lazyregexp.New(`(?i)(\bbearer\s+|authorization["']?\s*[:=]\s*["']?basic\s+)([A-Za-z0-9._~+/=-]{8,})()`), nil},
-	{[]string{"eyj"}, lazyregexp.New(`()(\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)()`), nil}, // https://www.rfc-editor.org/rfc/rfc7519
-	{[]string{"akia", "asia"}, lazyregexp.New(`()(\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)()`), nil},                    // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
-	{[]string{"."}, lazyregexp.New(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},                               // https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
-	{[]string{"rw"}, lazyregexp.New(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},                              // https://jedisct1.github.io/minisign/#secret-key-format
-	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil},                                               // user and password of a URL, which ends at the last @
+	{[]string{"bearer", "basic"},
+		lazyregexp.New(`(?i)(\bbearer\s+|authorization["']?\s*[:=]\s*["']?basic\s+)([A-Za-z0-9._~+/=-]{8,})()`), nil},
+	// https://www.rfc-editor.org/rfc/rfc7519
+	{[]string{"eyj"}, lazyregexp.New(`()(\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)()`), nil},
+	// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html
+	{[]string{"akia", "asia"}, lazyregexp.New(`()(\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)()`), nil},
+	// https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
+	{[]string{"."}, lazyregexp.New(`()(\b[a-z0-9]{6}\.[a-z0-9]{16}\b)()`), nil},
+	// https://jedisct1.github.io/minisign/#secret-key-format
+	{[]string{"rw"}, lazyregexp.New(`()(\bRW[A-Za-z0-9+/]{100,}={0,2})()`), nil},
+	{[]string{"@"}, lazyregexp.New(`(://)([^/\s"']+)(@)`), nil}, // user and password of a URL, which ends at the last @
 	{nameHints, lazyregexp.New(`(?i)(--[a-z0-9-]*` + names + `[a-z0-9-]*\s+)([^\s"'-][^\s"']*)()`), harmless},
-	{nameHints, lazyregexp.New(`(?i)(\\*["']?[\w.-]*` + names + `[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`), harmless},
+	{nameHints, lazyregexp.New(`(?i)(\\*["']?[\w.-]*` + names +
+		`[\w.-]*\\*["']?[ \t]*[:=][ \t]*)(\\+"[^"\\\n]*\\+"|"(?:[^"\\\n]|\\[^\n])*"|'[^'\n]*'|[^\s,;&}\]"']+)()`),
+		harmless},
 }
 
 // harmless is a value that is no secret although its name sounds like one: a switch, nothing, the

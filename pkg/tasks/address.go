@@ -56,7 +56,8 @@ func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 		if a.Prefix.Addr() == t.Prefix.Addr() {
 			change.Items[0].Op, change.Reason = Update, "length of the network differs"
-			change.Items[0].Fields = []Field{{"network", "/" + strconv.Itoa(a.Prefix.Bits()), "/" + strconv.Itoa(t.Prefix.Bits())}}
+			change.Items[0].Fields = []Field{{"network", "/" + strconv.Itoa(a.Prefix.Bits()),
+				"/" + strconv.Itoa(t.Prefix.Bits())}}
 		}
 	}
 	if overlaps(ctx, v, t.Link, t.Prefix) {

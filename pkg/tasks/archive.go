@@ -136,7 +136,8 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	return t.fromAnywhere(ctx, rest, damaged, func(from string) error {
 		b := h.Files.Batch()
 		defer b.Discard()
-		_, err := t.unpack(ctx, b, from, hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
+		_, err := t.unpack(ctx, b, from,
+			hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
 		return err
 	})
 }
@@ -199,7 +200,8 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 		s.item.Op, s.item.Fields, s.reason = Create, append([]Field{content}, want.created()...), "absent"
 		return s, nil
 	case info.Type == hostfs.Symlink:
-		s.item.Fields, s.reason = append([]Field{{Name: "type", Before: "symlink", After: "file"}, content}, want.created()...), "is a symlink"
+		s.item.Fields, s.reason = append([]Field{{Name: "type", Before: "symlink", After: "file"}, content},
+			want.created()...), "is a symlink"
 		return s, nil
 	case info.Type != hostfs.Regular:
 		return s, &hostfs.InTheWayError{Path: s.path, Is: info.Type, Want: hostfs.Regular}

@@ -21,7 +21,8 @@ func (t Archive) fromAnywhere(ctx context.Context, members, damaged []string, tr
 	}
 	err := t.fromURLs(ctx, try)
 	if err != nil && len(damaged) > 0 {
-		err = fmt.Errorf("%w\nwhat was kept of it is of no use, and was thrown away: %s", err, strings.Join(damaged, "; "))
+		err = fmt.Errorf("%w\nwhat was kept of it is of no use, and was thrown away: %s", err,
+			strings.Join(damaged, "; "))
 	}
 	return err
 }
@@ -47,7 +48,8 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		}
 		failed = append(failed, err)
 	}
-	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with %s %s at one of them, or correct its entry in spec.assets",
+	return fmt.Errorf("install %s: none of its URLs gave it:\n%w\nput the archive with %s %s at one of them, or "+
+		"correct its entry in spec.assets",
 		t.Name, errors.Join(failed...), t.Sum.Algorithm(), t.Sum)
 }
 
@@ -56,7 +58,8 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
 	b := h.Files.Batch()
 	defer b.Discard()
-	got, err := t.unpack(ctx, b, from, hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
+	got, err := t.unpack(ctx, b, from,
+		hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
 	if err != nil {
 		return err
 	}
@@ -67,7 +70,9 @@ func (t Archive) install(ctx context.Context, h *host.Host, from string, members
 }
 
 // unpack fetches the archive and stages its members.
-func (t Archive) unpack(ctx context.Context, b *hostfs.Batch, from string, u hostfs.Unpacking) (map[string]hostfs.Member, error) {
+func (t Archive) unpack(
+	ctx context.Context, b *hostfs.Batch, from string, u hostfs.Unpacking,
+) (map[string]hostfs.Member, error) {
 	body, _, err := t.Fetch.Open(ctx, from)
 	if err != nil {
 		return nil, &unfetchedError{err}

@@ -46,7 +46,8 @@ func (t Archive) Keep(ctx context.Context, h *host.Host) error {
 	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
 	// from such a node.
 	if room, err := h.Files.Room(keptDir); err == nil && room/2 < size {
-		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space", t.Name, (size+1<<20-1)>>20, keptDir)
+		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space",
+			t.Name, (size+1<<20-1)>>20, keptDir)
 	}
 	b := h.Files.Batch()
 	defer b.Discard()
@@ -119,7 +120,9 @@ func (t Archive) lacks(v host.View) bool {
 
 // restore puts those of the members in place that are kept, as one batch. It returns the others,
 // and what was kept and is damaged, which is thrown away.
-func (t Archive) restore(ctx context.Context, h *host.Host, members []string, want access) (rest, damaged []string, err error) {
+func (t Archive) restore(
+	ctx context.Context, h *host.Host, members []string, want access,
+) (rest, damaged []string, err error) {
 	b := h.Files.Batch()
 	defer b.Discard()
 	rest, damaged, err = t.fromKept(h, b, members, t.Dir, want.spec())
@@ -130,7 +133,9 @@ func (t Archive) restore(ctx context.Context, h *host.Host, members []string, wa
 }
 
 // fromKept stages those of the members that are kept.
-func (t Archive) fromKept(h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec) (rest, damaged []string, err error) {
+func (t Archive) fromKept(
+	h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec,
+) (rest, damaged []string, err error) {
 	known, err := t.readReceipt(h.Live.View())
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +197,8 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 		names = append(names, path.Join(keptDir, name))
 	}
 	for _, name := range names {
-		if name == keptDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") { // what is staged is cleared by who stages
+		// what is staged is cleared by who stages
+		if name == keptDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}
 		if err := h.Files.Remove(name); err != nil {

@@ -165,7 +165,8 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 	for _, f := range t.files() {
 		item, want, err := f.look(h.Live.View())
 		if err == nil && item != nil {
-			err = b.Put(f.Path, f.Content, want.spec()) // an owner or a mode too: it belongs to the set as the content does
+			// an owner or a mode too: it belongs to the set as the content does
+			err = b.Put(f.Path, f.Content, want.spec())
 		}
 		if err != nil {
 			return fmt.Errorf("install certificates in %s: %w", t.place(), err)
@@ -185,7 +186,8 @@ func (t CertificateSet) files() []File {
 	var all []File
 	if t.Dir != "" {
 		for _, f := range []CertFile{t.CA, t.Cert, t.Key} {
-			all = append(all, File{Meta: m, Path: path.Join(t.Dir, f.Name), Content: f.PEM, Mode: f.Mode, Owner: t.Owner})
+			all = append(all,
+				File{Meta: m, Path: path.Join(t.Dir, f.Name), Content: f.PEM, Mode: f.Mode, Owner: t.Owner})
 		}
 	}
 	if k := t.Kubeconfig; k != nil {

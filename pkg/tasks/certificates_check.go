@@ -50,10 +50,12 @@ func (t CertificateSet) check(now time.Time) error {
 		return fmt.Errorf("read %s: %w", t.Key.Name, err)
 	}
 	if !certs.Fits(key, leaf) {
-		return fmt.Errorf("%s is not the key of %s (%s): publish the pair that was issued together", t.Key.Name, t.Cert.Name, certs.Subject(leaf))
+		return fmt.Errorf("%s is not the key of %s (%s): publish the pair that was issued together", t.Key.Name,
+			t.Cert.Name, certs.Subject(leaf))
 	}
 	if t.CommonName != "" && leaf.Subject.CommonName != t.CommonName {
-		return fmt.Errorf("%s has the common name %q, wanted %q: issue it with that name, or correct the configuration", t.Cert.Name, leaf.Subject.CommonName, t.CommonName)
+		return fmt.Errorf("%s has the common name %q, wanted %q: issue it with that name, or correct the configuration",
+			t.Cert.Name, leaf.Subject.CommonName, t.CommonName)
 	}
 	if err := t.checkDates(leaf, now); err != nil {
 		return err
@@ -66,12 +68,16 @@ func (t CertificateSet) check(now time.Time) error {
 
 func (t CertificateSet) checkDates(leaf *x509.Certificate, now time.Time) error {
 	if now.Before(leaf.NotBefore) {
-		return &dateError{graph.Wait(fmt.Sprintf("the clock (%s) to reach %s, from when %s (%s) is valid: is the clock right?",
-			now.UTC().Format(time.DateTime), leaf.NotBefore.UTC().Format(time.DateTime), t.Cert.Name, certs.Subject(leaf)))}
+		return &dateError{graph.Wait(fmt.Sprintf("the clock (%s) to reach %s, from when %s (%s) is valid: is the "+
+			"clock right?",
+			now.UTC().Format(time.DateTime), leaf.NotBefore.UTC().Format(time.DateTime), t.Cert.Name,
+			certs.Subject(leaf)))}
 	}
 	if now.After(leaf.NotAfter) {
-		return &dateError{fmt.Errorf("%s (%s) expired on %s: issue a new one and publish it, or set the clock if it is wrong (now %s)",
-			t.Cert.Name, certs.Subject(leaf), leaf.NotAfter.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))}
+		return &dateError{fmt.Errorf("%s (%s) expired on %s: issue a new one and publish it, or set the clock if it "+
+			"is wrong (now %s)",
+			t.Cert.Name, certs.Subject(leaf), leaf.NotAfter.UTC().Format(time.DateTime),
+			now.UTC().Format(time.DateTime))}
 	}
 	return nil
 }
@@ -82,18 +88,22 @@ func (t CertificateSet) checkChain(leaf *x509.Certificate, between, roots []*x50
 	if t.Server {
 		usage = x509.ExtKeyUsageServerAuth
 	}
-	opt := x509.VerifyOptions{Roots: certs.Pool(roots), Intermediates: certs.Pool(between), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}}
+	opt := x509.VerifyOptions{Roots: certs.Pool(roots), Intermediates: certs.Pool(between), CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{usage}}
 	_, err := leaf.Verify(opt)
 	var invalid x509.CertificateInvalidError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage && t.Server:
-		return fmt.Errorf("%s (%s) is not for servers: issue it with the extended key usage serverAuth: %w", t.Cert.Name, certs.Subject(leaf), err)
+		return fmt.Errorf("%s (%s) is not for servers: issue it with the extended key usage serverAuth: %w",
+			t.Cert.Name, certs.Subject(leaf), err)
 	case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
-		return fmt.Errorf("%s (%s) is not for clients: issue it with the extended key usage clientAuth: %w", t.Cert.Name, certs.Subject(leaf), err)
+		return fmt.Errorf("%s (%s) is not for clients: issue it with the extended key usage clientAuth: %w",
+			t.Cert.Name, certs.Subject(leaf), err)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return &dateError{fmt.Errorf("%s is signed by a CA that is not valid now (%s): renew the CA, then the certificate: %w", t.Cert.Name, certs.Describe(roots[0]), err)}
+		return &dateError{fmt.Errorf("%s is signed by a CA that is not valid now (%s): renew the CA, then the "+
+			"certificate: %w", t.Cert.Name, certs.Describe(roots[0]), err)}
 	}
 	return fmt.Errorf("%s (%s, issued by %s) is not signed by the CA in %s (%s): publish the CA that signed it: %w",
 		t.Cert.Name, certs.Subject(leaf), leaf.Issuer, t.CA.Name, certs.Subject(roots[0]), err)

@@ -36,10 +36,14 @@ var classes = []struct {
 	is    func(task graph.Key, c *Change) bool
 }{
 	{ClassReload, "a unit reads its configuration again", does(ActionReload)},
-	{ClassReload, "what the node is reached by changes, and comes back if it is cut off", func(_ graph.Key, c *Change) bool { return c.Disruption == MayCutOff }},
-	{ClassReload, "it is not proved harmless, and is made under a checkpoint", func(_ graph.Key, c *Change) bool { return c.Proof == Unproved }},
-	{ClassRestart, "a unit that runs is stopped or restarted", func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
-	{ClassRestart, "what sets up the node's own network is restarted", func(task graph.Key, c *Change) bool { return c.Disruption == MayCutOff && does(ActionRestart)(task, c) }},
+	{ClassReload, "what the node is reached by changes, and comes back if it is cut off",
+		func(_ graph.Key, c *Change) bool { return c.Disruption == MayCutOff }},
+	{ClassReload, "it is not proved harmless, and is made under a checkpoint",
+		func(_ graph.Key, c *Change) bool { return c.Proof == Unproved }},
+	{ClassRestart, "a unit that runs is stopped or restarted",
+		func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
+	{ClassRestart, "what sets up the node's own network is restarted",
+		func(task graph.Key, c *Change) bool { return c.Disruption == MayCutOff && does(ActionRestart)(task, c) }},
 	{ClassRestart, "kubelet stands still while the network changes", kind(KindPause)},
 	{ClassDrain, "pods are taken off the node", kind(KindEvict)},
 	{ClassDrain, "what pods have as their gateway or their link goes", goes},
@@ -73,15 +77,18 @@ func kind(name string) func(graph.Key, *Change) bool {
 
 // goes says that a key is removed whose row says that pods are better moved away first.
 func goes(_ graph.Key, c *Change) bool {
-	return slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op == Remove && rowOf(it.Key).costs.gone >= ClassDrain })
+	return slices.ContainsFunc(c.Items,
+		func(it Item) bool { return it.Op == Remove && rowOf(it.Key).costs.gone >= ClassDrain })
 }
 
 // bootFiles are read by the boot loader, or by the kernel as it starts. Those of modules, sysctls
 // and mounts are not among them: their tasks do now what the file does at the next boot.
-var bootFiles = []string{"/boot/", "/etc/default/grub", "/etc/kernel/", "/etc/grub.d/", "/etc/initramfs-tools/", "/etc/dracut.conf"}
+var bootFiles = []string{"/boot/", "/etc/default/grub", "/etc/kernel/", "/etc/grub.d/", "/etc/initramfs-tools/",
+	"/etc/dracut.conf"}
 
 func bootOnly(_ graph.Key, c *Change) bool {
-	return slices.ContainsFunc(c.Items, func(it Item) bool { return it.Key.Kind() == KindFile && bootOnlyFile(it.Key.Name()) })
+	return slices.ContainsFunc(c.Items,
+		func(it Item) bool { return it.Key.Kind() == KindFile && bootOnlyFile(it.Key.Name()) })
 }
 
 func bootOnlyFile(file string) bool {

@@ -94,6 +94,7 @@ func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	for _, f := range left {
 		names = append(names, string(f.Key))
 	}
-	return graph.Transient(fmt.Errorf("take away what %s left: it is there again: %s: its agent still runs here: stop it first (remove its DaemonSet from the cluster)",
+	return graph.Transient(fmt.Errorf("take away what %s left: it is there again: %s: its agent still runs here: stop "+
+		"it first (remove its DaemonSet from the cluster)",
 		t.Network, strings.Join(names, ", ")))
 }

@@ -86,7 +86,8 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 		return nil, t.absent(first, found)
 	}
 	if !found && first.err == nil {
-		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)%s", t.Network, t.Dir, t.Writer, notRead(v, t.Dir, names)))
+		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)%s", t.Network, t.Dir, t.Writer,
+			notRead(v, t.Dir, names)))
 	}
 	if err := t.judge(v, first); err != nil {
 		return nil, err
@@ -97,7 +98,8 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 // notRead names directories that are called as confs are: no runtime looks into them.
 func notRead(v host.View, dir string, names []string) (text string) {
 	for _, name := range names {
-		if info, err := v.Files.Lstat(path.Join(dir, name)); isConf(name) && err == nil && info.Type == hostfs.Directory {
+		if info, err := v.Files.Lstat(path.Join(dir, name)); isConf(name) && err == nil &&
+			info.Type == hostfs.Directory {
 			text += fmt.Sprintf("; %s is a directory, which no runtime reads: remove it", path.Join(dir, name))
 		}
 	}
@@ -112,7 +114,8 @@ func (t WaitConf) SameNetwork(v host.View, conf CNIConf) (files []string) {
 	}
 	for _, name := range names {
 		file := path.Join(t.Dir, name)
-		if other, err := t.readConf(v, file); isConf(name) && file != conf.File && err == nil && other.Name == conf.Name {
+		if other, err := t.readConf(v, file); isConf(name) && file != conf.File && err == nil &&
+			other.Name == conf.Name {
 			files = append(files, file)
 		}
 	}
@@ -197,16 +200,21 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 	until, written := beingWritten(v, at)
 	switch {
 	case first.err != nil && first.behind != "" && t.File == "":
-		return fmt.Errorf("%s: %s is broken (%w), and the runtime tries no later file, such as %s: repair it or remove it", t.Network, at, first.err, first.behind)
+		return fmt.Errorf("%s: %s is broken (%w), and the runtime tries no later file, such as %s: repair it or "+
+			"remove it", t.Network, at, first.err, first.behind)
 	case first.err != nil && own && written:
-		return graph.WaitUntil(fmt.Sprintf("%s: %s is not valid yet (%s): %s", t.Network, at, t.Writer, first.err), until)
+		return graph.WaitUntil(fmt.Sprintf("%s: %s is not valid yet (%s): %s", t.Network, at, t.Writer, first.err),
+			until)
 	case first.err != nil && own:
-		return fmt.Errorf("%s: no pod is added by %s (%s), which nobody has mended since: %w: repair it or remove it", t.Network, at, t.Writer, first.err)
+		return fmt.Errorf("%s: no pod is added by %s (%s), which nobody has mended since: %w: repair it or remove it",
+			t.Network, at, t.Writer, first.err)
 	case first.err != nil:
-		return fmt.Errorf("%s comes before %s and is broken (%w), and the runtime tries no later file: repair it or remove it",
+		return fmt.Errorf("%s comes before %s and is broken (%w), and the runtime tries no later file: repair it or "+
+			"remove it",
 			at, t.File, first.err)
 	case t.File != "" && first.name != t.File:
-		return fmt.Errorf("%s (network %q) comes before %s by its name, so the runtime uses it and not %s: remove it, or give it a name without .conf, .conflist and .json",
+		return fmt.Errorf("%s (network %q) comes before %s by its name, so the runtime uses it and not %s: remove it, "+
+			"or give it a name without .conf, .conflist and .json",
 			at, first.conf.Name, t.File, t.Network)
 	}
 	return nil
@@ -217,7 +225,8 @@ func (t WaitConf) judge(v host.View, first candidate) error {
 func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	var missing, wrong []string
 	for _, p := range conf.Programs() {
-		if slices.ContainsFunc(t.BinDirs, func(dir string) bool { return v.Upcoming.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
+		if slices.ContainsFunc(t.BinDirs,
+			func(dir string) bool { return v.Upcoming.WillExist(string(FileKey(path.Join(dir, p.Name)))) }) {
 			continue
 		}
 		switch file, info := FindPlugin(v, t.BinDirs, p.Name); {
@@ -238,7 +247,9 @@ func (t WaitConf) missingPlugins(v host.View, conf CNIConf) error {
 	}
 	calls, dirs := strings.Join(missing, ", "), strings.Join(t.BinDirs, ", ")
 	if written {
-		return graph.WaitUntil(fmt.Sprintf("%s: its conf calls the plugin %s, not in %s yet", t.Network, calls, dirs), until)
+		return graph.WaitUntil(fmt.Sprintf("%s: its conf calls the plugin %s, not in %s yet", t.Network, calls, dirs),
+			until)
 	}
-	return fmt.Errorf("%s: no pod is added by %s: it calls the plugin %s, which is not in %s: install it there, or remove the conf", t.Network, conf.File, calls, dirs)
+	return fmt.Errorf("%s: no pod is added by %s: it calls the plugin %s, which is not in %s: install it there, or "+
+		"remove the conf", t.Network, conf.File, calls, dirs)
 }

@@ -89,7 +89,8 @@ func (r hostLocalRange) bounds() (addressRange, error) {
 	case ones > addr.Unmap().BitLen()-2:
 		return addressRange{}, fmt.Errorf("`subnet` %s is too small to give addresses from", subnet)
 	case subnet != subnet.Masked():
-		return addressRange{}, fmt.Errorf("`subnet` %s has bits of hosts: the network's address is %s", subnet, subnet.Masked())
+		return addressRange{},
+			fmt.Errorf("`subnet` %s has bits of hosts: the network's address is %s", subnet, subnet.Masked())
 	}
 	out := addressRange{subnet.Addr().Next(), lastOf(subnet)}
 	for _, given := range []struct {

@@ -69,7 +69,8 @@ func slip(data []byte, isList bool) error {
 	case !isList && shape.Type == nil:
 		return errors.New("it has no `type`")
 	case isList && shape.Type != nil && shape.Plugins == nil:
-		return errors.New("it is a single plugin (`type`) in a file for lists: name it .conf, or put it into a list `plugins`")
+		return errors.New("it is a single plugin (`type`) in a file for lists: name it .conf, or put it into a list " +
+			"`plugins`")
 	case isList && shape.Name == nil:
 		return errors.New("it has no `name`")
 	case isList && shape.Plugins != nil:
@@ -101,7 +102,8 @@ func position(data []byte, err error) string {
 		return ""
 	}
 	before := string(data[:min(max(int(syntax.Offset)-1, 0), len(data))])
-	return fmt.Sprintf("line %d, column %d: ", strings.Count(before, "\n")+1, len(before)-strings.LastIndex(before, "\n"))
+	return fmt.Sprintf("line %d, column %d: ", strings.Count(before, "\n")+1,
+		len(before)-strings.LastIndex(before, "\n"))
 }
 
 // firstVersion is the version that a consumer before spec 1.1.0 reads.

@@ -38,7 +38,8 @@ func (c CNIConf) Programs() []Program {
 	var out []Program
 	for _, p := range c.programs() {
 		leadsOut := strings.ContainsRune(p.Name, '/') // what libcni refuses is no program
-		if !leadsOut && !slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && o.Version == p.Version }) {
+		if !leadsOut &&
+			!slices.ContainsFunc(out, func(o Program) bool { return o.Name == p.Name && o.Version == p.Version }) {
 			out = append(out, p)
 		}
 	}

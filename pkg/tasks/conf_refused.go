@@ -33,14 +33,16 @@ func (t WaitConf) refused(c CNIConf) error {
 		return errors.New("it has no `name`, and libcni refuses that: give it one")
 	}
 	if utils.ValidateNetworkName(c.Name) != nil {
-		return fmt.Errorf("libcni refuses its `name` %q: expected a letter or a digit, then letters, digits, '.', '_' and '-'", c.Name)
+		return fmt.Errorf("libcni refuses its `name` %q: expected a letter or a digit, then letters, digits, '.', '_' "+
+			"and '-'", c.Name)
 	}
 	if err := t.Consumer.refuses(c.version()); err != nil {
 		return err
 	}
 	for _, p := range c.programs() {
 		if strings.ContainsRune(p.Name, '/') {
-			return fmt.Errorf("libcni refuses the plugin `type` %q: expected the name of a program without a path", p.Name)
+			return fmt.Errorf("libcni refuses the plugin `type` %q: expected the name of a program without a path",
+				p.Name)
 		}
 	}
 	for _, p := range c.Plugins {
@@ -59,11 +61,13 @@ func (c Consumer) refuses(asked string) error {
 	if at >= 0 && (newest < 0 || at <= newest) {
 		return nil
 	}
-	if major, minor, _, err := version.ParseVersion(asked); at < 0 && newest < 0 && err == nil && major == 1 && minor > 1 {
+	if major, minor, _, err := version.ParseVersion(asked); at < 0 && newest < 0 && err == nil && major == 1 &&
+		minor > 1 {
 		return nil
 	}
 	if newest >= 0 {
 		known = known[:newest+1]
 	}
-	return fmt.Errorf("its `cniVersion` %q is none that %s knows: expected one of %s", asked, cmp.Or(c.Name, "libcni"), strings.Join(known, ", "))
+	return fmt.Errorf("its `cniVersion` %q is none that %s knows: expected one of %s", asked, cmp.Or(c.Name, "libcni"),
+		strings.Join(known, ", "))
 }

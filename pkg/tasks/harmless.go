@@ -120,7 +120,8 @@ func inPlace(_ context.Context, _ Task, c *Change, on Ground) bool {
 	facts := on.View.Facts
 	return !slices.ContainsFunc(c.Items, func(it Item) bool {
 		file := pathOf(it.Key)
-		onTheWay := it.Op == Create && slices.ContainsFunc(places(facts), func(place string) bool { return strings.HasPrefix(place, file+"/") })
+		onTheWay := it.Op == Create &&
+			slices.ContainsFunc(places(facts), func(place string) bool { return strings.HasPrefix(place, file+"/") })
 		return file == "" || !HarmlessPlace(file, facts) && !onTheWay
 	})
 }
@@ -217,7 +218,8 @@ func tomlHarmless(_ context.Context, t TOMLKey, _ *Change, _ Ground) bool {
 // nothing is mounted yet. Neither hides anything, nor reads a disk.
 func mountHarmless(_ context.Context, t Mount, c *Change, _ Ground) bool {
 	fresh := !slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op != Create })
-	return fresh && (t.Type == "bpf" || t.Type == "cgroup2") && (strings.HasPrefix(t.Where, "/sys/fs/") || strings.HasPrefix(t.Where, "/run/"))
+	return fresh && (t.Type == "bpf" || t.Type == "cgroup2") &&
+		(strings.HasPrefix(t.Where, "/sys/fs/") || strings.HasPrefix(t.Where, "/run/"))
 }
 
 // moduleKindHarmless is the proof of a module.
@@ -229,9 +231,14 @@ func moduleKindHarmless(ctx context.Context, t Module, _ *Change, on Ground) boo
 // a target of a rule. They are those that networks name, and their kin; a name that ends in _
 // stands for all that begin so. No driver, and nothing that takes packets as soon as it is there.
 var harmlessModules = []string{
-	"overlay", "bridge", "veth", "dummy", "ifb", "macvlan", "ipvlan", "8021q", "tun", "openvswitch", "vport_", // kinds of links
-	"vxlan", "geneve", "ipip", "ip_gre", "ip6_gre", "ip6_tunnel", "sit", "fou", "fou6", "wireguard", "esp4", "esp6", "xfrm_", // tunnels
-	"nf_conntrack", "nf_tables", "nfnetlink_", "nft_", "ip_tables", "ip6_tables", "iptable_", "ip6table_", "ipt_", "ip6t_", "ebtable_", "xt_", "ip_set", "ip_set_", // rules
+	// kinds of links
+	"overlay", "bridge", "veth", "dummy", "ifb", "macvlan", "ipvlan", "8021q", "tun", "openvswitch", "vport_",
+	// tunnels
+	"vxlan", "geneve", "ipip", "ip_gre", "ip6_gre", "ip6_tunnel", "sit", "fou", "fou6", "wireguard", "esp4", "esp6",
+	"xfrm_",
+	// rules
+	"nf_conntrack", "nf_tables", "nfnetlink_", "nft_", "ip_tables", "ip6_tables", "iptable_", "ip6table_", "ipt_",
+	"ip6t_", "ebtable_", "xt_", "ip_set", "ip_set_",
 	"ip_vs", "ip_vs_", "sch_", "cls_", "act_", // services, queues
 	"vfio_pci", "uio_pci_generic", // devices are handed to them by name
 }

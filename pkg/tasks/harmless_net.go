@@ -30,7 +30,8 @@ func addressHarmless(ctx context.Context, t Address, c *Change, on Ground) bool 
 // that were not reached. A longer prefix, or another next hop of a known one, is no such route.
 func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 	want := t.Canonical()
-	return len(c.Items) == 1 && c.Items[0].Op == Create && want.Table == rtnl.MainTable && want.Type == "unicast" && want.Dst.Bits() > 0 &&
+	return len(c.Items) == 1 && c.Items[0].Op == Create && want.Table == rtnl.MainTable && want.Type == "unicast" &&
+		want.Dst.Bits() > 0 &&
 		!want.Dst.Contains(want.Gateway) && onlyDefault(ctx, want.Dst, on)
 }
 
@@ -39,7 +40,8 @@ func routeHarmless(ctx context.Context, t Route, c *Change, on Ground) bool {
 // is false. Tables besides the main one count: a policy rule may ask one of them after it
 // (ip-rule(8), suppress_prefixlength).
 func onlyDefault(ctx context.Context, p netip.Prefix, on Ground) bool {
-	if !slices.ContainsFunc(on.Pods, func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
+	if !slices.ContainsFunc(on.Pods,
+		func(pods netip.Prefix) bool { return pods.Bits() <= p.Bits() && pods.Contains(p.Addr()) }) {
 		return false
 	}
 	routes, err := on.View.Net.Routes(ctx, rtnl.AllTables)
@@ -63,14 +65,17 @@ func tableHarmless(ctx context.Context, t Table, _ *Change, on Ground) bool {
 
 func masquerades(t firewall.Table, pods []netip.Prefix) bool {
 	return !slices.ContainsFunc(t.Chains, func(c firewall.Chain) bool {
-		return c.Type != "nat" || c.Hook != "postrouting" || c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool {
-			return r.Unknown != "" || r.Verdict != "return" && !strings.HasPrefix(r.Verdict, "masquerade") || len(r.SrcIn) == 0 || !allInside(r.SrcIn, pods)
-		})
+		return c.Type != "nat" || c.Hook != "postrouting" || c.Policy == "drop" ||
+			slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool {
+				return r.Unknown != "" || r.Verdict != "return" && !strings.HasPrefix(r.Verdict, "masquerade") ||
+					len(r.SrcIn) == 0 || !allInside(r.SrcIn, pods)
+			})
 	})
 }
 
 func allInside(list, of []netip.Prefix) bool {
 	return !slices.ContainsFunc(list, func(p netip.Prefix) bool {
-		return !slices.ContainsFunc(of, func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) })
+		return !slices.ContainsFunc(of,
+			func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) })
 	})
 }

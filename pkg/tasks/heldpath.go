@@ -60,7 +60,8 @@ func as(live, last string) bool {
 // disabled before its file goes, so that no link of systemd's dangles.
 func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
 	if name := p.unit(); name != "" {
-		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) &&
+			!errors.Is(err, host.ErrNotExist) {
 			return err
 		}
 	}
@@ -69,7 +70,8 @@ func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
 
 // unitTypes are the kinds of units that files are for.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
-var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path", ".timer", ".slice", ".scope"}
+var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path",
+	".timer", ".slice", ".scope"}
 
 // unit is the unit whose file the path is, or "".
 func (p heldPath) unit() string {
@@ -149,7 +151,8 @@ func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
 	}
 	have, err := v.Files.Attributes(string(p))
 	for name, value := range was.Attrs {
-		if name != "security.selinux" && !bytes.Equal(have[name], value) { // a label is the policy's, and not always ours to set
+		// a label is the policy's, and not always ours to set
+		if name != "security.selinux" && !bytes.Equal(have[name], value) {
 			return false, err
 		}
 	}

@@ -21,14 +21,16 @@ func Record(t Task) (Recorded, []hostfs.Content, error) {
 // come back without a fetcher: see [Archive.Fetch].
 func Rebuild(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) {
 	if r.Version != recordVersion {
-		return nil, fmt.Errorf("rebuild a %s of version %d: this agent knows version %d: run the agent that wrote it", r.Kind, r.Version, recordVersion)
+		return nil, fmt.Errorf("rebuild a %s of version %d: this agent knows version %d: run the agent that wrote it",
+			r.Kind, r.Version, recordVersion)
 	}
 	for i := range kinds {
 		if kinds[i].name == r.Kind && kinds[i].form.rebuild != nil {
 			return kinds[i].form.rebuild(r, blob)
 		}
 	}
-	return nil, fmt.Errorf("rebuild a task of kind %q: this agent does not know it: run the agent that wrote it", r.Kind)
+	return nil,
+		fmt.Errorf("rebuild a task of kind %q: this agent does not know it: run the agent that wrote it", r.Kind)
 }
 
 // State is what a record wants of the host, for comparison: its task without what comes first,

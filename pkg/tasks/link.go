@@ -44,7 +44,8 @@ func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case err != nil:
 		return nil, passing(err)
 	case have.Kind != t.Kind:
-		return nil, fmt.Errorf("plan link %s: a link of that name is there, but it is %s and not a %s: remove it (ip link del %s) or give ours another name",
+		return nil, fmt.Errorf("plan link %s: a link of that name is there, but it is %s and not a %s: remove it (ip "+
+			"link del %s) or give ours another name",
 			t.Name, kindOf(have), t.Kind, t.Name)
 	}
 	absent := have.Name == ""
@@ -128,7 +129,8 @@ func passing(err error) error {
 
 // notHere is the change of a task that needs a running kernel, in an image without one.
 func notHere(key graph.Key, op Op) *Change {
-	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel", NotHere: "no running kernel under this root"}
+	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel",
+		NotHere: "no running kernel under this root"}
 }
 
 // Holds implements [Holder]: an address that somebody put on the link. Those that the kernel makes
@@ -211,7 +213,8 @@ func (t Link) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	}
 	for _, l := range links {
 		if l.Master == t.Name {
-			return graph.Wait(fmt.Sprintf("the port %s of %s to go, which was down before netwright came", l.Name, t.Name))
+			return graph.Wait(fmt.Sprintf("the port %s of %s to go, which was down before netwright came", l.Name,
+				t.Name))
 		}
 	}
 	return passing(h.Net.LinkDown(ctx, t.Name))

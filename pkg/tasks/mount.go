@@ -51,7 +51,8 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case err != nil && !notHere && !errors.Is(err, host.ErrNotExist):
 		return nil, err
 	case have != "" && have != t.Type:
-		return nil, fmt.Errorf("plan mount %s: a %s is mounted there, want %s: unmount it, or remove what mounts it from /etc/fstab",
+		return nil, fmt.Errorf("plan mount %s: a %s is mounted there, want %s: unmount it, or remove what mounts it "+
+			"from /etc/fstab",
 			t.Where, have, t.Type)
 	}
 	file, err := t.file()
@@ -186,7 +187,8 @@ func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 	case have.Load != "bad-setting" && have.Load != "error":
 		return nil
 	}
-	return fmt.Errorf("systemd takes no unit for it (%s), since it mounts such file systems itself at boot: reboot, or run `mount -t %s %s %s`",
+	return fmt.Errorf("systemd takes no unit for it (%s), since it mounts such file systems itself at boot: reboot, "+
+		"or run `mount -t %s %s %s`",
 		have.Load, t.Type, t.What, t.Where)
 }
 
@@ -207,7 +209,8 @@ func (t Mount) file() (File, error) {
 	if t.Description != "" {
 		b.WriteString("Description=" + literal(t.Description) + "\n")
 	}
-	b.WriteString("\n[Mount]\nWhat=" + literal(t.What) + "\nWhere=" + literal(t.Where) + "\nType=" + literal(t.Type) + "\n")
+	b.WriteString("\n[Mount]\nWhat=" + literal(t.What) + "\nWhere=" + literal(t.Where) + "\nType=" + literal(t.Type) +
+		"\n")
 	if t.Options != "" {
 		b.WriteString("Options=" + literal(t.Options) + "\n")
 	}

@@ -8,9 +8,12 @@ import (
 // reach the node's own packets, and a plan says so; whether there is a checkpoint is not decided
 // here.
 var networkDirs = []string{
-	"/etc/systemd/network/", "/usr/lib/systemd/network/", "/run/systemd/network/", "/etc/systemd/networkd.conf", "/etc/systemd/resolved.conf",
-	"/etc/netplan/", "/etc/NetworkManager/", "/run/NetworkManager/conf.d/", "/etc/network/", "/etc/sysconfig/network", "/etc/sysconfig/iptables", "/etc/iptables/",
-	"/etc/nftables", "/etc/firewalld/", "/etc/ufw/", "/etc/dhcp/", "/etc/dhcpcd.conf", "/etc/resolv.conf", "/etc/iproute2/",
+	"/etc/systemd/network/", "/usr/lib/systemd/network/", "/run/systemd/network/", "/etc/systemd/networkd.conf",
+	"/etc/systemd/resolved.conf",
+	"/etc/netplan/", "/etc/NetworkManager/", "/run/NetworkManager/conf.d/", "/etc/network/", "/etc/sysconfig/network",
+	"/etc/sysconfig/iptables", "/etc/iptables/",
+	"/etc/nftables", "/etc/firewalld/", "/etc/ufw/", "/etc/dhcp/", "/etc/dhcpcd.conf", "/etc/resolv.conf",
+	"/etc/iproute2/",
 	"/etc/sysctl.conf", "/etc/udev/rules.d/",
 }
 
@@ -27,8 +30,10 @@ func NetworkFile(path string) bool {
 
 // networkUnits set the node's own network up. Likewise, a plan says so of them.
 var networkUnits = map[string]bool{
-	"systemd-networkd.service": true, "systemd-resolved.service": true, "NetworkManager.service": true, "networking.service": true, "network.service": true,
-	"firewalld.service": true, "nftables.service": true, "iptables.service": true, "ip6tables.service": true, "netfilter-persistent.service": true, "ufw.service": true,
+	"systemd-networkd.service": true, "systemd-resolved.service": true, "NetworkManager.service": true,
+	"networking.service": true, "network.service": true,
+	"firewalld.service": true, "nftables.service": true, "iptables.service": true, "ip6tables.service": true,
+	"netfilter-persistent.service": true, "ufw.service": true,
 }
 
 // NetworkUnit says that a unit sets the node's own network up.

@@ -120,7 +120,8 @@ func missingParents(v host.View, name string) (items []Item, err error) {
 			slices.Reverse(items)
 			return items, err
 		}
-		items = append(items, Item{Key: FileKey(dir), Op: Create, Fields: append([]Field{{Name: "type", After: "directory"}}, access{mode: 0o755}.created()...)})
+		items = append(items, Item{Key: FileKey(dir), Op: Create,
+			Fields: append([]Field{{Name: "type", After: "directory"}}, access{mode: 0o755}.created()...)})
 	}
 	slices.Reverse(items)
 	return items, nil

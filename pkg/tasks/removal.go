@@ -84,7 +84,8 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 			return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
 		}
 		if others {
-			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: cmp.Or(t.Reason, "no longer wanted"), NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
+			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: cmp.Or(t.Reason, "no longer wanted"),
+				NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
 		}
 		if err := v.Files.Removable(t.Key.Name()); err != nil {
 			return nil, &UnremovableError{t.Key, err}
@@ -152,7 +153,8 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 	}
 	for _, l := range links {
 		if l.Master != "" && slices.Contains(t.Links, l.Master) {
-			return graph.Wait(fmt.Sprintf("the pods on %s, which still has the port %s: drain the node or delete its pods", l.Master, l.Name))
+			return graph.Wait(fmt.Sprintf("the pods on %s, which still has the port %s: drain the node or delete its "+
+				"pods", l.Master, l.Name))
 		}
 	}
 	return nil
@@ -176,7 +178,8 @@ func (g ConfGuard) check(v host.View) error {
 	if err != nil || pod == "" {
 		return err
 	}
-	return graph.Wait(fmt.Sprintf("another CNI conf in %s: pods live here (%s), and without a conf the runtime could not even remove them", g.Dir, pod))
+	return graph.Wait(fmt.Sprintf("another CNI conf in %s: pods live here (%s), and without a conf the runtime could "+
+		"not even remove them", g.Dir, pod))
 }
 
 // podSign is a trace of a living pod, or "": what a runtime keeps of the pods
@@ -258,7 +261,8 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
 	}
 	item := Item{Key: t.Key, Op: Update, Fields: restores(t.Key, live, t.To.Live)}
-	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Asks: t.Asks(), Disruption: t.Disruption}, nil
+	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Asks: t.Asks(),
+		Disruption: t.Disruption}, nil
 }
 
 // restores lists what becomes of a key that is brought back, from what keepers say of it.
@@ -273,7 +277,8 @@ func restores(key graph.Key, live, was string) []Field {
 	names := []string{"type", "mode", "owner", "content"}
 	before, after := strings.Fields(live), strings.Fields(was)
 	if len(before) == 0 || len(after) == 0 || before[0] != after[0] || before[0] == string(hostfs.Symlink) {
-		return []Field{{Name: "type", Before: cmp.Or(shortSum(before), "absent"), After: cmp.Or(shortSum(after), "absent")}}
+		return []Field{{Name: "type", Before: cmp.Or(shortSum(before), "absent"),
+			After: cmp.Or(shortSum(after), "absent")}}
 	}
 	var out []Field
 	for i := range min(len(before), len(after), len(names)) {

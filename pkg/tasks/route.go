@@ -64,7 +64,8 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, passing(err)
 	}
 	if t.Link != "" {
-		if _, err := v.Net.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) && !v.Upcoming.WillExist(string(LinkKey(t.Link))) {
+		if _, err := v.Net.Link(ctx, t.Link); errors.Is(err, host.ErrNotExist) &&
+			!v.Upcoming.WillExist(string(LinkKey(t.Link))) {
 			return nil, graph.Wait("link " + t.Link)
 		} else if err != nil && !errors.Is(err, host.ErrNotExist) {
 			return nil, passing(err)
@@ -81,7 +82,8 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 			return nil, nil
 		}
 		if r.Protocol != rtnl.RouteProtocol {
-			return nil, fmt.Errorf("plan route %s in table %d: %w: it leads %s and has protocol %d: remove it, or give ours another metric",
+			return nil, fmt.Errorf("plan route %s in table %d: %w: it leads %s and has protocol %d: remove it, or "+
+				"give ours another metric",
 				want.Dst, want.Table, rtnl.ErrForeignRoute, way(r), r.Protocol)
 		}
 		item.Op, reason, have = Update, "leads another way", r
@@ -110,7 +112,8 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) erro
 			return passing(err)
 		}
 		for _, r := range routes {
-			if !r.Gateway.IsValid() && r.Type == "unicast" && (t.Link == "" || r.Link == t.Link || r.Link == "") && r.Dst.Contains(want.Gateway) {
+			if !r.Gateway.IsValid() && r.Type == "unicast" && (t.Link == "" || r.Link == t.Link || r.Link == "") &&
+				r.Dst.Contains(want.Gateway) {
 				return nil
 			}
 		}
@@ -120,11 +123,14 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) erro
 		return passing(err)
 	}
 	for _, a := range addresses { // the network of one that is to come, or of a link that will be up
-		if a.Prefix.Contains(want.Gateway) && (v.Upcoming.WillExist(string(AddressKey(a.Link, a.Prefix))) || v.Upcoming.WillExist(string(LinkKey(a.Link)))) {
+		if a.Prefix.Contains(want.Gateway) &&
+			(v.Upcoming.WillExist(string(AddressKey(a.Link, a.Prefix))) ||
+				v.Upcoming.WillExist(string(LinkKey(a.Link)))) {
 			return nil
 		}
 	}
-	return fmt.Errorf("plan route %s: the next hop %s is in no network of a link of this host: give the address by which this node reaches it, or its link and onlink",
+	return fmt.Errorf("plan route %s: the next hop %s is in no network of a link of this host: give the address by "+
+		"which this node reaches it, or its link and onlink",
 		want.Dst, want.Gateway)
 }
 
@@ -132,7 +138,8 @@ func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) erro
 // overlaps the subnet of a link, a next hop, or a route that is not ours.
 func (t Route) takesOver(ctx context.Context, v host.View, routes []rtnl.Route) bool {
 	for _, r := range routes {
-		if r.Protocol != rtnl.RouteProtocol && r.Dst.Bits() > 0 && !r.Dst.Addr().IsLinkLocalUnicast() && !r.Dst.Addr().IsMulticast() &&
+		if r.Protocol != rtnl.RouteProtocol && r.Dst.Bits() > 0 && !r.Dst.Addr().IsLinkLocalUnicast() &&
+			!r.Dst.Addr().IsMulticast() &&
 			r.Dst.Overlaps(t.Dst) && (t.Link == "" || r.Link != t.Link || r.Gateway != t.Gateway) ||
 			r.Gateway.IsValid() && t.Dst.Contains(r.Gateway) {
 			return true

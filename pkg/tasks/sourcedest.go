@@ -36,7 +36,8 @@ func (t SourceDestCheck) Owns() []graph.Key {
 
 // Plan implements [Task]. It asks EC2, which changes nothing there.
 func (t SourceDestCheck) Plan(ctx context.Context, v host.View) (*Change, error) {
-	change := &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "check", Before: "on", After: "off"}}}}, Reason: "EC2 drops packets of pods' addresses"}
+	change := &Change{Items: []Item{{Key: t.Owns()[0], Op: Update,
+		Fields: []Field{{Name: "check", Before: "on", After: "off"}}}}, Reason: "EC2 drops packets of pods' addresses"}
 	switch {
 	case v.Facts.Cloud != "aws":
 		change.NotHere = "no instance of AWS"

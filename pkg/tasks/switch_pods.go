@@ -51,7 +51,8 @@ func (t Evict) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if len(pods) == 0 {
 		return nil, nil
 	}
-	change := &Change{Reason: "its address is of " + t.Network, Disruption: MayCutOff, Unknown: "until kubelet makes no more of them"}
+	change := &Change{Reason: "its address is of " + t.Network, Disruption: MayCutOff,
+		Unknown: "until kubelet makes no more of them"}
 	for _, p := range pods {
 		change.Items = append(change.Items, Item{Key: graph.MakeKey(KindPod, p.String()), Op: Remove})
 	}
@@ -96,7 +97,8 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 		return nil, signErr
 	}
 	if errors.Is(err, host.ErrNotHere) {
-		return nil, fmt.Errorf("pods live here (%s), and there is no runtime that could be asked for them over CRI: drain the node and reboot it", sign)
+		return nil, fmt.Errorf("pods live here (%s), and there is no runtime that could be asked for them over CRI: "+
+			"drain the node and reboot it", sign)
 	}
 	return nil, graph.Transient(fmt.Errorf("pods live here (%s): %w: start the runtime", sign, err))
 }
@@ -123,7 +125,8 @@ type AgentRunsError struct {
 }
 
 func (e *AgentRunsError) Error() string {
-	return fmt.Sprintf("the agent of %s still runs here: container %s of pod %s; it would put back what is taken away: delete its DaemonSet (kubectl -n %s get daemonsets), and wait until the pod is gone",
+	return fmt.Sprintf("the agent of %s still runs here: container %s of pod %s; it would put back what is taken "+
+		"away: delete its DaemonSet (kubectl -n %s get daemonsets), and wait until the pod is gone",
 		e.Network, e.Container, e.Pod, e.Pod.Namespace)
 }
 

@@ -35,7 +35,8 @@ func (t SymbolicLink) Plan(_ context.Context, v host.View) (*Change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("plan symlink %s: %w", t.Path, err)
 		}
-		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create, Fields: []Field{{Name: "target", After: t.Target}}}), "absent", fact), nil
+		return t.change(append(items, Item{Key: FileKey(t.Path), Op: Create,
+			Fields: []Field{{Name: "target", After: t.Target}}}), "absent", fact), nil
 	case info.Type != hostfs.Symlink:
 		return nil, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Symlink}
 	}

@@ -130,8 +130,9 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 		change.NotHere = "not here before the host loads module " + module
 		return change, nil
 	case module != "":
-		return nil, fmt.Errorf("plan sysctl %s: the kernel has it only with module %s, which is not loaded: load it: %w",
-			t.Key, module, host.ErrNotExist)
+		return nil,
+			fmt.Errorf("plan sysctl %s: the kernel has it only with module %s, which is not loaded: load it: %w",
+				t.Key, module, host.ErrNotExist)
 	}
 	return nil, fmt.Errorf("plan sysctl %s: kernel %s has no such key: correct its name or remove it: %w",
 		t.Key, v.Facts.Kernel.Release, host.ErrNotExist)
@@ -166,11 +167,15 @@ func onlyOff(value string) Disruption {
 // (https://docs.kernel.org/networking/ip-sysctl.html): the last part of those that each link has,
 // others whole.
 var cutting = map[string]bool{
-	"forwarding": true, "mc_forwarding": true, "accept_ra": true, "accept_ra_defrtr": true, "accept_ra_pinfo": true, "accept_ra_min_hop_limit": true,
-	"autoconf": true, "disable_ipv6": true, "mtu": true, "hop_limit": true, "addr_gen_mode": true, "accept_dad": true, "force_forwarding": true,
-	"arp_ignore": true, "arp_announce": true, "arp_filter": true, "arp_accept": true, "rp_filter": true, "accept_local": true, "src_valid_mark": true, "route_localnet": true,
-	"drop_unicast_in_l2_multicast": true, "disable_policy": true, "disable_xfrm": true, "ignore_routes_with_linkdown": true,
-	"net.ipv4.ip_default_ttl": true, "net.ipv4.icmp_echo_ignore_all": true, "net.ipv4.ip_nonlocal_bind": true,
+	"forwarding": true, "mc_forwarding": true, "accept_ra": true, "accept_ra_defrtr": true, "accept_ra_pinfo": true,
+	"accept_ra_min_hop_limit": true,
+	"autoconf":                true, "disable_ipv6": true, "mtu": true, "hop_limit": true, "addr_gen_mode": true,
+	"accept_dad": true, "force_forwarding": true,
+	"arp_ignore": true, "arp_announce": true, "arp_filter": true, "arp_accept": true, "rp_filter": true,
+	"accept_local": true, "src_valid_mark": true, "route_localnet": true,
+	"drop_unicast_in_l2_multicast": true, "disable_policy": true, "disable_xfrm": true,
+	"ignore_routes_with_linkdown": true,
+	"net.ipv4.ip_default_ttl":     true, "net.ipv4.icmp_echo_ignore_all": true, "net.ipv4.ip_nonlocal_bind": true,
 }
 
 // Apply implements [Task].

@@ -63,7 +63,8 @@ func (t Table) disruption() Disruption {
 		if c.Hook == "postrouting" {
 			continue // what goes out is rewritten, not dropped
 		}
-		if c.Policy == "drop" || slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool { return r.Verdict == "drop" }) {
+		if c.Policy == "drop" ||
+			slices.ContainsFunc(c.Rules, func(r firewall.NFRule) bool { return r.Verdict == "drop" }) {
 			return MayCutOff
 		}
 	}

@@ -61,7 +61,8 @@ func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 	}
 	if t.Masked != nil && *t.Masked {
 		if file.Fragment == unitDir+"/"+t.Name && !file.Masked {
-			return nil, fmt.Errorf("plan unit %s: it cannot be masked below --root, its file is in %s: remove the file", t.Name, unitDir)
+			return nil, fmt.Errorf("plan unit %s: it cannot be masked below --root, its file is in %s: remove the file",
+				t.Name, unitDir)
 		}
 		return []SymbolicLink{link(t.Name, "/dev/null")}, nil
 	}
@@ -72,7 +73,8 @@ func linksOf(t UnitState, file systemd.UnitFile) ([]SymbolicLink, error) {
 		return nil, fmt.Errorf("plan unit %s: it is masked by %s: remove that link", t.Name, file.Fragment)
 	}
 	var out []SymbolicLink
-	for _, by := range []struct{ key, dir string }{{"WantedBy", ".wants/"}, {"RequiredBy", ".requires/"}, {"UpheldBy", ".upholds/"}} {
+	for _, by := range []struct{ key, dir string }{{"WantedBy", ".wants/"}, {"RequiredBy", ".requires/"},
+		{"UpheldBy", ".upholds/"}} {
 		for _, targets := range file.Values("Install", by.key) {
 			for target := range strings.FieldsSeq(targets) {
 				out = append(out, link(target+by.dir+t.Name, file.Fragment))

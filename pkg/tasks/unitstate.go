@@ -64,16 +64,19 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, t.starting(have)
 	}
 	if have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Name))) && t.wantsIt() {
-		return nil, fmt.Errorf("plan unit %s: systemd has no such unit: install the package that brings it, or remove the unit "+
+		return nil, fmt.Errorf("plan unit %s: systemd has no such unit: install the package that brings it, or remove "+
+			"the unit "+
 			"from the configuration: %w", t.Name, host.ErrNotExist)
 	}
 	if have.Load == "masked" && t.wantsIt() && (t.Masked == nil || *t.Masked) {
-		return nil, fmt.Errorf("plan unit %s: somebody masked it, and systemd starts and enables no masked unit: `systemctl unmask %[1]s`, or remove the unit "+
+		return nil, fmt.Errorf("plan unit %s: somebody masked it, and systemd starts and enables no masked unit: "+
+			"`systemctl unmask %[1]s`, or remove the unit "+
 			"from the configuration", t.Name)
 	}
 	if t.Enabled != nil && *t.Enabled && have.File == "static" {
-		return nil, fmt.Errorf("plan unit %s: it cannot be enabled, its file has no [Install] section: start it instead, "+
-			"or let another unit want it", t.Name)
+		return nil,
+			fmt.Errorf("plan unit %s: it cannot be enabled, its file has no [Install] section: start it instead, "+
+				"or let another unit want it", t.Name)
 	}
 	after := t.then(have)
 	change := &Change{
@@ -193,7 +196,8 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 		{wrong["masked"] && !*t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, false) }},
 		{wrong["enabled"] && *t.Enabled, func() error { return h.Units.EnableUnit(ctx, t.Name) }},
 		// Until systemd knows who wants it, it forgets a unit that ran to its end, and that it ran.
-		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active, func() error { return h.Units.DaemonReload(ctx) }},
+		{wrong["enabled"] && *t.Enabled && wrong["active"] && *t.Active,
+			func() error { return h.Units.DaemonReload(ctx) }},
 		{wrong["enabled"] && !*t.Enabled, func() error { return h.Units.DisableUnit(ctx, t.Name) }},
 		{wrong["masked"] && *t.Masked, func() error { return h.Units.MaskUnit(ctx, t.Name, true) }},
 		{wrong["active"] && *t.Active, func() error { return h.Units.StartUnit(ctx, t.Name, !t.NoBlock) }},
@@ -215,7 +219,8 @@ func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 	if err != nil || have.Load == "not-found" && !Runs(have) {
 		return "", err
 	}
-	if have.File == "" && Runs(have) && t.Enabled != nil { // its file is away: nothing says that it is not as it was left
+	// its file is away: nothing says that it is not as it was left
+	if have.File == "" && Runs(have) && t.Enabled != nil {
 		have.File = word(*t.Enabled, "enabled", "disabled")
 	}
 	if t.gone(have) {
@@ -243,7 +248,8 @@ func (t UnitState) Present(ctx context.Context, v host.View) (bool, error) {
 // gone says that the unit is as Remove leaves it. A oneshot that ran is inactive: that it counts as
 // active for the plan does not matter here.
 func (t UnitState) gone(have systemd.UnitState) bool {
-	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) && (have.Active == "inactive" || have.Active == "failed")
+	return t.Masked == nil && (t.Enabled == nil || !isEnabled(have.File)) &&
+		(have.Active == "inactive" || have.Active == "failed")
 }
 
 // Remove implements [Remover]: a unit that came with us stops and is disabled, a mask of ours goes.
@@ -257,7 +263,8 @@ func (t UnitState) Remove(ctx context.Context, h *host.Host) error {
 	if err := h.Units.StopUnit(ctx, t.Name, true); err != nil {
 		return err
 	}
-	if err := h.Units.DisableUnit(ctx, t.Name); !errors.Is(err, host.ErrNotExist) { // a killed run took its file, and systemd does not know yet
+	// a killed run took its file, and systemd does not know yet
+	if err := h.Units.DisableUnit(ctx, t.Name); !errors.Is(err, host.ErrNotExist) {
 		return err
 	}
 	return nil

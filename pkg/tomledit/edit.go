@@ -84,7 +84,8 @@ func (t Setting) find(doc map[string]any) (map[string]any, error) {
 		case map[string]any:
 			table = next
 		default:
-			return nil, fmt.Errorf("%s is not a table there, but a value or a list: rewrite it by hand", name(t.Table[:i+1]...))
+			return nil, fmt.Errorf("%s is not a table there, but a value or a list: rewrite it by hand",
+				name(t.Table[:i+1]...))
 		}
 	}
 	return table, nil
@@ -102,7 +103,8 @@ func (t Setting) replace(text []byte, statements []statement, want string) (Edit
 			from, to := st.value[0], st.value[1]
 			return Edit{Before: string(text[from:to]), Text: slices.Concat(text[:from], []byte(want), text[to:])}, nil
 		case isPrefix(slices.Concat(table, st.path), t.full()):
-			return Edit{}, fmt.Errorf("line %d sets it in a dotted key or an inline table (%q): write it as %s below a header [%s], which can be changed safely",
+			return Edit{}, fmt.Errorf("line %d sets it in a dotted key or an inline table (%q): write it as %s below "+
+				"a header [%s], which can be changed safely",
 				lineOf(text, st.value[0]), lineAt(text, st.value[0]), name(t.Key), name(t.Table...))
 		}
 	}
@@ -146,7 +148,8 @@ func (t Setting) insert(text []byte, statements []statement, want string) []byte
 func (t Setting) prove(old map[string]any, text []byte, value any) error {
 	now, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("it cannot be added below the way in which [%s] is written there (%w): write that table with a header of its own", name(t.Table...), err)
+		return fmt.Errorf("it cannot be added below the way in which [%s] is written there (%w): write that table "+
+			"with a header of its own", name(t.Table...), err)
 	}
 	table := old
 	for _, part := range t.Table {

@@ -101,7 +101,8 @@ func (s *scanner) line() {
 }
 
 func (s *scanner) lost() error {
-	return fmt.Errorf("line %d is written in a way that is not understood here: %q: set the key by hand", lineOf(s.text, s.at), lineAt(s.text, s.at))
+	return fmt.Errorf("line %d is written in a way that is not understood here: %q: set the key by hand",
+		lineOf(s.text, s.at), lineAt(s.text, s.at))
 }
 
 // keys reads a key and its dotted parts.

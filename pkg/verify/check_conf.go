@@ -12,7 +12,8 @@ import (
 func (c *checker) conf() {
 	const check = "conf"
 	if c.want.Conf == nil {
-		c.add(check, NotHere, "kubelet itself calls the plugins of "+c.want.Network.Name+": there is no conf in a directory", "")
+		c.add(check, NotHere,
+			"kubelet itself calls the plugins of "+c.want.Network.Name+": there is no conf in a directory", "")
 		return
 	}
 	confs, err := c.want.Conf.InForce(c.view)
@@ -42,7 +43,8 @@ func (c *checker) wrote() string {
 	case network.WriterNetwright:
 		return "run `agent --once`"
 	case network.WriterContainerd:
-		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node -o jsonpath={.spec.podCIDR}`"
+		return "containerd writes it when kubelet tells it the node's pod CIDR: `kubectl get node -o " +
+			"jsonpath={.spec.podCIDR}`"
 	case network.WriterUser:
 		return "bring the network: apply its manifests"
 	}

@@ -32,7 +32,9 @@ func (c *checker) clusterDNS(ctx context.Context) {
 		if pods, err := c.view.Runtime.Pods(ctx); errors.Is(err, host.ErrNotHere) || err == nil && !anyAddressed(pods) {
 			state = Waiting
 		}
-		c.add(check, state, err.Error(), unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+"; is its node reached: `agent verify --traffic --peer` tells")
+		c.add(check, state, err.Error(),
+			unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+
+				"; is its node reached: `agent verify --traffic --peer` tells")
 	}
 }
 

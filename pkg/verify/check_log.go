@@ -23,9 +23,11 @@ func (c *checker) podsLogged(ctx context.Context) {
 		c.add(check, NotHere, fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt), "")
 		return
 	}
-	seen := fmt.Sprintf("%s has made %d pods and taken away %d in this boot, of what the journal has; %d attempts failed", rt, log.Made, log.Removed, log.Failed)
+	seen := fmt.Sprintf("%s has made %d pods and taken away %d in this boot, of what the journal has; %d attempts "+
+		"failed", rt, log.Made, log.Removed, log.Failed)
 	if log.LastFailed && log.FailedAt.After(c.confSince()) {
-		c.add(check, Failed, fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339), log.Failure), "what the plugin says is at the end; `agent verify --traffic` tries it now")
+		c.add(check, Failed, fmt.Sprintf("%s, the last at %s: %s", seen, log.FailedAt.UTC().Format(time.RFC3339),
+			log.Failure), "what the plugin says is at the end; `agent verify --traffic` tries it now")
 		return
 	}
 	c.add(check, OK, seen, "")

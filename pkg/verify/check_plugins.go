@@ -51,13 +51,16 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 	file, info := tasks.FindPlugin(c.view, dirs, p.Name)
 	switch {
 	case file == "":
-		c.add(check, Failed, fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by, strings.Join(dirs, ", ")), c.installs(p.Name))
+		c.add(check, Failed, fmt.Sprintf("%s%s is not in %s: no pod can be added", p.Name, by,
+			strings.Join(dirs, ", ")), c.installs(p.Name))
 		return
 	case info.Type != hostfs.Regular:
-		c.add(check, Failed, fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type), "remove it; then "+c.installs(p.Name))
+		c.add(check, Failed, fmt.Sprintf("%s%s is a %s, no program", file, by, info.Type),
+			"remove it; then "+c.installs(p.Name))
 		return
 	case info.Mode&0o111 == 0:
-		c.add(check, Failed, fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode), fmt.Sprintf("`chmod 0755 %s`", file))
+		c.add(check, Failed, fmt.Sprintf("%s%s is not executable (mode %04o)", file, by, info.Mode),
+			fmt.Sprintf("`chmod 0755 %s`", file))
 		return
 	case c.run == nil:
 		c.add(check, OK, file+" is there; not started here", "")
@@ -67,7 +70,8 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 	defer cancel()
 	answer, err := invoke.GetVersionInfo(ctx, file, plugins{c.run})
 	if err != nil {
-		c.add(check, Failed, fmt.Sprintf("%s does not answer VERSION: %s", file, err), "it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))
+		c.add(check, Failed, fmt.Sprintf("%s does not answer VERSION: %s", file, err),
+			"it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))
 		return
 	}
 	c.judge(check, file, p, answer.SupportedVersions())
@@ -77,11 +81,15 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 func (c *checker) judge(check, file string, p tasks.Program, supports []string) {
 	says := fmt.Sprintf("%s supports spec %s", file, strings.Join(supports, ", "))
 	if !slices.Contains(supports, p.Version) {
-		c.add(check, Failed, fmt.Sprintf("%s, and is called with %s", says, p.Version), "a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
+		c.add(check, Failed, fmt.Sprintf("%s, and is called with %s", says, p.Version),
+			"a newer release of the plugin knows it ("+c.installs(p.Name)+"), or the conf must ask for less")
 		return
 	}
-	if least := c.want.Minimums[p.Name]; least != "" && !slices.ContainsFunc(supports, func(v string) bool { ok, err := version.GreaterThanOrEqualTo(v, least); return err == nil && ok }) {
-		c.add(check, Failed, fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least), "it is too old: "+c.installs(p.Name))
+	if least := c.want.Minimums[p.Name]; least != "" &&
+		!slices.ContainsFunc(supports,
+			func(v string) bool { ok, err := version.GreaterThanOrEqualTo(v, least); return err == nil && ok }) {
+		c.add(check, Failed, fmt.Sprintf("%s, and %s needs at least %s", says, c.want.Network.Name, least),
+			"it is too old: "+c.installs(p.Name))
 		return
 	}
 	c.add(check, OK, fmt.Sprintf("%s, called with %s", says, p.Version), "")

@@ -27,12 +27,17 @@ func (c *checker) kubeProxy(ctx context.Context, at string) {
 		c.add(checkKubeProxy, OK, seen, "")
 	case err == nil:
 		c.proxy = "kube-proxy is not well here"
-		c.add(checkKubeProxy, Failed, seen, "services do not follow what is behind them: its log says why (`kubectl -n kube-system logs -l k8s-app=kube-proxy`, on this node)")
+		c.add(checkKubeProxy, Failed, seen,
+			"services do not follow what is behind them: its log says why (`kubectl -n kube-system logs -l "+
+				"k8s-app=kube-proxy`, on this node)")
 	case on != nil:
 		c.proxy = "kube-proxy does not run here"
-		c.add(checkKubeProxy, Failed, seen, "the documents say that it runs (kubeProxy.enabled): does it (`kubectl -n kube-system get pods -l k8s-app=kube-proxy -o wide`)?")
+		c.add(checkKubeProxy, Failed, seen,
+			"the documents say that it runs (kubeProxy.enabled): does it (`kubectl -n kube-system get pods -l "+
+				"k8s-app=kube-proxy -o wide`)?")
 	default:
 		c.proxy = "kube-proxy does not answer here, and without what stands for it no service does"
-		c.add(checkKubeProxy, NotHere, fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen), "")
+		c.add(checkKubeProxy, NotHere,
+			fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen), "")
 	}
 }

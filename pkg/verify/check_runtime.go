@@ -19,10 +19,12 @@ func (c *checker) runtime() {
 		c.add(check, NotHere, "there is no container runtime on this host", "")
 		return
 	case rt.CRIDisabled:
-		c.add(check, Failed, fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name, rt.ConfigFile), "take cri out there, and restart "+rt.Name)
+		c.add(check, Failed, fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
+			rt.ConfigFile), "take cri out there, and restart "+rt.Name)
 		return
 	case rt.Socket == "" || rt.NetworkReady == nil:
-		c.add(check, Waiting, rt.Name+" does not answer over CRI", "does it run, and did its CRI plugin start? `systemctl status containerd crio`, `journalctl -u containerd`")
+		c.add(check, Waiting, rt.Name+" does not answer over CRI",
+			"does it run, and did its CRI plugin start? `systemctl status containerd crio`, `journalctl -u containerd`")
 		return
 	}
 	has := fmt.Sprintf("has loaded network %q", rt.LoadedNetwork)
@@ -30,22 +32,27 @@ func (c *checker) runtime() {
 	if len(c.confs) > 0 {
 		inForce = path.Base(c.confs[0].File)
 	}
-	restart := "restart " + rt.Name + ": pods go on, and it looks at the directory anew; it watches the one that was there when it started, and sees only what is renamed within it"
+	restart := "restart " + rt.Name +
+		": pods go on, and it looks at the directory anew; it watches the one that was there when it started, and " +
+		"sees only what is renamed within it"
 	switch {
 	case !*rt.NetworkReady && len(c.confs) == 0:
 		c.add(check, Waiting, rt.Name+" has no network: "+rt.NetworkReason, "it loads the conf when it is there")
 	case !*rt.NetworkReady:
 		c.add(check, Failed, rt.Name+" has no network: "+cmp.Or(rt.LoadError, rt.NetworkReason), restart)
 	case rt.LoadError != "":
-		c.add(check, Failed, fmt.Sprintf("%s %s, and could not load what is there now: %s", rt.Name, has, rt.LoadError), "repair the conf that it names")
+		c.add(check, Failed, fmt.Sprintf("%s %s, and could not load what is there now: %s", rt.Name, has, rt.LoadError),
+			"repair the conf that it names")
 	case rt.Name != "containerd" || rt.LoadedNetwork == "":
 		c.add(check, OK, rt.Name+" says that its network is ready; it does not say which conf it has loaded", "")
 	case rt.LoadedConf == "":
 		c.add(check, Failed, fmt.Sprintf("%s %s, which no file in %s has any more", rt.Name, has, rt.ConfDir), restart)
 	case inForce != "" && rt.LoadedConf != inForce:
-		c.add(check, Failed, fmt.Sprintf("%s %s of %s, and %s is in force", rt.Name, has, rt.LoadedConf, inForce), restart)
+		c.add(check, Failed, fmt.Sprintf("%s %s of %s, and %s is in force", rt.Name, has, rt.LoadedConf, inForce),
+			restart)
 	case rt.LoadedOld:
-		c.add(check, Failed, fmt.Sprintf("%s %s of %s as it was before its last change", rt.Name, has, rt.LoadedConf), restart)
+		c.add(check, Failed, fmt.Sprintf("%s %s of %s as it was before its last change", rt.Name, has, rt.LoadedConf),
+			restart)
 	default:
 		c.add(check, OK, fmt.Sprintf("%s %s of %s", rt.Name, has, rt.LoadedConf), "")
 	}
@@ -64,24 +71,29 @@ func (c *checker) directories() {
 		k := c.view.Facts.Kubelet
 		who, from, confDir, binDirs = "kubelet", k.Unit, k.CNI.ConfDir, k.CNI.BinDirs
 		if k.CNI.Plugin == "" {
-			c.add(check, NotHere, "kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods no network, later cri-dockerd has the flag", "")
+			c.add(check, NotHere, "kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods "+
+				"no network, later cri-dockerd has the flag", "")
 			return
 		}
 		if k.CNI.Plugin != c.want.Network.Kubelet {
-			c.add(check, Failed, fmt.Sprintf("kubelet has --network-plugin=%q, and %s needs %q", k.CNI.Plugin, c.want.Network.Name, c.want.Network.Kubelet), "run `agent --once`: it gives kubelet the flag")
+			c.add(check, Failed, fmt.Sprintf("kubelet has --network-plugin=%q, and %s needs %q", k.CNI.Plugin,
+				c.want.Network.Name, c.want.Network.Kubelet), "run `agent --once`: it gives kubelet the flag")
 			return
 		}
 	}
 	if who == "" || confDir == "" {
 		return // said by the check of the runtime
 	}
-	seen := fmt.Sprintf("%s looks for confs in %s and for plugins in %s (%s)", who, confDir, strings.Join(binDirs, ", "), from)
-	next := fmt.Sprintf("run `agent --once`, which follows the runtime or sets it; by hand: %s's CNI directories and networking.cni of the documents must be the same", who)
+	seen := fmt.Sprintf("%s looks for confs in %s and for plugins in %s (%s)", who, confDir,
+		strings.Join(binDirs, ", "), from)
+	next := fmt.Sprintf("run `agent --once`, which follows the runtime or sets it; by hand: %s's CNI directories and "+
+		"networking.cni of the documents must be the same", who)
 	switch {
 	case path.Clean(confDir) != path.Clean(ours.Dir):
 		c.add(check, Failed, fmt.Sprintf("%s, and the network's conf belongs in %s", seen, ours.Dir), next)
 	case !slices.ContainsFunc(ours.BinDirs, func(dir string) bool { return slices.Contains(binDirs, dir) }):
-		c.add(check, Failed, fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")), next)
+		c.add(check, Failed,
+			fmt.Sprintf("%s, and the network's plugins are in %s", seen, strings.Join(ours.BinDirs, ", ")), next)
 	default:
 		c.add(check, OK, seen, "")
 	}

@@ -44,7 +44,8 @@ func (c *checker) sign(ctx context.Context, s network.Sign) (seen string, there 
 		return "", false, host.ErrNotHere // what listens here is not the image's
 	}
 	var parts []string
-	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table, c.health} {
+	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table,
+		c.health} {
 		part, ok, err := look(ctx, s)
 		if err != nil {
 			return "", false, err
@@ -122,7 +123,9 @@ func (c *checker) podLinks(ctx context.Context, s network.Sign, links []rtnl.Lin
 		}
 	}
 	for _, l := range links {
-		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) && (s.Master == "" || l.Master == s.Master) { // a pattern that is none matches nothing
+		// a pattern that is none matches nothing
+		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) &&
+			(s.Master == "" || l.Master == s.Master) {
 			up++
 		}
 	}

@@ -130,13 +130,14 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
-		err = rtnl.InNetNS(netns, func() error {
-			conn, err = (&net.Dialer{}).DialContext(ctx, network, addr)
-			return err
-		})
-		return conn, err
-	}}}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+			err = rtnl.InNetNS(netns, func() error {
+				conn, err = (&net.Dialer{}).DialContext(ctx, network, addr)
+				return err
+			})
+			return conn, err
+		}}}
 	for {
 		says, err := askOnce(ctx, client, "http://"+to.String()+path)
 		if err == nil {
@@ -164,7 +165,8 @@ func askOnce(ctx context.Context, client *http.Client, at string) (says hello, e
 		return says, err
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<16)).Decode(&says); err != nil || says.Version != endpointVersion {
+	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<16)).Decode(&says); err != nil ||
+		says.Version != endpointVersion {
 		return says, fmt.Errorf("something else than a test endpoint answers (HTTP %s)", resp.Status)
 	}
 	return says, nil

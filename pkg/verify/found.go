@@ -113,7 +113,8 @@ func next(things []Thing, conf map[string]bool) (Verdict, []*Thing) {
 		return count
 	}
 	better := func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(claimed[b]), len(claimed[a])), cmp.Compare(alone(b), alone(a)), compareBool(conf[b], conf[a]))
+		return cmp.Or(cmp.Compare(len(claimed[b]), len(claimed[a])), cmp.Compare(alone(b), alone(a)),
+			compareBool(conf[b], conf[a]))
 	}
 	slices.SortStableFunc(names, better)
 	v := Verdict{Things: len(claimed[names[0]])}

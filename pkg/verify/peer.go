@@ -17,7 +17,9 @@ const podPeer = "verify-peer"
 // ctx ends, for proofs on other nodes: "is what you see my pod's address", "does a packet of this
 // length arrive", "reach my hostPort". It asks back nobody but who asks. told hears where it
 // listens. The pod is gone when it returns. The caller holds [EndpointLock].
-func Serve(ctx context.Context, h *host.Host, t Traffic, at netip.AddrPort, told func(netip.AddrPort, *Pod)) (err error) {
+func Serve(
+	ctx context.Context, h *host.Host, t Traffic, at netip.AddrPort, told func(netip.AddrPort, *Pod),
+) (err error) {
 	opt := PodOptions{Name: podPeer, ConfDir: t.ConfDir, BinDirs: t.BinDirs}
 	if err := clearPod(ctx, h, opt, true); err != nil {
 		return fmt.Errorf("take away what an earlier endpoint left: %w", err)
@@ -27,7 +29,8 @@ func Serve(ctx context.Context, h *host.Host, t Traffic, at netip.AddrPort, told
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), clearLimit, errors.New("taking the pod back took too long"))
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), clearLimit,
+			errors.New("taking the pod back took too long"))
 		defer cancel()
 		err = errors.Join(err, p.Remove(ctx))
 	}()
@@ -69,10 +72,12 @@ func (s *scene) meet(ctx context.Context, p *peer) Result {
 	check := "peer " + p.at.String()
 	switch {
 	case p.err != nil:
-		return Result{Check: check, State: Failed, Seen: p.err.Error(), Next: "does `agent verify --serve` run there? does a firewall let its port through?"}
+		return Result{Check: check, State: Failed, Seen: p.err.Error(),
+			Next: "does `agent verify --serve` run there? does a firewall let its port through?"}
 	case len(p.says.Pods) == 0:
 		p.err = errUnmet
-		return Result{Check: check, State: Failed, Seen: p.says.Name + " has no pod there", Next: "name the address that `agent verify --serve` tells"}
+		return Result{Check: check, State: Failed, Seen: p.says.Name + " has no pod there",
+			Next: "name the address that `agent verify --serve` tells"}
 	}
 	return Result{Check: check, State: OK, Seen: fmt.Sprintf("%s, with the pod %v", p.says.Name, p.says.Pods)}
 }
@@ -107,14 +112,20 @@ func (s *scene) peerPods(ctx context.Context, p *peer) Result {
 		says, err := s.reach(ctx, s.a.NetNS, netip.AddrPortFrom(a.Addr(), endpointPort), p.says.Name)
 		if err != nil {
 			return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s: %s", p.says.Name, err),
-				Next: fmt.Sprintf("is there a route (`ip route get %s`)? are the network's ports open between the nodes (`agent networks`)? on a cloud: is the source/destination check off? %s", a.Addr(), s.dropping())}
+				Next: fmt.Sprintf("is there a route (`ip route get %s`)? are the network's ports open between the "+
+					"nodes (`agent networks`)? on a cloud: is the source/destination check off? %s", a.Addr(),
+					s.dropping())}
 		}
 		if own := s.a.Address(a.Addr()); says.From.Addr() != own {
-			return Result{Check: check, State: Failed, Seen: fmt.Sprintf("the pod of %s sees %s, and not the pod's own %s", p.says.Name, says.From.Addr(), own),
-				Next: "something masquerades between pods: `nft list ruleset | grep masquerade`, `iptables -t nat -S POSTROUTING`; is nonMasqueradeCIDR wide enough?"}
+			return Result{Check: check, State: Failed,
+				Seen: fmt.Sprintf("the pod of %s sees %s, and not the pod's own %s", p.says.Name, says.From.Addr(),
+					own),
+				Next: "something masquerades between pods: `nft list ruleset | grep masquerade`, `iptables -t nat -S " +
+					"POSTROUTING`; is nonMasqueradeCIDR wide enough?"}
 		}
 	}
-	return Result{Check: check, State: OK, Seen: fmt.Sprintf("the pod of %s is reached, and sees the pod's own address", p.says.Name)}
+	return Result{Check: check, State: OK,
+		Seen: fmt.Sprintf("the pod of %s is reached, and sees the pod's own address", p.says.Name)}
 }
 
 // peerPath sends what the pods' link takes to the peer's pod.
@@ -140,7 +151,8 @@ func (s *scene) peerMasquerade(ctx context.Context, p *peer) Result {
 	}
 	says, err := s.reach(ctx, s.a.NetNS, p.at, p.says.Name)
 	if err != nil {
-		return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s: %s", p.says.Name, err), Next: "does the node know the way back to this node's pods? " + s.dropping()}
+		return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s: %s", p.says.Name, err),
+			Next: "does the node know the way back to this node's pods? " + s.dropping()}
 	}
 	r := s.seenBy(p.says.Name, at, says, nil)
 	r.Check = check
@@ -155,17 +167,22 @@ func (s *scene) peerHostPort(ctx context.Context, p *peer) Result {
 	case none.State != "":
 		return none
 	case s.port == 0:
-		return Result{Check: check, State: NotHere, Seen: "the conf's chain has nothing that makes ports of the host (portmap)"}
+		return Result{Check: check, State: NotHere,
+			Seen: "the conf's chain has nothing that makes ports of the host (portmap)"}
 	case p.at.Addr().Is6():
-		return Result{Check: check, State: NotHere, Seen: "the endpoint is asked by IPv6, and portmap makes ports of IPv4"}
+		return Result{Check: check, State: NotHere,
+			Seen: "the endpoint is asked by IPv6, and portmap makes ports of IPv4"}
 	}
 	says, err := ask(ctx, s.want.node, p.at, fmt.Sprintf("/back?port=%d", s.port))
 	switch {
 	case err != nil:
 		return Result{Check: check, State: Failed, Seen: err.Error()}
 	case says.Problem != "" || says.Name != s.b.Name:
-		return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s does not reach a pod's hostPort %d here: %s", p.says.Name, s.port, cmp.Or(says.Problem, says.Name+" answers there")),
-			Next: "look at portmap's chains (`iptables -t nat -S`, `nft list ruleset`), and at firewalls between the nodes"}
+		return Result{Check: check, State: Failed,
+			Seen: fmt.Sprintf("%s does not reach a pod's hostPort %d here: %s", p.says.Name, s.port,
+				cmp.Or(says.Problem, says.Name+" answers there")),
+			Next: "look at portmap's chains (`iptables -t nat -S`, `nft list ruleset`), and at firewalls between the " +
+				"nodes"}
 	}
 	return Result{Check: check, State: OK, Seen: p.says.Name + " reaches a pod by its hostPort"}
 }

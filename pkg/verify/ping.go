@@ -42,9 +42,11 @@ func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 	ctx, cancel := context.WithTimeoutCause(ctx, pingTotal, ErrNoAnswer)
 	defer cancel()
 	to = to.Unmap()
-	p := pinger{to: to, network: "ip4:icmp", head: 20, protocol: 1, echo: ipv4.ICMPTypeEcho, reply: ipv4.ICMPTypeEchoReply}
+	p := pinger{to: to, network: "ip4:icmp", head: 20, protocol: 1, echo: ipv4.ICMPTypeEcho,
+		reply: ipv4.ICMPTypeEchoReply}
 	if to.Is6() {
-		p = pinger{to: to, network: "ip6:ipv6-icmp", head: 40, protocol: 58, echo: ipv6.ICMPTypeEchoRequest, reply: ipv6.ICMPTypeEchoReply}
+		p = pinger{to: to, network: "ip6:ipv6-icmp", head: 40, protocol: 58, echo: ipv6.ICMPTypeEchoRequest,
+			reply: ipv6.ICMPTypeEchoReply}
 	}
 	p.data = make([]byte, max(len("netwright"), size-p.head-8))
 	copy(p.data, "netwright")

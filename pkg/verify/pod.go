@@ -83,9 +83,11 @@ func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
 	}
 	if err := p.add(ctx); err != nil {
 		// Taken back even when ctx is what ended.
-		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 30*time.Second, errors.New("taking the pod back took too long"))
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), 30*time.Second,
+			errors.New("taking the pod back took too long"))
 		defer cancel()
-		return nil, errors.Join(fmt.Errorf("add pod %s to network %s (%s): %w", opt.Name, list.Name, file, err), p.Remove(ctx))
+		return nil,
+			errors.Join(fmt.Errorf("add pod %s to network %s (%s): %w", opt.Name, list.Name, file, err), p.Remove(ctx))
 	}
 	return p, nil
 }
@@ -146,7 +148,8 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 // for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there
 // was one, since a boot takes the traces and leaves addresses given out. It may be retried.
 func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) error {
-	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name, cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
+	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name,
+		cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
 	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: rtnl.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}
 	cached, err := p.cni.GetCachedAttachments(p.ns)
 	if err != nil {
@@ -192,7 +195,8 @@ func loadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 		return "", nil, fmt.Errorf("look for CNI confs in %s: %w", dir, err)
 	}
 	if len(files) == 0 {
-		return "", nil, fmt.Errorf("%w in %s: converge the node first, or wait for its network's DaemonSet", ErrNoConf, dir)
+		return "", nil,
+			fmt.Errorf("%w in %s: converge the node first, or wait for its network's DaemonSet", ErrNoConf, dir)
 	}
 	file := files[0]
 	for _, f := range files {

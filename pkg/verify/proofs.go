@@ -30,7 +30,8 @@ const Hairpin = "hairpin"
 const passedBy = "pods' packets do not pass this node: their gateway is not here"
 
 func (s *scene) added(context.Context) Result {
-	return Result{Check: checkPods, State: OK, Seen: fmt.Sprintf("two were added by %s: %s, %s", s.a.ConfFile, addressesOf(s.a), addressesOf(s.b))}
+	return Result{Check: checkPods, State: OK,
+		Seen: fmt.Sprintf("two were added by %s: %s, %s", s.a.ConfFile, addressesOf(s.a), addressesOf(s.b))}
 }
 
 func addressesOf(p *Pod) string {
@@ -45,7 +46,8 @@ func addressesOf(p *Pod) string {
 func (s *scene) localhost(ctx context.Context) Result {
 	to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), endpointPort)
 	if _, err := ask(ctx, s.a.NetNS, to, "/"); err != nil {
-		return Result{Check: checkLocalhost, State: Failed, Seen: err.Error(), Next: "is lo up in pods? the plugin `loopback` sets it up"}
+		return Result{Check: checkLocalhost, State: Failed, Seen: err.Error(),
+			Next: "is lo up in pods? the plugin `loopback` sets it up"}
 	}
 	return Result{Check: checkLocalhost, State: OK, Seen: "two sockets of a pod meet at " + to.String()}
 }
@@ -54,8 +56,10 @@ func (s *scene) localhost(ctx context.Context) Result {
 func (s *scene) podToPod(ctx context.Context) Result {
 	for _, way := range [][2]*Pod{{s.a, s.b}, {s.b, s.a}} {
 		for _, to := range way[1].Addresses {
-			if _, err := s.reach(ctx, way[0].NetNS, netip.AddrPortFrom(to.Addr(), endpointPort), way[1].Name); err != nil {
-				return Result{Check: checkPodToPod, State: Failed, Seen: "two pods of this node: " + err.Error(), Next: s.dropping()}
+			if _, err := s.reach(ctx, way[0].NetNS, netip.AddrPortFrom(to.Addr(), endpointPort),
+				way[1].Name); err != nil {
+				return Result{Check: checkPodToPod, State: Failed, Seen: "two pods of this node: " + err.Error(),
+					Next: s.dropping()}
 			}
 		}
 	}
@@ -65,9 +69,11 @@ func (s *scene) podToPod(ctx context.Context) Result {
 // dropping says where to look for what drops between pods.
 func (s *scene) dropping() string {
 	if s.host.Live.Facts.ForwardPolicy["ip"] == "drop" {
-		return "the policy of FORWARD is drop: what accepts the pods' packets? `agent --once` puts ours there, `iptables -S FORWARD` and `nft list ruleset` show all"
+		return "the policy of FORWARD is drop: what accepts the pods' packets? `agent --once` puts ours there, " +
+			"`iptables -S FORWARD` and `nft list ruleset` show all"
 	}
-	return "look for what drops or does not forward: `nft list ruleset`, `iptables -S FORWARD`, `sysctl net.ipv4.ip_forward`, a NetworkPolicy"
+	return "look for what drops or does not forward: `nft list ruleset`, `iptables -S FORWARD`, `sysctl " +
+		"net.ipv4.ip_forward`, a NetworkPolicy"
 }
 
 // nodeAndPod has the node reach a pod, as kubelet's probes do, and the pod the node.
@@ -77,12 +83,15 @@ func (s *scene) nodeAndPod(ctx context.Context) Result {
 	}
 	for _, to := range s.a.Addresses {
 		if _, err := s.reach(ctx, s.want.node, netip.AddrPortFrom(to.Addr(), endpointPort), s.a.Name); err != nil {
-			return Result{Check: checkNode, State: Failed, Seen: "from the node: " + err.Error(), Next: "kubelet's probes fail in the same way: `ip route get " + to.Addr().String() + "`, and what drops in OUTPUT"}
+			return Result{Check: checkNode, State: Failed, Seen: "from the node: " + err.Error(),
+				Next: "kubelet's probes fail in the same way: `ip route get " + to.Addr().String() +
+					"`, and what drops in OUTPUT"}
 		}
 	}
 	for _, at := range s.nodeAt {
 		if _, err := s.reach(ctx, s.a.NetNS, at, "node"); err != nil {
-			return Result{Check: checkNode, State: Failed, Seen: "from a pod to the node: " + err.Error(), Next: "look for what drops in INPUT: `iptables -S INPUT`, `nft list ruleset`"}
+			return Result{Check: checkNode, State: Failed, Seen: "from a pod to the node: " + err.Error(),
+				Next: "look for what drops in INPUT: `iptables -S INPUT`, `nft list ruleset`"}
 		}
 	}
 	return Result{Check: checkNode, State: OK, Seen: "the node reaches a pod, and a pod the node"}
@@ -94,13 +103,15 @@ func (s *scene) service(ctx context.Context) Result {
 	if !s.passes {
 		return Result{Check: checkService, State: NotHere, Seen: passedBy}
 	}
-	return s.byService(ctx, s.a, Result{Check: checkService, State: OK, Seen: "a pod reaches another of this node by a service's address"}, s.unbridged())
+	return s.byService(ctx, s.a, Result{Check: checkService, State: OK,
+		Seen: "a pod reaches another of this node by a service's address"}, s.unbridged())
 }
 
 // unbridged says why an answer may miss its way back.
 func (s *scene) unbridged() string {
 	if s.bridged == "0" {
-		return bridgeFilter + " is 0, so that the answer of a pod on the same bridge is not translated back: `agent --once` sets it to 1"
+		return bridgeFilter +
+			" is 0, so that the answer of a pod on the same bridge is not translated back: `agent --once` sets it to 1"
 	}
 	return s.dropping()
 }
@@ -111,7 +122,8 @@ func (s *scene) hairpin(ctx context.Context) Result {
 		return Result{Check: Hairpin, State: NotHere, Seen: passedBy}
 	}
 	return s.byService(ctx, s.b, Result{Check: Hairpin, State: OK, Seen: "a pod reaches itself by a service's address"},
-		"hairpin mode is off at the pod's port of the bridge (`bridge -d link`): hairpinMode in the conf, networking.bridge.hairpin in the documents")
+		"hairpin mode is off at the pod's port of the bridge (`bridge -d link`): hairpinMode in the conf, "+
+			"networking.bridge.hairpin in the documents")
 }
 
 func (s *scene) byService(ctx context.Context, from *Pod, well Result, next string) Result {
@@ -132,7 +144,8 @@ func (s *scene) hostPort(ctx context.Context) Result {
 	case !s.passes:
 		return Result{Check: checkHostPort, State: NotHere, Seen: passedBy}
 	case s.port == 0:
-		return Result{Check: checkHostPort, State: NotHere, Seen: "the conf's chain has nothing that makes ports of the host (portmap)"}
+		return Result{Check: checkHostPort, State: NotHere,
+			Seen: "the conf's chain has nothing that makes ports of the host (portmap)"}
 	}
 	for _, at := range s.nodeAt {
 		if at.Addr().Is6() {
@@ -140,7 +153,9 @@ func (s *scene) hostPort(ctx context.Context) Result {
 		}
 		to := netip.AddrPortFrom(at.Addr(), s.port)
 		if _, err := s.reach(ctx, s.outside.netns, to, s.b.Name); err != nil {
-			return Result{Check: checkHostPort, State: Failed, Seen: "a pod's hostPort from outside: " + err.Error(), Next: "look at portmap's chains (`iptables -t nat -S`, `nft list ruleset`) and at what drops: " + s.dropping()}
+			return Result{Check: checkHostPort, State: Failed, Seen: "a pod's hostPort from outside: " + err.Error(),
+				Next: "look at portmap's chains (`iptables -t nat -S`, `nft list ruleset`) and at what drops: " +
+					s.dropping()}
 		}
 	}
 	return Result{Check: checkHostPort, State: OK, Seen: "a pod's hostPort is reached from outside"}
@@ -160,19 +175,30 @@ func carries(ctx context.Context, check string, from *Pod, to []netip.Prefix, po
 		p, err := probePath(ctx, from.NetNS, netip.AddrPortFrom(a.Addr(), port))
 		switch {
 		case err != nil:
-			return Result{Check: check, State: Failed, Seen: where + ": " + err.Error(), Next: "look for what drops UDP"}
+			return Result{Check: check, State: Failed, Seen: where + ": " + err.Error(),
+				Next: "look for what drops UDP"}
 		case p.Told > 0:
-			return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s: pods send %d bytes, and the way takes %d: a router says so, but large packets are split or sent twice", where, p.MTU, p.Told),
+			return Result{Check: check, State: Failed,
+				Seen: fmt.Sprintf("%s: pods send %d bytes, and the way takes %d: a router says so, but large packets "+
+					"are split or sent twice", where, p.MTU, p.Told),
 				Next: fmt.Sprintf("make the pods' MTU %d (`mtu` under the network), or raise that of the way", p.Told)}
 		case p.Takes < p.MTU:
-			return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s: packets of %d bytes vanish, and those of %d arrive: a black hole", where, p.MTU, p.Takes),
-				Next: fmt.Sprintf("find the link with the smaller MTU (`tracepath -n %s`), or make the pods' MTU %d (`mtu` under the network); let ICMP \"fragmentation needed\" through", a.Addr(), p.Takes)}
+			return Result{Check: check, State: Failed,
+				Seen: fmt.Sprintf("%s: packets of %d bytes vanish, and those of %d arrive: a black hole", where, p.MTU,
+					p.Takes),
+				Next: fmt.Sprintf("find the link with the smaller MTU (`tracepath -n %s`), or make the pods' MTU %d "+
+					"(`mtu` under the network); let ICMP \"fragmentation needed\" through", a.Addr(), p.Takes)}
 		case !errors.Is(p.Above, unix.EMSGSIZE):
-			return Result{Check: check, State: Failed, Seen: fmt.Sprintf("%s: %d bytes were sent whole (%v), and the link's MTU is %d", where, p.MTU+1, p.Above, p.MTU), Next: "the link carries more than it says: compare `ip link` in the pod and on the node"}
+			return Result{Check: check, State: Failed,
+				Seen: fmt.Sprintf("%s: %d bytes were sent whole (%v), and the link's MTU is %d", where, p.MTU+1,
+					p.Above, p.MTU),
+				Next: "the link carries more than it says: compare `ip link` in the pod and on the node"}
 		}
 		words = append(words, fmt.Sprint(p.MTU))
 	}
-	return Result{Check: check, State: OK, Seen: fmt.Sprintf("%s: %s bytes arrive unsplit, one more is refused at once", where, strings.Join(words, " and "))}
+	return Result{Check: check, State: OK,
+		Seen: fmt.Sprintf("%s: %s bytes arrive unsplit, one more is refused at once", where,
+			strings.Join(words, " and "))}
 }
 
 // reach asks an endpoint and says who answered if it is another.

@@ -59,7 +59,8 @@ func (s *scene) seenBy(who string, at netip.Addr, says hello, err error) Result 
 	case pod && from != own, s.want.Masquerades && kept && from != own:
 		r.State = Failed
 		r.Seen = fmt.Sprintf("%s (%s) sees %s, and not the pod's own %s", who, at, from, own)
-		r.Next = "something masquerades what stays in the cluster: `nft list ruleset | grep masquerade`, `iptables -t nat -S POSTROUTING`; is nonMasqueradeCIDR wide enough?"
+		r.Next = "something masquerades what stays in the cluster: `nft list ruleset | grep masquerade`, `iptables -t " +
+			"nat -S POSTROUTING`; is nonMasqueradeCIDR wide enough?"
 	case s.want.Masquerades && !pod && !kept && len(s.keepOf(at)) > 0 && from == own:
 		r.State = Failed
 		r.Seen = fmt.Sprintf("%s (%s) sees the pod's own %s, to which nobody there can answer", who, at, own)

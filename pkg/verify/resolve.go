@@ -51,7 +51,8 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 	if err != nil {
 		return "", fmt.Errorf("ask %s for %s: %w", server, name, err)
 	}
-	question := dnsmessage.Message{Header: dnsmessage.Header{ID: binary.BigEndian.Uint16(id[:]), RecursionDesired: true},
+	question := dnsmessage.Message{Header: dnsmessage.Header{ID: binary.BigEndian.Uint16(id[:]),
+		RecursionDesired: true},
 		Questions: []dnsmessage.Question{{Name: of, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
 	packed, err := question.Pack()
 	if err != nil {
@@ -109,7 +110,8 @@ func (s *scene) resolved(ctx context.Context) Result {
 		seen, err := Resolve(ctx, s.a.NetNS, server, clusterName)
 		if err != nil {
 			r.State, r.Seen = Failed, err.Error()
-			r.Next = unresolved(err) + "; does kube-proxy run here? if the node itself is answered, pods' way to services is broken: " + s.unbridged()
+			r.Next = unresolved(err) + "; does kube-proxy run here? if the node itself is answered, pods' way to " +
+				"services is broken: " + s.unbridged()
 			return r
 		}
 		r.Seen = fmt.Sprintf("%s answers: %s", server, seen)
@@ -126,7 +128,8 @@ const clusterName = "kubernetes.default.svc.cluster.local."
 func unresolved(err error) string {
 	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
-		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods + ")"
+		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods +
+			")"
 	}
 	return "does it run (" + pods + ")?"
 }

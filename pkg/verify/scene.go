@@ -68,7 +68,8 @@ func (s *scene) open(ctx context.Context) error {
 		return err
 	}
 	opt.Name = podB
-	if slices.ContainsFunc(list.Plugins, func(p *libcni.PluginConfig) bool { return p.Network.Capabilities["portMappings"] }) {
+	if slices.ContainsFunc(list.Plugins,
+		func(p *libcni.PluginConfig) bool { return p.Network.Capabilities["portMappings"] }) {
 		if s.reserved, err = net.Listen("tcp4", ":0"); err != nil {
 			return fmt.Errorf("choose a port of the host: %w", err)
 		}
@@ -102,7 +103,8 @@ func (s *scene) openNode(ctx context.Context) error {
 	if value, err := s.host.Live.Kernel.Sysctl(bridgeFilter); err == nil {
 		s.bridged = strings.TrimSpace(value)
 	}
-	s.passes = len(s.a.Gateways) == 0 || slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
+	s.passes = len(s.a.Gateways) == 0 ||
+		slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
 	for _, a := range addrs {
 		if a.Link == s.host.Live.Facts.Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
 			s.nodeAt = append(s.nodeAt, netip.AddrPortFrom(a.Prefix.Addr(), 0))
@@ -152,11 +154,13 @@ func (s *scene) openService(ctx context.Context) error {
 			family = "ip6"
 		}
 		self := []netip.Prefix{netip.PrefixFrom(to, to.BitLen())}
-		err := s.host.Firewall.ReplaceTable(ctx, firewall.Table{Family: family, Name: tableName, Chains: []firewall.Chain{
-			{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Rules: []firewall.NFRule{
-				{DstIn: []netip.Prefix{netip.PrefixFrom(v, v.BitLen())}, Verdict: "dnat", DNAT: to}}},
-			{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100, Rules: []firewall.NFRule{{SrcIn: self, DstIn: self, Verdict: "masquerade"}}},
-		}})
+		err := s.host.Firewall.ReplaceTable(ctx,
+			firewall.Table{Family: family, Name: tableName, Chains: []firewall.Chain{
+				{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Rules: []firewall.NFRule{
+					{DstIn: []netip.Prefix{netip.PrefixFrom(v, v.BitLen())}, Verdict: "dnat", DNAT: to}}},
+				{Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: 100,
+					Rules: []firewall.NFRule{{SrcIn: self, DstIn: self, Verdict: "masquerade"}}},
+			}})
 		if err != nil {
 			return fmt.Errorf("make a service of a pod: %w", err)
 		}
@@ -174,7 +178,8 @@ func (s *scene) serve(netns, name string, at []netip.AddrPort) (*endpoint, error
 
 // close takes all of it away, also when ctx is what ended.
 func (s *scene) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), clearLimit, errors.New("taking the pods back took too long"))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), clearLimit,
+		errors.New("taking the pods back took too long"))
 	defer cancel()
 	var failed []error
 	for _, e := range s.ends {
@@ -194,5 +199,6 @@ func (s *scene) close(ctx context.Context) error {
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
 	return errors.Join(h.DelCable(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
-		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}), h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
+		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}),
+		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
 }

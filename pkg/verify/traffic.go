@@ -56,17 +56,20 @@ func Prove(ctx context.Context, h *host.Host, t Traffic) (results []Result, err 
 		return []Result{{Check: checkPods, State: Waiting, Seen: err.Error()}}, nil
 	}
 	if err := clearAll(ctx, h, t.ConfDir, t.BinDirs, true, podA, podB); err != nil {
-		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(), Next: "the plugin says why: it is asked first to take away what an earlier proof may have left"}}, nil
+		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(),
+			Next: "the plugin says why: it is asked first to take away what an earlier proof may have left"}}, nil
 	}
 	s := &scene{host: h, want: t}
 	defer func() {
 		taken := s.close(ctx)
 		if taken != nil {
-			results = append(results, Result{Check: "clean up", State: Failed, Seen: taken.Error(), Next: "run it again: it begins with what is left"})
+			results = append(results, Result{Check: "clean up", State: Failed, Seen: taken.Error(),
+				Next: "run it again: it begins with what is left"})
 		}
 	}()
 	if err := s.open(ctx); err != nil {
-		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(), Next: "the plugin says why; containerd's pods fail in the same way: `journalctl -u containerd`"}}, nil
+		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(),
+			Next: "the plugin says why; containerd's pods fail in the same way: `journalctl -u containerd`"}}, nil
 	}
 	return s.prove(ctx), nil
 }
@@ -74,7 +77,8 @@ func Prove(ctx context.Context, h *host.Host, t Traffic) (results []Result, err 
 // prove has all proofs at once, for one that fails takes seconds.
 func (s *scene) prove(ctx context.Context) []Result {
 	proofs := []func(context.Context) Result{
-		s.added, s.localhost, s.podToPod, s.nodeAndPod, s.service, s.hairpin, s.hostPort, s.outsideFrom, s.masquerade, s.mtu,
+		s.added, s.localhost, s.podToPod, s.nodeAndPod, s.service, s.hairpin, s.hostPort, s.outsideFrom, s.masquerade,
+		s.mtu,
 	}
 	for _, to := range s.want.Services {
 		proofs = append(proofs, func(ctx context.Context) Result { return s.given(ctx, to) })
@@ -85,7 +89,8 @@ func (s *scene) prove(ctx context.Context) []Result {
 	for _, at := range s.want.Peers {
 		p := &peer{at: at, asked: make(chan struct{})}
 		proofs = append(proofs, func(ctx context.Context) Result { return s.meet(ctx, p) })
-		for _, proof := range []func(context.Context, *peer) Result{s.peerPods, s.peerPath, s.peerMasquerade, s.peerHostPort} {
+		for _, proof := range []func(context.Context, *peer) Result{s.peerPods, s.peerPath, s.peerMasquerade,
+			s.peerHostPort} {
 			proofs = append(proofs, func(ctx context.Context) Result { return proof(ctx, p) })
 		}
 	}

@@ -17,9 +17,11 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	pair, ok := i.pairs[name]
 	switch {
 	case !ok || len(pair.Cert) == 0:
-		return graph.Permanent(fmt.Errorf("the store has no CA %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, or its keyset.yaml", name, name, name))
+		return graph.Permanent(fmt.Errorf("the store has no CA %s: put pki/issued/%s/<id>.crt and "+
+			"pki/private/%s/<id>.key there, or its keyset.yaml", name, name, name))
 	case pair.Key.IsZero():
-		return graph.Permanent(fmt.Errorf("the store has no private key of the CA %s, or this node may not read it: put pki/private/%s/<id>.key there, or its keyset.yaml", name, name))
+		return graph.Permanent(fmt.Errorf("the store has no private key of the CA %s, or this node may not read it: "+
+			"put pki/private/%s/<id>.key there, or its keyset.yaml", name, name))
 	}
 	authority, err := certs.ParseAuthority(pair.Cert, pair.Key)
 	if err != nil {
@@ -46,7 +48,8 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 
 // keep puts what was issued in the place of what was.
 func (i *issuing) keep(ctx context.Context, h *host.Host, s *issued) error {
-	s.Name, s.Source, s.By, s.Request, s.Issued = i.entry.Name, i.entry.Source, i.by(), i.digest(), i.now.UTC().Truncate(time.Second)
+	s.Name, s.Source, s.By, s.Request, s.Issued = i.entry.Name, i.entry.Source, i.by(), i.digest(),
+		i.now.UTC().Truncate(time.Second)
 	if err := s.save(ctx, h); err != nil {
 		return err
 	}

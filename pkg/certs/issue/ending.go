@@ -30,21 +30,26 @@ func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []rep
 				level, words = network.Error, "HAS EXPIRED on "+Date(l.NotAfter)+" and stays where it is"
 				advice += ", or set the clock if it is wrong (now " + Date(now) + ")"
 			case certs.NotYet:
-				level, words, advice = network.Error, "is not valid before "+Date(l.NotBefore), "is the clock right? It says "+Date(now)
+				level, words, advice = network.Error, "is not valid before "+Date(l.NotBefore),
+					"is the clock right? It says "+Date(now)
 			default:
 				return
 			}
-			notes = append(notes, report.Note{Level: string(level), Origin: set.From, Text: fmt.Sprintf("%s %s: %s", what, words, advice)})
+			notes = append(notes, report.Note{Level: string(level), Origin: set.From,
+				Text: fmt.Sprintf("%s %s: %s", what, words, advice)})
 		}
 		if all, err := certs.Parse(set.Cert.PEM); err == nil {
-			l, advice := certs.LifeOf(all[0]), "it comes from the store, and only who put it there can renew it: issue another and publish it"
+			l, advice := certs.LifeOf(all[0]),
+				"it comes from the store, and only who put it there can renew it: issue another and publish it"
 			if set.Source != "" && set.Source != extras.SourceStore {
-				l.RenewAt, advice = certs.RenewAt(all[0], time.Time{}, node+"/"+set.Name), "its renewal is late: see why it is not issued"
+				l.RenewAt, advice = certs.RenewAt(all[0], time.Time{}, node+"/"+set.Name),
+					"its renewal is late: see why it is not issued"
 			}
 			note(fmt.Sprintf("the certificate %s (%s)", set.Label(), certs.Subject(all[0])), l, advice)
 		}
 		if all, err := certs.Parse(set.CA.PEM); err == nil {
-			note(fmt.Sprintf("the CA beside the certificate %s (%s)", set.Label(), certs.Subject(all[0])), certs.LifeOf(all[0]),
+			note(fmt.Sprintf("the CA beside the certificate %s (%s)", set.Label(), certs.Subject(all[0])),
+				certs.LifeOf(all[0]),
 				"put its successor into the store before, both trusted for a while")
 		}
 	}

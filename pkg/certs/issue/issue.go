@@ -44,7 +44,8 @@ func (i *issuing) by() string {
 // request is what is asked for.
 func (i *issuing) request() certs.Request {
 	c := i.entry
-	return certs.Request{CommonName: c.CommonName, Organizations: c.Organizations, Names: c.Names, Usages: c.Usages, Lifetime: time.Duration(c.Lifetime), Key: c.KeyType}
+	return certs.Request{CommonName: c.CommonName, Organizations: c.Organizations, Names: c.Names, Usages: c.Usages,
+		Lifetime: time.Duration(c.Lifetime), Key: c.KeyType}
 }
 
 // digest names the request with who is asked.
@@ -62,7 +63,9 @@ type Issuer struct {
 // the store's keysets, by name. It is called under the lock, before the plan. Its error is that
 // nothing can be kept; that a certificate is not issued is told of that certificate. again is when
 // one of them wants another pass; zero: none does.
-func (s Issuer) Issue(ctx context.Context, n *config.Node, pairs map[string]model.Keypair, h *host.Host) (all map[string]model.Issued, again time.Time, err error) {
+func (s Issuer) Issue(
+	ctx context.Context, n *config.Node, pairs map[string]model.Keypair, h *host.Host,
+) (all map[string]model.Issued, again time.Time, err error) {
 	all = map[string]model.Issued{}
 	for k := range n.Certificates {
 		entry := &n.Certificates[k]
@@ -77,7 +80,8 @@ func (s Issuer) Issue(ctx context.Context, n *config.Node, pairs map[string]mode
 		i.have = have
 		why := i.due()
 		if !s.May && why != "" {
-			all[entry.Name] = model.Issued{Pair: have.pair(), Wait: "the node itself: a certificate is issued on the node that shows it, not into an image"}
+			all[entry.Name] = model.Issued{Pair: have.pair(),
+				Wait: "the node itself: a certificate is issued on the node that shows it, not into an image"}
 			continue
 		}
 		var failed error
@@ -125,7 +129,8 @@ func (s Issuer) obtain(ctx context.Context, h *host.Host, i *issuing, why string
 		err = s.askKubernetes(ctx, h, i)
 	}
 	if err == nil && s.Log != nil && i.have != before {
-		s.Log.Info("issued a certificate", zap.String("name", i.entry.Name), zap.String("by", i.by()), zap.String("because", why))
+		s.Log.Info("issued a certificate", zap.String("name", i.entry.Name), zap.String("by", i.by()),
+			zap.String("because", why))
 	}
 	return err
 }
@@ -168,7 +173,8 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 		case unreadable(err):
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"
 		case why != "" && have != nil && have.Pending != nil:
-			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(), have.Pending.Name, Date(have.Pending.Since), why)
+			out.Plan = fmt.Sprintf("would be issued by %s, where the request %s lies since %s: %s", i.by(),
+				have.Pending.Name, Date(have.Pending.Since), why)
 		case why != "" && !mayIssue:
 			out.Wait = "the node itself: a certificate is issued on the node that shows it, not into an image"
 		case why != "":

@@ -154,7 +154,8 @@ func (s *issued) life(node string) (certs.Life, error) {
 		// Not at once: what runs from it is restarted, and every node of the cluster sees the new
 		// CA within minutes.
 		spread := min(24*time.Hour, l.NotAfter.Sub(l.NotBefore)/10)
-		if soon := s.Superseded.Add(time.Duration(certs.Share(node+"/"+s.Name) * float64(spread))); soon.Before(l.RenewAt) {
+		if soon := s.Superseded.Add(time.Duration(certs.Share(node+"/"+
+			s.Name) * float64(spread))); soon.Before(l.RenewAt) {
 			l.RenewAt = soon
 		}
 	}

@@ -32,7 +32,8 @@ var _ CertificateAPI = (*kube.Client)(nil)
 // whom the role system:node lets ask.
 func As(api *access.API, facts *host.Facts) (CertificateAPI, error) {
 	if api == nil {
-		return nil, graph.Permanent(errors.New("no Kubernetes API is known here: put kubeconfig into /etc/netwright/agent.yaml"))
+		return nil, graph.Permanent(errors.New("no Kubernetes API is known here: put kubeconfig into " +
+			"/etc/netwright/agent.yaml"))
 	}
 	var errs []error
 	for _, path := range api.Identities(facts, true) {
@@ -71,9 +72,11 @@ func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) err
 	case err != nil:
 		return err
 	case got.Refused != "":
-		return graph.Permanent(fmt.Errorf("the request %s was refused (%s): settle that with who decided; `kubectl delete csr %s` lets the node ask again", asked.Name, got.Refused, asked.Name))
+		return graph.Permanent(fmt.Errorf("the request %s was refused (%s): settle that with who decided; `kubectl "+
+			"delete csr %s` lets the node ask again", asked.Name, got.Refused, asked.Name))
 	case len(got.Certificate) == 0:
-		return graph.Wait(fmt.Sprintf("the request %s to be approved, and signed by %s: `kubectl certificate approve %s`", asked.Name, i.entry.Signer, asked.Name))
+		return graph.Wait(fmt.Sprintf("the request %s to be approved, and signed by %s: `kubectl certificate approve "+
+			"%s`", asked.Name, i.entry.Signer, asked.Name))
 	}
 	return i.take(ctx, h, got.Certificate, api.Authorities())
 }
@@ -105,7 +108,8 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
 		return fmt.Errorf("name a certificate request: %w", err)
 	}
 	sum := sha256.Sum256(public)
-	s.Pending = &pending{Name: fmt.Sprintf("netwright-%.80s-%.80s-%s", i.node, i.entry.Name, hex.EncodeToString(sum[:6])), Request: i.digest(),
+	s.Pending = &pending{Name: fmt.Sprintf("netwright-%.80s-%.80s-%s", i.node, i.entry.Name,
+		hex.EncodeToString(sum[:6])), Request: i.digest(),
 		Since: i.now.UTC().Truncate(time.Second), CSR: string(csr), Key: text}
 	if err := s.save(ctx, h); err != nil {
 		return err
@@ -116,8 +120,10 @@ func (i *issuing) prepare(ctx context.Context, h *host.Host) error {
 
 // signingRequest is the request as the API has it.
 func (i *issuing) signingRequest() kube.SigningRequest {
-	out := kube.SigningRequest{Name: i.have.Pending.Name, Signer: i.entry.Signer, Request: []byte(i.have.Pending.CSR), Usages: []string{"digital signature"},
-		Seconds: int32(time.Duration(i.entry.Lifetime).Seconds()), Labels: map[string]string{"app.kubernetes.io/managed-by": "netwright"}}
+	out := kube.SigningRequest{Name: i.have.Pending.Name, Signer: i.entry.Signer, Request: []byte(i.have.Pending.CSR),
+		Usages:  []string{"digital signature"},
+		Seconds: int32(time.Duration(i.entry.Lifetime).Seconds()),
+		Labels:  map[string]string{"app.kubernetes.io/managed-by": "netwright"}}
 	for _, usage := range i.entry.Usages {
 		out.Usages = append(out.Usages, usage+" auth")
 	}
@@ -136,7 +142,8 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		return graph.Permanent(fmt.Errorf("the key of the request %s cannot be read: %w", asked.Name, err))
 	}
 	if !certs.Fits(key, all[0]) {
-		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who signs for %s", asked.Name, i.entry.Signer))
+		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who "+
+			"signs for %s", asked.Name, i.entry.Signer))
 	}
 	if i.now.After(all[0].NotAfter) { // nobody looked while it lived
 		s := *i.have
@@ -145,7 +152,8 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		if err := s.save(ctx, h); err != nil {
 			return err
 		}
-		return graph.Wait("another request for the certificate " + i.entry.Name + ": the one that was granted ended on " + Date(all[0].NotAfter))
+		return graph.Wait("another request for the certificate " + i.entry.Name +
+			": the one that was granted ended on " + Date(all[0].NotAfter))
 	}
 	return i.keep(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
 }

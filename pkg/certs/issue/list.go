@@ -66,7 +66,8 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 		return nil, led.Newer
 	}
 	if led.Unreadable {
-		return nil, fmt.Errorf("read the ledger, which knows the certificates: %s: run it as root", strings.Join(led.Damage(), "; "))
+		return nil, fmt.Errorf("read the ledger, which knows the certificates: %s: run it as root",
+			strings.Join(led.Damage(), "; "))
 	}
 	out := []CertStatus{}
 	seen := map[string]bool{}
@@ -97,7 +98,9 @@ func List(opt host.Options, node string, now time.Time) ([]CertStatus, error) {
 }
 
 // statusOf is a set's certificate, and the CA beside it.
-func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node string, now time.Time) ([]CertStatus, error) {
+func statusOf(
+	r ledger.Reader, set tasks.CertificateSet, have *issued, node string, now time.Time,
+) ([]CertStatus, error) {
 	leaf := CertStatus{Name: set.Label(), Source: cmp.Or(set.Source, extras.SourceStore)}
 	text, err := inPlace(r, set)
 	switch {
@@ -124,7 +127,8 @@ func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node stri
 	if key, err := certs.ParseKey(text.key); err != nil || !certs.Fits(key, chain[0]) {
 		leaf.State, leaf.Problem = CertUnfit, text.keyAt+" is not its key: the next pass installs what belongs together"
 	} else if have != nil && have.Pending != nil {
-		leaf.Problem = fmt.Sprintf("its renewal waits for the request %s, since %s", have.Pending.Name, Date(have.Pending.Since))
+		leaf.Problem = fmt.Sprintf("its renewal waits for the request %s, since %s", have.Pending.Name,
+			Date(have.Pending.Since))
 	}
 	out := []CertStatus{leaf}
 	if all, err := certs.Parse(text.ca); err == nil {
@@ -142,7 +146,8 @@ func statusOf(r ledger.Reader, set tasks.CertificateSet, have *issued, node stri
 
 // tell fills in what a certificate says.
 func (c *CertStatus) tell(cert *x509.Certificate, life certs.Life, now time.Time) {
-	c.Subject, c.Names, c.Issuer, c.Serial = certs.Subject(cert), certs.Names(cert), cert.Issuer.String(), cert.SerialNumber.Text(16)
+	c.Subject, c.Names, c.Issuer, c.Serial = certs.Subject(cert), certs.Names(cert), cert.Issuer.String(),
+		cert.SerialNumber.Text(16)
 	c.NotBefore, c.NotAfter, c.RenewAt = life.NotBefore.UTC(), life.NotAfter.UTC(), life.RenewAt.UTC()
 	if life.RenewAt.IsZero() {
 		c.RenewAt = time.Time{}
@@ -221,7 +226,8 @@ func requested(r ledger.Reader, out []CertStatus, seen map[string]bool, now time
 			continue
 		}
 		out = append(out, CertStatus{Name: name, State: CertRequested, Source: s.Source, By: s.By, Wanted: true,
-			Problem: fmt.Sprintf("the request %s waits since %s (%s)", s.Pending.Name, Date(s.Pending.Since), certs.Ago(now.Sub(s.Pending.Since)))})
+			Problem: fmt.Sprintf("the request %s waits since %s (%s)", s.Pending.Name, Date(s.Pending.Since),
+				certs.Ago(now.Sub(s.Pending.Since)))})
 	}
 	return out, nil
 }

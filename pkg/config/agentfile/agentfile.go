@@ -20,18 +20,21 @@ const Path = "/etc/netwright/agent.yaml"
 // AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
 // missing: flags can say the same.
 type AgentFile struct {
-	Store     string `json:"store,omitempty"`     // the state store: a directory, or a URL (s3, https, k8s)
-	Cluster   string `json:"cluster,omitempty"`   // the cluster's name under the store; without it the only one that is there
+	Store string `json:"store,omitempty"` // the state store: a directory, or a URL (s3, https, k8s)
+	// the cluster's name under the store; without it the only one that is there
+	Cluster   string `json:"cluster,omitempty"`
 	NodeGroup string `json:"nodeGroup,omitempty"` // the node's group; without it the one that the node's document names
 	Node      string `json:"node,omitempty"`      // the node's name in Kubernetes; without it the host's name
 	// StoreCA: a PEM file with the CAs that may vouch for an https or s3 store, in the place of the
 	// machine's own
-	StoreCA        string   `json:"storeCA,omitempty"`
-	StoreCert      string   `json:"storeCert,omitempty"`      // a PEM file with the client certificate that an https store is shown
-	StoreKey       string   `json:"storeKey,omitempty"`       // a PEM file with the key of that certificate
-	StoreTokenFile string   `json:"storeTokenFile,omitempty"` // a file with the bearer token that an https store is shown
-	Pin            string   `json:"pin,omitempty"`            // the sha256 of the one manifest that is accepted
-	TrustedKeys    []string `json:"trustedKeys,omitempty"`    // public keys of minisign, one of which must have signed the manifest
+	StoreCA string `json:"storeCA,omitempty"`
+	// a PEM file with the client certificate that an https store is shown
+	StoreCert      string `json:"storeCert,omitempty"`
+	StoreKey       string `json:"storeKey,omitempty"`       // a PEM file with the key of that certificate
+	StoreTokenFile string `json:"storeTokenFile,omitempty"` // a file with the bearer token that an https store is shown
+	Pin            string `json:"pin,omitempty"`            // the sha256 of the one manifest that is accepted
+	// public keys of minisign, one of which must have signed the manifest
+	TrustedKeys []string `json:"trustedKeys,omitempty"`
 	// InsecureUnsigned: takes a manifest that is neither pinned nor signed: whoever can write to
 	// the store, or stands before it, rules the node
 	InsecureUnsigned bool `json:"insecureUnsigned,omitempty"`
@@ -41,9 +44,10 @@ type AgentFile struct {
 	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store and the host
 	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443;
 	// without them those that are found
-	Probes      []string      `json:"probes,omitempty"`
-	ProbeWindow time.Duration `json:"probeWindow,omitempty"` // the time after such a change in which the probes must pass
-	Metrics     string        `json:"metrics,omitempty"`     // where the daemon serves metrics, or off
+	Probes []string `json:"probes,omitempty"`
+	// the time after such a change in which the probes must pass
+	ProbeWindow time.Duration `json:"probeWindow,omitempty"`
+	Metrics     string        `json:"metrics,omitempty"` // where the daemon serves metrics, or off
 	// NodeStatus: off: the daemon says nothing on the node's Node in the Kubernetes API, no
 	// condition and no Events
 	NodeStatus string `json:"nodeStatus,omitempty"`
@@ -145,7 +149,8 @@ const (
 func ValidMetrics(s string) string {
 	host, port, err := net.SplitHostPort(s)
 	n, portErr := strconv.ParseUint(port, 10, 16)
-	if _, addrErr := netip.ParseAddr(host); s == Off || err == nil && portErr == nil && n > 0 && (addrErr == nil || host == "localhost") {
+	if _, addrErr := netip.ParseAddr(host); s == Off ||
+		err == nil && portErr == nil && n > 0 && (addrErr == nil || host == "localhost") {
 		return ""
 	}
 	return "an address of this host with a port, or off, such as 127.0.0.1:19870 or [::1]:19870"
@@ -163,7 +168,8 @@ func ValidNodeStatus(s string) string {
 // to know.
 func validStore(s string) string {
 	scheme, rest, isURL := strings.Cut(s, "://")
-	if strings.HasPrefix(s, "/") && decode.Printable(s) || isURL && scheme != "" && rest != "" && decode.Printable(s) && !strings.ContainsAny(s, " @") {
+	if strings.HasPrefix(s, "/") && decode.Printable(s) ||
+		isURL && scheme != "" && rest != "" && decode.Printable(s) && !strings.ContainsAny(s, " @") {
 		return ""
 	}
 	return "an absolute directory, or a URL without a password, such as s3://bucket/prefix"

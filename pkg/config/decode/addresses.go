@@ -94,7 +94,8 @@ func misspelt(s string) string {
 	_, notAddress := netip.ParseAddr(meant)
 	_, notRange := netip.ParsePrefix(meant)
 	if meant != s && (notAddress == nil || notRange == nil) {
-		return fmt.Sprintf("did you mean %s? A number that begins with 0 is octal to some programs, and is refused", meant)
+		return fmt.Sprintf("did you mean %s? A number that begins with 0 is octal to some programs, and is refused",
+			meant)
 	}
 	if why := misspeltAddress(address); why != "" {
 		return why
@@ -147,7 +148,8 @@ func misspeltLength(address, length string) string {
 
 func (d *Decoder) oneOfEachFamily(v *document.Value, at string, all values.CIDRs) bool {
 	if len(all) > 2 || len(all) == 2 && all[0].Addr().Is4() == all[1].Addr().Is4() {
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue,
+			Summary: fmt.Sprintf("%s has two ranges of one family: %s", at, document.Clip(all.String())), Field: at,
 			Expected: "one range, or one IPv4 and one IPv6 range"})
 		return false
 	}

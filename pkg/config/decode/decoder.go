@@ -65,7 +65,8 @@ func (d *Decoder) Mapping(v *document.Value, at string, fields []Field) {
 			d.unknownField(e, at, fields)
 		case e.Value.Kind == document.KindNull && d.Doc.Dialect.skips(at):
 		case e.Value.Kind == document.KindNull:
-			d.Doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty, Summary: fmt.Sprintf("field %q has no value", e.Key), Field: path,
+			d.Doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty,
+				Summary: fmt.Sprintf("field %q has no value", e.Key), Field: path,
 				Hint: d.toGive(path)})
 		default:
 			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
@@ -93,8 +94,10 @@ func (d *Decoder) toGive(path string) string {
 // checks documents: the node that reads them is none of those.
 func (d *Decoder) Newer(p document.Pos, path, what string) {
 	if d.Checks {
-		d.Doc.WarnAt(p, document.Diagnostic{ID: problem.FieldNewer, Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
-			Hint: "a node with such an agent goes on with what it has, and follows the store no more: first upgrade all that read this store"})
+		d.Doc.WarnAt(p, document.Diagnostic{ID: problem.FieldNewer,
+			Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
+			Hint: "a node with such an agent goes on with what it has, and follows the store no more: first upgrade " +
+				"all that read this store"})
 	}
 }
 
@@ -138,7 +141,9 @@ func (d *Decoder) unknownField(e *document.Entry, at string, fields []Field) {
 			listed = append(listed, f.Name)
 		}
 	}
-	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: fmt.Sprintf("unknown field %q", document.Clip(e.Key)), Field: Join(at, document.Clip(e.Key)), Expected: OneOf(listed)}
+	diag := document.Diagnostic{ID: problem.FieldUnknown,
+		Summary: fmt.Sprintf("unknown field %q", document.Clip(e.Key)), Field: Join(at, document.Clip(e.Key)),
+		Expected: OneOf(listed)}
 	if near := document.Nearest(e.Key, names); near != "" {
 		diag.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else if at != "" && d.Hints != nil {
@@ -162,7 +167,9 @@ func OneOf(names []string) string {
 
 // WrongKind reports a value of another kind than wanted.
 func (d *Decoder) WrongKind(v *document.Value, path, expected string) {
-	diag := document.Diagnostic{ID: problem.FieldType, Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.Show(v, path)), Field: path, Expected: expected}
+	diag := document.Diagnostic{ID: problem.FieldType,
+		Summary: fmt.Sprintf("%s is %s", cmp.Or(path, "the document"), d.Show(v, path)), Field: path,
+		Expected: expected}
 	switch {
 	case expected == "a list" && v.Kind == document.KindMap:
 		diag.Hint = "begin each entry with a dash: - value"
@@ -201,7 +208,8 @@ func (d *Decoder) Bad(v *document.Value, path, expected, hint string) {
 	if v.Kind == document.KindString && !strings.Contains(expected, "${") { // of which the field takes some
 		hint = Also(hint, v.Text)
 	}
-	d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("%s is %s", path, d.Show(v, path)), Field: path, Expected: expected, Hint: hint})
+	d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldValue,
+		Summary: fmt.Sprintf("%s is %s", path, d.Show(v, path)), Field: path, Expected: expected, Hint: hint})
 }
 
 // Show names a value in a summary: its text when that is short and no secret.

@@ -41,7 +41,8 @@ func (d *Decoder) tell(at string, fields []Field) {
 
 // takes asks a setter: it is given values that nothing takes, and its complaint says what it wants.
 func (d *Decoder) takes(set Set, path string) string {
-	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}}, &document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
+	nothing, odd := &document.Value{Pos: document.Pos{Line: 1, Column: 1}},
+		&document.Value{Kind: document.KindString, Text: "\x00", Pos: document.Pos{Line: 1, Column: 1}}
 	list := func(v *document.Value) *document.Value {
 		return &document.Value{Kind: document.KindList, Pos: v.Pos, Items: []*document.Value{v}}
 	}

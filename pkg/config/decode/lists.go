@@ -14,7 +14,8 @@ type Keys map[string]document.Pos
 func (d *Decoder) Unique(seen Keys, key string, where document.Pos, at string) bool {
 	first, twice := seen[key]
 	if twice {
-		d.Doc.ErrorAt(where, document.Diagnostic{ID: problem.FieldTwice, Summary: fmt.Sprintf("%q is in this list twice", document.Clip(key)), Field: at,
+		d.Doc.ErrorAt(where, document.Diagnostic{ID: problem.FieldTwice,
+			Summary: fmt.Sprintf("%q is in this list twice", document.Clip(key)), Field: at,
 			Hint: fmt.Sprintf("it is first on line %d: take one of them out", first.Line)})
 		return false
 	}
@@ -30,7 +31,9 @@ func (d *Decoder) Required(v *document.Value, at string, names ...string) bool {
 	ok := true
 	for _, name := range names {
 		if v.Index(name) < 0 {
-			d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name, Hint: "add the field " + name + " here"})
+			d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing,
+				Summary: fmt.Sprintf("%s.%s is missing", at, name), Field: at + "." + name,
+				Hint: "add the field " + name + " here"})
 			ok = false
 		}
 	}

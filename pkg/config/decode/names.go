@@ -23,7 +23,8 @@ func Printable(s string) bool {
 // ValidName accepts the names that Kubernetes gives to nodes and kOps to clusters (RFC 1123
 // subdomains).
 func ValidName(s string) string {
-	const expected = "a name of lower-case letters, digits, - and ., at most 253 characters, beginning and ending with a letter or digit"
+	const expected = "a name of lower-case letters, digits, - and ., at most 253 characters, beginning and ending " +
+		"with a letter or digit"
 	if s == "" || len(s) > 253 {
 		return expected
 	}
@@ -69,7 +70,8 @@ func ValidFileName(s string) string {
 // ValidUnit accepts the name of a systemd unit.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
 func ValidUnit(s string) string {
-	if s == "" || len(s) > 200 || strings.Trim(strings.ToLower(s), `abcdefghijklmnopqrstuvwxyz0123456789:-_.\@`) != "" || s[0] == '.' {
+	if s == "" || len(s) > 200 ||
+		strings.Trim(strings.ToLower(s), `abcdefghijklmnopqrstuvwxyz0123456789:-_.\@`) != "" || s[0] == '.' {
 		return "the name of a systemd unit such as example.service"
 	}
 	return ""
@@ -77,7 +79,8 @@ func ValidUnit(s string) string {
 
 // ValidMember accepts the name of a file in an archive: relative, clean, not leaving the archive.
 func ValidMember(s string) string {
-	if s == "" || s == "." || path.Clean(s) != s || path.IsAbs(s) || s == ".." || strings.HasPrefix(s, "../") || !Printable(s) {
+	if s == "" || s == "." || path.Clean(s) != s || path.IsAbs(s) || s == ".." || strings.HasPrefix(s, "../") ||
+		!Printable(s) {
 		return "a file's name in the archive, such as bridge or bin/bridge"
 	}
 	return ""
@@ -138,7 +141,8 @@ func ValidIPv4(s string) string {
 // ValidEndpoint accepts the URL of a server of etcd.
 func ValidEndpoint(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
+		u.Scheme != "http" && u.Scheme != "https" {
 		return "an etcd endpoint such as https://etcd-a.internal.example.com:2379 or https://[fd00::1]:2379"
 	}
 	return ""

@@ -115,7 +115,8 @@ func Number(to *int, low, high int) Set {
 		switch {
 		case v.Kind == document.KindString && err == nil && v.Quoted:
 			d.Bad(v, at, expected, "take the quotes off")
-		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" || v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
+		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" ||
+			v.Kind == document.KindInt && (err != nil || strconv.Itoa(n) != v.Text):
 			d.Bad(v, at, expected, "write it in decimal, with digits alone")
 		case v.Kind != document.KindInt || err != nil || strconv.Itoa(n) != v.Text || n < low || n > high:
 			d.Bad(v, at, expected, "")
@@ -209,7 +210,8 @@ func AbsolutePath(to *string) Set {
 		if path.IsAbs(clean) && clean != v.Text {
 			hint = fmt.Sprintf("write %s", document.Clip(clean))
 		}
-		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean || clean == "/" || !Printable(v.Text) {
+		if !path.IsAbs(v.Text) || strings.Contains(v.Text+"/", "/../") || strings.TrimSuffix(v.Text, "/") != clean ||
+			clean == "/" || !Printable(v.Text) {
 			d.Bad(v, at, "an absolute path without ..", hint)
 			return
 		}

@@ -69,7 +69,8 @@ func SysctlName(to *string) Set {
 // SysctlValue takes a string or a whole number: both are how people write a parameter's value.
 func SysctlValue(to *string) Set {
 	return func(d *Decoder, v *document.Value, at string) {
-		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" || !Printable(strings.ReplaceAll(v.Text, "\t", " ")) {
+		if v.Kind != document.KindInt && v.Kind != document.KindString || v.Text == "" ||
+			!Printable(strings.ReplaceAll(v.Text, "\t", " ")) {
 			d.Bad(v, at, "a parameter's value such as 1", "")
 			return
 		}

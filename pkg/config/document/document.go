@@ -54,13 +54,16 @@ func (d *Document) prepare() bool {
 	if len(d.Text) > MaxBytes {
 		size := len(d.Text)
 		d.Text = d.Text[:min(strings.IndexByte(d.Text+"\n", '\n'), 200)]
-		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("the document is too big: %d bytes", size),
-			Expected: fmt.Sprintf("at most %d bytes", MaxBytes), Hint: "big files belong in assets, which are fetched and checked by hash"})
+		d.ErrorAt(Pos{1, 1},
+			Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("the document is too big: %d bytes", size),
+				Expected: fmt.Sprintf("at most %d bytes", MaxBytes),
+				Hint:     "big files belong in assets, which are fetched and checked by hash"})
 		return false
 	}
 	if strings.HasPrefix(d.Text, "\xff\xfe") || strings.HasPrefix(d.Text, "\xfe\xff") {
 		d.Text = ""
-		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentEncoding, Summary: "the document is UTF-16", Expected: "UTF-8", Hint: "save it as UTF-8"})
+		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentEncoding, Summary: "the document is UTF-16",
+			Expected: "UTF-8", Hint: "save it as UTF-8"})
 		return false
 	}
 	d.Text = strings.TrimPrefix(d.Text, "\ufeff")
@@ -72,7 +75,8 @@ func (d *Document) prepare() bool {
 		if r, size := utf8.DecodeRuneInString(d.Text[i:]); r == utf8.RuneError && size == 1 {
 			summary = fmt.Sprintf("the document is not UTF-8: byte 0x%02x", d.Text[i])
 		}
-		d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8", Hint: "type the character anew, or take it out; binary content goes in as base64 (isBase64: true)"})
+		d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8",
+			Hint: "type the character anew, or take it out; binary content goes in as base64 (isBase64: true)"})
 		return false
 	}
 	return d.checkBlankLines()
@@ -108,8 +112,9 @@ func (d *Document) checkBlankLines() bool {
 			continue
 		}
 		if run++; run > maxBlankLines {
-			d.ErrorAt(Pos{line, 1}, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("more than %d blank lines in a row", maxBlankLines),
-				Hint: "take them out; a file that needs them goes in as base64 (isBase64: true)"})
+			d.ErrorAt(Pos{line, 1}, Diagnostic{ID: problem.DocumentBounds,
+				Summary: fmt.Sprintf("more than %d blank lines in a row", maxBlankLines),
+				Hint:    "take them out; a file that needs them goes in as base64 (isBase64: true)"})
 			return false
 		}
 	}
@@ -130,8 +135,10 @@ func (d *Document) checkSigns() bool {
 			continue
 		}
 		if signs++; signs > maxSigns {
-			d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxSigns),
-				Hint: "big files belong in assets; plain YAML without anchors, escapes and folded text may be longer"})
+			d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentBounds,
+				Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxSigns),
+				Hint: "big files belong in assets; plain YAML without anchors, escapes and folded text may be " +
+					"longer"})
 			return false
 		}
 	}

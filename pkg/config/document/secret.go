@@ -76,7 +76,8 @@ func (d *Document) mayBeSecret(n int) bool {
 	rest := d.Text
 	for ; n > 0; n-- {
 		line, more, _ := strings.Cut(rest, "\n")
-		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t:\"'{}[],-?&*!", r) }) {
+		for _, word := range strings.FieldsFunc(line,
+			func(r rune) bool { return strings.ContainsRune(" \t:\"'{}[],-?&*!", r) }) {
 			if IsSecretKey(word) {
 				return true
 			}

@@ -25,13 +25,17 @@ func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 		case token.MappingEndType, token.SequenceEndType:
 			flow = flow[:max(0, len(flow)-1)]
 		case token.MappingKeyType:
-			summary, hint = "complex mapping keys (?) are not supported", "write it as key: value; a text that begins with ? goes in quotes"
+			summary, hint = "complex mapping keys (?) are not supported",
+				"write it as key: value; a text that begins with ? goes in quotes"
 		case token.TagType:
-			summary, hint = "YAML tags (!) are not supported", "take the tag out; a text that begins with ! goes in quotes"
+			summary, hint = "YAML tags (!) are not supported",
+				"take the tag out; a text that begins with ! goes in quotes"
 		case token.SequenceEntryType, token.MappingValueType:
 			if len(flow) == 0 {
 				if !block.add(tk) {
-					id, summary = problem.DocumentBounds, fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields, maxEntries)
+					id, summary = problem.DocumentBounds,
+						fmt.Sprintf("a mapping of more than %d fields, or a list of more than %d entries", maxFields,
+							maxEntries)
 				}
 				break
 			}
@@ -43,7 +47,8 @@ func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 				i++
 				continue
 			}
-			id, summary, hint = problem.YAMLSyntax, "a blank is missing after the colon", "write it as key: value, or put a string that holds a colon in quotes"
+			id, summary, hint = problem.YAMLSyntax, "a blank is missing after the colon",
+				"write it as key: value, or put a string that holds a colon in quotes"
 		}
 		if len(flow)+len(block) > maxDepth {
 			id, summary = problem.DocumentBounds, fmt.Sprintf("nested deeper than %d levels", maxDepth)
@@ -65,13 +70,15 @@ func gluedColon(tokens token.Tokens, i int) bool {
 		return false
 	}
 	before, colon, after := tokens[i-1], tokens[i].Position, tokens[i+1]
-	return isPlain(before) && isPlain(after) && before.Position.Line == colon.Line && after.Position.Line == colon.Line &&
+	return isPlain(before) && isPlain(after) && before.Position.Line == colon.Line &&
+		after.Position.Line == colon.Line &&
 		before.Position.Column+tokenWidth(before) == colon.Column && after.Position.Column == colon.Column+1
 }
 
 func isPlain(tk *token.Token) bool {
 	switch tk.Type {
-	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.NullType, token.BinaryIntegerType, token.OctetIntegerType,
+	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.NullType, token.BinaryIntegerType,
+		token.OctetIntegerType,
 		token.HexIntegerType, token.InfinityType, token.NanType:
 		return true
 	}

@@ -51,8 +51,10 @@ func (b *treeBuilder) value(n ast.Node, depth int) *Value {
 	case *ast.StringNode:
 		v := scalar(KindString, n.Value)
 		v.Quoted = n.Token.Type != token.StringType
-		if before := n.Token.Prev; !v.Quoted && before != nil && strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.Line {
-			v.Pos = Pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1} // of a text of several lines the library tells the end
+		if before := n.Token.Prev; !v.Quoted && before != nil &&
+			strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.Line {
+			// of a text of several lines the library tells the end
+			v.Pos = Pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1}
 		}
 		return v
 	case *ast.LiteralNode:
@@ -74,9 +76,11 @@ func (b *treeBuilder) value(n ast.Node, depth int) *Value {
 		if v, ok := b.anchors[name]; ok {
 			return v
 		}
-		return b.fail(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "an alias (*) has no anchor (&) before it", Hint: "a string that begins with * goes in quotes"})
+		return b.fail(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "an alias (*) has no anchor (&) before it",
+			Hint: "a string that begins with * goes in quotes"})
 	}
-	return b.fail(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: fmt.Sprintf("%s is not supported here", n.Type())})
+	return b.fail(p,
+		Diagnostic{ID: problem.YAMLUnsupported, Summary: fmt.Sprintf("%s is not supported here", n.Type())})
 }
 
 func (b *treeBuilder) list(n *ast.SequenceNode, p Pos, depth int) *Value {
@@ -92,7 +96,8 @@ func (b *treeBuilder) list(n *ast.SequenceNode, p Pos, depth int) *Value {
 func (b *treeBuilder) mapping(values []*ast.MappingValueNode, p Pos, depth int) *Value {
 	v := &Value{Kind: KindMap, Pos: p, size: 1, Entries: make([]Entry, 0, len(values))}
 	if len(values) > maxFields {
-		return b.fail(p, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("a mapping of more than %d fields", maxFields)})
+		return b.fail(p, Diagnostic{ID: problem.DocumentBounds,
+			Summary: fmt.Sprintf("a mapping of more than %d fields", maxFields)})
 	}
 	var merged []*Value
 	for i, mv := range values {
@@ -151,14 +156,16 @@ func (b *treeBuilder) merge(v, from *Value) {
 			}
 		}
 	default:
-		b.fail(from.Pos, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a merge key (<<) needs a mapping", Expected: "<<: *anchor"})
+		b.fail(from.Pos, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a merge key (<<) needs a mapping",
+			Expected: "<<: *anchor"})
 	}
 }
 
 // grow counts a child's values, aliases each time: a tree that unfolds without end is refused.
 func (b *treeBuilder) grow(v, child *Value) {
 	if v.size = min(v.size+child.size, maxValues+1); v.size > maxValues && len(b.wrong) == 0 {
-		b.fail(v.Pos, Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
+		b.fail(v.Pos, Diagnostic{ID: problem.DocumentBounds,
+			Summary: fmt.Sprintf("aliases unfold to more than %d values", maxValues)})
 	}
 }
 

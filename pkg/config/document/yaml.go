@@ -56,7 +56,8 @@ func (d *Document) syntax() (file *ast.File) {
 	defer func() {
 		if r := recover(); r != nil {
 			file = nil
-			d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML: the parser gave up", Hint: "try the document with another YAML tool, then write it more simply"})
+			d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML: the parser gave up",
+				Hint: "try the document with another YAML tool, then write it more simply"})
 		}
 	}()
 	if !d.checkSigns() {
@@ -100,7 +101,9 @@ func (d *Document) single(file *ast.File) ast.Node {
 			continue
 		}
 		if doc.Body.Type() == ast.DirectiveType {
-			d.ErrorAt(tokenPos(doc.Body.GetToken()), Diagnostic{ID: problem.YAMLUnsupported, Summary: "YAML directives are not supported", Hint: "take the line out"})
+			d.ErrorAt(tokenPos(doc.Body.GetToken()),
+				Diagnostic{ID: problem.YAMLUnsupported, Summary: "YAML directives are not supported",
+					Hint: "take the line out"})
 			return nil
 		}
 		if body != nil {
@@ -108,14 +111,16 @@ func (d *Document) single(file *ast.File) ast.Node {
 			if doc.Start != nil {
 				p = tokenPos(doc.Start)
 			}
-			d.ErrorAt(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a second document in one file", Expected: "one document a file", Hint: "move it to a file of its own"})
+			d.ErrorAt(p, Diagnostic{ID: problem.YAMLUnsupported, Summary: "a second document in one file",
+				Expected: "one document a file", Hint: "move it to a file of its own"})
 			return nil
 		}
 		body = doc.Body
 	}
 	if body == nil && !d.MayBeEmpty {
-		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty", Expected: "apiVersion, kind, metadata and spec",
-			Hint: "write the document, or remove the file"})
+		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentHeader, Summary: "the document is empty",
+			Expected: "apiVersion, kind, metadata and spec",
+			Hint:     "write the document, or remove the file"})
 	}
 	return body
 }

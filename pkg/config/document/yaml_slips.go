@@ -26,7 +26,8 @@ func (d *Document) syntaxError(tk *token.Token, message string) {
 // slipped reports a slip of the pen in a document that is not valid at p, in place of what it led
 // to.
 func (d *Document) slipped(p Pos) bool {
-	for _, look := range []func(Pos) (Pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike, d.indentation, d.outdent} {
+	for _, look := range []func(Pos) (Pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike,
+		d.indentation, d.outdent} {
 		if at, diag := look(p); diag.Summary != "" {
 			d.ErrorAt(at, diag)
 			return true
@@ -49,7 +50,9 @@ func (d *Document) conflict(p Pos) (Pos, Diagnostic) {
 	for line := range strings.SplitSeq(d.Text, "\n") {
 		n++
 		if conflictMarker().MatchString(line) || n == p.Line && conflictMiddle().MatchString(line) {
-			return Pos{n, indentOf(line) + 1}, Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here", Hint: "decide for one side, and take the lines of markers out"}
+			return Pos{n, indentOf(line) + 1},
+				Diagnostic{ID: problem.YAMLConflict, Summary: "a merge conflict begins here",
+					Hint: "decide for one side, and take the lines of markers out"}
 		}
 	}
 	return Pos{}, Diagnostic{}
@@ -68,8 +71,10 @@ func (d *Document) template(Pos) (Pos, Diagnostic) {
 		}
 		before := line[:found[0]]
 		if strings.Count(before, `"`)%2 == 0 && strings.Count(before, "'")%2 == 0 && !strings.Contains(before, "#") {
-			return Pos{n, utf8.RuneCountInString(before) + 1}, Diagnostic{ID: problem.YAMLTemplate, Summary: "this is a template, and not yet a document",
-				Hint: "render it first: agents put nothing between " + line[found[0]:found[1]] + " and what closes it"}
+			return Pos{n, utf8.RuneCountInString(before) + 1},
+				Diagnostic{ID: problem.YAMLTemplate, Summary: "this is a template, and not yet a document",
+					Hint: "render it first: agents put nothing between " + line[found[0]:found[1]] +
+						" and what closes it"}
 		}
 	}
 	return Pos{}, Diagnostic{}
@@ -93,8 +98,9 @@ func (d *Document) lookalike(p Pos) (Pos, Diagnostic) {
 		line := d.line(n)
 		for i, r := range line {
 			if like := Lookalike(r); like != "" && !strings.ContainsAny(line[:i], `"'#`) {
-				return Pos{n, utf8.RuneCountInString(line[:i]) + 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: fmt.Sprintf("%U %s", r, like),
-					Hint: "type the character of ASCII in its place"}
+				return Pos{n, utf8.RuneCountInString(line[:i]) + 1},
+					Diagnostic{ID: problem.YAMLSyntax, Summary: fmt.Sprintf("%U %s", r, like),
+						Hint: "type the character of ASCII in its place"}
 			}
 		}
 	}
@@ -111,9 +117,12 @@ func (d *Document) blanks(p Pos) (Pos, Diagnostic) {
 			case r == ' ':
 				continue
 			case r == '\t':
-				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: "a tab is used for indentation", Expected: "spaces"}
+				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: "a tab is used for indentation",
+					Expected: "spaces"}
 			case r == '\ufeff' || unicode.IsSpace(r):
-				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("%U is used for indentation: it looks like a space, and is none", r), Expected: "spaces"}
+				return Pos{n, column}, Diagnostic{ID: problem.YAMLIndentation,
+					Summary:  fmt.Sprintf("%U is used for indentation: it looks like a space, and is none", r),
+					Expected: "spaces"}
 			}
 			break
 		}
@@ -132,9 +141,11 @@ func (d *Document) indentation(p Pos) (Pos, Diagnostic) {
 			continue
 		case n < p.Line || this.in <= above.in || !above.valued || !this.field:
 		case before.line > 0 && before.in == this.in: // the one above is too far out
-			return above.wrong(this.in, fmt.Sprintf("those in lines %d and %d in column %d", before.line, this.line, this.in+1))
+			return above.wrong(this.in,
+				fmt.Sprintf("those in lines %d and %d in column %d", before.line, this.line, this.in+1))
 		default:
-			return this.wrong(above.in, fmt.Sprintf("the one above, which has its value already, in column %d", above.in+1))
+			return this.wrong(above.in,
+				fmt.Sprintf("the one above, which has its value already, in column %d", above.in+1))
 		}
 		before, above = above, this
 	}
@@ -158,8 +169,10 @@ func (d *Document) outdent(p Pos) (Pos, Diagnostic) {
 		}
 		if n == p.Line && inner >= 0 && len(open) > 0 && open[len(open)-1] < this.in {
 			return Pos{n, this.in + 1}, Diagnostic{ID: problem.YAMLIndentation,
-				Summary:  fmt.Sprintf("this line begins in column %d, and no mapping that is open here does", this.in+1),
-				Expected: fmt.Sprintf("column %d or %d", inner+1, open[len(open)-1]+1), Hint: "fields of one mapping begin in one column"}
+				Summary: fmt.Sprintf("this line begins in column %d, and no mapping that is open here does",
+					this.in+1),
+				Expected: fmt.Sprintf("column %d or %d", inner+1, open[len(open)-1]+1),
+				Hint:     "fields of one mapping begin in one column"}
 		}
 		if len(open) == 0 || open[len(open)-1] < this.in {
 			open = append(open, this.in)
@@ -175,7 +188,8 @@ type level struct {
 }
 
 func (l level) wrong(in int, others string) (Pos, Diagnostic) {
-	return Pos{l.line, l.in + 1}, Diagnostic{ID: problem.YAMLIndentation, Summary: fmt.Sprintf("this line begins in column %d, and %s", l.in+1, others),
+	return Pos{l.line, l.in + 1}, Diagnostic{ID: problem.YAMLIndentation,
+		Summary:  fmt.Sprintf("this line begins in column %d, and %s", l.in+1, others),
 		Expected: fmt.Sprintf("column %d", in+1), Hint: "fields of one mapping begin in one column"}
 }
 
@@ -194,7 +208,8 @@ func levelOf(line string) level {
 		return level{}
 	}
 	key, value, is := strings.Cut(text, ":")
-	l := level{in: len(line) - len(text), field: is && key != "" && !strings.ContainsAny(key, " \"'{[") && (value == "" || value[0] == ' ')}
+	l := level{in: len(line) - len(text),
+		field: is && key != "" && !strings.ContainsAny(key, " \"'{[") && (value == "" || value[0] == ' ')}
 	value = strings.TrimSpace(value)
 	l.valued = l.field && value != "" && !strings.ContainsAny(value[:1], "#|>&!")
 	return l

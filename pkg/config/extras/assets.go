@@ -31,7 +31,8 @@ func Assets(to *[]Asset) decode.Set {
 					}
 				})},
 			})
-			if !d.Required(v, item, "name", "arch") || !d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
+			if !d.Required(v, item, "name", "arch") ||
+				!d.Unique(seen, v.Get("name").Str(), v.Get("name").Pos, item+".name") {
 				return
 			}
 			d.Origins[fmt.Sprintf("%s[%s]", at, a.Name)] = a.Origin
@@ -44,7 +45,9 @@ func assetFile(to map[string]AssetFile, arch string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var f AssetFile
 		d.Mapping(v, at, []decode.Field{
-			{Name: "sha256", Set: decode.Text(&f.SHA256, decode.ValidSHA256)}, {Name: "sha512", Set: decode.Text(&f.SHA512, decode.ValidSHA512)}, {Name: "urls", Set: decode.Texts(&f.URLs, decode.ValidURL)},
+			{Name: "sha256", Set: decode.Text(&f.SHA256, decode.ValidSHA256)},
+			{Name: "sha512", Set: decode.Text(&f.SHA512, decode.ValidSHA512)},
+			{Name: "urls", Set: decode.Texts(&f.URLs, decode.ValidURL)},
 		})
 		if hashed(d, v, at) && d.Required(v, at, "urls") && len(f.URLs) == 0 {
 			d.Bad(v.Get("urls"), at+".urls", "at least one URL", "")
@@ -62,10 +65,12 @@ func hashed(d *decode.Decoder, v *document.Value, at string) bool {
 	switch {
 	case !sha256 && !sha512:
 		d.Doc.ErrorAt(v.Pos, document.Diagnostic{
-			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256", Expected: "sha256 or sha512, as the publisher of the file gives it",
+			ID: problem.FieldMissing, Summary: at + ".sha256 is missing", Field: at + ".sha256",
+			Expected: "sha256 or sha512, as the publisher of the file gives it",
 		})
 	case sha256 && sha512:
-		d.Bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too", "leave one of them out")
+		d.Bad(v.Get("sha512"), at+".sha512", "one hash, sha256 or sha512, and there is a sha256 too",
+			"leave one of them out")
 	}
 	return sha256 != sha512
 }
@@ -76,7 +81,8 @@ func ValidMirror(s string) string {
 	if err == nil && u.User != nil {
 		return "a URL without a user and password"
 	}
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "s3" {
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
+		u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "s3" {
 		return "the base URL of a mirror such as https://mirror.example.com/netwright"
 	}
 	return ""
@@ -84,11 +90,14 @@ func ValidMirror(s string) string {
 
 // Asset is a download that a network may name, and the hash that it must have.
 type Asset struct {
-	Name    string               `json:"name"`              // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
-	Version string               `json:"version,omitempty"` // of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
-	Members []string             `json:"members,omitempty"` // files of the archive that are installed; without it those that the network names
-	Arch    map[string]AssetFile `json:"arch"`              // the download for each architecture; a node whose architecture is missing says so
-	Origin  document.Origin      `json:"origin"`
+	Name string `json:"name"` // what networks call it: cni-plugins, multus, azure-vnet …; one entry per name
+	// of what is downloaded, such as v1.9.1. Networks that need a newer one refuse it
+	Version string `json:"version,omitempty"`
+	// files of the archive that are installed; without it those that the network names
+	Members []string `json:"members,omitempty"`
+	// the download for each architecture; a node whose architecture is missing says so
+	Arch   map[string]AssetFile `json:"arch"`
+	Origin document.Origin      `json:"origin"`
 }
 
 // AssetFile is an asset for one architecture.

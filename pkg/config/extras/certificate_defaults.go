@@ -10,8 +10,9 @@ import (
 // where they are looked for.
 var known = map[string]struct{ commonName, kubeconfig string }{
 	"calico-client":      {commonName: "calico-client"},
-	"etcd-client-cilium": {commonName: "cilium"},                                                            // nodeup/pkg/model/networking/cilium.go
-	"kube-router":        {commonName: "system:kube-router", kubeconfig: "/var/lib/kube-router/kubeconfig"}, // nodeup/pkg/model/networking/kube_router.go
+	"etcd-client-cilium": {commonName: "cilium"}, // nodeup/pkg/model/networking/cilium.go
+	// nodeup/pkg/model/networking/kube_router.go
+	"kube-router": {commonName: "system:kube-router", kubeconfig: "/var/lib/kube-router/kubeconfig"},
 }
 
 // Signers of Kubernetes itself.

@@ -13,8 +13,9 @@ import (
 
 // The sources of a certificate.
 const (
-	SourceStore      = "store"      // issued elsewhere, certificate and key are in the store's pki
-	SourceCA         = "ca"         // issued on the node by a CA whose key is in the store's pki; nodes of the control plane only
+	SourceStore = "store" // issued elsewhere, certificate and key are in the store's pki
+	// issued on the node by a CA whose key is in the store's pki; nodes of the control plane only
+	SourceCA         = "ca"
 	SourceKubernetes = "kubernetes" // asked for with the certificates API of Kubernetes
 )
 
@@ -30,7 +31,8 @@ type Certificate struct {
 	CA     string `json:"ca,omitempty"`
 	Signer string `json:"signer,omitempty"` // of source kubernetes; without it kubernetes.io/kube-apiserver-client
 
-	CommonName    string   `json:"commonName,omitempty"`    // the subject's CN, for Kubernetes the user; may hold a variable such as ${Node}
+	// the subject's CN, for Kubernetes the user; may hold a variable such as ${Node}
+	CommonName    string   `json:"commonName,omitempty"`
 	Organizations []string `json:"organizations,omitempty"` // the subject's O, for Kubernetes the user's groups
 	Names         []string `json:"names,omitempty"`         // host names and IP addresses that it is good for
 	Usages        []string `json:"usages,omitempty"`        // client (as without a word), server or both
@@ -39,14 +41,18 @@ type Certificate struct {
 	Lifetime values.Duration `json:"lifetime,omitempty"`
 	KeyType  string          `json:"keyType,omitempty"` // ecdsa (P-256, as without a word), rsa (2048) or ed25519
 
-	Dir        string                `json:"dir,omitempty"`       // where its files go; without it only where a network puts them
-	CAFile     string                `json:"caFile,omitempty"`    // name in `dir` of the CA's certificates; without it ca.crt
-	CertFile   string                `json:"certFile,omitempty"`  // name in `dir` of the certificate; without it <name>.crt
-	KeyFile    string                `json:"keyFile,omitempty"`   // name in `dir` of the key, mode 0600; without it <name>.key
-	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"` // a kubeconfig with certificate, key and CA in it, mode 0400
-	Restart    []string              `json:"restart,omitempty"`   // units that run from it and are restarted when it changes
-	Reload     []string              `json:"reload,omitempty"`    // units that are reloaded when it changes
-	Origin     document.Origin       `json:"origin"`
+	// where its files go; without it only where a network puts them
+	Dir      string `json:"dir,omitempty"`
+	CAFile   string `json:"caFile,omitempty"`   // name in `dir` of the CA's certificates; without it ca.crt
+	CertFile string `json:"certFile,omitempty"` // name in `dir` of the certificate; without it <name>.crt
+	// name in `dir` of the key, mode 0600; without it <name>.key
+	KeyFile string `json:"keyFile,omitempty"`
+	// a kubeconfig with certificate, key and CA in it, mode 0400
+	Kubeconfig CertificateKubeconfig `json:"kubeconfig,omitzero"`
+	// units that run from it and are restarted when it changes
+	Restart []string        `json:"restart,omitempty"`
+	Reload  []string        `json:"reload,omitempty"` // units that are reloaded when it changes
+	Origin  document.Origin `json:"origin"`
 }
 
 // CertificateKubeconfig is a kubeconfig with the certificate, the key and the CA in it, 0400.
@@ -114,7 +120,8 @@ func (c *Certificate) fields() []decode.Field {
 		{Name: "certFile", Set: decode.Text(&c.CertFile, decode.ValidFileName)},
 		{Name: "keyFile", Set: decode.Text(&c.KeyFile, decode.ValidFileName)},
 		{Name: "kubeconfig", Set: decode.Into(func() []decode.Field {
-			return []decode.Field{{Name: "path", Set: decode.AbsolutePath(&c.Kubeconfig.Path)}, {Name: "server", Set: decode.Text(&c.Kubeconfig.Server, validAPIServer)}}
+			return []decode.Field{{Name: "path", Set: decode.AbsolutePath(&c.Kubeconfig.Path)},
+				{Name: "server", Set: decode.Text(&c.Kubeconfig.Server, validAPIServer)}}
 		})},
 		{Name: "restart", Set: decode.Texts(&c.Restart, decode.ValidUnit)},
 		{Name: "reload", Set: decode.Texts(&c.Reload, decode.ValidUnit)},

@@ -61,13 +61,15 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []hostfs.
 		{Name: "name", Set: decode.Text(&f.Name, decode.ValidFileName)},
 		{Name: "path", Set: decode.AbsolutePath(&f.Path)},
 		{Name: "content", Set: decode.Text(&content, nil)},
-		{Name: "source", Set: decode.Text(&source, validFileSource), About: "in the place of content: a file of the store, or a directory whose files all go below path"},
+		{Name: "source", Set: decode.Text(&source, validFileSource),
+			About: "in the place of content: a file of the store, or a directory whose files all go below path"},
 		{Name: "isBase64", Set: decode.Bool(&isBase64), About: "content is base64, for what is no text"},
 		{Name: "mode", Set: fileMode(&f.Mode)},
 		{Name: "owner", Set: decode.Text(&f.Owner, validOwner)},
 		{Name: "secret", Set: decode.OptionalBool(&secret)},
 		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
-		{Name: "nodeGroups", Set: decode.Texts(&groups, decode.ValidName), About: "only nodes of these groups get it; without it all"},
+		{Name: "nodeGroups", Set: decode.Texts(&groups, decode.ValidName),
+			About: "only nodes of these groups get it; without it all"},
 	})
 	if v.Get("source") == nil && !d.Required(v, at, "content") {
 		return nil
@@ -98,7 +100,9 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []hostfs.
 	case v.Get("source") == nil:
 		all = writtenFile(d, f, v, at, content, isBase64)
 	case v.Get("content") != nil || v.Get("isBase64") != nil:
-		d.Doc.ErrorAt(v.Get("source").Pos, document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source", Expected: "one of content and source"})
+		d.Doc.ErrorAt(v.Get("source").Pos,
+			document.Diagnostic{Summary: at + " has a source beside its content", Field: at + ".source",
+				Expected: "one of content and source"})
 	case source != "":
 		all = storedFiles(d, f, v, at, source, stored)
 	}
@@ -125,7 +129,8 @@ func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at strin
 			if f.Path == said.Str() {
 				what = "that is " + why
 			}
-			f.Refused = refuse(d, said, at+name, what, "a path outside of what the agent, the boot and the logins need", "take it out of the documents")
+			f.Refused = refuse(d, said, at+name, what, "a path outside of what the agent, the boot and the logins need",
+				"take it out of the documents")
 			continue
 		}
 		if !readBySystemd(f.Path) {
@@ -133,7 +138,8 @@ func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at strin
 		}
 		if text, err := f.Content.Bytes(); err == nil { // else it cannot be written either
 			if why := reservedText(string(text)); why != "" {
-				f.Refused = refuse(d, said, at+name, f.Path+" says "+why, "a unit that leaves that one alone", "take the line out")
+				f.Refused = refuse(d, said, at+name, f.Path+" says "+why, "a unit that leaves that one alone",
+					"take the line out")
 			}
 		}
 	}
@@ -158,8 +164,10 @@ func notForFiles(at string) (dir, hint string) {
 }
 
 // everyHosts are directories that every host has: no file can be in their place. hier(7).
-var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin /srv /tmp /usr /var /etc/cni /etc/cni/net.d /etc/kubernetes /etc/modules-load.d " +
-	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
+var everyHosts = strings.Fields("/bin /etc /home /lib /mnt /opt /root /run /sbin /srv /tmp /usr /var /etc/cni " +
+	"/etc/cni/net.d /etc/kubernetes /etc/modules-load.d " +
+	"/etc/sysctl.d /etc/systemd /etc/systemd/system /etc/udev/rules.d /opt/cni /opt/cni/bin /usr/bin /usr/lib " +
+	"/usr/local /usr/local/bin /usr/share /var/lib /var/log /var/run")
 
 // writtenFile is the file whose content the document holds.
 func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content string, isBase64 bool) []FileAsset {
@@ -167,7 +175,8 @@ func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content 
 	if isBase64 {
 		// kOps wants it without padding; most tools write it with.
 		var err error
-		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")); err != nil {
+		if raw, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.Join(strings.Fields(content), ""),
+			"=")); err != nil {
 			d.Bad(v.Get("content"), at+".content", "base64, because isBase64 is true", "")
 			return nil
 		}
@@ -177,7 +186,9 @@ func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content 
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
-func storedFiles(d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named) []FileAsset {
+func storedFiles(
+	d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named,
+) []FileAsset {
 	byName := func(f hostfs.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
 		f.Content = files[i].Content
@@ -236,7 +247,8 @@ func fileMode(to *fs.FileMode) decode.Set {
 		switch {
 		case v.Kind == document.KindInt && !strings.HasPrefix(v.Text, "0") && err == nil && len(digits) == 3:
 			d.Bad(v, at, expected, fmt.Sprintf("write \"0%s\"", digits))
-		case v.Kind != document.KindString && v.Kind != document.KindInt || err != nil || len(digits) < 3 || len(digits) > 4:
+		case v.Kind != document.KindString && v.Kind != document.KindInt || err != nil || len(digits) < 3 ||
+			len(digits) > 4:
 			d.Bad(v, at, expected, "")
 		case mode > 0o777:
 			d.Bad(v, at, expected, "setuid, setgid and sticky bits are not supported")
@@ -269,7 +281,8 @@ func validOwner(s string) string {
 }
 
 func validAccount(s string) bool {
-	return s != "" && len(s) <= 32 && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
+	return s != "" && len(s) <= 32 && s[0] != '-' &&
+		strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_-.$") == ""
 }
 
 // FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
@@ -291,8 +304,10 @@ type FileAsset struct {
 // inlineSecret refuses, where documents are checked before they are published, a secret in one:
 // every node receives all documents. kOps' own have no other place for it.
 func inlineSecret(d *decode.Decoder, v *document.Value, at string) {
-	diag := document.Diagnostic{ID: problem.KeypairExposed, Field: at, Summary: at + " is a secret, and every node receives the document that it is in",
-		Expected: "a file below files/ of the store, which no node reads but those that use it: source: NAME", Hint: "if anybody may read it: secret: false"}
+	diag := document.Diagnostic{ID: problem.KeypairExposed, Field: at,
+		Summary:  at + " is a secret, and every node receives the document that it is in",
+		Expected: "a file below files/ of the store, which no node reads but those that use it: source: NAME",
+		Hint:     "if anybody may read it: secret: false"}
 	switch {
 	case d.Checks && !d.Doc.Dialect.Lenient:
 		d.Doc.ErrorAt(v.Pos, diag)

@@ -46,20 +46,24 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 		{Name: "before", Set: decode.Texts(&h.Before, decode.ValidUnit)},
 		{Name: "requires", Set: decode.Texts(&h.Requires, decode.ValidUnit)},
 		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
-		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true }, Unlisted: true},
+		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true },
+			Unlisted: true},
 	}
 	if disabled := (*bool)(nil); d.Doc.Dialect.Lenient {
-		fields = append(fields, decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			if decode.OptionalBool(&disabled)(d, v, at); disabled != nil {
-				h.Enabled = !*disabled
-			}
-		}, Unlisted: true}) // kOps' older spelling
+		fields = append(fields,
+			decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
+				if decode.OptionalBool(&disabled)(d, v, at); disabled != nil {
+					h.Enabled = !*disabled
+				}
+			}, Unlisted: true}) // kOps' older spelling
 	} else { // kOps has no such field
-		fields = append(fields, decode.Field{Name: "timeout", Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true})
+		fields = append(fields, decode.Field{Name: "timeout",
+			Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true})
 	}
 	d.Mapping(v, at, fields)
 	if container {
-		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported", Field: at + ".execContainer", Hint: "run it from a manifest"}
+		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported",
+			Field: at + ".execContainer", Hint: "run it from a manifest"}
 		if d.Doc.Dialect.Lenient {
 			d.Doc.WarnAt(v.Pos, diag)
 		} else {
@@ -71,7 +75,8 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 	if d.Doc.Dialect.Lenient {
 		h.Name = cmp.Or(h.Name, kops.HookName(at, d.Doc.Kind == decode.KindNodeGroup))
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
-			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here", Field: at, Hint: "give it one, or take it out"})
+			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here",
+				Field: at, Hint: "give it one, or take it out"})
 			return h, false
 		}
 	}
@@ -86,8 +91,10 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 		return h, false
 	}
 	if len(needed) > 1 && v.Get("manifest") == nil {
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing", Field: at + ".manifest", Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
-			Hint: `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.FieldMissing, Summary: at + ".manifest is missing",
+			Field:    at + ".manifest",
+			Expected: `what stands below [Service], such as manifest: "ExecStart=/usr/local/bin/x"`,
+			Hint:     `for a unit that is on the node already: manifest: ""; to have it off: enabled: false`})
 		return h, false
 	}
 	if suffix := path.Ext(h.Name); suffix == "" || !slices.Contains(strings.Fields(unitSuffixes), suffix) {
@@ -95,9 +102,12 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 	}
 	hookText(d, v, at, &h)
 	if why := reservedUnit(h.Name); why != "" {
-		h.Refused = refuse(d, v.Get("name"), at+".name", h.Name+" is "+why, "the name of a unit of your own, or of another program's", "take it out of the documents, or give the unit another name")
+		h.Refused = refuse(d, v.Get("name"), at+".name", h.Name+" is "+why,
+			"the name of a unit of your own, or of another program's",
+			"take it out of the documents, or give the unit another name")
 	} else if why := reservedText(manifest); why != "" {
-		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone", "take the line out")
+		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone",
+			"take the line out")
 	}
 	return h, meant(roles, nil)
 }
@@ -115,25 +125,32 @@ func hookText(d *decode.Decoder, v *document.Value, at string, h *Hook) {
 	if !d.Checks || !h.Enabled || text == nil || text.Str() == "" || path.Ext(h.Name) != ".service" {
 		return
 	}
-	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest", Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
+	diag := document.Diagnostic{ID: problem.FieldValue, Field: at + ".manifest",
+		Expected: "what stands below [Service], such as ExecStart=/usr/local/bin/x"}
 	unit := "[Service]\n" + text.Text
 	if h.UseRawManifest {
 		unit, diag.Expected = text.Text, "a whole unit: [Unit], [Service] and [Install] with their settings"
 	}
 	parsed := systemd.ParseUnitFile([]byte(unit))
-	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"), parsed.Values("Service", "SuccessAction"))
+	starts := slices.Concat(parsed.Values("Service", "ExecStart"), parsed.Values("Service", "ExecStop"),
+		parsed.Values("Service", "SuccessAction"))
 	switch line := noSetting(unit); {
 	case line > 0:
-		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting", h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
+		diag.Summary = fmt.Sprintf("the manifest of %s is no unit: its line %d is neither a section nor a setting",
+			h.Name, line-strings.Count(unit, "\n")+strings.Count(text.Text, "\n"))
 		d.Doc.ErrorAt(text.Pos, diag)
 	case len(starts) == 0:
-		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=", h.Name)
+		diag.Summary = fmt.Sprintf("the manifest of %s starts nothing: systemd refuses a service without ExecStart=",
+			h.Name)
 		d.Doc.ErrorAt(text.Pos, diag)
 	}
 	for _, set := range parsed.Values("Service", "Environment") {
 		name, _, _ := strings.Cut(strings.Trim(set, `"'`), "=")
-		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") || strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
-			d.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest", Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to all", document.Clip(name), h.Name),
+		if upper := strings.ToUpper(name); document.IsSecretKey(name) || strings.Contains(upper, "TOKEN") ||
+			strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "SECRET") {
+			d.Doc.WarnAt(text.Pos, document.Diagnostic{ID: problem.KeypairExposed, Field: at + ".manifest",
+				Summary: fmt.Sprintf("everybody on the node can read Environment=%s of %s: a unit's file is open to "+
+					"all", document.Clip(name), h.Name),
 				Hint: "put it into a file asset with mode \"0600\", and say EnvironmentFile="})
 		}
 	}

@@ -29,11 +29,16 @@ var reservedPaths = [...]struct{ why, paths string }{
 	{"the agent's own", "/etc/netwright /run/netwright /var/lib/netwright /usr/bin/netwright /usr/bin/agent"},
 	{"the kernel's devices", "/dev"},
 	{"what the machine boots from", "/boot /efi /etc/kernel/cmdline"},
-	{"what every program starts with", "/usr/sbin/init /usr/lib/systemd/systemd /usr/bin/systemctl /etc/ld.so.preload /etc/ld.so.cache"},
-	{"the message bus's own", "/usr/bin/dbus-daemon /usr/bin/dbus-broker /usr/bin/dbus-broker-launch /usr/share/dbus-1/system.conf /etc/dbus-1/system.conf"},
-	{logins, "/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/subuid /etc/subgid /etc/passwd- /etc/shadow- /etc/group- /etc/gshadow- /etc/subuid- /etc/subgid- " +
-		"/etc/sudoers /etc/sudoers.d /etc/pam.conf /etc/pam.d /usr/lib/pam.d /etc/nsswitch.conf /etc/securetty /etc/nologin /run/nologin /etc/security/access.conf /etc/security/access.d " +
-		"/etc/security/faillock.conf /etc/security/group.conf /etc/security/namespace.conf /etc/security/namespace.d /etc/security/namespace.init /etc/security/opasswd " +
+	{"what every program starts with",
+		"/usr/sbin/init /usr/lib/systemd/systemd /usr/bin/systemctl /etc/ld.so.preload /etc/ld.so.cache"},
+	{"the message bus's own", "/usr/bin/dbus-daemon /usr/bin/dbus-broker /usr/bin/dbus-broker-launch " +
+		"/usr/share/dbus-1/system.conf /etc/dbus-1/system.conf"},
+	{logins, "/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/subuid /etc/subgid /etc/passwd- /etc/shadow- " +
+		"/etc/group- /etc/gshadow- /etc/subuid- /etc/subgid- " +
+		"/etc/sudoers /etc/sudoers.d /etc/pam.conf /etc/pam.d /usr/lib/pam.d /etc/nsswitch.conf /etc/securetty " +
+		"/etc/nologin /run/nologin /etc/security/access.conf /etc/security/access.d " +
+		"/etc/security/faillock.conf /etc/security/group.conf /etc/security/namespace.conf /etc/security/namespace.d " +
+		"/etc/security/namespace.init /etc/security/opasswd " +
 		"/etc/security/sepermit.conf /etc/security/time.conf"},
 }
 
@@ -44,15 +49,20 @@ var systemdDirs = []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/"
 // Others' units that no hook may be: those that the agent and its undo cannot do without, and those
 // that end the boot or the system. systemd.special(7).
 var (
-	neededUnits = strings.Fields("dbus.service dbus.socket dbus-broker.service dbus-daemon.service messagebus.service init.scope -.mount -.slice system.slice " +
-		"sysinit.target basic.target local-fs-pre.target local-fs.target network-pre.target network-online.target multi-user.target default.target graphical.target")
-	endingUnits = strings.Fields("rescue.target emergency.target rescue.service emergency.service shutdown.target umount.target final.target exit.target reboot.target " +
-		"poweroff.target halt.target kexec.target soft-reboot.target sleep.target suspend.target hibernate.target hybrid-sleep.target suspend-then-hibernate.target")
+	neededUnits = strings.Fields("dbus.service dbus.socket dbus-broker.service dbus-daemon.service messagebus.service " +
+		"init.scope -.mount -.slice system.slice " +
+		"sysinit.target basic.target local-fs-pre.target local-fs.target network-pre.target network-online.target " +
+		"multi-user.target default.target graphical.target")
+	endingUnits = strings.Fields("rescue.target emergency.target rescue.service emergency.service shutdown.target " +
+		"umount.target final.target exit.target reboot.target " +
+		"poweroff.target halt.target kexec.target soft-reboot.target sleep.target suspend.target hibernate.target " +
+		"hybrid-sleep.target suspend-then-hibernate.target")
 )
 
 // merged are directories that are links on a host with a merged /usr, and where they lead;
 // elsewhere both have their programs.
-var merged = [...][2]string{{"/bin/", "/usr/bin/"}, {"/sbin/", "/usr/sbin/"}, {"/lib/", "/usr/lib/"}, {"/var/run/", "/run/"}}
+var merged = [...][2]string{{"/bin/", "/usr/bin/"}, {"/sbin/", "/usr/sbin/"}, {"/lib/", "/usr/lib/"},
+	{"/var/run/", "/run/"}}
 
 // canonical is a path as the rule is written, however it is spelt.
 func canonical(at string) string {
@@ -79,7 +89,9 @@ func reservedFile(at string) string {
 			}
 		}
 	}
-	if i := strings.LastIndexByte(at, '/'); i > 0 && strings.HasSuffix(at[:i], "/.ssh") && strings.HasPrefix(at[i+1:], "authorized_keys") { // of whatever home: sshd(8)
+	// of whatever home: sshd(8)
+	if i := strings.LastIndexByte(at, '/'); i > 0 && strings.HasSuffix(at[:i], "/.ssh") &&
+		strings.HasPrefix(at[i+1:], "authorized_keys") {
 		return logins
 	}
 	for _, dir := range systemdDirs {
@@ -190,7 +202,8 @@ func readBySystemd(at string) bool {
 // have got them from an older release, it is a warning, and what comes back is why this one key
 // fails there.
 func refuse(d *decode.Decoder, v *document.Value, at, why, expected, hint string) string {
-	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.Show(v, at) + ": " + why, Field: at, Expected: expected, Hint: hint}
+	diag := document.Diagnostic{ID: problem.Reserved, Summary: at + " is " + d.Show(v, at) + ": " + why, Field: at,
+		Expected: expected, Hint: hint}
 	if d.Checks {
 		d.Doc.ErrorAt(v.Pos, diag)
 	} else {

@@ -39,12 +39,15 @@ func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
 			if kind == "" && !wholeNumbers().MatchString(val) {
-				d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)), Field: at,
+				d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown,
+					Summary:  fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)),
+					Field:    at,
 					Expected: "a whole number, such as 1 for yes and 0 for no"})
 			}
 			return
 		}
-		if off := document.Distance(plain, known); off < least && len(plain)-strings.LastIndexByte(plain, '.') > 2*misspeltLetters {
+		if off := document.Distance(plain, known); off < least &&
+			len(plain)-strings.LastIndexByte(plain, '.') > 2*misspeltLetters {
 			near, least = known, off
 		}
 	}
@@ -52,6 +55,7 @@ func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 		if m := linkKeys().FindString(key); m != "" {
 			near = m + near[strings.LastIndexByte(near, '.')+1:]
 		}
-		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
+		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown,
+			Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
 	}
 }

@@ -39,7 +39,8 @@ func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
 	const expected = `a kernel parameter such as "net.ipv4.ip_forward=1"`
 	switch {
 	case v.Kind == document.KindMap && len(v.Entries) == 1 && v.Entries[0].Value.Kind <= document.KindString:
-		d.Bad(v, at, expected, fmt.Sprintf("write it with an equals sign: %s=%s", document.Clip(v.Entries[0].Key), document.Clip(v.Entries[0].Value.Text)))
+		d.Bad(v, at, expected, fmt.Sprintf("write it with an equals sign: %s=%s", document.Clip(v.Entries[0].Key),
+			document.Clip(v.Entries[0].Value.Text)))
 		return Sysctl{}, false
 	case v.Kind != document.KindString:
 		d.Bad(v, at, expected, "")

@@ -10,7 +10,8 @@ import (
 )
 
 // nestedIgnored are fields of kOps' spec.networking that do not concern a node.
-var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy", "isolateControlPlane"}
+var nestedIgnored = [...]string{"networkID", "additionalNetworkCIDRs", "subnets", "tagSubnets", "egressProxy",
+	"isolateControlPlane"}
 
 // Cloud reads kOps' later form of the cloud: a mapping with one key, its name.
 func Cloud(to *string) decode.Set {
@@ -36,7 +37,8 @@ func PassedOver(d *decode.Decoder, v *document.Value, at string) bool {
 	case !strings.ContainsAny(key, "*?[]"):
 		return false
 	}
-	d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not set", at, d.Show(v, at)), Field: at,
+	d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: fmt.Sprintf("%s is %s, and patterns are not supported: it is not "+
+		"set", at, d.Show(v, at)), Field: at,
 		Hint: "name the interface"})
 	return true
 }

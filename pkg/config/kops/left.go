@@ -15,10 +15,12 @@ import (
 // https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
 var leftToNodeup = [...]string{
 	"kubelet.resolvConf", "kubelet.nodeIP", "kubelet.hostnameOverride",
-	"kubeProxy.proxyMode", "kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsMinSyncPeriod", "kubeProxy.ipvsSyncPeriod",
+	"kubeProxy.proxyMode", "kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsMinSyncPeriod",
+	"kubeProxy.ipvsSyncPeriod",
 	"kubeProxy.conntrackMaxPerCore", "kubeProxy.conntrackMin", "kubeProxy.bindAddress",
 	"egressProxy", "networking.egressProxy", "ntp.managed", "packages", "updatePolicy", "volumeMounts",
-	"containerd.registryMirrors", "containerd.configOverride", "containerd.configAdditions", "containerd.nvidiaGPU", "containerd.gvisor",
+	"containerd.registryMirrors", "containerd.configOverride", "containerd.configAdditions", "containerd.nvidiaGPU",
+	"containerd.gvisor",
 }
 
 // LeftOut says once what of kOps' documents concerns a node and is left to nodeup; false where
@@ -41,7 +43,8 @@ func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
 	if len(found) == 0 {
 		return document.Diagnostic{}, false
 	}
-	return document.Diagnostic{Severity: document.SeverityNote, ID: problem.FieldNodeup, Origin: document.Origin{File: first.Path},
+	return document.Diagnostic{Severity: document.SeverityNote, ID: problem.FieldNodeup,
+		Origin:  document.Origin{File: first.Path},
 		Summary: "nodeup acts on these fields, and the agent does not: " + strings.Join(found, ", "),
 		Hint:    "where nodeup no longer runs, who makes the node sets them"}, true
 }

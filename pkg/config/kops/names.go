@@ -58,7 +58,8 @@ func From(file string) bool {
 // nodeupDirs are the names that kOps has given to the directory of a role, and "master" to that of
 // the control plane up to 1.25.
 var nodeupDirs = map[string][]string{
-	RoleNode: {"node"}, RoleControlPlane: {"control-plane", "master"}, RoleAPIServer: {"apiserver"}, RoleBastion: {"bastion"},
+	RoleNode: {"node"}, RoleControlPlane: {"control-plane", "master"}, RoleAPIServer: {"apiserver"},
+	RoleBastion: {"bastion"},
 }
 
 // NodeupsOf are the names that the document of a group of that role may have, the first to be read

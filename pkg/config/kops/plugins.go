@@ -62,7 +62,8 @@ func (p *Plugins) Archives(d *decode.Decoder) (all []PluginArchive, own bool) {
 		}
 		archive, ok := mirroredAsset(entry.Text)
 		if !ok {
-			d.Doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on %s cannot be fetched from here: they are left as they are", arch), Field: p.at,
+			d.Doc.WarnAt(entry.Pos, document.Diagnostic{Summary: fmt.Sprintf("the CNI plugins that kOps installs on "+
+				"%s cannot be fetched from here: they are left as they are", arch), Field: p.at,
 				Expected: "SHA256@URL, with a URL of https, http or s3"})
 			return nil, true
 		}
@@ -92,7 +93,9 @@ func pluginArchive(list *document.Value, installs bool) *document.Value {
 func mirroredAsset(text string) (PluginArchive, bool) {
 	hash, urls, _ := strings.Cut(text, "@")
 	file := PluginArchive{SHA256: hash, URLs: strings.Split(urls, ",")}
-	good := decode.ValidSHA256(hash) == "" && !slices.ContainsFunc(file.URLs, func(u string) bool { return !strings.Contains(u, "://") || decode.ValidURL(u) != "" })
+	good := decode.ValidSHA256(hash) == "" &&
+		!slices.ContainsFunc(file.URLs,
+			func(u string) bool { return !strings.Contains(u, "://") || decode.ValidURL(u) != "" })
 	return file, good
 }
 

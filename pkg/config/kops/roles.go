@@ -7,14 +7,16 @@ import (
 
 // roles as kOps writes them, old and new, and as we call them.
 var roles = [...]struct{ written, role string }{
-	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion}, {"Master", RoleControlPlane},
+	{"Node", RoleNode}, {"ControlPlane", RoleControlPlane}, {"APIServer", RoleAPIServer}, {"Bastion", RoleBastion},
+	{"Master", RoleControlPlane},
 }
 
 // Role takes the role of a node group, as kOps has written it at any time.
 func Role(to *string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var s string
-		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d, v, at)
+		decode.Choice(&s, roles[0].written, roles[1].written, roles[2].written, roles[3].written, roles[4].written)(d,
+			v, at)
 		if r := RoleOf(s); r != "" {
 			*to = r
 		}

@@ -10,9 +10,10 @@ import (
 // recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
 // AmazonVPCNetworkingSpec
 type AmazonVPC struct {
-	Image              string `json:"image,omitempty"`                   // of aws-node; for its DaemonSet
-	InitImage          string `json:"initImage,omitempty"`               // of aws-node's init container; for its DaemonSet
-	NetworkPolicyAgent string `json:"networkPolicyAgentImage,omitempty"` // of the container that keeps network policy; for its DaemonSet
+	Image     string `json:"image,omitempty"`     // of aws-node; for its DaemonSet
+	InitImage string `json:"initImage,omitempty"` // of aws-node's init container; for its DaemonSet
+	// of the container that keeps network policy; for its DaemonSet
+	NetworkPolicyAgent string `json:"networkPolicyAgentImage,omitempty"`
 	// Env: environment of the container aws-node, such as ENABLE_PREFIX_DELEGATION; entries merge
 	// by name
 	Env map[string]string `json:"env,omitempty"`

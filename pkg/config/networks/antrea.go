@@ -12,11 +12,12 @@ type Antrea struct {
 	// TrafficEncapMode: what carries pods' packets between nodes: tunnels (encap), routes
 	// (noEncap), routes within a segment (hybrid), or another network (networkPolicyOnly)
 	TrafficEncapMode      string `json:"trafficEncapMode"`
-	TunnelType            string `json:"tunnelType"`                 // of encap and hybrid
-	TrafficEncryptionMode string `json:"trafficEncryptionMode"`      // what encrypts between nodes, in mode encap
-	ProxyAll              bool   `json:"proxyAll,omitempty"`         // Antrea serves all services in the place of kube-proxy
-	DefaultMTU            int    `json:"defaultMTU,omitempty"`       // of the pods' links; not said: the link's less the encapsulation
-	SecondaryNetwork      bool   `json:"secondaryNetwork,omitempty"` // Antrea bridges a link of the node for VLANs of pods
+	TunnelType            string `json:"tunnelType"`            // of encap and hybrid
+	TrafficEncryptionMode string `json:"trafficEncryptionMode"` // what encrypts between nodes, in mode encap
+	ProxyAll              bool   `json:"proxyAll,omitempty"`    // Antrea serves all services in the place of kube-proxy
+	// of the pods' links; not said: the link's less the encapsulation
+	DefaultMTU       int  `json:"defaultMTU,omitempty"`
+	SecondaryNetwork bool `json:"secondaryNetwork,omitempty"` // Antrea bridges a link of the node for VLANs of pods
 }
 
 // Tunnels says that nodes talk to each other by Open vSwitch's tunnels.
@@ -29,7 +30,8 @@ func (a *Antrea) WireGuard() bool { return a.TrafficEncryptionMode == "wireGuard
 
 func (a *Antrea) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "trafficEncapMode", Set: decode.Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
+		{Name: "trafficEncapMode",
+			Set: decode.Choice(&a.TrafficEncapMode, "encap", "noEncap", "hybrid", "networkPolicyOnly")},
 		{Name: "tunnelType", Set: decode.Choice(&a.TunnelType, "geneve", "vxlan", "gre", "stt")},
 		{Name: "trafficEncryptionMode", Set: decode.Choice(&a.TrafficEncryptionMode, "none", "wireGuard", "ipsec")},
 		{Name: "proxyAll", Set: decode.Bool(&a.ProxyAll)},
@@ -51,10 +53,14 @@ func (a *Antrea) check(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.antrea."
 	switch encrypts := a.TrafficEncryptionMode != "none"; {
 	case encrypts && a.TrafficEncapMode != "encap":
-		r.ErrorAt(at+"trafficEncryptionMode", document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " + a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
+		r.ErrorAt(at+"trafficEncryptionMode",
+			document.Diagnostic{Summary: "antrea encrypts between nodes in encap mode only, and trafficEncapMode is " +
+				a.TrafficEncapMode, Expected: "trafficEncapMode: encap, or trafficEncryptionMode: none"})
 	case a.TrafficEncryptionMode == "ipsec" && r.Origin(at+"tunnelType").File != "" && a.TunnelType != "gre":
-		r.ErrorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " + a.TunnelType, Expected: "gre"})
+		r.ErrorAt(at+"tunnelType", document.Diagnostic{Summary: "antrea's IPsec goes over GRE, and the tunnel is " +
+			a.TunnelType, Expected: "gre"})
 	case a.TrafficEncapMode != "encap" && a.TrafficEncapMode != "hybrid" && r.Origin(at+"tunnelType").File != "":
-		r.WarnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode + " there is no tunnel: tunnelType does nothing"})
+		r.WarnAt(at+"tunnelType", document.Diagnostic{Summary: "with trafficEncapMode " + a.TrafficEncapMode +
+			" there is no tunnel: tunnelType does nothing"})
 	}
 }

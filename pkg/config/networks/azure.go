@@ -22,7 +22,8 @@ type Azure struct {
 
 func (a *Azure) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "scenario", Set: decode.Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay", "dualStackOverlay", "cilium", "azurecni-chained-cilium")},
+		{Name: "scenario", Set: decode.Choice(&a.Scenario, "nodeSubnet", "swift", "v4overlay", "overlay",
+			"dualStackOverlay", "cilium", "azurecni-chained-cilium")},
 		{Name: "mode", Set: decode.Choice(&a.Mode, "transparent", "bridge")},
 		{Name: "ipsToRouteViaHost", Set: decode.Texts(&a.IPsToRouteViaHost, decode.ValidIPv4)},
 	}
@@ -39,7 +40,9 @@ func (a *Azure) check(r *decode.Reporter) {
 	}
 	for _, name := range [...]string{"mode", "ipsToRouteViaHost"} {
 		if at := "spec.networking.azure." + name; r.Origin(at).File != "" {
-			r.ErrorAt(at, document.Diagnostic{Summary: name + " is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it", Hint: "take it out, or set scenario: nodeSubnet"})
+			r.ErrorAt(at, document.Diagnostic{Summary: name +
+				" is of the conf that we write on a node subnet; in scenario " + a.Scenario + " CNS writes it",
+				Hint: "take it out, or set scenario: nodeSubnet"})
 		}
 	}
 }

@@ -13,45 +13,63 @@ import (
 // fields are for the DaemonSet and only recorded here; the node acts on MTU, encapsulation, BPF,
 // WireGuard, the datastore and its certificates. "" and 0 mean: Calico's default.
 type Calico struct {
-	Registry          string `json:"registry,omitempty"`          // where its images come from; for its DaemonSet
-	Version           string `json:"version,omitempty"`           // of Calico; from v3.32 on eBPF needs a newer kernel. The rest is for its DaemonSet
-	MajorVersion      string `json:"majorVersion,omitempty"`      // v2 or v3, of kOps 1.11 to 1.22; for its DaemonSet
-	AllowIPForwarding bool   `json:"allowIPForwarding,omitempty"` // pods may forward packets (their ip_forward is 1); for its DaemonSet
+	Registry string `json:"registry,omitempty"` // where its images come from; for its DaemonSet
+	// of Calico; from v3.32 on eBPF needs a newer kernel. The rest is for its DaemonSet
+	Version      string `json:"version,omitempty"`
+	MajorVersion string `json:"majorVersion,omitempty"` // v2 or v3, of kOps 1.11 to 1.22; for its DaemonSet
+	// pods may forward packets (their ip_forward is 1); for its DaemonSet
+	AllowIPForwarding bool `json:"allowIPForwarding,omitempty"`
 	// AWSSrcDstCheck: what Calico's own agents do with EC2's check; ours acts on
 	// `spec.aws.sourceDestCheck` alone
 	AWSSrcDstCheck string `json:"awsSrcDstCheck,omitempty"`
 	BPFEnabled     bool   `json:"bpfEnabled,omitempty"` // eBPF in the place of iptables; the node mounts bpffs for it
 	// BPFExternalServiceMode: whether answers to outside clients go back by the first node (Tunnel)
 	// or straight (DSR); for its DaemonSet
-	BPFExternalServiceMode             string `json:"bpfExternalServiceMode,omitempty"`
-	BPFKubeProxyIptablesCleanupEnabled bool   `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"` // Felix removes kube-proxy's iptables rules; for its DaemonSet
-	BPFLogLevel                        string `json:"bpfLogLevel,omitempty"`                        // of the eBPF programs; for its DaemonSet
-	ChainInsertMode                    string `json:"chainInsertMode,omitempty"`                    // whether Felix puts its rules before those of others or after; for its DaemonSet
-	CPURequest                         string `json:"cpuRequest,omitempty"`                         // of calico-node, such as 100m; for its DaemonSet
-	CrossSubnet                        bool   `json:"crossSubnet,omitempty"`                        // encapsulate between subnets only; deprecated by kOps 1.22, use ipipMode or vxlanMode
-	EncapsulationMode                  string `json:"encapsulationMode,omitempty"`                  // what carries packets between nodes; vxlan on Azure, none with pods of IPv6 only
-	IPIPMode                           string `json:"ipipMode,omitempty"`                           // when IPIP encapsulates; kOps' default is CrossSubnet
+	BPFExternalServiceMode string `json:"bpfExternalServiceMode,omitempty"`
+	// Felix removes kube-proxy's iptables rules; for its DaemonSet
+	BPFKubeProxyIptablesCleanupEnabled bool   `json:"bpfKubeProxyIptablesCleanupEnabled,omitempty"`
+	BPFLogLevel                        string `json:"bpfLogLevel,omitempty"` // of the eBPF programs; for its DaemonSet
+	// whether Felix puts its rules before those of others or after; for its DaemonSet
+	ChainInsertMode string `json:"chainInsertMode,omitempty"`
+	CPURequest      string `json:"cpuRequest,omitempty"` // of calico-node, such as 100m; for its DaemonSet
+	// encapsulate between subnets only; deprecated by kOps 1.22, use ipipMode or vxlanMode
+	CrossSubnet bool `json:"crossSubnet,omitempty"`
+	// what carries packets between nodes; vxlan on Azure, none with pods of IPv6 only
+	EncapsulationMode string `json:"encapsulationMode,omitempty"`
+	IPIPMode          string `json:"ipipMode,omitempty"` // when IPIP encapsulates; kOps' default is CrossSubnet
 	// IPv4AutoDetectionMethod: how calico-node finds the node's IPv4 address, such as
 	// can-reach=10.0.0.1; for its DaemonSet
-	IPv4AutoDetectionMethod         string `json:"ipv4AutoDetectionMethod,omitempty"`
-	IPv6AutoDetectionMethod         string `json:"ipv6AutoDetectionMethod,omitempty"`         // the same of the IPv6 address; for its DaemonSet
-	IptablesBackend                 string `json:"iptablesBackend,omitempty"`                 // which iptables Felix writes; for its DaemonSet
-	LogSeverityScreen               string `json:"logSeverityScreen,omitempty"`               // what calico-node logs to stdout; for its DaemonSet
-	LogSeveritySys                  string `json:"logSeveritySys,omitempty"`                  // what Felix logs to syslog; for its DaemonSet
-	MTU                             int    `json:"mtu,omitempty"`                             // of the pods' links; not said: Calico detects it
-	NFTablesMode                    string `json:"nftablesMode,omitempty"`                    // nftables in the place of iptables; Enabled needs a kernel from 5.13
-	PrometheusMetricsEnabled        bool   `json:"prometheusMetricsEnabled,omitempty"`        // Felix serves metrics; for its DaemonSet
-	PrometheusMetricsPort           int    `json:"prometheusMetricsPort,omitempty"`           // where Felix serves metrics; for its DaemonSet
-	PrometheusGoMetricsEnabled      bool   `json:"prometheusGoMetricsEnabled,omitempty"`      // with those of Go's runtime; for its DaemonSet
-	PrometheusProcessMetricsEnabled bool   `json:"prometheusProcessMetricsEnabled,omitempty"` // with those of the process; for its DaemonSet
-	TyphaPrometheusMetricsEnabled   bool   `json:"typhaPrometheusMetricsEnabled,omitempty"`   // Typha serves metrics; for its Deployment
-	TyphaPrometheusMetricsPort      int    `json:"typhaPrometheusMetricsPort,omitempty"`      // where Typha serves metrics; for its Deployment
-	TyphaReplicas                   int    `json:"typhaReplicas,omitempty"`                   // how many Typhas there are; 0 is none
-	VXLANMode                       string `json:"vxlanMode,omitempty"`                       // when VXLAN encapsulates; kOps' default is CrossSubnet
-	WireguardEnabled                *bool  `json:"wireguardEnabled,omitempty"`                // encrypts between nodes; the node loads the module wireguard
+	IPv4AutoDetectionMethod string `json:"ipv4AutoDetectionMethod,omitempty"`
+	// the same of the IPv6 address; for its DaemonSet
+	IPv6AutoDetectionMethod string `json:"ipv6AutoDetectionMethod,omitempty"`
+	IptablesBackend         string `json:"iptablesBackend,omitempty"` // which iptables Felix writes; for its DaemonSet
+	// what calico-node logs to stdout; for its DaemonSet
+	LogSeverityScreen string `json:"logSeverityScreen,omitempty"`
+	LogSeveritySys    string `json:"logSeveritySys,omitempty"` // what Felix logs to syslog; for its DaemonSet
+	MTU               int    `json:"mtu,omitempty"`            // of the pods' links; not said: Calico detects it
+	// nftables in the place of iptables; Enabled needs a kernel from 5.13
+	NFTablesMode string `json:"nftablesMode,omitempty"`
+	// Felix serves metrics; for its DaemonSet
+	PrometheusMetricsEnabled bool `json:"prometheusMetricsEnabled,omitempty"`
+	// where Felix serves metrics; for its DaemonSet
+	PrometheusMetricsPort int `json:"prometheusMetricsPort,omitempty"`
+	// with those of Go's runtime; for its DaemonSet
+	PrometheusGoMetricsEnabled bool `json:"prometheusGoMetricsEnabled,omitempty"`
+	// with those of the process; for its DaemonSet
+	PrometheusProcessMetricsEnabled bool `json:"prometheusProcessMetricsEnabled,omitempty"`
+	// Typha serves metrics; for its Deployment
+	TyphaPrometheusMetricsEnabled bool `json:"typhaPrometheusMetricsEnabled,omitempty"`
+	// where Typha serves metrics; for its Deployment
+	TyphaPrometheusMetricsPort int `json:"typhaPrometheusMetricsPort,omitempty"`
+	TyphaReplicas              int `json:"typhaReplicas,omitempty"` // how many Typhas there are; 0 is none
+	// when VXLAN encapsulates; kOps' default is CrossSubnet
+	VXLANMode string `json:"vxlanMode,omitempty"`
+	// encrypts between nodes; the node loads the module wireguard
+	WireguardEnabled *bool `json:"wireguardEnabled,omitempty"`
 
-	Datastore string      `json:"datastore"`      // where Calico keeps its own data. kOps chose etcd up to 1.19
-	Etcd      *CalicoEtcd `json:"etcd,omitempty"` // how the node's Calico parts reach their etcd; only with `datastore: etcd`
+	Datastore string `json:"datastore"` // where Calico keeps its own data. kOps chose etcd up to 1.19
+	// how the node's Calico parts reach their etcd; only with `datastore: etcd`
+	Etcd *CalicoEtcd `json:"etcd,omitempty"`
 }
 
 // CalicoEtcd says how the node's Calico parts reach their etcd.
@@ -64,7 +82,8 @@ type CalicoEtcd struct {
 // Certificates is a client certificate set: which keypair of the store's pki, signed by which CA,
 // and where its files go.
 type Certificates struct {
-	Dir     string `json:"dir"`     // where the three files go. In one called calico-tls they get Calico's own names, else kOps'
+	// where the three files go. In one called calico-tls they get Calico's own names, else kOps'
+	Dir     string `json:"dir"`
 	CA      string `json:"ca"`      // the keyset of the store's pki whose certificates are trusted
 	Keypair string `json:"keypair"` // the keyset that holds certificate and key; kOps' has CN=calico-client
 }
@@ -91,7 +110,8 @@ func (c Certificates) file(calico, kops string) string {
 }
 
 func (c *Calico) fields() []decode.Field {
-	severities := []string{"Debug", "Info", "Warning", "Error", "Fatal", "None", "debug", "info", "warning", "error", "fatal", "critical", "none"}
+	severities := []string{"Debug", "Info", "Warning", "Error", "Fatal", "None", "debug", "info", "warning", "error",
+		"fatal", "critical", "none"}
 	return []decode.Field{
 		{Name: "registry", Set: decode.Text(&c.Registry, nil)},
 		{Name: "version", Set: decode.Text(&c.Version, nil)},
@@ -172,7 +192,8 @@ func (c *Calico) fill(s *ClusterSettings, o decode.Origins) {
 	case s.Cloud == "azure":
 		encapsulation = "vxlan"
 	}
-	decode.Fill(o, "spec.networking.calico.encapsulationMode", document.KopsDefault, &c.EncapsulationMode, encapsulation)
+	decode.Fill(o, "spec.networking.calico.encapsulationMode", document.KopsDefault, &c.EncapsulationMode,
+		encapsulation)
 	decode.Fill(o, "spec.networking.calico.datastore", document.NodeDefault, &c.Datastore, "kubernetes")
 	if etcd := c.Etcd; etcd != nil {
 		const at = "spec.networking.calico.etcd.certificates."
@@ -196,10 +217,12 @@ func (c *Calico) checkEtcd(r *decode.Reporter) {
 	const at = "spec.networking.calico.etcd"
 	switch {
 	case c.Datastore == "kubernetes" && c.Etcd != nil:
-		r.ErrorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes", Hint: "set datastore: etcd, or take etcd out"})
+		r.ErrorAt(at, document.Diagnostic{Summary: "etcd is set, but the datastore is kubernetes",
+			Hint: "set datastore: etcd, or take etcd out"})
 		return
 	case c.Datastore == "etcd" && (c.Etcd == nil || len(c.Etcd.Endpoints) == 0):
-		r.ErrorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints", Expected: "etcd: {endpoints: [https://…:2379]}"})
+		r.ErrorAt(at, document.Diagnostic{Summary: "the datastore is etcd, but it has no endpoints",
+			Expected: "etcd: {endpoints: [https://…:2379]}"})
 		return
 	case c.Etcd == nil:
 		return
@@ -207,13 +230,15 @@ func (c *Calico) checkEtcd(r *decode.Reporter) {
 	for i, e := range c.Etcd.Endpoints {
 		tls := strings.HasPrefix(e, "https:")
 		if i > 0 && tls != c.Etcd.TLS {
-			r.ErrorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http", Expected: "all the same"})
+			r.ErrorAt(at+".endpoints", document.Diagnostic{Summary: "some etcd endpoints are https and some are http",
+				Expected: "all the same"})
 			return
 		}
 		c.Etcd.TLS = tls
 	}
 	if !c.Etcd.TLS && r.Origin(at+".certificates").File != "" {
-		r.WarnAt(at+".certificates", document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
+		r.WarnAt(at+".certificates",
+			document.Diagnostic{Summary: "certificates are set, but the etcd endpoints are http: none are installed"})
 	}
 }
 
@@ -222,15 +247,21 @@ func (c *Calico) checkEncapsulation(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.calico"
 	switch mode := c.EncapsulationMode; {
 	case s.sixOnly() && mode == "ipip":
-		r.ErrorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("IPIP carries IPv4 only, and podCIDR is %s (%s)", s.PodCIDR, r.Origin("spec.podCIDR")), Expected: "one of none, vxlan"})
+		r.ErrorAt(at+".encapsulationMode",
+			document.Diagnostic{Summary: fmt.Sprintf("IPIP carries IPv4 only, and podCIDR is %s (%s)", s.PodCIDR,
+				r.Origin("spec.podCIDR")), Expected: "one of none, vxlan"})
 	case mode != "ipip" && c.IPIPMode != "" && c.IPIPMode != "Never":
-		r.ErrorAt(at+".ipipMode", document.Diagnostic{Summary: fmt.Sprintf("ipipMode is %s, and encapsulationMode is %s (%s)", c.IPIPMode, mode, r.Origin(at+".encapsulationMode")),
+		r.ErrorAt(at+".ipipMode", document.Diagnostic{Summary: fmt.Sprintf("ipipMode is %s, and encapsulationMode is "+
+			"%s (%s)", c.IPIPMode, mode, r.Origin(at+".encapsulationMode")),
 			Expected: "ipipMode: Never, or encapsulationMode: ipip"})
 	case mode != "vxlan" && c.VXLANMode != "" && c.VXLANMode != "Never":
-		r.ErrorAt(at+".vxlanMode", document.Diagnostic{Summary: fmt.Sprintf("vxlanMode is %s, and encapsulationMode is %s (%s)", c.VXLANMode, mode, r.Origin(at+".encapsulationMode")),
+		r.ErrorAt(at+".vxlanMode", document.Diagnostic{Summary: fmt.Sprintf("vxlanMode is %s, and encapsulationMode "+
+			"is %s (%s)", c.VXLANMode, mode, r.Origin(at+".encapsulationMode")),
 			Expected: "vxlanMode: Never, or encapsulationMode: vxlan"})
 	case s.Cloud == "azure" && mode != "vxlan":
-		r.ErrorAt(at+".encapsulationMode", document.Diagnostic{Summary: fmt.Sprintf("encapsulationMode is %s, and Azure (%s) lets neither IPIP nor pods' addresses pass", mode, r.Origin("spec.cloudProvider")),
-			Expected: "vxlan"})
+		r.ErrorAt(at+".encapsulationMode",
+			document.Diagnostic{Summary: fmt.Sprintf("encapsulationMode is %s, and Azure (%s) lets neither IPIP nor "+
+				"pods' addresses pass", mode, r.Origin("spec.cloudProvider")),
+				Expected: "vxlan"})
 	}
 }

@@ -14,17 +14,22 @@ import (
 // they are accepted and not looked at. "" means: kOps' or Cilium's default.
 // https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go, CiliumNetworkingSpec
 type Cilium struct {
-	Version                string `json:"version,omitempty"`                // of Cilium, such as v1.16.4; what it needs of the kernel depends on it
-	Tunnel                 string `json:"tunnel"`                           // what carries packets between nodes; with ipam eni, and with pods of IPv6 only: disabled
-	IPAM                   string `json:"ipam"`                             // who gives pods their addresses: kubernetes, eni, crd, cluster-pool, azure, alibabacloud …
-	EnableEncryption       bool   `json:"enableEncryption,omitempty"`       // between nodes
-	EncryptionType         string `json:"encryptionType,omitempty"`         // what encrypts
-	EnableNodePort         bool   `json:"enableNodePort,omitempty"`         // Cilium serves services in the place of kube-proxy
-	EtcdManaged            bool   `json:"etcdManaged,omitempty"`            // an etcd of its own, on port 4003 of the control plane
-	IdentityAllocationMode string `json:"identityAllocationMode,omitempty"` // where identities are kept: in the Kubernetes API (crd) or in etcd (kvstore)
-	ChainingMode           string `json:"chainingMode,omitempty"`           // the plugin that Cilium is chained after: none, portmap, aws-cni, generic-veth …
-	CNIExclusive           *bool  `json:"cniExclusive,omitempty"`           // Cilium renames every other conf; not said: yes. multus needs false
-	MTU                    int    `json:"mtu,omitempty"`                    // of the node's links; not said: Cilium finds it
+	Version string `json:"version,omitempty"` // of Cilium, such as v1.16.4; what it needs of the kernel depends on it
+	// what carries packets between nodes; with ipam eni, and with pods of IPv6 only: disabled
+	Tunnel string `json:"tunnel"`
+	// who gives pods their addresses: kubernetes, eni, crd, cluster-pool, azure, alibabacloud …
+	IPAM             string `json:"ipam"`
+	EnableEncryption bool   `json:"enableEncryption,omitempty"` // between nodes
+	EncryptionType   string `json:"encryptionType,omitempty"`   // what encrypts
+	EnableNodePort   bool   `json:"enableNodePort,omitempty"`   // Cilium serves services in the place of kube-proxy
+	EtcdManaged      bool   `json:"etcdManaged,omitempty"`      // an etcd of its own, on port 4003 of the control plane
+	// where identities are kept: in the Kubernetes API (crd) or in etcd (kvstore)
+	IdentityAllocationMode string `json:"identityAllocationMode,omitempty"`
+	// the plugin that Cilium is chained after: none, portmap, aws-cni, generic-veth …
+	ChainingMode string `json:"chainingMode,omitempty"`
+	// Cilium renames every other conf; not said: yes. multus needs false
+	CNIExclusive *bool `json:"cniExclusive,omitempty"`
+	MTU          int   `json:"mtu,omitempty"` // of the node's links; not said: Cilium finds it
 }
 
 // ENI says that pods have addresses of the instance's interfaces.
@@ -40,13 +45,15 @@ func (c *Cilium) fields() []decode.Field {
 	fields := []decode.Field{
 		{Name: "version", Set: decode.Text(&c.Version, nil)},
 		{Name: "tunnel", Set: decode.Choice(&c.Tunnel, "vxlan", "geneve", "disabled")},
-		{Name: "ipam", Set: decode.Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
+		{Name: "ipam",
+			Set: decode.Choice(&c.IPAM, "kubernetes", "eni", "crd", "hostscope", "cluster-pool", "multi-pool")},
 		{Name: "enableEncryption", Set: decode.Bool(&c.EnableEncryption)},
 		{Name: "encryptionType", Set: decode.Choice(&c.EncryptionType, "ipsec", "wireguard")},
 		{Name: "enableNodePort", Set: decode.Bool(&c.EnableNodePort)},
 		{Name: "etcdManaged", Set: decode.Bool(&c.EtcdManaged)},
 		{Name: "identityAllocationMode", Set: decode.Choice(&c.IdentityAllocationMode, "crd", "kvstore")},
-		{Name: "chainingMode", Set: decode.Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
+		{Name: "chainingMode",
+			Set: decode.Choice(&c.ChainingMode, "none", "portmap", "flannel", "aws-cni", "generic-veth")},
 		{Name: "cniExclusive", Set: decode.OptionalBool(&c.CNIExclusive)},
 		{Name: "mtu", Set: decode.MTU(&c.MTU)},
 	}
@@ -58,21 +65,33 @@ func (c *Cilium) fields() []decode.Field {
 
 // ciliumFields are those of its DaemonSet and operator.
 var ciliumFields = [...]string{
-	"registry", "memoryRequest", "cpuRequest", "agentPrometheusPort", "agentPodAnnotations", "operatorPodAnnotations", "debug", "disableEndpointCRD", "enablePolicy",
-	"enableL7Proxy", "enableLocalRedirectPolicy", "enableBPFMasquerade", "enableEndpointHealthChecking", "enablePrometheusMetrics", "enableServiceTopology",
-	"enableUnreachableRoutes", "identityChangeGracePeriod", "ingress", "gatewayAPI", "masquerade", "disableMasquerade", "monitorAggregation", "bpfCTGlobalTCPMax",
-	"bpfCTGlobalAnyMax", "bpfLBAlgorithm", "bpfLBMaglevTableSize", "bpfLBMapMax", "bpfLBSockHostNSOnly", "bpfNATGlobalMax", "bpfNeighGlobalMax", "bpfPolicyMapMax",
-	"preallocateBPFMaps", "sidecarIstioProxyImage", "clusterName", "clusterID", "toFqdnsDnsRejectResponseCode", "toFqdnsEnablePoller", "installIptablesRules", "metrics", "enableHostFirewall", "nodeEncryption", "bpfLBSock", "disableCNPStatusUpdates", "extraConfig",
-	"IPTablesRulesNoinstall", "autoDirectNodeRoutes", "enableHostReachableServices", "enableRemoteNodeIdentity", "hubble",
+	"registry", "memoryRequest", "cpuRequest", "agentPrometheusPort", "agentPodAnnotations", "operatorPodAnnotations",
+	"debug", "disableEndpointCRD", "enablePolicy",
+	"enableL7Proxy", "enableLocalRedirectPolicy", "enableBPFMasquerade", "enableEndpointHealthChecking",
+	"enablePrometheusMetrics", "enableServiceTopology",
+	"enableUnreachableRoutes", "identityChangeGracePeriod", "ingress", "gatewayAPI", "masquerade", "disableMasquerade",
+	"monitorAggregation", "bpfCTGlobalTCPMax",
+	"bpfCTGlobalAnyMax", "bpfLBAlgorithm", "bpfLBMaglevTableSize", "bpfLBMapMax", "bpfLBSockHostNSOnly",
+	"bpfNATGlobalMax", "bpfNeighGlobalMax", "bpfPolicyMapMax",
+	"preallocateBPFMaps", "sidecarIstioProxyImage", "clusterName", "clusterID", "toFqdnsDnsRejectResponseCode",
+	"toFqdnsEnablePoller", "installIptablesRules", "metrics", "enableHostFirewall", "nodeEncryption", "bpfLBSock",
+	"disableCNPStatusUpdates", "extraConfig",
+	"IPTablesRulesNoinstall", "autoDirectNodeRoutes", "enableHostReachableServices", "enableRemoteNodeIdentity",
+	"hubble",
 }
 
 // ciliumUnused are those that kOps itself does nothing with.
 var ciliumUnused = [...]string{
-	"accessLog", "agentLabels", "allowLocalhost", "autoIpv6NodeRoutes", "bpfRoot", "cniBinPath", "containerRuntime", "containerRuntimeEndpoint", "containerRuntimeLabels",
-	"debugVerbose", "device", "disableConntrack", "disableIpv4", "disableK8sServices", "enableTracing", "enableipv4", "enableipv6", "envoyLog", "ipv4ClusterCidrMaskSize",
-	"ipv4Node", "ipv4Range", "ipv4ServiceRange", "ipv6ClusterAllocCidr", "ipv6Node", "ipv6Range", "ipv6ServiceRange", "k8sApiServer", "k8sKubeconfigPath",
-	"keepBpfTemplates", "keepConfig", "labelPrefixFile", "labels", "lb", "libDir", "logDriver", "logOpt", "logstash", "logstashAgent", "logstashProbeTimer", "nat46Range",
-	"nodeInitBootstrapFile", "pprof", "prefilterDevice", "prometheusServeAddr", "reconfigureKubelet", "removeCbrBridge", "restartPods", "restore", "singleClusterRoute",
+	"accessLog", "agentLabels", "allowLocalhost", "autoIpv6NodeRoutes", "bpfRoot", "cniBinPath", "containerRuntime",
+	"containerRuntimeEndpoint", "containerRuntimeLabels",
+	"debugVerbose", "device", "disableConntrack", "disableIpv4", "disableK8sServices", "enableTracing", "enableipv4",
+	"enableipv6", "envoyLog", "ipv4ClusterCidrMaskSize",
+	"ipv4Node", "ipv4Range", "ipv4ServiceRange", "ipv6ClusterAllocCidr", "ipv6Node", "ipv6Range", "ipv6ServiceRange",
+	"k8sApiServer", "k8sKubeconfigPath",
+	"keepBpfTemplates", "keepConfig", "labelPrefixFile", "labels", "lb", "libDir", "logDriver", "logOpt", "logstash",
+	"logstashAgent", "logstashProbeTimer", "nat46Range",
+	"nodeInitBootstrapFile", "pprof", "prefilterDevice", "prometheusServeAddr", "reconfigureKubelet", "removeCbrBridge",
+	"restartPods", "restore", "singleClusterRoute",
 	"socketPath", "stateDir", "tracePayloadlen",
 }
 
@@ -109,11 +128,15 @@ func (c *Cilium) checkAddresses(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.ENI() && c.Tunnel != "disabled":
-		r.ErrorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
+		r.ErrorAt(at+".tunnel", document.Diagnostic{Summary: "with ipam eni pods have addresses of the VPC, and the " +
+			"tunnel is " + c.Tunnel, Expected: "tunnel: disabled"})
 	case c.ENI() && s.Cloud != "" && s.Cloud != "aws":
-		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + s.Cloud, Expected: "kubernetes"})
+		r.ErrorAt(at+".ipam",
+			document.Diagnostic{Summary: "ipam eni is for AWS, and the cloud is " + s.Cloud, Expected: "kubernetes"})
 	case c.IdentityAllocationMode == "kvstore" && !c.EtcdManaged:
-		r.ErrorAt(at+".identityAllocationMode", document.Diagnostic{Summary: "identities in a kvstore need an etcd", Expected: "etcdManaged: true, or identityAllocationMode: crd"})
+		r.ErrorAt(at+".identityAllocationMode",
+			document.Diagnostic{Summary: "identities in a kvstore need an etcd",
+				Expected: "etcdManaged: true, or identityAllocationMode: crd"})
 	}
 }
 
@@ -127,10 +150,15 @@ func (c *Cilium) checkRelease(s *ClusterSettings, r *decode.Reporter) {
 	release, err := values.ParseVersion(c.Version)
 	switch {
 	case err != nil:
-		r.Checked(at, document.Diagnostic{ID: problem.FieldValue, Summary: fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)), Expected: "a release such as v1.16.4"})
+		r.Checked(at, document.Diagnostic{ID: problem.FieldValue,
+			Summary:  fmt.Sprintf("the version of cilium is %q", document.Clip(c.Version)),
+			Expected: "a release such as v1.16.4"})
 	case !release.AtLeast(1, 9) && s.Kubernetes.AtLeast(1, 22):
-		r.Checked(at, document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no apiextensions.k8s.io/v1beta1", release, s.Kubernetes),
-			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
+		r.Checked(at, document.Diagnostic{ID: problem.NetworkUnfit,
+			Summary: fmt.Sprintf("cilium %s cannot register its objects with Kubernetes %s, which has no "+
+				"apiextensions.k8s.io/v1beta1", release, s.Kubernetes),
+			Expected: "v1.9.0 or later", Hint: "take a release that is tested with this Kubernetes: " +
+				"https://docs.cilium.io/en/stable/network/kubernetes/compatibility/"})
 	}
 }
 
@@ -139,8 +167,11 @@ func (c *Cilium) checkOptions(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.cilium"
 	switch {
 	case c.EncryptionType != "" && !r.Origin(at+".encryptionType").IsDefault() && !c.EnableEncryption:
-		r.WarnAt(at+".encryptionType", document.Diagnostic{Summary: "encryptionType is " + c.EncryptionType + ", and encryption is off: nothing is encrypted", Expected: "enableEncryption: true"})
+		r.WarnAt(at+".encryptionType",
+			document.Diagnostic{Summary: "encryptionType is " + c.EncryptionType +
+				", and encryption is off: nothing is encrypted", Expected: "enableEncryption: true"})
 	case c.ENI() && s.PodCIDR.V6().IsValid():
-		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: fmt.Sprintf("ipam eni has no IPv6, and podCIDR is %s (%s)", s.PodCIDR, r.Origin("spec.podCIDR")), Expected: "kubernetes"})
+		r.ErrorAt(at+".ipam", document.Diagnostic{Summary: fmt.Sprintf("ipam eni has no IPv6, and podCIDR is %s (%s)",
+			s.PodCIDR, r.Origin("spec.podCIDR")), Expected: "kubernetes"})
 	}
 }

@@ -29,6 +29,8 @@ func (c *Coil) fill(o decode.Origins) {
 // check without its two halves is nothing.
 func (c *Coil) check(r *decode.Reporter) {
 	if !c.IPAM && !c.Egress {
-		r.ErrorAt("spec.networking.coil.egress", document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both false", Expected: "one of them true"})
+		r.ErrorAt("spec.networking.coil.egress",
+			document.Diagnostic{Summary: "coil neither gives addresses nor takes pods out: ipam and egress are both " +
+				"false", Expected: "one of them true"})
 	}
 }

@@ -15,10 +15,11 @@ import (
 type CustomConf struct {
 	// Writer: netwright (from `template`), containerd (`template` is its conf_template), DaemonSet
 	// (`file` is awaited) or user
-	Writer   string   `json:"writer"`
-	File     string   `json:"file,omitempty"`     // its name in the conf directory
-	Template string   `json:"template,omitempty"` // the conf, as text with variables such as ${PodCIDR}
-	Chain    []string `json:"chain,omitempty"`    // the types of its plugins, in order; read from `template` where there is one
+	Writer   string `json:"writer"`
+	File     string `json:"file,omitempty"`     // its name in the conf directory
+	Template string `json:"template,omitempty"` // the conf, as text with variables such as ${PodCIDR}
+	// the types of its plugins, in order; read from `template` where there is one
+	Chain []string `json:"chain,omitempty"`
 }
 
 func (c *CustomConf) fields() []decode.Field {
@@ -132,12 +133,16 @@ func (c *CustomConf) checkTemplate(r *decode.Reporter) {
 	}
 	chain, err := chainOf(c.File, text)
 	if err != nil {
-		r.ErrorAt(customAt+".conf.template", document.Diagnostic{Summary: err.Error(), Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
+		r.ErrorAt(customAt+".conf.template",
+			document.Diagnostic{Summary: err.Error(),
+				Expected: `such as {"cniVersion": "${CNIVersion}", "name": "acme", "plugins": [{"type": "acme"}]}`})
 		return
 	}
 	if len(c.Chain) > 0 && !slices.Equal(c.Chain, chain) {
-		r.ErrorAt(customAt+".conf.chain", document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s", strings.Join(c.Chain, ", "), strings.Join(chain, ", ")),
-			Hint: "take the chain out: the template says it"})
+		r.ErrorAt(customAt+".conf.chain",
+			document.Diagnostic{Summary: fmt.Sprintf("the chain is %s, and the template's is %s",
+				strings.Join(c.Chain, ", "), strings.Join(chain, ", ")),
+				Hint: "take the chain out: the template says it"})
 	}
 	c.Chain = chain
 }

@@ -11,25 +11,28 @@ import (
 // Which marks are refused, because they could be somebody else's, is for the model to know. The
 // types have the fields of the marks of package tasks, which say what they mean.
 type CustomLeftovers struct {
-	Units     []string        `json:"units,omitempty"`     // systemd units that would make it again
-	Moved     []CustomMoved   `json:"moved,omitempty"`     // links to which it moved the machine's addresses; those go back to their device
-	Programs  []CustomProgram `json:"programs,omitempty"`  // eBPF programs that are attached without a pin
-	Rules     []CustomRule    `json:"rules,omitempty"`     // policy rules (ip rule)
-	Routes    []CustomRoute   `json:"routes,omitempty"`    // routes, of any table
-	IPVS      []CustomIPVS    `json:"ipvs,omitempty"`      // services of IPVS
-	Chains    []CustomChain   `json:"chains,omitempty"`    // chains and rules of iptables
-	Tables    []CustomTable   `json:"tables,omitempty"`    // tables of nft
-	Portmap   []string        `json:"portmap,omitempty"`   // names of its confs (`name`) by which plugin portmap publishes ports
-	IPSets    []string        `json:"ipsets,omitempty"`    // names or patterns of ipsets
-	XFRM      []CustomXFRM    `json:"xfrm,omitempty"`      // policies and states of IPsec
-	OVS       []CustomOVS     `json:"ovs,omitempty"`       // what it has in Open vSwitch
-	Links     []CustomLink    `json:"links,omitempty"`     // virtual links
-	Pins      []string        `json:"pins,omitempty"`      // eBPF objects below /sys/fs/bpf, paths or patterns
-	Sysctls   []CustomValue   `json:"sysctls,omitempty"`   // kernel parameters that it writes at run time, without a file
-	Lines     []CustomLine    `json:"lines,omitempty"`     // lines in files of others
-	Files     []string        `json:"files,omitempty"`     // paths or patterns; a slash at the end is a directory with all that is in it
-	LocalRule bool            `json:"localRule,omitempty"` // it moves the rule for local addresses from priority 0
-	Others    []string        `json:"others,omitempty"`    // in words: what no agent takes away
+	Units []string `json:"units,omitempty"` // systemd units that would make it again
+	// links to which it moved the machine's addresses; those go back to their device
+	Moved    []CustomMoved   `json:"moved,omitempty"`
+	Programs []CustomProgram `json:"programs,omitempty"` // eBPF programs that are attached without a pin
+	Rules    []CustomRule    `json:"rules,omitempty"`    // policy rules (ip rule)
+	Routes   []CustomRoute   `json:"routes,omitempty"`   // routes, of any table
+	IPVS     []CustomIPVS    `json:"ipvs,omitempty"`     // services of IPVS
+	Chains   []CustomChain   `json:"chains,omitempty"`   // chains and rules of iptables
+	Tables   []CustomTable   `json:"tables,omitempty"`   // tables of nft
+	// names of its confs (`name`) by which plugin portmap publishes ports
+	Portmap []string      `json:"portmap,omitempty"`
+	IPSets  []string      `json:"ipsets,omitempty"`  // names or patterns of ipsets
+	XFRM    []CustomXFRM  `json:"xfrm,omitempty"`    // policies and states of IPsec
+	OVS     []CustomOVS   `json:"ovs,omitempty"`     // what it has in Open vSwitch
+	Links   []CustomLink  `json:"links,omitempty"`   // virtual links
+	Pins    []string      `json:"pins,omitempty"`    // eBPF objects below /sys/fs/bpf, paths or patterns
+	Sysctls []CustomValue `json:"sysctls,omitempty"` // kernel parameters that it writes at run time, without a file
+	Lines   []CustomLine  `json:"lines,omitempty"`   // lines in files of others
+	// paths or patterns; a slash at the end is a directory with all that is in it
+	Files     []string `json:"files,omitempty"`
+	LocalRule bool     `json:"localRule,omitempty"` // it moves the rule for local addresses from priority 0
+	Others    []string `json:"others,omitempty"`    // in words: what no agent takes away
 }
 
 // CustomRule marks policy rules.
@@ -70,9 +73,10 @@ type CustomChain struct {
 	Chain   string `json:"chain,omitempty"`
 	Comment string `json:"comment,omitempty"` // of a rule; may be a pattern
 	Target  string `json:"target,omitempty"`  // of a rule (-j); may be a pattern
-	In      string `json:"in,omitempty"`      // a rule's incoming link as iptables prints it: eth0, cali+, "! lo"; may be a pattern
-	Out     string `json:"out,omitempty"`     // a rule's outgoing link, likewise
-	Set     string `json:"set,omitempty"`     // an ipset that a rule asks; may be a pattern
+	// a rule's incoming link as iptables prints it: eth0, cali+, "! lo"; may be a pattern
+	In  string `json:"in,omitempty"`
+	Out string `json:"out,omitempty"` // a rule's outgoing link, likewise
+	Set string `json:"set,omitempty"` // an ipset that a rule asks; may be a pattern
 }
 
 // CustomTable marks tables of nft.
@@ -119,14 +123,16 @@ type CustomXFRM struct {
 	ReqID    int    `json:"reqID,omitempty"`    // the reqid of policies and states
 	IfID     int    `json:"ifID,omitempty"`     // the number of their xfrm interface (if_id)
 	Priority int    `json:"priority,omitempty"` // of a policy; states have none
-	States   bool   `json:"states,omitempty"`   // the states to which its policies lead, by their number (spi) and address, go too
+	// the states to which its policies lead, by their number (spi) and address, go too
+	States bool `json:"states,omitempty"`
 }
 
 // CustomOVS marks what it has in Open vSwitch.
 type CustomOVS struct {
-	Socket   string   `json:"socket,omitempty"`   // of ovsdb-server; not said: /run/openvswitch/db.sock
-	Bridges  []string `json:"bridges,omitempty"`  // names or patterns
-	Ports    []string `json:"ports,omitempty"`    // ports of its bridges that are no pod's, such as antrea-gw0; names or patterns
+	Socket  string   `json:"socket,omitempty"`  // of ovsdb-server; not said: /run/openvswitch/db.sock
+	Bridges []string `json:"bridges,omitempty"` // names or patterns
+	// ports of its bridges that are no pod's, such as antrea-gw0; names or patterns
+	Ports    []string `json:"ports,omitempty"`
 	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config in the table Open_vSwitch
 	Tunnels  []string `json:"tunnels,omitempty"`  // tunnel devices, such as genev_sys_6081
 	Datapath string   `json:"datapath,omitempty"` // such as ovs-system
@@ -238,11 +244,13 @@ func mark(to *uint32) decode.Set {
 }
 
 func (m *CustomMoved) fields() []decode.Field {
-	return []decode.Field{{Name: "link", Set: decode.Text(&m.Link, validPattern)}, {Name: "kind", Set: decode.Text(&m.Kind, validModule)}}
+	return []decode.Field{{Name: "link", Set: decode.Text(&m.Link, validPattern)},
+		{Name: "kind", Set: decode.Text(&m.Kind, validModule)}}
 }
 
 func (p *CustomProgram) fields() []decode.Field {
-	return []decode.Field{{Name: "hook", Set: decode.Choice(&p.Hook, "tc", "xdp", "cgroup")}, {Name: "name", Set: decode.Text(&p.Name, validPattern)}}
+	return []decode.Field{{Name: "hook", Set: decode.Choice(&p.Hook, "tc", "xdp", "cgroup")},
+		{Name: "name", Set: decode.Text(&p.Name, validPattern)}}
 }
 
 func (s *CustomIPVS) fields() []decode.Field {
@@ -284,5 +292,6 @@ func (s *CustomValue) fields() []decode.Field {
 }
 
 func (l *CustomLine) fields() []decode.Field {
-	return []decode.Field{{Name: "file", Set: decode.AbsolutePath(&l.File)}, {Name: "line", Set: decode.Text(&l.Line, decode.NotEmpty)}}
+	return []decode.Field{{Name: "file", Set: decode.AbsolutePath(&l.File)},
+		{Name: "line", Set: decode.Text(&l.Line, decode.NotEmpty)}}
 }

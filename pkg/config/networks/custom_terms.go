@@ -46,7 +46,8 @@ func (m *CustomMount) fields() []decode.Field {
 }
 
 func (p *CustomPackage) fields() []decode.Field {
-	return []decode.Field{{Name: "name", Set: decode.Text(&p.Name, decode.NotEmpty)}, {Name: "on", Set: decode.Text(&p.On, decode.ValidName)}}
+	return []decode.Field{{Name: "name", Set: decode.Text(&p.Name, decode.NotEmpty)},
+		{Name: "on", Set: decode.Text(&p.On, decode.ValidName)}}
 }
 
 func (c *CustomCertificate) fields() []decode.Field {
@@ -99,7 +100,8 @@ func (s *CustomShared) fields() []decode.Field {
 		{Name: "enis", Set: decode.Bool(&s.ENIs)},
 		{Name: "firewall", Set: decode.Bool(&s.Firewall)},
 		{Name: "others", Set: decode.Entries(&s.Others, func(s *CustomService) []decode.Field {
-			return []decode.Field{{Name: "service", Set: decode.Text(&s.Service, decode.NotEmpty)}, {Name: "leaves", Set: decode.Text(&s.Leaves, decode.NotEmpty)}}
+			return []decode.Field{{Name: "service", Set: decode.Text(&s.Service, decode.NotEmpty)},
+				{Name: "leaves", Set: decode.Text(&s.Leaves, decode.NotEmpty)}}
 		}, "service", "leaves")},
 	}
 }
@@ -183,8 +185,9 @@ type CustomPackage struct {
 
 // CustomCertificate is a client identity of the store's pki that the node installs.
 type CustomCertificate struct {
-	Keypair    string `json:"keypair"`              // the keyset that holds certificate and key
-	CA         string `json:"ca,omitempty"`         // the keyset of the trusted CA; not said: the one that signed the keypair
+	Keypair string `json:"keypair"` // the keyset that holds certificate and key
+	// the keyset of the trusted CA; not said: the one that signed the keypair
+	CA         string `json:"ca,omitempty"`
 	Dir        string `json:"dir"`                  // where its files go
 	CAFile     string `json:"caFile"`               // name of the CA's certificates; without it ca.crt
 	CertFile   string `json:"certFile"`             // name of the certificate; without it <keypair>.crt
@@ -201,18 +204,21 @@ type CustomPort struct {
 
 // CustomRequires is what a host has or has not.
 type CustomRequires struct {
-	Kernel    values.Version `json:"kernel"`              // the oldest release of Linux that will do, such as 5.10
-	Backports []string       `json:"backports,omitempty"` // patterns of `uname -r`: older kernels that will do, such as *.el8*
-	Clouds    []string       `json:"clouds,omitempty"`    // where it can run, by cloudProvider
-	Hugepages string         `json:"hugepages,omitempty"` // the size of pages that must be reserved
-	Why       string         `json:"why,omitempty"`       // said where a host is refused
+	Kernel values.Version `json:"kernel"` // the oldest release of Linux that will do, such as 5.10
+	// patterns of `uname -r`: older kernels that will do, such as *.el8*
+	Backports []string `json:"backports,omitempty"`
+	Clouds    []string `json:"clouds,omitempty"`    // where it can run, by cloudProvider
+	Hugepages string   `json:"hugepages,omitempty"` // the size of pages that must be reserved
+	Why       string   `json:"why,omitempty"`       // said where a host is refused
 }
 
 // CustomShared is what other services of the host must leave alone.
 type CustomShared struct {
-	Links    []string        `json:"links,omitempty"`    // names or patterns of links that networkd and NetworkManager must not touch
-	Routes   bool            `json:"routes,omitempty"`   // networkd must leave routes and rules alone that it did not make
-	MAC      []string        `json:"mac,omitempty"`      // names or patterns of links whose MAC address udev must not change
+	// names or patterns of links that networkd and NetworkManager must not touch
+	Links  []string `json:"links,omitempty"`
+	Routes bool     `json:"routes,omitempty"` // networkd must leave routes and rules alone that it did not make
+	// names or patterns of links whose MAC address udev must not change
+	MAC      []string        `json:"mac,omitempty"`
 	ENIs     bool            `json:"enis,omitempty"`     // further interfaces of the cloud are the network's
 	Firewall bool            `json:"firewall,omitempty"` // firewalld drops what pods need: a warning says what to allow
 	Others   []CustomService `json:"others,omitempty"`   // further services, in words: a note says them

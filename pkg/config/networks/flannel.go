@@ -13,9 +13,10 @@ import (
 type Flannel struct {
 	// Backend: what carries packets between nodes; required. kOps knows udp and vxlan, netwright's
 	// documents all four
-	Backend                     string `json:"backend"`
-	IptablesResyncSeconds       int    `json:"iptablesResyncSeconds"`                 // how often flanneld looks after its iptables rules
-	DisableTxChecksumOffloading bool   `json:"disableTxChecksumOffloading,omitempty"` // of the VXLAN link, for kernels that compute wrong checksums; set by its DaemonSet
+	Backend               string `json:"backend"`
+	IptablesResyncSeconds int    `json:"iptablesResyncSeconds"` // how often flanneld looks after its iptables rules
+	// of the VXLAN link, for kernels that compute wrong checksums; set by its DaemonSet
+	DisableTxChecksumOffloading bool `json:"disableTxChecksumOffloading,omitempty"`
 }
 
 func (f *Flannel) fields() []decode.Field {
@@ -31,8 +32,11 @@ var flannelBackends = [...]string{"udp", "vxlan", "host-gw", "wireguard"}
 
 func flannelBackend(to *string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
-		if kops := flannelBackends[:2]; d.Doc.Dialect.Lenient && !slices.Contains(kops, v.Str()) && slices.Contains(flannelBackends[2:], v.Str()) {
-			d.Bad(v, at, decode.OneOf(kops), fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.Text, decode.Strict.APIVersion))
+		if kops := flannelBackends[:2]; d.Doc.Dialect.Lenient && !slices.Contains(kops, v.Str()) &&
+			slices.Contains(flannelBackends[2:], v.Str()) {
+			d.Bad(v, at, decode.OneOf(kops),
+				fmt.Sprintf("kOps does not deploy %s; a document of %s may name it, for a flannel of your own", v.Text,
+					decode.Strict.APIVersion))
 			return
 		}
 		decode.Choice(to, flannelBackends[:]...)(d, v, at)
@@ -40,7 +44,8 @@ func flannelBackend(to *string) decode.Set {
 }
 
 func (f *Flannel) fill(o decode.Origins) {
-	decode.Fill(o, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &f.IptablesResyncSeconds, resyncSeconds)
+	decode.Fill(o, "spec.networking.flannel.iptablesResyncSeconds", document.KopsDefault, &f.IptablesResyncSeconds,
+		resyncSeconds)
 }
 
 // resyncSeconds is what kOps fills in.
@@ -48,6 +53,8 @@ const resyncSeconds = 5
 
 func (f *Flannel) check(r *decode.Reporter) {
 	if f.Backend == "" {
-		r.ErrorAt("spec.networking.flannel", document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing", Expected: decode.OneOf(flannelBackends[:])})
+		r.ErrorAt("spec.networking.flannel",
+			document.Diagnostic{ID: problem.FieldMissing, Summary: "spec.networking.flannel.backend is missing",
+				Expected: decode.OneOf(flannelBackends[:])})
 	}
 }

@@ -10,21 +10,28 @@ import (
 // recorded here. https://github.com/kubernetes/kops/blob/master/pkg/apis/kops/networking.go,
 // KindnetNetworkingSpec
 type Kindnet struct {
-	Version                      string             `json:"version,omitempty"`                      // of kindnet; for its DaemonSet
-	NetworkPolicies              *bool              `json:"networkPolicies,omitempty"`              // kindnet keeps NetworkPolicy; for its DaemonSet
-	AdminNetworkPolicies         *bool              `json:"adminNetworkPolicies,omitempty"`         // kindnet keeps AdminNetworkPolicy; for its DaemonSet
-	BaselineAdminNetworkPolicies *bool              `json:"baselineAdminNetworkPolicies,omitempty"` // kindnet keeps BaselineAdminNetworkPolicy; for its DaemonSet
-	DNSCaching                   *bool              `json:"dnsCaching,omitempty"`                   // kindnet caches DNS on the node; for its DaemonSet
-	NAT64                        *bool              `json:"nat64,omitempty"`                        // pods of IPv6 reach IPv4 by translation; for its DaemonSet
-	FastPathThreshold            int                `json:"fastPathThreshold,omitempty"`            // after this many packets a flow takes the kernel's flow table; 0: there is none
-	Masquerade                   *KindnetMasquerade `json:"masquerade,omitempty"`                   // what leaves with the node's address; for its DaemonSet
-	LogLevel                     int                `json:"logLevel,omitempty"`                     // of klog; for its DaemonSet
+	Version         string `json:"version,omitempty"`         // of kindnet; for its DaemonSet
+	NetworkPolicies *bool  `json:"networkPolicies,omitempty"` // kindnet keeps NetworkPolicy; for its DaemonSet
+	// kindnet keeps AdminNetworkPolicy; for its DaemonSet
+	AdminNetworkPolicies *bool `json:"adminNetworkPolicies,omitempty"`
+	// kindnet keeps BaselineAdminNetworkPolicy; for its DaemonSet
+	BaselineAdminNetworkPolicies *bool `json:"baselineAdminNetworkPolicies,omitempty"`
+	// kindnet caches DNS on the node; for its DaemonSet
+	DNSCaching *bool `json:"dnsCaching,omitempty"`
+	// pods of IPv6 reach IPv4 by translation; for its DaemonSet
+	NAT64 *bool `json:"nat64,omitempty"`
+	// after this many packets a flow takes the kernel's flow table; 0: there is none
+	FastPathThreshold int `json:"fastPathThreshold,omitempty"`
+	// what leaves with the node's address; for its DaemonSet
+	Masquerade *KindnetMasquerade `json:"masquerade,omitempty"`
+	LogLevel   int                `json:"logLevel,omitempty"` // of klog; for its DaemonSet
 }
 
 // KindnetMasquerade says what leaves with the node's address.
 type KindnetMasquerade struct {
-	Enabled            *bool          `json:"enabled,omitempty"`            // whether anything does
-	NonMasqueradeCIDRs []netip.Prefix `json:"nonMasqueradeCIDRs,omitempty"` // ranges that pods reach with their own address
+	Enabled *bool `json:"enabled,omitempty"` // whether anything does
+	// ranges that pods reach with their own address
+	NonMasqueradeCIDRs []netip.Prefix `json:"nonMasqueradeCIDRs,omitempty"`
 }
 
 func (k *Kindnet) fields() []decode.Field {

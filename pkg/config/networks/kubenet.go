@@ -26,7 +26,10 @@ func (*Kubenet) check(s *ClusterSettings, r *decode.Reporter) {
 		if s.Cloud != "" {
 			said = fmt.Sprintf("cloudProvider is %s (%s)", s.Cloud, r.Origin("spec.cloudProvider"))
 		}
-		r.ErrorAt("spec.networking.kubenet", document.Diagnostic{ID: problem.NetworkUnfit, Summary: "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
-			Expected: "cloudProvider: the cloud that makes them", Hint: "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
+		r.ErrorAt("spec.networking.kubenet",
+			document.Diagnostic{ID: problem.NetworkUnfit,
+				Summary:  "kubenet leaves the routes to other nodes' pods to the cloud, and " + said,
+				Expected: "cloudProvider: the cloud that makes them",
+				Hint:     "without a cloud bridge makes the routes itself: networking: {bridge: {}}"})
 	}
 }

@@ -11,12 +11,15 @@ import (
 // KubeOVN holds what of Kube-OVN's daemon matters to the node; kOps never had it.
 // https://github.com/kubeovn/kube-ovn/blob/v1.16.2/charts/kube-ovn/values.yaml
 type KubeOVN struct {
-	NetworkType  string `json:"networkType"`         // what carries packets between nodes; vlan is an underlay, without tunnels
-	Interface    string `json:"interface,omitempty"` // of an underlay: the link that joins br-<provider>, with its addresses
-	MTU          int    `json:"mtu,omitempty"`       // of the pods' links; not said: the link's less the encapsulation
-	IPsec        bool   `json:"ipsec,omitempty"`     // encrypts the tunnels between nodes
-	TProxy       bool   `json:"tproxy,omitempty"`    // kubelet's probes reach pods in VPCs of their own
-	ConfPriority string `json:"cniConfigPriority"`   // the first characters of the conf's name, which say its place among others
+	// what carries packets between nodes; vlan is an underlay, without tunnels
+	NetworkType string `json:"networkType"`
+	// of an underlay: the link that joins br-<provider>, with its addresses
+	Interface string `json:"interface,omitempty"`
+	MTU       int    `json:"mtu,omitempty"`    // of the pods' links; not said: the link's less the encapsulation
+	IPsec     bool   `json:"ipsec,omitempty"`  // encrypts the tunnels between nodes
+	TProxy    bool   `json:"tproxy,omitempty"` // kubelet's probes reach pods in VPCs of their own
+	// the first characters of the conf's name, which say its place among others
+	ConfPriority string `json:"cniConfigPriority"`
 }
 
 func (k *KubeOVN) fields() []decode.Field {
@@ -54,10 +57,16 @@ func (k *KubeOVN) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.kubeOVN.mtu", k.MTU, 0)
 	switch {
 	case k.NetworkType == "vlan" && k.Interface == "":
-		r.ErrorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named", Expected: "interface: the link that joins the bridge, such as eth1"})
+		r.ErrorAt("spec.networking.kubeOVN.interface",
+			document.Diagnostic{Summary: "an underlay (networkType vlan) is on a link of the node, and none is named",
+				Expected: "interface: the link that joins the bridge, such as eth1"})
 	case k.NetworkType != "vlan" && k.Interface != "":
-		r.ErrorAt("spec.networking.kubeOVN.interface", document.Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
+		r.ErrorAt("spec.networking.kubeOVN.interface",
+			document.Diagnostic{Summary: fmt.Sprintf("interface is for an underlay (networkType vlan), and "+
+				"networkType is %s", k.NetworkType), Hint: "take it out, or set networkType: vlan"})
 	case k.IPsec && k.NetworkType == "vlan":
-		r.ErrorAt("spec.networking.kubeOVN.ipsec", document.Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels", Expected: "networkType: geneve, vxlan or stt"})
+		r.ErrorAt("spec.networking.kubeOVN.ipsec",
+			document.Diagnostic{Summary: "IPsec is between tunnels' ends, and an underlay has no tunnels",
+				Expected: "networkType: geneve, vxlan or stt"})
 	}
 }

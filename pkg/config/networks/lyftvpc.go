@@ -13,9 +13,11 @@ import (
 type LyftVPC struct {
 	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them
 	// KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type: pod
-	SubnetTags     map[string]string `json:"subnetTags"`
-	SecGroupIDs    []string          `json:"secGroupIds,omitempty"` // security groups of the pods' interfaces; the plugin makes no interface without
-	InterfaceIndex int               `json:"interfaceIndex"`        // the first interface whose addresses are for pods; 0 is the primary one
+	SubnetTags map[string]string `json:"subnetTags"`
+	// security groups of the pods' interfaces; the plugin makes no interface without
+	SecGroupIDs []string `json:"secGroupIds,omitempty"`
+	// the first interface whose addresses are for pods; 0 is the primary one
+	InterfaceIndex int `json:"interfaceIndex"`
 }
 
 func (l *LyftVPC) fields() []decode.Field {

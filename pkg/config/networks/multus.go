@@ -15,11 +15,14 @@ type Multus struct {
 	Mode string `json:"mode"` // thick: a shim and a daemon; thin: one binary
 	// Writer: who writes the conf: DaemonSet (multus itself, from the first other conf) or
 	// netwright (around the conf that it writes)
-	Writer             string   `json:"writer"`
-	Delegates          []string `json:"delegates,omitempty"`          // plugins of asset cni-plugins that attachments use, such as macvlan and static
-	NamespaceIsolation bool     `json:"namespaceIsolation,omitempty"` // pods take attachments of their own namespace only
-	GlobalNamespaces   string   `json:"globalNamespaces,omitempty"`   // with namespaceIsolation: namespaces, with commas, whose attachments everybody may take
-	LogLevel           string   `json:"logLevel,omitempty"`           // of multus; not said: its own
+	Writer string `json:"writer"`
+	// plugins of asset cni-plugins that attachments use, such as macvlan and static
+	Delegates []string `json:"delegates,omitempty"`
+	// pods take attachments of their own namespace only
+	NamespaceIsolation bool `json:"namespaceIsolation,omitempty"`
+	// with namespaceIsolation: namespaces, with commas, whose attachments everybody may take
+	GlobalNamespaces string `json:"globalNamespaces,omitempty"`
+	LogLevel         string `json:"logLevel,omitempty"` // of multus; not said: its own
 }
 
 // Thin says that the plugin does the work itself.
@@ -49,15 +52,25 @@ func (m *Multus) check(w *Networking, s *ClusterSettings, r *decode.Reporter) {
 	ours := w.Bridge != nil || w.Custom != nil && w.Custom.Conf.Writer == "netwright"
 	switch {
 	case m.Writer == "netwright" && !ours:
-		r.ErrorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes from elsewhere", w.Name()),
-			Expected: "DaemonSet", Hint: "a conf that is there before its network tells the runtime that pods may come"})
+		r.ErrorAt(multusAt+".writer", document.Diagnostic{ID: problem.NetworkUnfit,
+			Summary: fmt.Sprintf("we write the conf of multus only around one that we write, and that of %s comes "+
+				"from elsewhere", w.Name()),
+			Expected: "DaemonSet",
+			Hint:     "a conf that is there before its network tells the runtime that pods may come"})
 	case w.Cilium != nil && (w.Cilium.CNIExclusive == nil || *w.Cilium.CNIExclusive):
-		r.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: "cilium puts every other conf away while it runs, that of multus too (00-multus.conf.cilium_bak), again and again",
+		r.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit,
+			Summary: "cilium puts every other conf away while it runs, that of multus too " +
+				"(00-multus.conf.cilium_bak), again and again",
 			Hint: "set spec.networking.cilium.cniExclusive: false"})
 	case w.Custom != nil && w.Custom.Conf.File != "" && w.Custom.Conf.File < "00-multus.conf":
-		r.ErrorAt(customAt+".conf.file", document.Diagnostic{ID: problem.NetworkUnfit, Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus", w.Custom.Conf.File),
-			Expected: "a name that sorts after it, such as 10-acme.conflist"})
+		r.ErrorAt(customAt+".conf.file",
+			document.Diagnostic{ID: problem.NetworkUnfit,
+				Summary: fmt.Sprintf("%s comes before 00-multus.conf by its name, so runtimes would not use multus",
+					w.Custom.Conf.File),
+				Expected: "a name that sorts after it, such as 10-acme.conflist"})
 	case w.CNI == nil && s.Runtime == "docker" && (w.Kubenet != nil || w.GCP != nil):
-		r.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit, Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call multus", Hint: "choose another network, or containerd"})
+		r.ErrorAt(multusAt, document.Diagnostic{ID: problem.NetworkUnfit,
+			Summary: w.Name() + " is in kubelet itself here (docker), which calls no conf, so nothing would call " +
+				"multus", Hint: "choose another network, or containerd"})
 	}
 }

@@ -175,7 +175,8 @@ var goneNetworks = [...]string{"classic", "jaguar"}
 
 // PodsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
 func (n *Networking) PodsOfVPC() bool {
-	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil || n.LyftVPC != nil || n.Azure != nil
+	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil ||
+		n.LyftVPC != nil || n.Azure != nil
 }
 
 // Chosen are the networks that are set, in the order of the list, without what "bring your own" is.
@@ -194,9 +195,10 @@ func (n *Networking) Chosen() []string {
 func (n *Networking) Fields(cni *CNI) []decode.Field {
 	var fields []decode.Field
 	for _, c := range choices() {
-		fields = append(fields, decode.Field{Name: c.name, Unlisted: slices.Contains(goneNetworks[:], c.name), Set: func(d *decode.Decoder, v *document.Value, at string) {
-			d.Mapping(v, at, n.fieldsOf(c, cni))
-		}})
+		fields = append(fields, decode.Field{Name: c.name, Unlisted: slices.Contains(goneNetworks[:], c.name),
+			Set: func(d *decode.Decoder, v *document.Value, at string) {
+				d.Mapping(v, at, n.fieldsOf(c, cni))
+			}})
 	}
 	return fields
 }

@@ -40,6 +40,8 @@ func (o *OVNKubernetes) fill(origins decode.Origins) {
 func (o *OVNKubernetes) check(s *ClusterSettings, r *decode.Reporter) {
 	s.checkMTU(r, "spec.networking.ovnKubernetes.mtu", o.MTU, 0)
 	if o.GatewayMode == "disabled" && o.Interface != "" {
-		r.ErrorAt("spec.networking.ovnKubernetes.gatewayInterface", document.Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled", Hint: "take one of them out"})
+		r.ErrorAt("spec.networking.ovnKubernetes.gatewayInterface",
+			document.Diagnostic{Summary: "a gateway interface is named, and gatewayMode is disabled",
+				Hint: "take one of them out"})
 	}
 }

@@ -12,8 +12,10 @@ import (
 // node are told since no DNS is there yet.
 // https://github.com/kubernetes/kops/blob/v1.18.0/pkg/apis/kops/networking.go, RomanaNetworkingSpec
 type Romana struct {
-	DaemonServiceIP string `json:"daemonServiceIP"` // the address of its service romana; without it the 99th of the services' range
-	EtcdServiceIP   string `json:"etcdServiceIP"`   // the address of its service romana-etcd; without it the 88th of the services' range
+	// the address of its service romana; without it the 99th of the services' range
+	DaemonServiceIP string `json:"daemonServiceIP"`
+	// the address of its service romana-etcd; without it the 88th of the services' range
+	EtcdServiceIP string `json:"etcdServiceIP"`
 }
 
 func (m *Romana) fields() []decode.Field {
@@ -43,12 +45,15 @@ func (m *Romana) fill(s *ClusterSettings, o decode.Origins) {
 func (m *Romana) check(s *ClusterSettings, r *decode.Reporter) {
 	const at = "spec.networking.romana."
 	services := s.Services.V4()
-	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", m.DaemonServiceIP}, {"etcdServiceIP", m.EtcdServiceIP}} {
+	for _, f := range []struct{ name, ip string }{{"daemonServiceIP", m.DaemonServiceIP},
+		{"etcdServiceIP", m.EtcdServiceIP}} {
 		if a, err := netip.ParseAddr(f.ip); err == nil && services.IsValid() && !services.Contains(a) {
-			r.ErrorAt(at+f.name, document.Diagnostic{Summary: fmt.Sprintf("%s %s is no address of serviceClusterIPRange %s (%s)", f.name, a, services, r.Origin("spec.serviceClusterIPRange"))})
+			r.ErrorAt(at+f.name, document.Diagnostic{Summary: fmt.Sprintf("%s %s is no address of "+
+				"serviceClusterIPRange %s (%s)", f.name, a, services, r.Origin("spec.serviceClusterIPRange"))})
 		}
 	}
 	if m.DaemonServiceIP != "" && m.DaemonServiceIP == m.EtcdServiceIP {
-		r.ErrorAt(at+"etcdServiceIP", document.Diagnostic{Summary: "romana's daemon and its etcd have one service address: " + m.EtcdServiceIP, Expected: "two addresses"})
+		r.ErrorAt(at+"etcdServiceIP", document.Diagnostic{Summary: "romana's daemon and its etcd have one service " +
+			"address: " + m.EtcdServiceIP, Expected: "two addresses"})
 	}
 }

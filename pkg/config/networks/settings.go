@@ -37,7 +37,8 @@ const minIPv6MTU = 1280
 // takes of it.
 func (s *ClusterSettings) checkMTU(r *decode.Reporter, path string, mtu, inside int) {
 	if s.six() && mtu != 0 && mtu-inside < minIPv6MTU {
-		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu), Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
+		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("mtu %d is too small for IPv6 pods", mtu),
+			Expected: fmt.Sprintf("at least %d", minIPv6MTU+inside)})
 	}
 }
 
@@ -45,7 +46,8 @@ func (s *ClusterSettings) checkMTU(r *decode.Reporter, path string, mtu, inside 
 // each other's rules.
 func (s *ClusterSettings) noKubeProxy(r *decode.Reporter, path, by string) {
 	if on := s.KubeProxy; on != nil && *on {
-		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("%s serves the services in place of kube-proxy, which is enabled (%s)", by, r.Origin("spec.kubeProxy.enabled")),
+		r.ErrorAt(path, document.Diagnostic{Summary: fmt.Sprintf("%s serves the services in place of kube-proxy, "+
+			"which is enabled (%s)", by, r.Origin("spec.kubeProxy.enabled")),
 			Expected: "spec.kubeProxy.enabled: false"})
 	}
 }

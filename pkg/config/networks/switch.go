@@ -42,7 +42,8 @@ func (s *Switch) fields(networks []string) []decode.Field {
 // check refuses an expectation that can never be met.
 func (s *Switch) check(name string, r *decode.Reporter) {
 	if s.From == name {
-		r.ErrorAt("spec.networking.switch.from", document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
-			Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
+		r.ErrorAt("spec.networking.switch.from",
+			document.Diagnostic{Summary: "switch.from is " + name + ", and so is the network that is wanted",
+				Expected: "the network that the nodes have now", Hint: "take it out, or choose another network"})
 	}
 }

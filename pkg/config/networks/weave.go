@@ -6,9 +6,10 @@ import "github.com/netwright/netwright/pkg/config/decode"
 // here. https://github.com/kubernetes/kops/blob/v1.22.0/pkg/apis/kops/networking.go,
 // WeaveNetworkingSpec
 type Weave struct {
-	MTU         int    `json:"mtu,omitempty"`          // WEAVE_MTU; not said: Weave's 1376
-	ConnLimit   int    `json:"connLimit,omitempty"`    // how many peers one node talks to; not said: 200. For its DaemonSet
-	NoMasqLocal int    `json:"noMasqLocal,omitempty"`  // 1: clients keep their address with externalTrafficPolicy: Local; for its DaemonSet
+	MTU       int `json:"mtu,omitempty"`       // WEAVE_MTU; not said: Weave's 1376
+	ConnLimit int `json:"connLimit,omitempty"` // how many peers one node talks to; not said: 200. For its DaemonSet
+	// 1: clients keep their address with externalTrafficPolicy: Local; for its DaemonSet
+	NoMasqLocal int    `json:"noMasqLocal,omitempty"`
 	NetExtra    string `json:"netExtraArgs,omitempty"` // further arguments of weaver; for its DaemonSet
 	NPCExtra    string `json:"npcExtraArgs,omitempty"` // further arguments of weave-npc; for its DaemonSet
 	Version     string `json:"version,omitempty"`      // of Weave; for its DaemonSet
@@ -30,4 +31,5 @@ func (w *Weave) fields() []decode.Field {
 }
 
 // weaveResources are requests and limits of its containers: quantities, such as 50m and 200Mi.
-var weaveResources = [...]string{"memoryRequest", "cpuRequest", "memoryLimit", "cpuLimit", "npcMemoryRequest", "npcCPURequest", "npcMemoryLimit", "npcCPULimit"}
+var weaveResources = [...]string{"memoryRequest", "cpuRequest", "memoryLimit", "cpuLimit", "npcMemoryRequest",
+	"npcCPURequest", "npcMemoryLimit", "npcCPULimit"}

@@ -22,7 +22,8 @@ type Drift struct {
 	Kinds map[string]string `json:"kinds,omitempty"`
 	Keys  map[string]string `json:"keys,omitempty"`
 
-	Contested Contested `json:"contested,omitzero"` // when a key is given up for a while that somebody else changes back again and again
+	// when a key is given up for a while that somebody else changes back again and again
+	Contested Contested `json:"contested,omitzero"`
 }
 
 // The modes of [Drift].
@@ -58,16 +59,19 @@ func (d *Drift) Mode(key string) (mode, path string) {
 func (d *Drift) Fields(kinds []string) []decode.Field {
 	fields := []decode.Field{
 		{Name: "default", Set: driftMode(&d.Default)},
-		{Name: "keys", Set: driftKeys(&d.Keys, kinds), About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
+		{Name: "keys", Set: driftKeys(&d.Keys, kinds),
+			About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
 		{Name: "contested", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{
 				{Name: "after", Set: decode.Number(&d.Contested.After, 2, 1000)},
-				{Name: "within", Set: decode.Duration((*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour)},
+				{Name: "within",
+					Set: decode.Duration((*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour)},
 			}
 		})},
 	}
 	for _, kind := range kinds {
-		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&d.Kinds, kind), About: "the mode of keys " + kind + ":NAME; without it default"})
+		fields = append(fields, decode.Field{Name: kind, Set: modeOf(&d.Kinds, kind),
+			About: "the mode of keys " + kind + ":NAME; without it default"})
 	}
 	return fields
 }
@@ -97,7 +101,8 @@ func driftKeys(to *map[string]string, kinds []string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var fields []decode.Field
 		if d.Telling() {
-			fields = append(fields, decode.Field{Name: "KIND:NAME", Set: modeOf(to, ""), About: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
+			fields = append(fields, decode.Field{Name: "KIND:NAME", Set: modeOf(to, ""),
+				About: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
 		}
 		if v.Kind == document.KindMap {
 			for i := range v.Entries {
@@ -115,14 +120,18 @@ func driftKeys(to *map[string]string, kinds []string) decode.Set {
 // driftKey says whether it is a key that a task may own.
 func driftKey(d *decode.Decoder, e *document.Entry, at string, kinds []string) bool {
 	kind, name, _ := strings.Cut(e.Key, ":")
-	diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "the key " + document.Clip(e.Key) + " is none that a task can have", Field: decode.Join(at, document.Clip(e.Key)),
-		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; KIND is " + decode.OneOf(kinds)}
+	diag := document.Diagnostic{ID: problem.FieldUnknown,
+		Summary: "the key " + document.Clip(e.Key) + " is none that a task can have",
+		Field:   decode.Join(at, document.Clip(e.Key)),
+		Expected: "KIND:NAME as `agent --dry-run` shows it, such as sysctl:net.ipv4.ip_forward or file:/etc/hosts; " +
+			"KIND is " + decode.OneOf(kinds)}
 	switch {
 	case !slices.Contains(kinds, kind):
 		if near := document.Nearest(kind, kinds); near != "" {
 			diag.Hint = "did you mean " + near + ":" + document.Clip(name) + "?"
 		}
-	case name != "" && decode.Printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) && (kind != "sysctl" || canonicalKey(e.Key) != ""):
+	case name != "" && decode.Printable(name) && (kind != "file" || strings.HasPrefix(name, "/")) &&
+		(kind != "sysctl" || canonicalKey(e.Key) != ""):
 		return true
 	}
 	d.Doc.ErrorAt(e.Pos, diag)

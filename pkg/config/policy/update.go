@@ -82,8 +82,10 @@ func (u *Update) Fields() []decode.Field {
 func (u *Update) Check(r *decode.Reporter) {
 	for i, w := range u.Window {
 		if w.From == w.Until && r.Checks {
-			r.ReportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue, Field: fmt.Sprintf("spec.update.window[%d]", i),
-				Summary: fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until), Expected: "two times that differ, or from 00:00 until 24:00"})
+			r.ReportAt(w.Origin, document.Diagnostic{Severity: document.SeverityError, ID: problem.FieldValue,
+				Field:    fmt.Sprintf("spec.update.window[%d]", i),
+				Summary:  fmt.Sprintf("the window is from %s until %s, which is the whole day", w.From, w.Until),
+				Expected: "two times that differ, or from 00:00 until 24:00"})
 		}
 	}
 }

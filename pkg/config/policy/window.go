@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary, nothing before main
+	// a node need not have zoneinfo, and a document must mean the same on each: 0.4 MB of binary,
+	// nothing before main
+	_ "time/tzdata"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
@@ -13,10 +15,11 @@ import (
 
 // Window is a time that comes back each day, or on some days of the week.
 type Window struct {
-	Days     []Weekday       `json:"days,omitempty"` // on which it begins; without it each day
-	From     Clock           `json:"from"`           // when it opens, in the window's time zone
-	Until    Clock           `json:"until"`          // when it closes; not later than `from`: on the next day
-	TimeZone string          `json:"timeZone"`       // a name of the IANA database, such as Europe/Berlin; without it UTC
+	Days  []Weekday `json:"days,omitempty"` // on which it begins; without it each day
+	From  Clock     `json:"from"`           // when it opens, in the window's time zone
+	Until Clock     `json:"until"`          // when it closes; not later than `from`: on the next day
+	// a name of the IANA database, such as Europe/Berlin; without it UTC
+	TimeZone string          `json:"timeZone"`
 	Origin   document.Origin `json:"origin"`
 }
 
@@ -52,7 +55,8 @@ func (w *Window) next(now time.Time) (from, until time.Time) {
 		if w.Until <= w.From {
 			until = at(day+1, w.Until)
 		}
-		if named := Weekday(at(day, 12*60).Weekday()); until.After(now) && until.After(from) && (len(w.Days) == 0 || slices.Contains(w.Days, named)) {
+		if named := Weekday(at(day, 12*60).Weekday()); until.After(now) && until.After(from) &&
+			(len(w.Days) == 0 || slices.Contains(w.Days, named)) {
 			return from, until
 		}
 	}

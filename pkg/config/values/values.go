@@ -43,7 +43,8 @@ func (v Version) AtLeast(major, minor int) bool {
 
 // Before tells whether v is older than another one.
 func (v Version) Before(other Version) bool {
-	return !v.AtLeast(other.Major, other.Minor) || v.Major == other.Major && v.Minor == other.Minor && v.Patch < other.Patch
+	return !v.AtLeast(other.Major, other.Minor) ||
+		v.Major == other.Major && v.Minor == other.Minor && v.Patch < other.Patch
 }
 
 // IsZero tells that no version is known.

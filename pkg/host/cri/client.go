@@ -32,7 +32,8 @@ type Status struct {
 // net/http: two calls with two fields each. With grpc-go and cri-api the
 // program would be 6 MB larger and start 1.7 ms later.
 func askCRI(ctx context.Context, socket string, limit time.Duration) (Status, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the runtime at %s did not answer within %s", socket, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("the runtime at %s did not answer within %s", socket, limit))
 	defer cancel()
 	c, done := dialCRI(socket)
 	defer done()
@@ -166,14 +167,16 @@ func servesNone(err error) error {
 	if !errors.Is(err, errUnimplemented) {
 		return err
 	}
-	return fmt.Errorf("%w, nor another: containerd's plugin cri is switched off (disabled_plugins in its configuration) or did not start "+
+	return fmt.Errorf("%w, nor another: containerd's plugin cri is switched off (disabled_plugins in its "+
+		"configuration) or did not start "+
 		"(`ctr plugins ls`, `journalctl -u containerd`)", errUnimplemented)
 }
 
 // call is one unary gRPC call (grpc/doc/PROTOCOL-HTTP2.md).
 func (c criClient) call(ctx context.Context, method string, message []byte) ([]byte, error) {
 	frame := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost"+c.service+method, bytes.NewReader(frame))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost"+c.service+method,
+		bytes.NewReader(frame))
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}

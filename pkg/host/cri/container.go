@@ -9,7 +9,8 @@ import (
 // DescribeContainer is the name and the image of a container: "container NAME, image IMAGE"; ""
 // where the runtime does not know it, or does not tell.
 func DescribeContainer(ctx context.Context, socket string, limit time.Duration, id string) (name string) {
-	_ = askRuntime(ctx, socket, limit, func(ctx context.Context, c criClient) error { // without the runtime it is the number alone
+	// without the runtime it is the number alone
+	_ = askRuntime(ctx, socket, limit, func(ctx context.Context, c criClient) error {
 		answer, err := c.call(ctx, "ListContainers", nil)
 		if err == nil {
 			name = containerIn(answer, id)

@@ -79,7 +79,9 @@ func RemovePod(ctx context.Context, socket, id string) error {
 }
 
 // askRuntime has calls made to the runtime, in whichever version of CRI it serves.
-func askRuntime(ctx context.Context, socket string, limit time.Duration, do func(context.Context, criClient) error) error {
+func askRuntime(
+	ctx context.Context, socket string, limit time.Duration, do func(context.Context, criClient) error,
+) error {
 	if socket == "" {
 		return sys.ErrNotHere
 	}

@@ -112,6 +112,8 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 
 // same says that two answers are one.
 func (s Status) same(other Status) bool {
-	ready := (s.NetworkReady == nil) == (other.NetworkReady == nil) && (s.NetworkReady == nil || *s.NetworkReady == *other.NetworkReady)
-	return ready && s.Name == other.Name && s.Version == other.Version && s.NetworkReason == other.NetworkReason && maps.Equal(s.Info, other.Info)
+	ready := (s.NetworkReady == nil) == (other.NetworkReady == nil) &&
+		(s.NetworkReady == nil || *s.NetworkReady == *other.NetworkReady)
+	return ready && s.Name == other.Name && s.Version == other.Version && s.NetworkReason == other.NetworkReason &&
+		maps.Equal(s.Info, other.Info)
 }

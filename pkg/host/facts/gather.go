@@ -53,7 +53,8 @@ func GatherBrief(l *Sources, facts *Facts) {
 
 // symbolicLinks looks for links on the way to what networks and their runtime have on the disk.
 func (g *gatherer) symbolicLinks() {
-	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/systemd/system", hostfs.StateDir, g.facts.Runtime.ConfigFile},
+	dirs := append([]string{"/etc/cni/net.d", "/opt/cni/bin", "/etc/sysctl.d", "/etc/modules-load.d",
+		"/etc/systemd/system", hostfs.StateDir, g.facts.Runtime.ConfigFile},
 		g.facts.Runtime.BinDirs...)
 	for _, dir := range append(dirs, g.facts.Runtime.ConfDir) {
 		var link *hostfs.LinkError

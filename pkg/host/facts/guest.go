@@ -42,7 +42,8 @@ func (g gatherer) guestSetting(file string) string {
 		if strings.HasPrefix(line, "[") {
 			section = strings.Trim(line, "[]")
 		}
-		if name, v, ok := strings.Cut(line, "="); ok && section == "ipforwarding" && strings.TrimSpace(name) == "ip_aliases" {
+		if name, v, ok := strings.Cut(line, "="); ok && section == "ipforwarding" &&
+			strings.TrimSpace(name) == "ip_aliases" {
 			value = strings.TrimSpace(v)
 		}
 	}

@@ -14,7 +14,8 @@ func architecture(l *Sources) string {
 	if l.opt.live() {
 		return runtime.GOARCH
 	}
-	for _, program := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/usr/bin/env", "/bin/sh", "/sbin/init"} {
+	for _, program := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/usr/bin/env", "/bin/sh",
+		"/sbin/init"} {
 		if head, err := l.files.ReadFile(program); err == nil {
 			if arch := ProgramArch(head); arch != "" {
 				return arch
@@ -34,7 +35,8 @@ func ProgramArch(file []byte) string {
 	if file[5] == 2 {
 		order = binary.BigEndian
 	}
-	return map[uint16]string{3: "386", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64"}[order.Uint16(file[18:])]
+	return map[uint16]string{3: "386", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64",
+		243: "riscv64"}[order.Uint16(file[18:])]
 }
 
 // imageKernel says what modules the kernels of an image have. One that a

@@ -42,7 +42,8 @@ type imdsClient struct {
 
 // errNoMetadata says that nobody answers: there is no service, it is switched off, or the answer
 // does not come through.
-var errNoMetadata = errors.New("nobody answers: metadata is switched off (HttpEndpoint), or this is a container without the host's network, where the hop limit of 1 stops the answer")
+var errNoMetadata = errors.New("nobody answers: metadata is switched off (HttpEndpoint), or this is a container " +
+	"without the host's network, where the hop limit of 1 stops the answer")
 
 func newIMDS() *imdsClient {
 	return &imdsClient{bases: imdsBases, client: &http.Client{
@@ -68,7 +69,8 @@ func (m *imdsClient) get(ctx context.Context, path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		body, status, err := m.ask(ctx, http.MethodGet, base+"/latest/"+path, "X-aws-ec2-metadata-token", token.Reveal())
+		body, status, err := m.ask(ctx, http.MethodGet, base+"/latest/"+path, "X-aws-ec2-metadata-token",
+			token.Reveal())
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("ask the instance's metadata for %s: %w", path, err)
@@ -93,13 +95,15 @@ func (m *imdsClient) session(ctx context.Context) (base string, token secret.Tex
 	}
 	var errs []error
 	for _, base := range m.bases {
-		body, status, err := m.ask(ctx, http.MethodPut, base+"/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds", imdsToken)
+		body, status, err := m.ask(ctx, http.MethodPut, base+"/latest/api/token",
+			"X-aws-ec2-metadata-token-ttl-seconds", imdsToken)
 		switch {
 		case err == nil && status == http.StatusOK && body != "" && !strings.ContainsAny(body, "\r\n"):
 			m.base, m.token = base, secret.New(body)
 			return base, m.token, nil
 		case err == nil && status == http.StatusForbidden:
-			return "", secret.Text{}, fmt.Errorf("ask %s for a token: it refuses: metadata is switched off for this instance (HttpEndpoint)", base)
+			return "", secret.Text{}, fmt.Errorf("ask %s for a token: it refuses: metadata is switched off for this "+
+				"instance (HttpEndpoint)", base)
 		case err == nil:
 			err = fmt.Errorf("status %d", status)
 		}

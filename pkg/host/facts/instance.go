@@ -88,7 +88,8 @@ func (l *Sources) LearnInstance(ctx context.Context, f *Facts, all bool) {
 	}
 	for i := range instance.Interfaces {
 		e := &instance.Interfaces[i]
-		if at := slices.IndexFunc(links, func(l rtnl.Link) bool { return l.Physical && strings.EqualFold(l.MAC, e.MAC) }); at >= 0 {
+		if at := slices.IndexFunc(links,
+			func(l rtnl.Link) bool { return l.Physical && strings.EqualFold(l.MAC, e.MAC) }); at >= 0 {
 			e.Link, e.MTU = links[at].Name, links[at].MTU
 		}
 	}
@@ -166,11 +167,14 @@ func (m *imdsClient) interfaces(ctx context.Context) ([]ENI, error) {
 
 // eniItems are what is read of an interface. An instance has those that there were when it was
 // launched.
-var eniItems = []string{"interface-id", "device-number", "network-card", "subnet-id", "vpc-id", "subnet-ipv4-cidr-block", "subnet-ipv6-cidr-blocks",
-	"vpc-ipv4-cidr-blocks", "vpc-ipv6-cidr-blocks", "local-ipv4s", "ipv6s", "ipv4-prefix", "ipv6-prefix", "security-group-ids"}
+var eniItems = []string{"interface-id", "device-number", "network-card", "subnet-id", "vpc-id",
+	"subnet-ipv4-cidr-block", "subnet-ipv6-cidr-blocks",
+	"vpc-ipv4-cidr-blocks", "vpc-ipv6-cidr-blocks", "local-ipv4s", "ipv6s", "ipv4-prefix", "ipv6-prefix",
+	"security-group-ids"}
 
 func eniOf(mac string, v map[string]string) ENI {
-	e := ENI{MAC: mac, ID: v["interface-id"], Subnet: v["subnet-id"], VPC: v["vpc-id"], SecurityGroups: strings.Fields(v["security-group-ids"])}
+	e := ENI{MAC: mac, ID: v["interface-id"], Subnet: v["subnet-id"], VPC: v["vpc-id"],
+		SecurityGroups: strings.Fields(v["security-group-ids"])}
 	e.Device, _ = strconv.Atoi(v["device-number"]) // absent is 0
 	e.Card, _ = strconv.Atoi(v["network-card"])
 	e.SubnetRanges = ranges(v["subnet-ipv4-cidr-block"] + "\n" + v["subnet-ipv6-cidr-blocks"])

@@ -13,8 +13,10 @@ import (
 
 // knownModules are those that a builder may ask for.
 var knownModules = []string{
-	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "esp6", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set", "ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
-	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan", "wireguard", "xfrm_user", "xt_set",
+	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "esp6", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set",
+	"ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
+	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan",
+	"wireguard", "xfrm_user", "xt_set",
 }
 
 // kernelFacts says what the running kernel can do; nothing below an image's root.
@@ -66,7 +68,8 @@ func Container(k *kernel.Reader, sandbox bool) string {
 		}
 	}
 	// The initial user namespace maps everything onto itself.
-	if raw, err := sys.ReadKernelFile(k.Proc + "/self/uid_map"); err == nil && sys.FoldSpace(string(raw)) != "0 0 4294967295" {
+	if raw, err := sys.ReadKernelFile(k.Proc + "/self/uid_map"); err == nil &&
+		sys.FoldSpace(string(raw)) != "0 0 4294967295" {
 		return "user namespace"
 	}
 	return ""

@@ -46,7 +46,8 @@ func (g gatherer) kubelet() {
 		k.Kubeconfig = g.kubeconfigOf(command)
 		k.ClusterDNS = g.clusterDNS(command.flag("cluster-dns", ""), k.ConfigFile)
 		if plugin := command.flag("network-plugin", ""); plugin != "" {
-			k.CNI = KubeletCNI{plugin, cmp.Or(command.flag("cni-conf-dir", ""), "/etc/cni/net.d"), strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), "/opt/cni/bin"), ",")}
+			k.CNI = KubeletCNI{plugin, cmp.Or(command.flag("cni-conf-dir", ""), "/etc/cni/net.d"),
+				strings.Split(cmp.Or(command.flag("cni-bin-dir", ""), "/opt/cni/bin"), ",")}
 		}
 		return
 	}

@@ -61,7 +61,8 @@ func (g gatherer) listening(links []rtnl.Link, defaults []rtnl.Route) []string {
 		if !of || l.Loopback || l.Master != "" {
 			continue
 		}
-		switch value, _ := g.from.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") + ".accept_ra"); value {
+		switch value, _ := g.from.kernel.Sysctl("net.ipv6.conf." + strings.ReplaceAll(l.Name, ".", "/") +
+			".accept_ra"); value {
 		case "1", "2":
 			out = append(out, l.Name)
 		}

@@ -60,7 +60,9 @@ func (g gatherer) runtime(ctx context.Context) RuntimeFacts {
 		return rt // its CNI settings are kubelet's
 	}
 	if rt.CRIDisabled {
-		g.problem("ask the container runtime", fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s", rt.ConfigFile, rt.Name))
+		g.problem("ask the container runtime",
+			fmt.Errorf("its CRI is switched off by disabled_plugins in %s: take cri out there, and restart %s",
+				rt.ConfigFile, rt.Name))
 	}
 	if rt.Socket != "" && !rt.CRIDisabled && g.from.opt.live() && !g.from.opt.Sandbox {
 		status, known, err := g.from.opt.Runtime.Status(ctx, rt.Socket)
@@ -92,9 +94,10 @@ func (g gatherer) runtimeKind() (runtimeKind, systemd.UnitFile) {
 		if g.socket(kind) != "" {
 			points = 2
 		}
-		if e := g.facts.Kubelet.RuntimeEndpoint; e != "" && slices.ContainsFunc(append(kind.sockets, kind.name), func(s string) bool {
-			return strings.Contains(e, path.Base(s))
-		}) {
+		if e := g.facts.Kubelet.RuntimeEndpoint; e != "" &&
+			slices.ContainsFunc(append(kind.sockets, kind.name), func(s string) bool {
+				return strings.Contains(e, path.Base(s))
+			}) {
 			points = 3
 		}
 		if points > score {

@@ -108,7 +108,8 @@ func (g gatherer) serviceState(unit, wantedBy string) ServiceState {
 // shares; 0 where it has another name.
 func (g gatherer) systemdVersion() int {
 	dirs := []string{"/usr/lib/systemd", "/usr/lib64/systemd", "/lib/systemd"}
-	for _, triplet := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "s390x-linux-gnu", "riscv64-linux-gnu"} {
+	for _, triplet := range []string{"x86_64-linux-gnu", "aarch64-linux-gnu", "arm-linux-gnueabihf", "s390x-linux-gnu",
+		"riscv64-linux-gnu"} {
 		dirs = append(dirs, "/usr/lib/"+triplet+"/systemd", "/lib/"+triplet+"/systemd")
 	}
 	for _, dir := range dirs {

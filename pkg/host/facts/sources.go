@@ -31,6 +31,8 @@ type Options struct {
 func (o Options) live() bool { return sys.IsLive(o.Root) }
 
 // NewSources gathers from these readers, which the caller closes.
-func NewSources(f *hostfs.Reader, k *kernel.Reader, n *rtnl.Reader, fw *firewall.Reader, u *systemd.Reader, opt Options) *Sources {
+func NewSources(
+	f *hostfs.Reader, k *kernel.Reader, n *rtnl.Reader, fw *firewall.Reader, u *systemd.Reader, opt Options,
+) *Sources {
 	return &Sources{f, k, n, fw, u, opt}
 }

@@ -17,7 +17,8 @@ import (
 const OwnSysctlFile = "99-netwright.conf"
 
 // sysctlDirs is where systemd-sysctl looks for files, the strongest first (sysctl.d(5)).
-var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"}
+var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d",
+	"/lib/sysctl.d"}
 
 // lateSysctls lists what files set that systemd-sysctl reads after ours, by their names: at boot
 // they win. Debian and its kin have such a file, 99-sysctl.conf, a link to /etc/sysctl.conf.

@@ -51,7 +51,8 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}
-	out, err := sys.RunLive(ctx, h.opt.live(), sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
+	out, err := sys.RunLive(ctx, h.opt.live(),
+		sys.Command{Path: k.Program, Args: []string{"--version"}, Timeout: 10 * time.Second, Max: 4096})
 	if err != nil {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}

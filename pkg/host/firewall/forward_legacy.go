@@ -32,8 +32,10 @@ type legacyFamily struct {
 }
 
 var legacyFamilies = []legacyFamily{
-	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16, zero: 16, proto: 80, invert: 83, next: 88},
-	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64, zero: 64, proto: 128, invert: 132, next: 140},
+	{name: "ip", names: "ip_tables_names", domain: unix.AF_INET, level: unix.SOL_IP, size: 112, in: 16, zero: 16,
+		proto: 80, invert: 83, next: 88},
+	{name: "ip6", names: "ip6_tables_names", domain: unix.AF_INET6, level: unix.SOL_IPV6, size: 168, in: 64, zero: 64,
+		proto: 128, invert: 132, next: 140},
 }
 
 // The socket options of ip_tables, the same for both families.
@@ -209,7 +211,8 @@ func (w *Writer) legacyRules(ctx context.Context, op, family, link string, ways 
 		if way == outward {
 			flag = "-o"
 		}
-		args := []string{"-w", "10", "-t", "filter", op, "FORWARD", flag, link, "-m", "comment", "--comment", forwardMark, "-j", "ACCEPT"}
+		args := []string{"-w", "10", "-t", "filter", op, "FORWARD", flag, link, "-m", "comment", "--comment",
+			forwardMark, "-j", "ACCEPT"}
 		if _, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program, Args: args}); err != nil {
 			return err
 		}
@@ -236,5 +239,6 @@ func (w *Writer) legacyFind(ctx context.Context, family string) (string, error) 
 		return name, nil
 	}
 	return "", fmt.Errorf("the chain is one of ip_tables, which only %s-legacy can write, and it is not installed: "+
-		"install it (package iptables), or set the policy of FORWARD to ACCEPT with the program that set it to DROP", name)
+		"install it (package iptables), or set the policy of FORWARD to ACCEPT with the program that set it to DROP",
+		name)
 }

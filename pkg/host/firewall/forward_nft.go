@@ -39,7 +39,8 @@ func (n *Reader) nftForward(ctx context.Context) ([]nftForwardChain, error) {
 			if family == "" || c.Hook != "forward" || c.Type != "filter" {
 				continue
 			}
-			found := nftForwardChain{ForwardChain: ForwardChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Policy: c.Policy}}
+			found := nftForwardChain{ForwardChain: ForwardChain{Backend: BackendNFT, Family: family, Table: c.table,
+				Name: c.Name, Policy: c.Policy}}
 			rules, err := s.rules(c.family, c.table, c.Name)
 			if err != nil {
 				return nil, err
@@ -151,7 +152,8 @@ func (w *Writer) nftUnaccept(ctx context.Context, c nftForwardChain, link string
 		if err != nil {
 			return err
 		}
-		if err := conn.DelRule(&nftables.Rule{Table: c.tableOf(), Chain: &nftables.Chain{Name: c.Name, Table: c.tableOf()}, Handle: r.handle}); err != nil {
+		if err := conn.DelRule(&nftables.Rule{Table: c.tableOf(),
+			Chain: &nftables.Chain{Name: c.Name, Table: c.tableOf()}, Handle: r.handle}); err != nil {
 			return fmt.Errorf("remove a rule from %s: %w", c, err)
 		}
 		if err := conn.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {

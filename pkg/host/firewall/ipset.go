@@ -41,7 +41,8 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	defer c.Close()
 	flags := []byte{0, 0, 0, ipsetOnlyNames}
 	answers, err := sys.Dump(ctx, "ipsets", func() ([]netlink.Message, error) {
-		return c.ask(ipsetCmdList, netlink.Dump, netlink.Attribute{Type: ipsetAttrFlags | unix.NLA_F_NET_BYTEORDER, Data: flags})
+		return c.ask(ipsetCmdList, netlink.Dump,
+			netlink.Attribute{Type: ipsetAttrFlags | unix.NLA_F_NET_BYTEORDER, Data: flags})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list ipsets: %w", err)
@@ -79,12 +80,14 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 		return err
 	}
 	defer c.Close()
-	_, err = c.ask(ipsetCmdDestroy, netlink.Acknowledge, netlink.Attribute{Type: ipsetAttrName, Data: append([]byte(name), 0)})
+	_, err = c.ask(ipsetCmdDestroy, netlink.Acknowledge,
+		netlink.Attribute{Type: ipsetAttrName, Data: append([]byte(name), 0)})
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return nil
 	case errors.Is(err, ipsetErrBusy):
-		return fmt.Errorf("destroy ipset %s: a rule or another set still uses it (`iptables-save | grep %s` shows which): %w", name, name, err)
+		return fmt.Errorf("destroy ipset %s: a rule or another set still uses it (`iptables-save | grep %s` shows "+
+			"which): %w", name, name, err)
 	case err != nil:
 		return fmt.Errorf("destroy ipset %s: %w", name, err)
 	}
@@ -105,14 +108,18 @@ func ipsetDial(ctx context.Context) (ipsetSocket, error) {
 	return ipsetSocket{c}, nil
 }
 
-func (s ipsetSocket) ask(kind uint16, flags netlink.HeaderFlags, attrs ...netlink.Attribute) ([]netlink.Message, error) {
-	data, err := netlink.MarshalAttributes(append([]netlink.Attribute{{Type: ipsetAttrProtocol, Data: []byte{ipsetProtocol}}}, attrs...))
+func (s ipsetSocket) ask(
+	kind uint16, flags netlink.HeaderFlags, attrs ...netlink.Attribute,
+) ([]netlink.Message, error) {
+	data, err := netlink.MarshalAttributes(append([]netlink.Attribute{{Type: ipsetAttrProtocol,
+		Data: []byte{ipsetProtocol}}}, attrs...))
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.Execute(netlink.Message{
-		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_IPSET<<8 | kind), Flags: netlink.Request | flags},
-		Data:   append([]byte{unix.AF_INET, 0, 0, 0}, data...), // struct nfgenmsg
+		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_IPSET<<8 | kind),
+			Flags: netlink.Request | flags},
+		Data: append([]byte{unix.AF_INET, 0, 0, 0}, data...), // struct nfgenmsg
 	})
 	if errors.Is(err, unix.EPERM) {
 		return nil, fmt.Errorf("root is needed (CAP_NET_ADMIN), for reading too: %w", err)

@@ -115,7 +115,8 @@ func (w *Writer) RemoveIPT(ctx context.Context, gone []IPTRemoval) error {
 			return fmt.Errorf("remove from table %s of iptables (%s, %s): %w", of.Table, of.Family, of.Backend, err)
 		}
 		for _, r := range batch {
-			sys.Changed(w.log, "iptables rules removed", zap.Stringer("chain", r.Chain), zap.Bool("whole", r.Whole), zap.Int("rules", len(r.Rules)))
+			sys.Changed(w.log, "iptables rules removed", zap.Stringer("chain", r.Chain), zap.Bool("whole", r.Whole),
+				zap.Int("rules", len(r.Rules)))
 		}
 		rest = others
 	}

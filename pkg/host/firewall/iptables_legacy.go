@@ -89,7 +89,8 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 	open := false
 	for i, e := range list {
 		if name, is := begins[e.at]; is {
-			out, open = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: name, Builtin: true}), true
+			out, open = append(out,
+				IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: name, Builtin: true}), true
 		}
 		if e.chain != "" {
 			out, open = append(out, IPTChain{Backend: BackendLegacy, Family: f.name, Table: table, Name: e.chain}), true
@@ -221,7 +222,8 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	if err != nil {
 		return err
 	}
-	saved, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+	saved, err := sys.RunLive(ctx, w.fw.live,
+		sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
 	if err != nil {
 		return err
 	}
@@ -249,7 +251,9 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	}
 	batch.Write(ends.Bytes())
 	batch.WriteString("COMMIT\n")
-	_, err = sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", table}, Stdin: batch.Bytes()})
+	_, err = sys.RunLive(ctx, w.fw.live,
+		sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", table},
+			Stdin: batch.Bytes()})
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return context.Cause(ctx)
 	}

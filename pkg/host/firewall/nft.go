@@ -91,7 +91,8 @@ func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 		})
 		for _, r := range chain.Rules {
 			if r.Unknown != "" {
-				return fmt.Errorf("write nft table %s %s: a rule that was only read cannot be written: %s", t.Family, t.Name, r.Unknown)
+				return fmt.Errorf("write nft table %s %s: a rule that was only read cannot be written: %s", t.Family,
+					t.Name, r.Unknown)
 			}
 			rule := &nftables.Rule{Table: table, Chain: to, Exprs: r.exprs(t.Family)}
 			if r.Comment != "" {
@@ -162,7 +163,8 @@ func nftHint(err error) error {
 	case errors.Is(err, unix.EPROTONOSUPPORT):
 		return fmt.Errorf("this kernel has no nf_tables; load the module nf_tables: %w", err)
 	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("this kernel lacks an expression that the table needs (modules nft_masq, nft_fib_inet, nft_ct, nft_chain_nat): %w", err)
+		return fmt.Errorf("this kernel lacks an expression that the table needs (modules nft_masq, nft_fib_inet, "+
+			"nft_ct, nft_chain_nat): %w", err)
 	}
 	return err
 }

@@ -15,7 +15,8 @@ func (t Table) Check() error {
 	for _, c := range t.Chains {
 		where := fmt.Sprintf("nft table %s %s, chain %s", t.Family, t.Name, c.Name)
 		if _, ok := nftHooks[c.Hook]; !ok {
-			return fmt.Errorf("%s: unknown hook %q (%s)", where, c.Hook, "prerouting, input, forward, output, postrouting")
+			return fmt.Errorf("%s: unknown hook %q (%s)", where, c.Hook,
+				"prerouting, input, forward, output, postrouting")
 		}
 		if c.Type != "filter" && c.Type != "nat" {
 			return fmt.Errorf("%s: unknown type %q (filter, nat)", where, c.Type)
@@ -34,7 +35,8 @@ func (t Table) Check() error {
 
 func (r NFRule) check() error {
 	if _, ok := nftVerdicts[r.Verdict]; !ok && r.Verdict != dnat {
-		return fmt.Errorf("rule %q: unknown verdict %q (accept, drop, return, masquerade, masquerade fully-random, dnat)", r.Comment, r.Verdict)
+		return fmt.Errorf("rule %q: unknown verdict %q (accept, drop, return, masquerade, masquerade fully-random, "+
+			"dnat)", r.Comment, r.Verdict)
 	}
 	if (r.Verdict == dnat) != r.DNAT.IsValid() {
 		return fmt.Errorf("rule %q: the verdict dnat and an address for it need each other", r.Comment)
@@ -115,9 +117,11 @@ func (r NFRule) families(table string) []int {
 	lists := [][]netip.Prefix{r.SrcIn, r.SrcNotIn, r.DstIn, r.DstNotIn}
 	var out []int
 	for _, family := range []int{4, 6} {
-		named := slices.ContainsFunc(lists, func(l []netip.Prefix) bool { return len(l) > 0 && len(ofFamily(l, family)) > 0 })
+		named := slices.ContainsFunc(lists,
+			func(l []netip.Prefix) bool { return len(l) > 0 && len(ofFamily(l, family)) > 0 })
 		// A rule whose source and destination have no family in common matches nothing.
-		excluded := len(r.SrcIn) > 0 && len(ofFamily(r.SrcIn, family)) == 0 || len(r.DstIn) > 0 && len(ofFamily(r.DstIn, family)) == 0
+		excluded := len(r.SrcIn) > 0 && len(ofFamily(r.SrcIn, family)) == 0 ||
+			len(r.DstIn) > 0 && len(ofFamily(r.DstIn, family)) == 0
 		if named && !excluded && (r.Family == 0 || r.Family == family) {
 			out = append(out, family)
 		}

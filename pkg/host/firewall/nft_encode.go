@@ -18,8 +18,9 @@ var (
 		"ip": nftables.TableFamilyIPv4, "ip6": nftables.TableFamilyIPv6, "inet": nftables.TableFamilyINet,
 	}
 	nftHooks = map[string]*nftables.ChainHook{
-		"prerouting": nftables.ChainHookPrerouting, "input": nftables.ChainHookInput, "forward": nftables.ChainHookForward,
-		"output": nftables.ChainHookOutput, "postrouting": nftables.ChainHookPostrouting,
+		"prerouting": nftables.ChainHookPrerouting, "input": nftables.ChainHookInput,
+		"forward": nftables.ChainHookForward,
+		"output":  nftables.ChainHookOutput, "postrouting": nftables.ChainHookPostrouting,
 	}
 	nftVerdicts = map[string]expr.Any{
 		"accept": &expr.Verdict{Kind: expr.VerdictAccept}, "drop": &expr.Verdict{Kind: expr.VerdictDrop},
@@ -28,7 +29,8 @@ var (
 	}
 	// ctStates in the order in which nft prints them, and their bits (NF_CT_STATE_BIT).
 	ctStates = []string{"invalid", "established", "related", "new", "untracked"}
-	ctBits   = []uint32{expr.CtStateBitINVALID, expr.CtStateBitESTABLISHED, expr.CtStateBitRELATED, expr.CtStateBitNEW, expr.CtStateBitUNTRACKED}
+	ctBits   = []uint32{expr.CtStateBitINVALID, expr.CtStateBitESTABLISHED, expr.CtStateBitRELATED, expr.CtStateBitNEW,
+		expr.CtStateBitUNTRACKED}
 )
 
 // maxLinkName is the longest name of a link: IFNAMSIZ less the final NUL.
@@ -61,7 +63,8 @@ func (r NFRule) exprs(table string) []expr.Any {
 		if *r.DstLocal {
 			op = expr.CmpOpEq
 		}
-		out = append(out, &expr.Fib{Register: reg, FlagDADDR: true, ResultADDRTYPE: true}, compare(op, binaryutil.NativeEndian.PutUint32(unix.RTN_LOCAL)))
+		out = append(out, &expr.Fib{Register: reg, FlagDADDR: true, ResultADDRTYPE: true},
+			compare(op, binaryutil.NativeEndian.PutUint32(unix.RTN_LOCAL)))
 	}
 	if len(r.CTState) > 0 {
 		var mask uint32
@@ -73,7 +76,8 @@ func (r NFRule) exprs(table string) []expr.Any {
 		zero := make([]byte, 4)
 		out = append(out,
 			&expr.Ct{Register: reg, Key: expr.CtKeySTATE},
-			&expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: 4, Mask: binaryutil.NativeEndian.PutUint32(mask), Xor: zero},
+			&expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: 4, Mask: binaryutil.NativeEndian.PutUint32(mask),
+				Xor: zero},
 			compare(expr.CmpOpNeq, zero))
 	}
 	if r.Verdict == dnat {
@@ -81,7 +85,8 @@ func (r NFRule) exprs(table string) []expr.Any {
 		if r.DNAT.Is6() {
 			family = unix.NFPROTO_IPV6
 		}
-		return append(out, &expr.Immediate{Register: reg, Data: r.DNAT.AsSlice()}, &expr.NAT{Type: expr.NATTypeDestNAT, Family: family, RegAddrMin: reg, RegAddrMax: reg})
+		return append(out, &expr.Immediate{Register: reg, Data: r.DNAT.AsSlice()},
+			&expr.NAT{Type: expr.NATTypeDestNAT, Family: family, RegAddrMin: reg, RegAddrMax: reg})
 	}
 	return append(out, nftVerdicts[r.Verdict])
 }
@@ -114,7 +119,8 @@ func addressExprs(f field, op expr.CmpOp, list []netip.Prefix) []expr.Any {
 		size := p.Addr().BitLen() / 8
 		out = append(out, f.payload(p.Addr().Is4()))
 		if !p.IsSingleIP() {
-			out = append(out, &expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: uint32(size), Mask: sys.IPNet(p).Mask, Xor: make([]byte, size)})
+			out = append(out, &expr.Bitwise{SourceRegister: reg, DestRegister: reg, Len: uint32(size),
+				Mask: sys.IPNet(p).Mask, Xor: make([]byte, size)})
 		}
 		out = append(out, compare(op, p.Addr().AsSlice()))
 	}

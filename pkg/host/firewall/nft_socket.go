@@ -54,13 +54,16 @@ func nftDeadline(ctx context.Context, c *netlink.Conn) error {
 }
 
 // ask sends one request and returns the answers' attributes.
-func (s nftSocket) ask(what string, kind uint16, flags netlink.HeaderFlags, family nftables.TableFamily, attrs ...netlink.Attribute) ([]netlink.Message, error) {
+func (s nftSocket) ask(
+	what string, kind uint16, flags netlink.HeaderFlags, family nftables.TableFamily, attrs ...netlink.Attribute,
+) ([]netlink.Message, error) {
 	data, err := netlink.MarshalAttributes(attrs)
 	if err != nil {
 		return nil, fmt.Errorf("ask nft for %s: %w", what, err)
 	}
 	out, err := s.conn.Execute(netlink.Message{
-		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind), Flags: netlink.Request | flags},
+		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind),
+			Flags: netlink.Request | flags},
 		// struct nfgenmsg: family, version 0, resource id 0.
 		Data: append([]byte{byte(family), 0, 0, 0}, data...),
 	})

@@ -119,7 +119,8 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 		}
 		for _, m := range answers {
 			family, body := split(m)
-			i := slices.IndexFunc(tables, func(t SetTable) bool { return t.Family == family && t.Name == sys.AttributeText(body, kind.table) })
+			i := slices.IndexFunc(tables,
+				func(t SetTable) bool { return t.Family == family && t.Name == sys.AttributeText(body, kind.table) })
 			if i >= 0 {
 				kind.add(&tables[i], body)
 			}
@@ -164,13 +165,15 @@ func (t *SetTable) addRule(body []byte) {
 }
 
 func (t *SetTable) addSet(body []byte) {
-	t.Sets = append(t.Sets, SetMembers{Name: sys.AttributeText(body, unix.NFTA_SET_NAME), Message: without(body, nftSetHandle, nftSetType, nftSetCount)})
+	t.Sets = append(t.Sets, SetMembers{Name: sys.AttributeText(body, unix.NFTA_SET_NAME),
+		Message: without(body, nftSetHandle, nftSetType, nftSetCount)})
 }
 
 // elements reads those of a set. Of intervals the kernel tells the end before the beginning, and
 // wants to hear them the other way round (net/netfilter/nft_set_rbtree.c).
 func (s nftSocket) elements(t SetTable, of *SetMembers) error {
-	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, netlink.Dump, nftables.TableFamily(t.Family),
+	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, netlink.Dump,
+		nftables.TableFamily(t.Family),
 		netlink.Attribute{Type: unix.NFTA_SET_ELEM_LIST_TABLE, Data: append([]byte(t.Name), 0)},
 		netlink.Attribute{Type: unix.NFTA_SET_ELEM_LIST_SET, Data: append([]byte(of.Name), 0)})
 	if err != nil {

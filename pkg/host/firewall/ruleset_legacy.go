@@ -37,7 +37,8 @@ func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error
 			if !slices.Contains(strings.Fields(string(names)), table) {
 				continue
 			}
-			text, err := sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
+			text, err := sys.RunLive(ctx, w.fw.live,
+				sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +69,9 @@ func (w *Writer) RestoreLegacyTables(ctx context.Context, was []LegacyTable) (le
 		}
 		program, err := w.legacyFind(ctx, is.Family)
 		if err == nil {
-			_, err = sys.RunLive(ctx, w.fw.live, sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", is.Table}, Stdin: batch})
+			_, err = sys.RunLive(ctx, w.fw.live,
+				sys.Command{Path: program + "-restore", Args: []string{"-w", "10", "--noflush", "-T", is.Table},
+					Stdin: batch})
 		}
 		if err != nil {
 			if context.Cause(ctx) != nil {

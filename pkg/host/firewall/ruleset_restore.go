@@ -34,7 +34,8 @@ func (w *Writer) RestoreRuleSet(ctx context.Context, was RuleSet) (left []string
 			return nil, nil
 		}
 		// Somebody changed it since it was read.
-		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) || try == sys.DumpTries/2 {
+		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EEXIST) ||
+			try == sys.DumpTries/2 {
 			return w.transactEach(ctx, changes)
 		}
 	}
@@ -106,8 +107,9 @@ type nftBatch struct {
 
 func (b *nftBatch) add(kind uint16, flags netlink.HeaderFlags, body []byte) {
 	b.messages = append(b.messages, netlink.Message{
-		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind), Flags: netlink.Request | flags},
-		Data:   append([]byte{b.family, 0, 0, 0}, body...),
+		Header: netlink.Header{Type: netlink.HeaderType(unix.NFNL_SUBSYS_NFTABLES<<8 | kind),
+			Flags: netlink.Request | flags},
+		Data: append([]byte{b.family, 0, 0, 0}, body...),
 	})
 }
 
@@ -129,7 +131,8 @@ func (b *nftBatch) make(t SetTable) {
 	}
 	for i, s := range t.Sets {
 		id := uint32(i + 1) // the kernel wants one, also where the set has a name
-		b.add(unix.NFT_MSG_NEWSET, netlink.Create, append(slices.Clone(s.Message), numberAttribute(unix.NFTA_SET_ID, id)...))
+		b.add(unix.NFT_MSG_NEWSET, netlink.Create,
+			append(slices.Clone(s.Message), numberAttribute(unix.NFTA_SET_ID, id)...))
 	}
 	for _, s := range t.Sets {
 		b.elements(t, s)
@@ -175,14 +178,17 @@ func (b *nftBatch) elements(t SetTable, s SetMembers) {
 			n++
 		}
 		rest = rest[n:]
-		body := append(stringAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name), stringAttribute(unix.NFTA_SET_ELEM_LIST_SET, s.Name)...)
-		b.add(unix.NFT_MSG_NEWSETELEM, netlink.Create, append(body, rawAttribute(unix.NFTA_SET_ELEM_LIST_ELEMENTS|unix.NLA_F_NESTED, list)...))
+		body := append(stringAttribute(unix.NFTA_SET_ELEM_LIST_TABLE, t.Name),
+			stringAttribute(unix.NFTA_SET_ELEM_LIST_SET, s.Name)...)
+		b.add(unix.NFT_MSG_NEWSETELEM, netlink.Create,
+			append(body, rawAttribute(unix.NFTA_SET_ELEM_LIST_ELEMENTS|unix.NLA_F_NESTED, list)...))
 	}
 }
 
 func (b *nftBatch) rules(list []SetRule) {
 	for _, r := range list {
-		b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append, append(slices.Clone(r.Message), compat(b.family, r.Message)...))
+		b.add(unix.NFT_MSG_NEWRULE, netlink.Create|netlink.Append,
+			append(slices.Clone(r.Message), compat(b.family, r.Message)...))
 	}
 }
 
@@ -210,7 +216,8 @@ func (b *nftBatch) mend(was, now SetTable) {
 			if m.policy == "drop" {
 				policy = uint32(nftables.ChainPolicyDrop)
 			}
-			body := append(stringAttribute(unix.NFTA_CHAIN_TABLE, now.Name), stringAttribute(unix.NFTA_CHAIN_NAME, m.name)...)
+			body := append(stringAttribute(unix.NFTA_CHAIN_TABLE, now.Name),
+				stringAttribute(unix.NFTA_CHAIN_NAME, m.name)...)
 			b.add(unix.NFT_MSG_NEWCHAIN, 0, append(body, numberAttribute(unix.NFTA_CHAIN_POLICY, policy)...))
 		}
 		if (m.write || m.drop) && !m.create {
@@ -231,7 +238,9 @@ func (b *nftBatch) mend(was, now SetTable) {
 	}
 	for _, m := range mends {
 		if m.drop {
-			b.add(unix.NFT_MSG_DELCHAIN, 0, append(stringAttribute(unix.NFTA_CHAIN_TABLE, now.Name), stringAttribute(unix.NFTA_CHAIN_NAME, m.name)...))
+			b.add(unix.NFT_MSG_DELCHAIN, 0,
+				append(stringAttribute(unix.NFTA_CHAIN_TABLE, now.Name),
+					stringAttribute(unix.NFTA_CHAIN_NAME, m.name)...))
 		}
 	}
 }
@@ -242,7 +251,8 @@ func compat(family byte, rule []byte) []byte {
 	var raw rawRule
 	sys.EachAttribute(sys.Attribute(rule, unix.NFTA_RULE_EXPRESSIONS), func(_ uint16, _, one []byte) {
 		name := sys.AttributeText(one, unix.NFTA_EXPR_NAME)
-		raw.names, raw.exprs = append(raw.names, name), append(raw.exprs, decodeExpr(family, name, sys.Attribute(one, unix.NFTA_EXPR_DATA)))
+		raw.names, raw.exprs = append(raw.names, name),
+			append(raw.exprs, decodeExpr(family, name, sys.Attribute(one, unix.NFTA_EXPR_DATA)))
 	})
 	if !slices.Contains(raw.names, "match") && !slices.Contains(raw.names, "target") {
 		return nil
@@ -256,7 +266,8 @@ func compat(family byte, rule []byte) []byte {
 			if cmp.Op == expr.CmpOpNeq {
 				flags = 1 << 1 // NFT_RULE_COMPAT_F_INV
 			}
-			body := append(numberAttribute(unix.NFTA_RULE_COMPAT_PROTO, uint32(cmp.Data[0])), numberAttribute(unix.NFTA_RULE_COMPAT_FLAGS, flags)...)
+			body := append(numberAttribute(unix.NFTA_RULE_COMPAT_PROTO, uint32(cmp.Data[0])),
+				numberAttribute(unix.NFTA_RULE_COMPAT_FLAGS, flags)...)
 			return rawAttribute(unix.NFTA_RULE_COMPAT|unix.NLA_F_NESTED, body)
 		}
 	}
@@ -324,7 +335,8 @@ func (w *Writer) transact(ctx context.Context, changes []tableChange) error {
 		return err
 	}
 	end := func(kind netlink.HeaderType) netlink.Message {
-		return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request}, Data: []byte{0, 0, 0, unix.NFNL_SUBSYS_NFTABLES}}
+		return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request},
+			Data: []byte{0, 0, 0, unix.NFNL_SUBSYS_NFTABLES}}
 	}
 	list = append(append([]netlink.Message{end(batchBegin)}, list...), end(batchEnd))
 	size := 0

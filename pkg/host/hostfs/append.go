@@ -23,7 +23,8 @@ func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) (err err
 		return Explain("append to", name, err)
 	}
 	defer unix.Close(dir)
-	fd, err := unix.Openat(dir, path.Base(name), unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode.Perm()))
+	fd, err := unix.Openat(dir, path.Base(name),
+		unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode.Perm()))
 	if err != nil {
 		return Explain("append to", name, err)
 	}

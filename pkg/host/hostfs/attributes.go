@@ -53,7 +53,8 @@ func (f *Reader) openItself(name string) (int, error) {
 // portable says that an attribute means the same on another inode. IMA's and EVM's are made from
 // the inode, overlay's are the kernel's own.
 func portable(attr string) bool {
-	return attr != "" && attr != "security.ima" && attr != "security.evm" && !strings.HasPrefix(attr, "trusted.overlay.")
+	return attr != "" && attr != "security.ima" && attr != "security.evm" &&
+		!strings.HasPrefix(attr, "trusted.overlay.")
 }
 
 // attribute reads one value; false where it is gone or not for us to see.

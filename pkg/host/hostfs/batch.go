@@ -128,7 +128,8 @@ func (b *Batch) Commit(ctx context.Context) error {
 	}
 	for _, s := range b.all {
 		s.record(b.w.files)
-		b.w.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode), zap.Bool("in place", s.state == beside))
+		b.w.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
+			zap.Bool("in place", s.state == beside))
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ type CopyError struct {
 }
 
 func (e *CopyError) Error() string {
-	return fmt.Sprintf("%s is damaged: it does not have the %d bytes with sha256 %s that it had", e.Path, e.Want.Size, e.Want.SHA256)
+	return fmt.Sprintf("%s is damaged: it does not have the %d bytes with sha256 %s that it had", e.Path, e.Want.Size,
+		e.Want.SHA256)
 }
 
 // Copy stages a file with the content of another one, which must be what is wanted: what is staged
@@ -64,7 +65,8 @@ func (s *Staged) fill(from *os.File) error {
 	buf := pieces.Get().(*[piece]byte)
 	defer pieces.Put(buf)
 	if unix.IoctlFileClone(int(s.file.Fd()), int(from.Fd())) != nil {
-		_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{from}, buf[:]) // by way of the hash, and not of the kernel alone
+		// by way of the hash, and not of the kernel alone
+		_, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{from}, buf[:])
 		return Explain("copy", from.Name(), unwrapPath(err))
 	}
 	var err error

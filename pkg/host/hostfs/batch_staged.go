@@ -56,7 +56,8 @@ func stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, error) {
 	}
 	var fd int
 	err = again(func() error {
-		fd, err = unix.Openat(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		fd, err = unix.Openat(dir.fd, s.temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC,
+			0o600)
 		return err
 	})
 	if err != nil {

@@ -56,7 +56,8 @@ func (b *Batch) announce() error {
 	}
 	in := intent{Version: intentVersion}
 	for _, s := range b.all {
-		in.Files = append(in.Files, intentFile{path.Join(s.dir.real, s.base), s.temp, s.sum, s.size, s.spec.Mode, s.spec.UID, s.spec.GID})
+		in.Files = append(in.Files,
+			intentFile{path.Join(s.dir.real, s.base), s.temp, s.sum, s.size, s.spec.Mode, s.spec.UID, s.spec.GID})
 	}
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -83,7 +84,8 @@ func (b *Batch) conclude() error {
 // Interrupted lists the intents that killed runs left.
 func Interrupted(f Files) ([]string, error) {
 	names, err := f.ReadDir(StateDir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // whoever may not list it, may not recover either
+	// whoever may not list it, may not recover either
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
 	var out []string
@@ -129,7 +131,8 @@ func (w *Writer) recoverBatch(name string) error {
 		return w.Remove(name) // torn: it was not on the disk yet, so nothing was renamed
 	}
 	if in.Version != intentVersion {
-		return fmt.Errorf("it is of version %d, this agent knows %d: run the agent that wrote it, or remove it", in.Version, intentVersion)
+		return fmt.Errorf("it is of version %d, this agent knows %d: run the agent that wrote it, or remove it",
+			in.Version, intentVersion)
 	}
 	b := w.Batch()
 	b.intent = name
@@ -161,8 +164,9 @@ func (b *Batch) resume(f intentFile) error {
 	if err != nil {
 		return Explain("open", path.Dir(f.Path), err)
 	}
-	s := &Staged{dir: dir, name: f.Path, base: path.Base(f.Path), temp: f.Staged, sum: f.Sum, size: f.Size, closed: true,
-		spec: FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}, state: inPlace}
+	s := &Staged{dir: dir, name: f.Path, base: path.Base(f.Path), temp: f.Staged, sum: f.Sum, size: f.Size,
+		closed: true,
+		spec:   FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}, state: inPlace}
 	fd, err := unix.Openat(dir.fd, f.Staged, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch err {
 	case nil:
@@ -200,7 +204,8 @@ func (b *Batch) reopen(name string) (*stagingDir, error) {
 // at says that name has what was to come: content, owner and mode.
 func (f intentFile) at(v Files, name string) bool {
 	info, err := v.Lstat(name)
-	if err != nil || info.Type != Regular || info.Size != f.Size || info.Mode != f.Mode || info.UID != f.UID || info.GID != f.GID {
+	if err != nil || info.Type != Regular || info.Size != f.Size || info.Mode != f.Mode || info.UID != f.UID ||
+		info.GID != f.GID {
 		return false
 	}
 	sum, err := v.Sum(name)

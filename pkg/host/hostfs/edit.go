@@ -36,7 +36,9 @@ func (w *Writer) EditFile(ctx context.Context, name string, edit func(old []byte
 
 // EditFileAt is [Writer.EditFile] where edit also says the file's time of change, in nanoseconds
 // since the epoch; 0: now.
-func (w *Writer) EditFileAt(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) (err error) {
+func (w *Writer) EditFileAt(
+	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error),
+) (err error) {
 	w.files.edits.Lock()
 	defer w.files.edits.Unlock()
 	for range maxEdits {
@@ -47,7 +49,9 @@ func (w *Writer) EditFileAt(ctx context.Context, name string, edit func(old []by
 	return err
 }
 
-func (w *Writer) editOnce(ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error)) error {
+func (w *Writer) editOnce(
+	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error),
+) error {
 	name, err := Clean("edit", name)
 	if err != nil {
 		return err

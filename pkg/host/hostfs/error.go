@@ -41,7 +41,8 @@ var advices = map[syscall.Errno]string{
 	unix.EPERM:   "run as root, and look whether the file or directory is immutable (lsattr -d DIR; chattr -i)",
 	unix.EACCES:  "run as root, and look for a denial of SELinux or AppArmor (journalctl -k -g denied)",
 	unix.ENOTDIR: "a parent is a file where a directory goes: move it away (namei -l DIR)",
-	unix.ELOOP:   "it is a symlink, which is not followed here, or one on the way to it leads in a circle (namei -l PATH): put the file itself there",
+	unix.ELOOP: "it is a symlink, which is not followed here, or one on the way to it leads in a circle (namei -l " +
+		"PATH): put the file itself there",
 	unix.EIO:     "the disk or its file system fails: look at the kernel's log (dmesg; findmnt -T DIR)",
 	unix.ETXTBSY: "a process executes it: stop that one first (fuser -v in DIR)",
 	unix.ESTALE:  "the network file system under it went away (findmnt -T DIR)",
@@ -71,7 +72,8 @@ type InTheWayError struct {
 }
 
 func (e *InTheWayError) Error() string {
-	return fmt.Sprintf("%s: a %s is in the way of the %s that goes there: move it away (mv %s %s.old) or take it out of the configuration",
+	return fmt.Sprintf("%s: a %s is in the way of the %s that goes there: move it away (mv %s %s.old) or take it out "+
+		"of the configuration",
 		e.Path, e.Is.noun(), e.Want.noun(), e.Path, e.Path)
 }
 

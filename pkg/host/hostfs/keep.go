@@ -47,7 +47,9 @@ func (f *Reader) only(name string, info FileInfo, ours []string) error {
 }
 
 // keep is Keep; ready is called with the file.
-func (w *Writer) keep(ctx context.Context, from, to string, ready func(info FileInfo, fd int) error) (info FileInfo, err error) {
+func (w *Writer) keep(
+	ctx context.Context, from, to string, ready func(info FileInfo, fd int) error,
+) (info FileInfo, err error) {
 	if from, err = Clean("keep", from); err != nil {
 		return info, err
 	}
@@ -103,12 +105,14 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 	defer unix.Close(dir)
 	name := path.Base(to)
 	// Where it is the same file already a rename would do nothing, and leave the other name.
-	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || now.Inode != of.Inode || now.Dev != of.Dev {
+	if now, err := statx(dir, name, unix.AT_SYMLINK_NOFOLLOW); err != nil || now.Inode != of.Inode ||
+		now.Dev != of.Dev {
 		temp := stagedName()
 		if err := unix.Linkat(there, path.Base(from), dir, temp, 0); err != nil {
 			return Explain("keep", from, err)
 		}
-		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || got.Inode != of.Inode || got.Dev != of.Dev {
+		if got, err := statx(dir, temp, unix.AT_SYMLINK_NOFOLLOW); err != nil || got.Inode != of.Inode ||
+			got.Dev != of.Dev {
 			return errors.Join(Explain("keep", from, cmp.Or(err, ErrChanged)), unix.Unlinkat(dir, temp, 0))
 		}
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {

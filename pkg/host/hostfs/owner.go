@@ -26,7 +26,8 @@ func (f *Reader) Owner(owner string) (uid, gid int, err error) {
 		return uid, gid, nil
 	}
 	if err := f.owners.load(f); err != nil {
-		return 0, 0, fmt.Errorf("resolve owner %q: %w: write numbers (uid:gid), which need no list of users", owner, err)
+		return 0, 0,
+			fmt.Errorf("resolve owner %q: %w: write numbers (uid:gid), which need no list of users", owner, err)
 	}
 	if uid, gid, err = f.owners.resolve(user, group); err != nil {
 		return 0, 0, fmt.Errorf("resolve owner %q: %w", owner, err)
@@ -41,7 +42,8 @@ func (o *owners) resolve(user, group string) (uid, gid int, err error) {
 	case known:
 		uid = who.uid
 	case !numeric:
-		return 0, 0, fmt.Errorf("no user %q in /etc/passwd: create it (useradd --system %s) or write its number", user, user)
+		return 0, 0,
+			fmt.Errorf("no user %q in /etc/passwd: create it (useradd --system %s) or write its number", user, user)
 	}
 	if group == "" {
 		if !known {
@@ -55,7 +57,8 @@ func (o *owners) resolve(user, group string) (uid, gid int, err error) {
 	if gid, ok := number(group); ok {
 		return uid, gid, nil
 	}
-	return 0, 0, fmt.Errorf("no group %q in /etc/group: create it (groupadd --system %s) or write its number", group, group)
+	return 0, 0,
+		fmt.Errorf("no group %q in /etc/group: create it (groupadd --system %s) or write its number", group, group)
 }
 
 // load reads passwd(5) and group(5). The first entry of a name counts, as it

@@ -39,7 +39,8 @@ func Open(opt Options) (*Reader, error) {
 	var err error
 	f.root, err = unix.Open(opt.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the root %s: %w: --root takes the directory that an image is mounted on", opt.Root, err)
+		return nil,
+			fmt.Errorf("open the root %s: %w: --root takes the directory that an image is mounted on", opt.Root, err)
 	}
 	return f, nil
 }

@@ -140,7 +140,8 @@ func (w *Writer) removeAt(ctx context.Context, dir int, base, name string, last 
 		return Explain("remove", name, unwrapPath(err))
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(order(slices.Contains(last, path.Join(name, a)), slices.Contains(last, path.Join(name, b))), strings.Compare(a, b))
+		return cmp.Or(order(slices.Contains(last, path.Join(name, a)), slices.Contains(last, path.Join(name, b))),
+			strings.Compare(a, b))
 	})
 	for _, below := range names {
 		if err := w.removeAt(ctx, fd, below, path.Join(name, below), last); err != nil {

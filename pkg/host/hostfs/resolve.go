@@ -43,7 +43,8 @@ func (f *Reader) openIn(name string, flags int, mode uint32) (int, error) {
 		return fd, err
 	}
 	if !f.noOpen {
-		how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode),
+			Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 		err = again(func() error { fd, err = unix.Openat2(f.root, name, &how); return err })
 		// ENOSYS before Linux 5.6; EPERM from old seccomp profiles that do not know the call.
 		if err != unix.ENOSYS && err != unix.EPERM {

@@ -51,14 +51,16 @@ func OpenSpool(opt Options, dir string) (*Spool, error) {
 	if err != nil {
 		return nil, Explain("make room for what is fetched in", dir, err)
 	}
-	return &Spool{file: os.NewFile(uintptr(spool), dir), room: min(archive.MaxPacked, int64(of.Bavail)*of.Bsize/maxSpool)}, nil
+	return &Spool{file: os.NewFile(uintptr(spool), dir),
+		room: min(archive.MaxPacked, int64(of.Bavail)*of.Bsize/maxSpool)}, nil
 }
 
 // Write implements [io.Writer]. What is more than an archive may have, or than half of the disk's
 // room, is refused.
 func (s *Spool) Write(p []byte) (int, error) {
 	if s.room -= int64(len(p)); s.room < 0 {
-		return 0, fmt.Errorf("what is fetched is larger than half of the room in %s, or than %d MiB: free some space", s.file.Name(), archive.MaxPacked>>20)
+		return 0, fmt.Errorf("what is fetched is larger than half of the room in %s, or than %d MiB: free some space",
+			s.file.Name(), archive.MaxPacked>>20)
 	}
 	n, err := s.file.Write(p)
 	if s.at += int64(n); s.at-s.begun >= spoolStep {

@@ -15,7 +15,8 @@ import (
 // but those that the operating system ships at fixed places and those that somebody has stated.
 
 // programDirs are directories of programs of which some lead to others: file-hierarchy(7).
-var programDirs = strings.Fields("/bin /sbin /lib /lib32 /lib64 /libx32 /usr/bin /usr/sbin /usr/lib /usr/lib32 /usr/lib64 /usr/libx32")
+var programDirs = strings.Fields("/bin /sbin /lib /lib32 /lib64 /libx32 /usr/bin /usr/sbin /usr/lib /usr/lib32 " +
+	"/usr/lib64 /usr/libx32")
 
 // shippedLinks are the other links of an operating system's own layout, and below what they lead.
 // From /home on they are of systems whose root is read-only (https://ostreedev.github.io/ostree/).
@@ -182,7 +183,8 @@ func (w *walker) open(name string, flags int, mode uint32) (int, error) {
 			how = flags
 		}
 		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
-		if (!last || flags&unix.O_NOFOLLOW == 0) && (err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&unix.O_PATH != 0) {
+		if (!last || flags&unix.O_NOFOLLOW == 0) &&
+			(err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&unix.O_PATH != 0) {
 			if target, not := readlinkat(w.at().fd, e); not == nil {
 				if err == nil {
 					unix.Close(fd)

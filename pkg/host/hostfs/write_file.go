@@ -9,7 +9,9 @@ func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spe
 
 // WriteFileWith is [Writer.WriteFile] for a file that has extended attributes before it is in
 // place, see [Writer.SetAttributes].
-func (w *Writer) WriteFileWith(ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte) error {
+func (w *Writer) WriteFileWith(
+	ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte,
+) error {
 	b := w.Batch()
 	defer b.Discard()
 	s, err := b.Create(name, spec)

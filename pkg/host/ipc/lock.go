@@ -105,5 +105,6 @@ func held(name string, f *os.File) error {
 	if !known {
 		return fmt.Errorf("another run holds %s: wait for it and try again", name)
 	}
-	return fmt.Errorf("another run holds %s: %s; wait for it, or see what it does with `journalctl _PID=%d`", name, who, who.PID)
+	return fmt.Errorf("another run holds %s: %s; wait for it, or see what it does with `journalctl _PID=%d`", name, who,
+		who.PID)
 }

@@ -69,7 +69,8 @@ func DialTrusted(ctx context.Context, opt hostfs.Options, name string) (*net.Uni
 	}
 	peer, err := PeerOf(conn)
 	if err == nil && !peer.Trusted() {
-		err = fmt.Errorf("user %d listens on %s, and not root: look at who that is (ps -fp %d) and remove the socket", peer.UID, name, peer.PID)
+		err = fmt.Errorf("user %d listens on %s, and not root: look at who that is (ps -fp %d) and remove the socket",
+			peer.UID, name, peer.PID)
 	}
 	if err != nil {
 		return nil, peer, errors.Join(err, conn.Close())

@@ -28,7 +28,8 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 	case state == ModuleLoaded || state == ModuleBuiltin:
 		return nil
 	case !w.opt.Modules:
-		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there", name)
+		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there",
+			name)
 	case state == ModuleAbsent:
 		return fmt.Errorf("load module %s: %w", name, w.moduleAbsent(name))
 	}
@@ -42,7 +43,8 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 		return fmt.Errorf("load module %s: %w", name, err)
 	case state != ModuleLoaded && state != ModuleBuiltin:
 		return fmt.Errorf("load module %s: %s ran and it is still not loaded: look for a blacklist in "+
-			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by, name)
+			"/etc/modprobe.d, for kernel lockdown and for kernel.modules_disabled; `modprobe %s` says why", name, by,
+			name)
 	}
 	if log := w.opt.Log; log != nil {
 		log.Debug("module loaded", zap.String("module", name), zap.String("by", by))
@@ -69,10 +71,12 @@ func (w *Writer) modprobe(ctx context.Context, name string) (by string, err erro
 func (w *Writer) moduleAbsent(name string) error {
 	k := w.kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w", k.Release, fs.ErrNotExist)
+		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w",
+			k.Release, fs.ErrNotExist)
 	}
 	if _, err := os.Stat(k.Lib + "/" + k.Release); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or %s: %w",
+		return fmt.Errorf("the modules of the running kernel %s are not in %s: reboot into the installed kernel, or "+
+			"%s: %w",
 			k.Release, k.Lib, w.opt.ModuleSource, fs.ErrNotExist)
 	}
 	return fmt.Errorf("kernel %s has no such module: %s: %w", k.Release, w.opt.ModuleSource, fs.ErrNotExist)

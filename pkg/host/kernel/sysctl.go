@@ -50,7 +50,8 @@ var hostNet = []string{
 	"net.netfilter.nf_conntrack_buckets",
 	"net.netfilter.nf_conntrack_expect_max",
 	"net.netfilter.nf_conntrack_max",
-	"net.netfilter.nf_hooks_lwtunnel", // writable in each namespace, and one switch of the machine, which nothing turns off again
+	// writable in each namespace, and one switch of the machine, which nothing turns off again
+	"net.netfilter.nf_hooks_lwtunnel",
 	"net.netfilter.nf_log_all_netns",
 	"net.nf_conntrack_max",
 	"net.rds.*",

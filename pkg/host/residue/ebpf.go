@@ -52,7 +52,8 @@ func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return netlink.QdiscList(nil) })
+	qdiscs, err := sys.Dump(ctx, "queueing disciplines",
+		func() ([]netlink.Qdisc, error) { return netlink.QdiscList(nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,8 @@ func (r Reader) Programs(ctx context.Context) ([]Program, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read the XDP program of %s: %w", l.Attrs().Name, err)
 			}
-			out = append(out, Program{Hook: HookXDP, Name: name, Where: l.Attrs().Name, link: l.Attrs().Index, mode: xdp.AttachMode, id: ebpf.ProgramID(xdp.ProgId)})
+			out = append(out, Program{Hook: HookXDP, Name: name, Where: l.Attrs().Name, link: l.Attrs().Index,
+				mode: xdp.AttachMode, id: ebpf.ProgramID(xdp.ProgId)})
 		}
 	}
 	attached, err := cgroupPrograms()
@@ -106,7 +108,8 @@ func (r Reader) filters(ctx context.Context, l netlink.Link) ([]Program, error) 
 	}
 	var out []Program
 	for _, way := range steeredWays {
-		filters, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
+		filters, err := sys.Dump(ctx, "filters of "+l.Attrs().Name,
+			func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
 		if errors.Is(err, unix.ENODEV) {
 			continue // it went meanwhile
 		}
@@ -115,7 +118,8 @@ func (r Reader) filters(ctx context.Context, l netlink.Link) ([]Program, error) 
 		}
 		for _, f := range filters {
 			if f, is := f.(*netlink.BpfFilter); is {
-				out = append(out, Program{Hook: HookTC, Name: f.Name, Where: l.Attrs().Name + " " + way.name, filter: f, link: l.Attrs().Index})
+				out = append(out, Program{Hook: HookTC, Name: f.Name, Where: l.Attrs().Name + " " + way.name, filter: f,
+					link: l.Attrs().Index})
 			}
 		}
 	}
@@ -166,7 +170,8 @@ func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 	if err != nil {
 		return fmt.Errorf("detach eBPF program %s: %w", p, err)
 	}
-	w.changed("eBPF program detached", zap.String("hook", p.Hook), zap.String("program", p.Name), zap.String("where", p.Where))
+	w.changed("eBPF program detached", zap.String("hook", p.Hook), zap.String("program", p.Name),
+		zap.String("where", p.Where))
 	return nil
 }
 
@@ -188,12 +193,14 @@ func (w Writer) delFilter(ctx context.Context, p Program) error {
 		}
 	}
 	for _, way := range steeredWays {
-		left, err := sys.Dump(ctx, "filters of "+l.Attrs().Name, func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
+		left, err := sys.Dump(ctx, "filters of "+l.Attrs().Name,
+			func() ([]netlink.Filter, error) { return netlink.FilterList(l, way.parent) })
 		if err != nil || len(left) > 0 {
 			return err
 		}
 	}
-	qdiscs, err := sys.Dump(ctx, "queueing disciplines", func() ([]netlink.Qdisc, error) { return netlink.QdiscList(l) })
+	qdiscs, err := sys.Dump(ctx, "queueing disciplines",
+		func() ([]netlink.Qdisc, error) { return netlink.QdiscList(l) })
 	if err != nil {
 		return err
 	}
@@ -205,7 +212,8 @@ func (w Writer) delFilter(ctx context.Context, p Program) error {
 
 // same says that two readings are of one filter.
 func (p Program) same(o Program) bool {
-	return p.Name == o.Name && p.filter.Id == o.filter.Id && p.filter.Parent == o.filter.Parent && p.filter.Priority == o.filter.Priority && p.filter.Handle == o.filter.Handle
+	return p.Name == o.Name && p.filter.Id == o.filter.Id && p.filter.Parent == o.filter.Parent &&
+		p.filter.Priority == o.filter.Priority && p.filter.Handle == o.filter.Handle
 }
 
 func delXDP(p Program) error {

@@ -17,10 +17,14 @@ import (
 // cgroupHooks are where networks attach programs to a cgroup: they translate what processes connect
 // to, or look at what they send.
 var cgroupHooks = []ebpf.AttachType{
-	ebpf.AttachCGroupInetIngress, ebpf.AttachCGroupInetEgress, ebpf.AttachCGroupInetSockCreate, ebpf.AttachCGroupSockOps, ebpf.AttachCgroupInetSockRelease,
-	ebpf.AttachCGroupInet4Bind, ebpf.AttachCGroupInet6Bind, ebpf.AttachCGroupInet4PostBind, ebpf.AttachCGroupInet6PostBind,
-	ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect, ebpf.AttachCGroupUDP4Sendmsg, ebpf.AttachCGroupUDP6Sendmsg,
-	ebpf.AttachCGroupUDP4Recvmsg, ebpf.AttachCGroupUDP6Recvmsg, ebpf.AttachCgroupInet4GetPeername, ebpf.AttachCgroupInet6GetPeername,
+	ebpf.AttachCGroupInetIngress, ebpf.AttachCGroupInetEgress, ebpf.AttachCGroupInetSockCreate,
+	ebpf.AttachCGroupSockOps, ebpf.AttachCgroupInetSockRelease,
+	ebpf.AttachCGroupInet4Bind, ebpf.AttachCGroupInet6Bind, ebpf.AttachCGroupInet4PostBind,
+	ebpf.AttachCGroupInet6PostBind,
+	ebpf.AttachCGroupInet4Connect, ebpf.AttachCGroupInet6Connect, ebpf.AttachCGroupUDP4Sendmsg,
+	ebpf.AttachCGroupUDP6Sendmsg,
+	ebpf.AttachCGroupUDP4Recvmsg, ebpf.AttachCGroupUDP6Recvmsg, ebpf.AttachCgroupInet4GetPeername,
+	ebpf.AttachCgroupInet6GetPeername,
 }
 
 // cgroupPrograms lists what is attached to the roots of cgroup2 that are mounted here: there
@@ -63,7 +67,8 @@ func attachedTo(dir *os.File) ([]Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Program{Hook: HookCgroup, Name: name, Where: dir.Name() + " " + hook.String(), cgroup: dir.Name(), attach: hook, id: p.ID})
+			out = append(out, Program{Hook: HookCgroup, Name: name, Where: dir.Name() + " " + hook.String(),
+				cgroup: dir.Name(), attach: hook, id: p.ID})
 		}
 	}
 	return out, nil
@@ -108,5 +113,6 @@ func detachCgroup(p Program) error {
 		return err
 	}
 	defer program.Close()
-	return link.RawDetachProgram(link.RawDetachProgramOptions{Target: int(dir.Fd()), Program: program, Attach: p.attach})
+	return link.RawDetachProgram(link.RawDetachProgramOptions{Target: int(dir.Fd()), Program: program,
+		Attach: p.attach})
 }

@@ -17,7 +17,8 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 		attach ebpf.AttachType
 	}{{"ingress", ebpf.AttachTCXIngress}, {"egress", ebpf.AttachTCXEgress}} {
 		found, err := link.QueryPrograms(link.QueryOptions{Target: l.Attrs().Index, Attach: way.attach})
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) {
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, unix.ENODEV) ||
+			errors.Is(err, unix.ENOENT) {
 			continue // a kernel without TCX, a link that went, or nothing at all there
 		}
 		if err != nil {
@@ -32,7 +33,8 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Program{Hook: HookTC, Name: name, Where: l.Attrs().Name + " " + way.name + " tcx", id: p.ID, holder: holder})
+			out = append(out, Program{Hook: HookTC, Name: name, Where: l.Attrs().Name + " " + way.name + " tcx",
+				id: p.ID, holder: holder})
 		}
 	}
 	return out, nil

@@ -16,7 +16,9 @@ import (
 // genl asks a family of generic netlink and returns its answers without their heads. The caller
 // knows that the family's module is loaded: to ask for a family that is not there makes the kernel
 // look for one (net/netlink/genetlink.c, request_module).
-func genl(ctx context.Context, family string, version, command uint8, flags int, data ...nl.NetlinkRequestData) ([][]byte, error) {
+func genl(
+	ctx context.Context, family string, version, command uint8, flags int, data ...nl.NetlinkRequestData,
+) ([][]byte, error) {
 	f, err := netlink.GenlFamilyGet(family)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, fmt.Errorf("netlink family %s: %w", family, fs.ErrNotExist)

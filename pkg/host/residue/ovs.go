@@ -110,10 +110,12 @@ func (w Writer) DelDatapath(ctx context.Context, name string) error {
 	}
 	for _, device := range devices {
 		if slices.Contains(all[i].Ports, device) {
-			return fmt.Errorf("remove datapath %s: %s, a device of the machine, is plugged into it: move its addresses back and take it out first", name, device)
+			return fmt.Errorf("remove datapath %s: %s, a device of the machine, is plugged into it: move its "+
+				"addresses back and take it out first", name, device)
 		}
 	}
-	_, err = genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsDel, unix.NLM_F_ACK, ovsHeader(0), nl.NewRtAttr(ovsDatapathName, nl.ZeroTerminated(name)))
+	_, err = genl(ctx, ovsDatapathFamily, ovsDatapathVersion, ovsDel, unix.NLM_F_ACK, ovsHeader(0),
+		nl.NewRtAttr(ovsDatapathName, nl.ZeroTerminated(name)))
 	if err != nil && !errors.Is(err, unix.ENODEV) {
 		return fmt.Errorf("remove datapath %s: %w", name, err)
 	}
@@ -142,7 +144,8 @@ func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []st
 		return err
 	}
 	for _, bridge := range bridges {
-		i := slices.IndexFunc(devices, func(device string) bool { return slices.Contains(before.Ports[bridge], device) })
+		i := slices.IndexFunc(devices,
+			func(device string) bool { return slices.Contains(before.Ports[bridge], device) })
 		if i < 0 {
 			continue
 		}
@@ -151,7 +154,8 @@ func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []st
 			return err
 		}
 		if holds {
-			return fmt.Errorf("remove bridge %s of Open vSwitch: it holds %s, and the machine's addresses: move them back first (`ip addr show %s`)", bridge, devices[i], bridge)
+			return fmt.Errorf("remove bridge %s of Open vSwitch: it holds %s, and the machine's addresses: move them "+
+				"back first (`ip addr show %s`)", bridge, devices[i], bridge)
 		}
 	}
 	if err := db.change(ctx, before, bridges, keys); err != nil {
@@ -170,6 +174,7 @@ func holdsAddress(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	addresses, err := sys.Dump(ctx, "addresses of "+name, func() ([]netlink.Addr, error) { return netlink.AddrList(l, netlink.FAMILY_ALL) })
+	addresses, err := sys.Dump(ctx, "addresses of "+name,
+		func() ([]netlink.Addr, error) { return netlink.AddrList(l, netlink.FAMILY_ALL) })
 	return slices.ContainsFunc(addresses, func(a netlink.Addr) bool { return a.Scope == unix.RT_SCOPE_UNIVERSE }), err
 }

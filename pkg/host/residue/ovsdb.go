@@ -123,8 +123,10 @@ type ovsState struct {
 func (d *ovsdb) state() (ovsState, error) {
 	s := ovsState{OVS: OVS{Ports: map[string][]string{}}, uuids: map[string]string{}}
 	results, err := d.transact(
-		map[string]any{"op": "select", "table": "Open_vSwitch", "where": []any{}, "columns": []string{"external_ids", "other_config", "next_cfg", "cur_cfg"}},
-		map[string]any{"op": "select", "table": "Bridge", "where": []any{}, "columns": []string{"_uuid", "name", "ports"}},
+		map[string]any{"op": "select", "table": "Open_vSwitch", "where": []any{},
+			"columns": []string{"external_ids", "other_config", "next_cfg", "cur_cfg"}},
+		map[string]any{"op": "select", "table": "Bridge", "where": []any{},
+			"columns": []string{"_uuid", "name", "ports"}},
 		map[string]any{"op": "select", "table": "Port", "where": []any{}, "columns": []string{"_uuid", "name"}})
 	if err != nil {
 		return s, err
@@ -153,7 +155,8 @@ func (d *ovsdb) state() (ovsState, error) {
 			Name string
 		}
 	}
-	if err := errors.Join(json.Unmarshal(results[0], &roots), json.Unmarshal(results[1], &bridges), json.Unmarshal(results[2], &ports)); err != nil {
+	if err := errors.Join(json.Unmarshal(results[0], &roots), json.Unmarshal(results[1], &bridges),
+		json.Unmarshal(results[2], &ports)); err != nil {
 		return s, fmt.Errorf("read the answer of ovsdb-server: %w", err)
 	}
 	for _, r := range roots.Rows {
@@ -236,7 +239,8 @@ func (d *ovsdb) change(ctx context.Context, before ovsState, bridges, keys []str
 		[]any{"other_config", "delete", []any{"set", common(keys, before.other)}},
 		[]any{"next_cfg", "+=", 1},
 	}
-	if _, err := d.transact(map[string]any{"op": "mutate", "table": "Open_vSwitch", "where": []any{}, "mutations": mutations}); err != nil {
+	if _, err := d.transact(map[string]any{"op": "mutate", "table": "Open_vSwitch", "where": []any{},
+		"mutations": mutations}); err != nil {
 		return err
 	}
 	for {

@@ -34,7 +34,8 @@ func (w Writer) MoveBack(ctx context.Context, from, to, socket string) error {
 	if err != nil {
 		return fmt.Errorf("move addresses back from %s: %w", from, err)
 	}
-	addresses, err := sys.Dump(ctx, "addresses of "+from, func() ([]netlink.Addr, error) { return netlink.AddrList(source, netlink.FAMILY_ALL) })
+	addresses, err := sys.Dump(ctx, "addresses of "+from,
+		func() ([]netlink.Addr, error) { return netlink.AddrList(source, netlink.FAMILY_ALL) })
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,8 @@ func (w Writer) MoveBack(ctx context.Context, from, to, socket string) error {
 		return err
 	}
 	fail := func(what string, err error) error {
-		return fmt.Errorf("move addresses back from %s to %s: %s: %w: what is left is on %s (`ip addr`, `ip route`)", from, to, what, err, from)
+		return fmt.Errorf("move addresses back from %s to %s: %s: %w: what is left is on %s (`ip addr`, `ip route`)",
+			from, to, what, err, from)
 	}
 	if err := w.letGo(ctx, source, device, socket); err != nil {
 		return fail("let "+to+" go", err)
@@ -61,7 +63,8 @@ func (w Writer) MoveBack(ctx context.Context, from, to, socket string) error {
 		}
 	}
 	for _, r := range all {
-		if r.LinkIndex != source.Attrs().Index || r.Table == unix.RT_TABLE_LOCAL || r.Protocol == unix.RTPROT_KERNEL && r.Gw == nil || r.Type != unix.RTN_UNICAST {
+		if r.LinkIndex != source.Attrs().Index || r.Table == unix.RT_TABLE_LOCAL ||
+			r.Protocol == unix.RTPROT_KERNEL && r.Gw == nil || r.Type != unix.RTN_UNICAST {
 			continue
 		}
 		r.LinkIndex = device.Attrs().Index
@@ -113,7 +116,8 @@ func (w Writer) unplug(ctx context.Context, port string) error {
 	}
 	for _, d := range all {
 		if slices.Contains(d.Ports, port) {
-			_, err := genl(ctx, ovsVportFamily, ovsVportVersion, ovsDel, unix.NLM_F_ACK, ovsHeader(d.index), nl.NewRtAttr(ovsVportName, nl.ZeroTerminated(port)))
+			_, err := genl(ctx, ovsVportFamily, ovsVportVersion, ovsDel, unix.NLM_F_ACK, ovsHeader(d.index),
+				nl.NewRtAttr(ovsVportName, nl.ZeroTerminated(port)))
 			return err
 		}
 	}
@@ -137,7 +141,8 @@ func allRoutes(ctx context.Context) ([]netlink.Route, error) {
 	var out []netlink.Route
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		list, err := sys.Dump(ctx, "routes of table 0", func() ([]netlink.Route, error) {
-			return netlink.RouteListFiltered(family, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
+			return netlink.RouteListFiltered(family, &netlink.Route{Table: unix.RT_TABLE_UNSPEC},
+				netlink.RT_FILTER_TABLE)
 		})
 		if err != nil {
 			return nil, err

@@ -63,14 +63,16 @@ func (r Reader) XFRM(ctx context.Context) ([]XFRM, error) {
 	}
 	var out []XFRM
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
-		policies, err := sys.Dump(ctx, "policies of IPsec", func() ([]netlink.XfrmPolicy, error) { return netlink.XfrmPolicyList(family) })
+		policies, err := sys.Dump(ctx, "policies of IPsec",
+			func() ([]netlink.XfrmPolicy, error) { return netlink.XfrmPolicyList(family) })
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range policies {
 			out = append(out, xfrmPolicy(p))
 		}
-		states, err := sys.Dump(ctx, "states of IPsec", func() ([]netlink.XfrmState, error) { return netlink.XfrmStateList(family) })
+		states, err := sys.Dump(ctx, "states of IPsec",
+			func() ([]netlink.XfrmState, error) { return netlink.XfrmStateList(family) })
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +84,8 @@ func (r Reader) XFRM(ctx context.Context) ([]XFRM, error) {
 }
 
 func xfrmPolicy(p netlink.XfrmPolicy) XFRM {
-	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: netPrefix(p.Src), Dst: netPrefix(p.Dst), IfID: p.Ifid, Priority: p.Priority, policy: &p}
+	out := XFRM{Policy: true, Dir: xfrmDir(p.Dir), Src: netPrefix(p.Src), Dst: netPrefix(p.Dst), IfID: p.Ifid,
+		Priority: p.Priority, policy: &p}
 	if p.Mark != nil {
 		out.Mark, out.Mask = p.Mark.Value, p.Mark.Mask
 	}
@@ -106,7 +109,8 @@ func xfrmDir(d netlink.Dir) string {
 
 func xfrmState(s netlink.XfrmState) XFRM {
 	s.Auth, s.Crypt, s.Aead = nil, nil, nil // keys
-	out := XFRM{Src: hostPrefix(s.Src), Dst: hostPrefix(s.Dst), ReqID: s.Reqid, SPI: uint32(s.Spi), IfID: s.Ifid, state: &s}
+	out := XFRM{Src: hostPrefix(s.Src), Dst: hostPrefix(s.Dst), ReqID: s.Reqid, SPI: uint32(s.Spi), IfID: s.Ifid,
+		state: &s}
 	if s.Mark != nil {
 		out.Mark, out.Mask = s.Mark.Value, s.Mark.Mask
 	}
@@ -160,8 +164,10 @@ func (w Writer) RemoveXFRM(ctx context.Context, gone []XFRM) error {
 		if x.Policy {
 			continue
 		}
-		if i := slices.IndexFunc(all, func(o XFRM) bool { return o.shadows(x) && !slices.ContainsFunc(gone, o.same) }); i >= 0 {
-			failed = append(failed, fmt.Errorf("remove %s of IPsec: %s, of somebody else, has the same number, and the kernel would take that one: `ip xfrm state` shows both", x, all[i]))
+		if i := slices.IndexFunc(all,
+			func(o XFRM) bool { return o.shadows(x) && !slices.ContainsFunc(gone, o.same) }); i >= 0 {
+			failed = append(failed, fmt.Errorf("remove %s of IPsec: %s, of somebody else, has the same number, and "+
+				"the kernel would take that one: `ip xfrm state` shows both", x, all[i]))
 			continue
 		}
 		failed = append(failed, w.delXFRM(x, func() error { return netlink.XfrmStateDel(x.state) }))
@@ -196,5 +202,6 @@ func (x XFRM) same(o XFRM) bool {
 
 // shadows says that to name o, a state, may mean x (net/xfrm/xfrm_state.c, __xfrm_state_lookup).
 func (x XFRM) shadows(o XFRM) bool {
-	return !x.Policy && !x.same(o) && x.Dst == o.Dst && x.SPI == o.SPI && x.state.Proto == o.state.Proto && x.IfID == o.IfID && o.Mark&x.Mask == x.Mark
+	return !x.Policy && !x.same(o) && x.Dst == o.Dst && x.SPI == o.SPI && x.state.Proto == o.state.Proto &&
+		x.IfID == o.IfID && o.Mark&x.Mask == x.Mark
 }

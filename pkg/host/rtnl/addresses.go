@@ -38,7 +38,8 @@ func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) 
 			names[l.Index] = l.Name
 		}
 	}
-	list, err := sys.Dump(ctx, "addresses", func() ([]netlink.Addr, error) { return rt.AddrList(on, netlink.FAMILY_ALL) })
+	list, err := sys.Dump(ctx, "addresses",
+		func() ([]netlink.Addr, error) { return rt.AddrList(on, netlink.FAMILY_ALL) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,8 @@ func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) 
 }
 
 // scopeNames are the names of ip-address(8) for rtnetlink's scopes.
-var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_SITE: "site", unix.RT_SCOPE_LINK: "link", unix.RT_SCOPE_HOST: "host"}
+var scopeNames = map[int]string{unix.RT_SCOPE_UNIVERSE: "global", unix.RT_SCOPE_SITE: "site",
+	unix.RT_SCOPE_LINK: "link", unix.RT_SCOPE_HOST: "host"}
 
 // AddAddress puts an address on a link. One that is there already is fine. An
 // IPv6 address is set without duplicate address detection: a bridge of ours
@@ -80,7 +82,8 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 	case errors.Is(err, unix.EEXIST):
 		return nil
 	case errors.Is(err, unix.EACCES) && prefix.Addr().Is6():
-		return fmt.Errorf("set address %s on link %s: IPv6 is disabled there: set net.ipv6.conf.%s.disable_ipv6 to 0: %w", prefix, link, link, err)
+		return fmt.Errorf("set address %s on link %s: IPv6 is disabled there: set net.ipv6.conf.%s.disable_ipv6 to 0: "+
+			"%w", prefix, link, link, err)
 	case err != nil:
 		return fmt.Errorf("set address %s on link %s: %w", prefix, link, err)
 	}
@@ -114,7 +117,8 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 	if !slices.ContainsFunc(had, func(a Address) bool { return a.Prefix == prefix }) {
 		return nil
 	}
-	if err := rt.AddrDel(l, &netlink.Addr{IPNet: sys.IPNet(prefix)}); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+	if err := rt.AddrDel(l, &netlink.Addr{IPNet: sys.IPNet(prefix)}); err != nil &&
+		!errors.Is(err, unix.EADDRNOTAVAIL) {
 		return fmt.Errorf("remove address %s from link %s: %w", prefix, link, err)
 	}
 	sys.Changed(w.log, "address removed", zap.String("link", link), zap.Stringer("address", prefix))

@@ -36,7 +36,8 @@ func (w *Writer) AddVeth(ctx context.Context, c Cable) error {
 	defer ns.Close()
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MTU = c.Name, c.MTU
-	if err := rt.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(ns.Fd()))}); err != nil {
+	if err := rt.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "eth0",
+		PeerNamespace: netlink.NsFd(int(ns.Fd()))}); err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
 	sys.Changed(w.log, "link made", zap.String("link", c.Name), zap.String("kind", "veth"))

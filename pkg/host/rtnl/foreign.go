@@ -35,14 +35,16 @@ func (r Route) OfMachine() bool {
 // OfMachine says that the host answers by a rule: those for local addresses,
 // and the main and the default table without a selector.
 func (r Rule) OfMachine() bool {
-	return r.Table == unix.RT_TABLE_LOCAL || r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
+	return r.Table == unix.RT_TABLE_LOCAL ||
+		r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
 }
 
 // DelForeignRoute removes a route that a network left, exactly as it was read; absence is success.
 // It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
 func (w *Writer) DelForeignRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
-		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst, r.Table, r.Protocol)
+		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
+			r.Table, r.Protocol)
 	}
 	rt, err := w.net.rt(ctx)
 	if err != nil {
@@ -67,7 +69,8 @@ func (w *Writer) DelForeignRoute(ctx context.Context, r Route) error {
 		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
 		}
-		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table), zap.Int("protocol", r.Protocol))
+		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table),
+			zap.Int("protocol", r.Protocol))
 	}
 	return nil
 }
@@ -142,9 +145,11 @@ func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 				continue
 			}
 			if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
-				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", number, r.Priority, err)
+				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", number, r.Priority,
+					err)
 			}
-			sys.Changed(w.log, "rule for local addresses brought back", zap.Int("family", number), zap.Int("from", r.Priority))
+			sys.Changed(w.log, "rule for local addresses brought back", zap.Int("family", number),
+				zap.Int("from", r.Priority))
 		}
 	}
 	return nil

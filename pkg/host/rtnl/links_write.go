@@ -38,11 +38,13 @@ func (w *Writer) AddLink(ctx context.Context, want Link) error {
 	case "dummy":
 		l = &netlink.Dummy{LinkAttrs: attrs}
 	default:
-		return fmt.Errorf("make link %s: kind %q is not one that can be made here (bridge, dummy)", want.Name, want.Kind)
+		return fmt.Errorf("make link %s: kind %q is not one that can be made here (bridge, dummy)", want.Name,
+			want.Kind)
 	}
 	if err := rt.LinkAdd(l); err != nil {
 		if errors.Is(err, unix.EOPNOTSUPP) {
-			return fmt.Errorf("make link %s: this kernel has no links of kind %s: load its module or install the package that has it: %w", want.Name, want.Kind, err)
+			return fmt.Errorf("make link %s: this kernel has no links of kind %s: load its module or install the "+
+				"package that has it: %w", want.Name, want.Kind, err)
 		}
 		return fmt.Errorf("make link %s of kind %s: %w", want.Name, want.Kind, err)
 	}
@@ -118,7 +120,8 @@ func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Li
 		return nil, fmt.Errorf("%s link: %w", verb, err)
 	}
 	if have := linkFrom(l, nil); have.Physical || have.Loopback {
-		return nil, fmt.Errorf("%s link %s: it is a device of the machine; such links are never removed or taken down", verb, name)
+		return nil, fmt.Errorf("%s link %s: it is a device of the machine; such links are never removed or taken down",
+			verb, name)
 	}
 	uplinks, err := w.net.Uplinks(ctx)
 	if err != nil {

@@ -35,7 +35,8 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 		family = netlink.FAMILY_V6
 	}
 	look := func() (netlink.Neigh, error) {
-		list, err := sys.Dump(ctx, "neighbours", func() ([]netlink.Neigh, error) { return rt.NeighList(l.Attrs().Index, family) })
+		list, err := sys.Dump(ctx, "neighbours",
+			func() ([]netlink.Neigh, error) { return rt.NeighList(l.Attrs().Index, family) })
 		for _, n := range list {
 			if got, _ := netip.AddrFromSlice(n.IP); got.Unmap() == addr.WithZone("") {
 				return n, err

@@ -51,7 +51,8 @@ func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 		if err := loopbackUp(); err != nil {
 			return err
 		}
-		if err := unix.Mount("/proc/thread-self/ns/net", fmt.Sprintf("/proc/thread-self/fd/%d", file), "none", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount("/proc/thread-self/ns/net", fmt.Sprintf("/proc/thread-self/fd/%d", file), "none",
+			unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("bind it to %s: %w", path, err)
 		}
 		return nil
@@ -70,7 +71,8 @@ func (w *Writer) DelNetNS(ctx context.Context, name string) error {
 		return err
 	}
 	path := NetNSFile(name)
-	if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+	if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) &&
+		!errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("remove network namespace %s: %w", name, err)
 	}
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {

@@ -83,7 +83,8 @@ func (s NetState) cameSince(now NetState) (out cameSince) {
 	}
 	alone := now.aloneOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {
-		if r := readRule(m); byHand(r.protocol) && !sys.OfKubernetes(r.iif) && !sys.OfKubernetes(r.oif) && !alone[r.src] && !alone[r.dst] {
+		if r := readRule(m); byHand(r.protocol) && !sys.OfKubernetes(r.iif) && !sys.OfKubernetes(r.oif) &&
+			!alone[r.src] && !alone[r.dst] {
 			out.rules = append(out.rules, m)
 		}
 	}
@@ -117,7 +118,8 @@ func (s NetState) aloneOn(links map[int]bool) map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for _, m := range s.Routes {
 		link, _ := routeLink(m)
-		if dst, is := netip.AddrFromSlice(sys.Attribute(m[routeHead:], unix.RTA_DST)); is && int(m[1]) == dst.BitLen() && links[link] {
+		if dst, is := netip.AddrFromSlice(sys.Attribute(m[routeHead:], unix.RTA_DST)); is &&
+			int(m[1]) == dst.BitLen() && links[link] {
 			out[dst] = true
 		}
 	}

@@ -206,7 +206,8 @@ func (back restoring) restoreAddresses(ctx context.Context, was NetState, made [
 	}
 	for _, m := range was.Addresses {
 		if !present[addressID(m)] {
-			errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m, unix.EEXIST, unix.ENODEV))
+			errs = append(errs, send("bring an address back", unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m,
+				unix.EEXIST, unix.ENODEV))
 		}
 	}
 	return errors.Join(errs...)
@@ -243,7 +244,8 @@ func (back restoring) restoreRules(ctx context.Context, was NetState) error {
 		}
 	}
 	for _, m := range missing(was.Rules, now.Rules) {
-		errs = append(errs, send("bring a policy rule back", unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m, unix.EEXIST))
+		errs = append(errs,
+			send("bring a policy rule back", unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, m, unix.EEXIST))
 	}
 	return errors.Join(errs...)
 }
@@ -260,13 +262,15 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 			errs = append(errs, send("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
 		}
 	}
-	gone := slices.DeleteFunc(missing(was.Routes, now.Routes), func(m []byte) bool { return !linkIsThere(m, now.Links) })
+	gone := slices.DeleteFunc(missing(was.Routes, now.Routes),
+		func(m []byte) bool { return !linkIsThere(m, now.Links) })
 	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
 		last = len(gone)
 		var failed []error
 		left := gone[:0]
 		for _, m := range gone {
-			if err := send("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), was.withLifetime(m), unix.EEXIST, unix.ENODEV); err != nil {
+			if err := send("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), was.withLifetime(m), unix.EEXIST,
+				unix.ENODEV); err != nil {
 				left, failed = append(left, m), append(failed, err)
 			}
 		}

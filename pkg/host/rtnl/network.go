@@ -82,7 +82,8 @@ func (n *Reader) ready(ctx context.Context) error {
 // Passing says that an error of reading or writing the network may not be met
 // again: a list that kept changing, a busy kernel, an answer that was lost.
 func Passing(err error) bool {
-	for _, kind := range []error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM, os.ErrDeadlineExceeded} {
+	for _, kind := range []error{netlink.ErrDumpInterrupted, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.ENOMEM,
+		os.ErrDeadlineExceeded} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -17,10 +17,12 @@ import (
 const MainTable = unix.RT_TABLE_MAIN
 
 // routeTypes are the types that we know, by rtnetlink's numbers.
-var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole", unix.RTN_UNREACHABLE: "unreachable", unix.RTN_LOCAL: "local"}
+var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole",
+	unix.RTN_UNREACHABLE: "unreachable", unix.RTN_LOCAL: "local"}
 
 // leadsNowhere are the types of routes that end the kernel's search without a way.
-var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: true, unix.RTN_PROHIBIT: true, unix.RTN_THROW: true}
+var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: true, unix.RTN_PROHIBIT: true,
+	unix.RTN_THROW: true}
 
 // Routes implements host.Net. A route with several next hops has neither
 // Gateway nor Link.

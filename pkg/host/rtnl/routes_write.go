@@ -31,7 +31,8 @@ func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	}
 	for _, o := range have {
 		if o.SamePlace(r) && o.Protocol != RouteProtocol {
-			return fmt.Errorf("set route %s in table %d with metric %d: %w (protocol %d, via %s dev %s): remove it, or give ours another metric",
+			return fmt.Errorf("set route %s in table %d with metric %d: %w (protocol %d, via %s dev %s): remove it, "+
+				"or give ours another metric",
 				r.Dst, r.Table, r.Metric, ErrForeignRoute, o.Protocol, o.Gateway, o.Link)
 		}
 	}
@@ -48,7 +49,8 @@ func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	case err != nil:
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
 	}
-	sys.Changed(w.log, "route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway), zap.String("link", r.Link), zap.Int("table", r.Table))
+	sys.Changed(w.log, "route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway),
+		zap.String("link", r.Link), zap.Int("table", r.Table))
 	return nil
 }
 

@@ -92,7 +92,8 @@ func (w *Writer) AddRule(ctx context.Context, r Rule) error {
 		return err
 	}
 	if r.Priority <= 0 {
-		return fmt.Errorf("add policy rule for table %d: it needs a priority above 0, the place of the rule for local addresses", r.Table)
+		return fmt.Errorf("add policy rule for table %d: it needs a priority above 0, the place of the rule for local "+
+			"addresses", r.Table)
 	}
 	if err := rt.RuleAdd(ruleTo(r)); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("add policy rule %d for table %d: %w", r.Priority, r.Table, err)

@@ -18,7 +18,8 @@ type Link struct {
 	Physical  bool // has a device behind it
 	Promisc   bool
 	ParentDev string // the device behind it, as its bus names it
-	Flags     uint32 `json:",omitempty"` // of net_device (linux/if.h); 0: an earlier release wrote it down, without them
+	// of net_device (linux/if.h); 0: an earlier release wrote it down, without them
+	Flags uint32 `json:",omitempty"`
 }
 
 // Address is an address on a link.

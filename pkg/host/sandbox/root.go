@@ -93,7 +93,8 @@ func diskMounts() ([]string, error) {
 }
 
 func onDisk(kind string) bool {
-	return slices.Contains([]string{"ext4", "ext3", "xfs", "btrfs", "overlay", "zfs", "f2fs", "erofs", "squashfs"}, kind)
+	return slices.Contains([]string{"ext4", "ext3", "xfs", "btrfs", "overlay", "zfs", "f2fs", "erofs", "squashfs"},
+		kind)
 }
 
 func inSystem(path string) bool {
@@ -154,7 +155,8 @@ func sealSysctls(sys string) error {
 	if err := unix.Mount(sys, sys, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("bind /proc/sys: %w", err)
 	}
-	if err := unix.Mount("", sys, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+	if err := unix.Mount("", sys, "",
+		unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("make /proc/sys read-only: %w", err)
 	}
 	return net[0].attach("")

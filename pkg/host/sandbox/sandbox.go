@@ -60,7 +60,8 @@ func Run(ctx context.Context, box Config, args []string, in io.Reader, out, errO
 	case errors.As(err, &exited) && exited.Exited():
 		return exited.ExitCode(), nil
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EINVAL):
-		return 0, fmt.Errorf("%w: the kernel refuses new namespaces (%w): a container without CAP_SYS_ADMIN, or user.max_*_namespaces is used up", ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: the kernel refuses new namespaces (%w): a container without CAP_SYS_ADMIN, or "+
+			"user.max_*_namespaces is used up", ErrUnavailable, err)
 	case err != nil:
 		return 0, fmt.Errorf("run in the sandbox: %w", err)
 	}

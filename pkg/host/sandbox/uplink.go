@@ -44,7 +44,9 @@ func addUplink(addresses []netip.Prefix) error {
 
 func addAddress(link netlink.Link, prefix netip.Prefix) error {
 	bits := prefix.Addr().BitLen()
-	addr := &netlink.Addr{IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), bits)}, Flags: 0x02} // IFA_F_NODAD
+	// IFA_F_NODAD
+	addr := &netlink.Addr{IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), bits)},
+		Flags: 0x02}
 	if err := netlink.AddrAdd(link, addr); err != nil {
 		return fmt.Errorf("add %s: %w", prefix, err)
 	}
@@ -54,7 +56,8 @@ func addAddress(link netlink.Link, prefix netip.Prefix) error {
 		gateway = gateway.Next()
 	}
 	all := &net.IPNet{IP: make(net.IP, bits/8), Mask: net.CIDRMask(0, bits)}
-	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all, Gw: gateway.AsSlice()}); err != nil {
+	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all,
+		Gw: gateway.AsSlice()}); err != nil {
 		return fmt.Errorf("add the default route by %s: %w", gateway, err)
 	}
 	return nil

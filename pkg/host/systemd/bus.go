@@ -70,7 +70,8 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*Bus, 
 	b := &Bus{ear: ear, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	known, err := authenticate(sock.(*net.UnixConn))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, sys.Cause(ctx, err)), sock.Close())
+		return nil,
+			errors.Join(fmt.Errorf("authenticate with systemd at %s: %w", path, sys.Cause(ctx, err)), sock.Close())
 	}
 	// The context of a connection ends it; ours lives until Close.
 	b.conn, err = dbus.NewConn(known, dbus.WithSignalHandler(b))

@@ -13,7 +13,9 @@ import (
 // confinement is a directive of systemd.exec(5) that says what a service may not, and how D-Bus has
 // it: https://www.freedesktop.org/software/systemd/man/latest/org.freedesktop.systemd1.html
 type confinement struct {
-	since int // the release of systemd that first had it: an older one refuses a unit with a property that it does not know
+	// the release of systemd that first had it: an older one refuses a unit with a property that it
+	// does not know
+	since int
 	value func(string) any
 }
 
@@ -66,7 +68,8 @@ func errorNumber(s string) any {
 
 // capabilities are those that units of ours name.
 var capabilities = map[string]uint{
-	"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "CAP_FOWNER": unix.CAP_FOWNER, "CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_NET_RAW": unix.CAP_NET_RAW,
+	"CAP_CHOWN": unix.CAP_CHOWN, "CAP_DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "CAP_FOWNER": unix.CAP_FOWNER,
+	"CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_NET_RAW": unix.CAP_NET_RAW,
 }
 
 func capabilityMask(s string) any {
@@ -96,7 +99,8 @@ func confined(unit string, systemd int) (list []unitProperty) {
 // release is systemd's, such as 252; 0 where it does not say.
 func (b *Bus) release(ctx context.Context) int {
 	var v dbus.Variant
-	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", quiet, strings.TrimSuffix(managerIface, "."), "Version")
+	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", quiet,
+		strings.TrimSuffix(managerIface, "."), "Version")
 	if call.Store(&v) != nil {
 		return 0
 	}

@@ -40,7 +40,9 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 		return end
 	}
 	object := b.conn.Object(managerName, unitPath(name))
-	const flaps = 20 // looks at one that systemd starts again and again: while it is being started there is no end to see
+	// looks at one that systemd starts again and again: while it is being started there is no end
+	// to see
+	const flaps = 20
 	for range flaps {
 		own := ownProperties(ctx, object, name)
 		end.Result, _ = own["Result"].Value().(string)
@@ -118,7 +120,8 @@ func lastJournal(ctx context.Context, u UnitState) string {
 	own := []string{"_SYSTEMD_INVOCATION_ID=" + u.Invocation}
 	if u.StartedUS > 0 { // else every line of an earlier unit of its name would be one of it
 		began := time.Now().Add(-time.Duration(ClockUS()-u.StartedUS) * time.Microsecond)
-		own = append(own, fmt.Sprintf("--since=@%d.%06d _SYSTEMD_UNIT=%s", began.Unix(), began.Nanosecond()/1000, u.Name))
+		own = append(own,
+			fmt.Sprintf("--since=@%d.%06d _SYSTEMD_UNIT=%s", began.Unix(), began.Nanosecond()/1000, u.Name))
 	}
 	const looks = 5
 	for look := range looks {
@@ -127,7 +130,8 @@ func lastJournal(ctx context.Context, u UnitState) string {
 			of = append(own, "INVOCATION_ID="+u.Invocation)
 		}
 		for _, match := range of {
-			args := append([]string{"--boot=0", "--no-pager", "--quiet", "--output=cat", fmt.Sprintf("--lines=%d", journalLines)}, strings.Fields(match)...)
+			args := append([]string{"--boot=0", "--no-pager", "--quiet", "--output=cat",
+				fmt.Sprintf("--lines=%d", journalLines)}, strings.Fields(match)...)
 			out, err := sys.Run(ctx, sys.Command{Path: "journalctl", Timeout: 5 * time.Second, Args: args})
 			if err != nil {
 				return ""

@@ -78,7 +78,8 @@ func (w *Writer) unitJob(ctx context.Context, verb, method, name string, wait bo
 	switch result {
 	case "done", "skipped":
 	case "dependency":
-		return fmt.Errorf("%s unit %s: a unit that it requires failed: see `systemctl list-dependencies --state=failed %s`", verb, name, name)
+		return fmt.Errorf("%s unit %s: a unit that it requires failed: see `systemctl list-dependencies "+
+			"--state=failed %s`", verb, name, name)
 	case "canceled":
 		return fmt.Errorf("%s unit %s: another job took its place: try again", verb, name)
 	default:

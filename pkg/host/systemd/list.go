@@ -46,7 +46,8 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 		active := u.Active == "active" || u.Active == "reloading"
 		brief, known := out[u.Name]
 		template, _, instance := strings.Cut(u.Name, "@")
-		if from := out[template+"@"+path.Ext(u.Name)]; instance && from.File != "" && from.File != "static" { // static are sessions of users
+		// static are sessions of users
+		if from := out[template+"@"+path.Ext(u.Name)]; instance && from.File != "" && from.File != "static" {
 			brief, known = UnitBrief{}, true
 		}
 		if known && active {

@@ -44,16 +44,22 @@ func property(name string, value any) unitProperty {
 // outlives a boot. [ErrNotHere] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
-func (w *Writer) StartTimer(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
+func (w *Writer) StartTimer(
+	ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string,
+) error {
 	return w.startTimer(ctx, name, description, unit, after, false, about, command)
 }
 
 // StartWatch is StartTimer for a service that ends when the machine shuts down.
-func (w *Writer) StartWatch(ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string) error {
+func (w *Writer) StartWatch(
+	ctx context.Context, name, description, unit string, after time.Duration, about string, command ...string,
+) error {
 	return w.startTimer(ctx, name, description, unit, after, true, about, command)
 }
 
-func (w *Writer) startTimer(ctx context.Context, name, description, unit string, after time.Duration, ends bool, about string, command []string) error {
+func (w *Writer) startTimer(
+	ctx context.Context, name, description, unit string, after time.Duration, ends bool, about string, command []string,
+) error {
 	service := []unitProperty{
 		property("Description", description),
 		property("Type", "simple"),
@@ -85,7 +91,8 @@ func (w *Writer) startTimer(ctx context.Context, name, description, unit string,
 		if release >= conditions {
 			all = append(all, property("Conditions", []condition{{Type: "ConditionPathExists", Value: about}}))
 		}
-		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer, []auxUnit{{name + ".service", all}})
+		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer,
+			[]auxUnit{{name + ".service", all}})
 	})
 }
 
@@ -119,7 +126,9 @@ const conditions = 240
 // TryService runs a command once as the transient service NAME.service, confined as
 // [Writer.StartTimer] confines it, and waits for its end: an error where it could not be run or
 // failed. [ErrNotHere] where no systemd runs.
-func (w *Writer) TryService(ctx context.Context, name, description, unit string, limit time.Duration, command ...string) error {
+func (w *Writer) TryService(
+	ctx context.Context, name, description, unit string, limit time.Duration, command ...string,
+) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("try %s: %w", command[0], err)

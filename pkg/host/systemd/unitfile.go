@@ -24,7 +24,8 @@ func ParseUnitFile(content []byte) UnitFile {
 
 // Installs says that the unit can be enabled: its [Install] section says by what.
 func (u UnitFile) Installs() bool {
-	return slices.ContainsFunc([]string{"WantedBy", "RequiredBy", "UpheldBy", "Alias", "Also"}, func(key string) bool { return len(u.Values("Install", key)) > 0 })
+	return slices.ContainsFunc([]string{"WantedBy", "RequiredBy", "UpheldBy", "Alias", "Also"},
+		func(key string) bool { return len(u.Values("Install", key)) > 0 })
 }
 
 // Values are all values of a setting. An empty assignment forgets those before it.

@@ -34,7 +34,9 @@ type UnitState struct {
 	JobState      string // waiting (for units that it comes after) or running
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
 	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
-	Invocation    string // names this run of it: another one at each start; where systemd does not tell (before 232), when it was started
+	// names this run of it: another one at each start; where systemd does not tell (before 232),
+	// when it was started
+	Invocation string
 	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran
 	// and ended well since it was loaded, or a condition in its file kept it from running.
 	Ran bool
@@ -161,7 +163,8 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	for property, into := range map[string]any{
 		"LoadState": &state.Load, "ActiveState": &state.Active, "SubState": &state.Sub, "UnitFileState": &state.File,
 		"NeedDaemonReload": &state.NeedReload, "FragmentPath": &state.FragmentPath, "DropInPaths": &state.DropIns,
-		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job, "StateChangeTimestampMonotonic": &state.ChangedUS,
+		"ActiveEnterTimestampMonotonic": &state.ActiveSinceUS, "Job": &job,
+		"StateChangeTimestampMonotonic":  &state.ChangedUS,
 		"InactiveExitTimestampMonotonic": &started, "ConditionTimestampMonotonic": &judged, "ConditionResult": &allowed,
 	} {
 		if err := p[property].Store(into); err != nil {
@@ -170,7 +173,9 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	}
 	if state.Job = job.ID != 0; state.Job {
 		o := b.conn.Object(managerName, job.Path)
-		state.JobType, state.JobState = textProperty(ctx, o, jobIface, "JobType"), textProperty(ctx, o, jobIface, "State") // "": it ended meanwhile
+		// "": it ended meanwhile
+		state.JobType, state.JobState = textProperty(ctx, o, jobIface, "JobType"),
+			textProperty(ctx, o, jobIface, "State")
 	}
 	state.StartedUS = started
 	var invocation []byte
@@ -244,7 +249,8 @@ func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	}
 	var v dbus.Variant
 	var at uint64
-	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", quiet, strings.TrimSuffix(managerIface, "."), "UnitsLoadTimestampMonotonic").Store(&v)
+	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", quiet,
+		strings.TrimSuffix(managerIface, "."), "UnitsLoadTimestampMonotonic").Store(&v)
 	var unknown dbus.Error
 	if errors.As(err, &unknown) {
 		return 0, nil

@@ -119,7 +119,8 @@ func (f *fileWatch) heard(b []byte) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		mask, size := binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
 		end := min(len(b), unix.SizeofInotifyEvent+size)
-		dir, name := f.dirs[int32(binary.NativeEndian.Uint32(b))], unix.ByteSliceToString(b[unix.SizeofInotifyEvent:end])
+		dir, name := f.dirs[int32(binary.NativeEndian.Uint32(b))],
+			unix.ByteSliceToString(b[unix.SizeofInotifyEvent:end])
 		b = b[end:]
 		switch {
 		case mask&unix.IN_Q_OVERFLOW != 0:

@@ -80,7 +80,8 @@ func (f *fileWatch) walk(now map[int32]*watchedDir, p string, all bool) error {
 					return err
 				}
 			}
-			rest = slices.Concat(rest[:1], strings.FieldsFunc(path.Clean(to), isSlash), rest[1:]) // the loop drops the first
+			// the loop drops the first
+			rest = slices.Concat(rest[:1], strings.FieldsFunc(path.Clean(to), isSlash), rest[1:])
 		case unix.S_IFDIR:
 			dir.above[name] = true
 			if len(rest) == 1 && !all {

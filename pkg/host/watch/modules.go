@@ -44,7 +44,8 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 	}
 	lost := func() { u.w.trigger(Modules, "too many events", true) }
 	const fromKernel = 1 // the group; udev's own is 2
-	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.heard, lost, func(err error) { u.w.lose(Modules, err) })
+	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.heard, lost,
+		func(err error) { u.w.lose(Modules, err) })
 	return err
 }
 

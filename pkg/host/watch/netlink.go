@@ -30,7 +30,9 @@ const (
 // openMulticast joins groups of a netlink protocol, those that filter (nil: all) lets through.
 // heard gets the bytes of each read, lost is told that the kernel had to drop some, ended that
 // there will be no more. All are called on one goroutine, which ends with [multicast.close].
-func openMulticast(protocol int, groups []int, filter []bpf.Instruction, heard func([]byte), lost func(), ended func(error)) (*multicast, error) {
+func openMulticast(
+	protocol int, groups []int, filter []bpf.Instruction, heard func([]byte), lost func(), ended func(error),
+) (*multicast, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if err != nil {
 		return nil, fmt.Errorf("open netlink protocol %d: %w", protocol, err)
@@ -71,11 +73,13 @@ func join(fd int, groups []int, filter []bpf.Instruction) error {
 		for i, r := range raw {
 			code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 		}
-		if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}); err != nil {
+		if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+			&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}); err != nil {
 			return err
 		}
 	}
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, multicastRoom) != nil { // not root of the first user namespace
+	// not root of the first user namespace
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, multicastRoom) != nil {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, multicastRoom); err != nil {
 			return err
 		}
@@ -107,7 +111,8 @@ func messages(b []byte) iter.Seq2[uint16, []byte] {
 	return func(yield func(uint16, []byte) bool) {
 		for len(b) >= unix.NLMSG_HDRLEN {
 			size := int(binary.NativeEndian.Uint32(b))
-			if size < unix.NLMSG_HDRLEN || size > len(b) || !yield(binary.NativeEndian.Uint16(b[4:]), b[unix.NLMSG_HDRLEN:size]) {
+			if size < unix.NLMSG_HDRLEN || size > len(b) ||
+				!yield(binary.NativeEndian.Uint16(b[4:]), b[unix.NLMSG_HDRLEN:size]) {
 				return
 			}
 			b = b[min(len(b), (size+3)&^3):]

@@ -50,7 +50,8 @@ func (n *nftWatch) set(i *Interest) (err error) {
 		return errors.New("nf_tables is not loaded")
 	}
 	lost := func() { n.w.trigger(NFT, "too many events", true) }
-	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.heard, lost, func(err error) { n.w.lose(NFT, err) })
+	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.heard, lost,
+		func(err error) { n.w.lose(NFT, err) })
 	return err
 }
 

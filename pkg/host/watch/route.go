@@ -30,7 +30,8 @@ func (r *routeWatch) name() Source { return Links }
 // routeGroups are joined all: which of them matter changes with the interest, and what does not is
 // dropped cheaply.
 var routeGroups = []int{
-	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
+	unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE,
+	unix.RTNLGRP_IPV6_ROUTE,
 	unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE, unix.RTNLGRP_IPV4_NETCONF, unix.RTNLGRP_IPV6_NETCONF,
 }
 
@@ -41,7 +42,8 @@ func (r *routeWatch) set(i *Interest) (err error) {
 	}
 	_ = r.socket.close() // what has ended has nothing to tell
 	r.links = newLinkMemory()
-	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.heard, r.lost, func(err error) { r.w.lose(Links, err) }); err != nil {
+	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.heard, r.lost,
+		func(err error) { r.w.lose(Links, err) }); err != nil {
 		return err
 	}
 	return r.ask()
@@ -131,7 +133,8 @@ type rulePlace struct {
 
 func aimRoutes(i *Interest) *routeAim {
 	a := &routeAim{
-		links: map[string]bool{}, addresses: map[netip.Addr]bool{}, routes: map[routePlace]bool{}, rules: map[rulePlace]bool{}, conf: map[string]bool{},
+		links: map[string]bool{}, addresses: map[netip.Addr]bool{}, routes: map[routePlace]bool{},
+		rules: map[rulePlace]bool{}, conf: map[string]bool{},
 	}
 	for _, l := range i.Links {
 		a.links[l] = true

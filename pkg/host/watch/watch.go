@@ -109,9 +109,12 @@ func (w *Watcher) Set(i Interest) (changed bool) {
 
 // same says that two interests are of the same things, in the same order.
 func (i Interest) same(o Interest) bool {
-	return i.Forward == o.Forward && slices.Equal(i.Paths, o.Paths) && slices.Equal(i.Lists, o.Lists) && slices.Equal(i.Links, o.Links) &&
-		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) && slices.Equal(i.Tables, o.Tables) &&
-		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) && slices.Equal(i.Units, o.Units)
+	return i.Forward == o.Forward && slices.Equal(i.Paths, o.Paths) && slices.Equal(i.Lists, o.Lists) &&
+		slices.Equal(i.Links, o.Links) &&
+		slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Routes, o.Routes) && slices.Equal(i.Rules, o.Rules) &&
+		slices.Equal(i.Tables, o.Tables) &&
+		slices.Equal(i.Sysctls, o.Sysctls) && slices.Equal(i.Modules, o.Modules) && slices.Equal(i.Mounts, o.Mounts) &&
+		slices.Equal(i.Units, o.Units)
 }
 
 // Events has something to receive after an event that [Watcher.Take] has not taken yet.

@@ -18,14 +18,17 @@ func aci() Network {
 		Lifecycle: Lifecycle{First: version(1, 10)},
 		Conf:      Conf{Writer: WriterDaemonSet, File: aciConf, Chain: []string{"opflex-agent-cni"}},
 		Kubelet:   "cni",
-		Plugins:   nil, // its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a marker, no program
+		// its init container brings opflex-agent-cni and loopback; opflex-agent-cni-ipam is a
+		// marker, no program
+		Plugins: nil,
 		Modules: []Module{openvswitch(), Module{Name: "vxlan", Why: "to the leaf, port 8472"},
 			Module{Name: "geneve", Why: "the log of dropped packets, on this node only", Optional: true},
 			Module{Name: "8021q", Why: "the VLANs of infrastructure and node"}},
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "VXLAN, to the fabric"}, {Proto: "tcp", Port: 8009, What: "OpFlex, to the leaf"},
+			{Proto: "udp", Port: 8472, What: "VXLAN, to the fabric"},
+			{Proto: "tcp", Port: 8009, What: "OpFlex, to the leaf"},
 			{Proto: "ip", Port: 2, What: "IGMP: each group of endpoints has a multicast group"},
 		},
 		MTU:        "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
@@ -33,9 +36,10 @@ func aci() Network {
 		SharedHost: leaveAlone("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
 		Signs:      []Sign{{What: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
 		Residue:    aciResidue(),
-		Unproved:   "the plugin's answers and that pods talk: its module builds from a checkout only (relative replace lines), and it works with an APIC and its leaf switches only",
-		Agents:     []string{"aci-containers-host", "opflex-agent"},
-		Build:      buildACI,
+		Unproved: "the plugin's answers and that pods talk: its module builds from a checkout only (relative " +
+			"replace lines), and it works with an APIC and its leaf switches only",
+		Agents: []string{"aci-containers-host", "opflex-agent"},
+		Build:  buildACI,
 	}
 }
 
@@ -43,15 +47,20 @@ func aci() Network {
 // (VLAN links, the DHCP client's file) nothing is named.
 func aciResidue() cleanup.Residue {
 	return cleanup.Residue{
-		OVS:   []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"}, Datapath: ovsDatapath}},
+		OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-access"}, Tunnels: []string{"vxlan_sys_8472"},
+			Datapath: ovsDatapath}},
 		Links: []cleanup.LinkSelector{{Name: "veth_host", Kind: "veth"}, {Name: "veth_host_ac", Kind: "veth"}},
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "OUTPUT", Comment: "drop-log-geneve-redirect"},
 			{Table: "filter", Chain: "FORWARD", In: "veth_host"}},
-		Files: []string{"/etc/cni/net.d/" + aciConf, "/etc/cni/net.d/10-opflex-cni.conf", "/opt/cni/bin/opflex-agent-cni", "/opt/cni/bin/netop-cni",
-			"/run/multus/cni/net.d/" + aciConf, "/run/multus/cni/net.d/10-opflex-cni.conf", "/var/lib/opflex-agent-ovs/", "/var/lib/aci-containers/", "/var/lib/netop-cni/", "/run/aci-containers-*.sock",
+		Files: []string{"/etc/cni/net.d/" + aciConf, "/etc/cni/net.d/10-opflex-cni.conf",
+			"/opt/cni/bin/opflex-agent-cni", "/opt/cni/bin/netop-cni",
+			"/run/multus/cni/net.d/" + aciConf, "/run/multus/cni/net.d/10-opflex-cni.conf",
+			"/var/lib/opflex-agent-ovs/", "/var/lib/aci-containers/", "/var/lib/netop-cni/",
+			"/run/aci-containers-*.sock",
 			"/var/log/netopcni.log"},
 		Others: []string{"the plugin netop-cni inside another network's conflist (chained mode)",
-			"the route 224.0.0.0/4 over the infrastructure VLAN (static, metric 401), and the VLAN links: they belong to who made the node",
+			"the route 224.0.0.0/4 over the infrastructure VLAN (static, metric 401), and the VLAN links: they belong " +
+				"to who made the node",
 			"/etc/openvswitch/conf.db, if no other Open vSwitch uses it", "the node in the APIC (`acc-provision -d`)"},
 	}
 }
@@ -60,14 +69,19 @@ func buildACI(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni", Wait: in.waitConf(aciConf, "its DaemonSet aci-containers-host writes it")}
 	for _, l := range in.Facts.Links {
 		if l.Name == in.Facts.Uplink && l.MTU > 0 && l.MTU < aciUplink {
-			b.note(Warning, in.NetworkOrigin(), "link %s has MTU %d, and ACI needs %d on the uplink: its agent ends with \"Uplink MTU must be >= %d\"", l.Name, l.MTU, aciUplink, aciUplink)
+			b.note(Warning, in.NetworkOrigin(),
+				"link %s has MTU %d, and ACI needs %d on the uplink: its agent ends with \"Uplink MTU must be >= %d\"",
+				l.Name, l.MTU, aciUplink, aciUplink)
 		}
 	}
 	// The daemon keeps 100 free where it is told no MTU, and 50 at least (interface_mtu_headroom,
 	// acc_provision.py).
-	if err := b.fitMTU(in, "spec.networking.aci.mtu", in.Node.Networking.ACI.MTU, encapsulation{by: "VXLAN", sure: 50, most: 100}); err != nil {
+	if err := b.fitMTU(in, "spec.networking.aci.mtu", in.Node.Networking.ACI.MTU,
+		encapsulation{by: "VXLAN", sure: 50, most: 100}); err != nil {
 		return b, err
 	}
-	b.note(Info, in.NetworkOrigin(), "the kernel joins 20 multicast groups and ACI gives one to each endpoint group: with more of them put net.ipv4.igmp_max_memberships into sysctlParameters")
+	b.note(Info, in.NetworkOrigin(),
+		"the kernel joins 20 multicast groups and ACI gives one to each endpoint group: with more of them put "+
+			"net.ipv4.igmp_max_memberships into sysctlParameters")
 	return b, nil
 }

@@ -21,23 +21,29 @@ func amazonVPC() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.21"}},
 			First:  version(1, 9),
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: amazonVPCConf, Chain: []string{"aws-cni", "egress-cni", "portmap"}},
+		Conf: Conf{Writer: WriterDaemonSet, File: amazonVPCConf,
+			Chain: []string{"aws-cni", "egress-cni", "portmap"}},
 		Kubelet: "cni",
 		Plugins: nil, // its init container copies the reference plugins; aws-cni must be of the daemon's own release
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(),
-			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0", Why: "an address of the VPC is soon another pod's: no stale neighbour"}),
-		Mounts:     []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "network policy pins its programs there"}},
+			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0",
+				Why: "an address of the VPC is soon another pod's: no stale neighbour"}),
+		Mounts: []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf",
+			When: "network policy pins its programs there"}},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account, and AWS' credentials of the instance",
-		MTU:        "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own interface too",
+		MTU: "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own " +
+			"interface too",
 		IPv6:       true,
 		Requires:   Requires{Clouds: []string{"aws"}, Why: "pods have addresses of an AWS VPC"},
 		SharedHost: amazonVPCHost(),
 		Signs: []Sign{{What: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json",
-			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
-		Residue:  amazonVPCResidue(),
-		Agents:   []string{"aws-node"},
-		Proved:   []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it", "test/plugins TestPlugins"}},
+			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no " +
+				"permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
+		Residue: amazonVPCResidue(),
+		Agents:  []string{"aws-node"},
+		Proved: []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it",
+			"test/plugins TestPlugins"}},
 		Unproved: "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
 		Build:    buildAmazonVPC,
 	}
@@ -48,40 +54,58 @@ func amazonVPCResidue() cleanup.Residue {
 		Portmap:   []string{"aws-cni"},
 		LocalRule: true, // security groups for pods, strict: at 20
 		Rules: []cleanup.RuleSelector{
-			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80}, {Priority: 1536, From: true, Table: 2, Last: 15},
+			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80},
+			{Priority: 1536, From: true, Table: 2, Last: 15},
 			// 100 and the number of a VLAN
-			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252}, {Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
+			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252},
+			{Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
 		},
 		Routes: []cleanup.RouteSelector{{Link: "eni*"}, {Table: 101, Last: 4195, Link: "vlan???????????"}},
-		Links:  []cleanup.LinkSelector{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"}, {Name: "vlan.eth.*", Kind: "vlan"}},
-		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"}, {Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"}, {Table: "nat", Chain: "CNI-E6-*"},
-			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"}, {Table: "nat", Comment: "AWS, CONNMARK"},
-			{Table: "mangle", Comment: "AWS, primary ENI"}, {Table: "filter", Comment: "Block Node Local Pod access via IPv[46]"}},
+		Links: []cleanup.LinkSelector{{Name: "eni???????????", Kind: "veth"}, {Name: "vlan???????????", Kind: "veth"},
+			{Name: "vlan.eth.*", Kind: "vlan"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "AWS-SNAT-CHAIN-*"},
+			{Table: "nat", Chain: "AWS-CONNMARK-CHAIN-*"}, {Table: "nat", Chain: "CNI-E4-*"},
+			{Table: "nat", Chain: "CNI-E6-*"},
+			{Table: "nat", Comment: "AWS SNAT CHAIN"}, {Table: "nat", Comment: "AWS, outbound connections"},
+			{Table: "nat", Comment: "AWS, CONNMARK"},
+			{Table: "mangle", Comment: "AWS, primary ENI"},
+			{Table: "filter", Comment: "Block Node Local Pod access via IPv[46]"}},
 		Tables: []cleanup.TableSelector{{Family: "ip", Name: "aws-cni"}},
 		Pins:   []string{"/sys/fs/bpf/globals/aws/"},
-		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni", "/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
-			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o", "/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",
+		Files: []string{"/etc/cni/net.d/" + amazonVPCConf, "/opt/cni/bin/aws-cni", "/opt/cni/bin/egress-cni",
+			"/opt/cni/bin/aws-cni-support.sh", "/opt/cni/bin/aws-eks-na-cli",
+			"/opt/cni/bin/aws-eks-na-cli-v6", "/opt/cni/bin/tc.v*.bpf.o", "/opt/cni/bin/v[46]events.bpf.o",
+			"/run/aws-node/", "/run/cni/v4pd/", "/run/cni/v6pd/",
 			"/var/log/aws-routed-eni/", "/var/lib/cni/results/aws-cni-*"},
-		Others: []string{"further interfaces stay attached and up, with their primary addresses, the rules from these (32765) and the tables that the rules lead to, which are like a person's; EC2 has them by the tag node.k8s.amazonaws.com/instance_id",
-			"policy rules of priority 1535, to the ranges of AWS_EXTERNAL_SERVICE_CIDRS", "secondary addresses and prefixes on the primary interface, in EC2", "rp_filter=2 on the primary interface"},
+		Others: []string{"further interfaces stay attached and up, with their primary addresses, the rules from these " +
+			"(32765) and the tables that the rules lead to, which are like a person's; EC2 has them by the tag " +
+			"node.k8s.amazonaws.com/instance_id",
+			"policy rules of priority 1535, to the ranges of AWS_EXTERNAL_SERVICE_CIDRS",
+			"secondary addresses and prefixes on the primary interface, in EC2",
+			"rp_filter=2 on the primary interface"},
 	}
 }
 
 func buildAmazonVPC(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	if in.V4 && in.V6 {
-		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one range out of podCIDR, or choose cilium",
+		return b, fmt.Errorf("use amazonVPC (%s): its pods have IPv4 or IPv6 addresses, never both (%s): take one "+
+			"range out of podCIDR, or choose cilium",
 			in.NetworkOrigin(), in.Origin("spec.podCIDR"))
 	}
 	if err := amazonVPCMTU(in); err != nil {
 		return b, err
 	}
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
-		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts eni*")
+		b.note(Warning, in.NetworkOrigin(),
+			"a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link "+
+				"each: they reach nothing until it accepts eni*")
 	}
 	env := in.Node.Networking.AmazonVPC.Env
-	b.fitENIs(in, env["ENABLE_PREFIX_DELEGATION"] == "true" || in.V6, env["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true")
-	b.Wait = in.waitConf(amazonVPCConf, "its DaemonSet writes it when its address manager answers: that is the node's readiness")
+	b.fitENIs(in, env["ENABLE_PREFIX_DELEGATION"] == "true" || in.V6,
+		env["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true")
+	b.Wait = in.waitConf(amazonVPCConf,
+		"its DaemonSet writes it when its address manager answers: that is the node's readiness")
 	return b, nil
 }
 
@@ -95,7 +119,8 @@ func amazonVPCMTU(in Input) error {
 	for _, name := range []string{"AWS_VPC_ENI_MTU", "POD_MTU"} {
 		text, set := in.Node.Networking.AmazonVPC.Env[name]
 		if mtu, err := strconv.Atoi(text); set && (err != nil || mtu < least || mtu > awsJumbo) {
-			return fmt.Errorf("use amazonVPC (%s) with %s: %q: aws-node takes %d to %d: correct the value, or take it out of env",
+			return fmt.Errorf("use amazonVPC (%s) with %s: %q: aws-node takes %d to %d: correct the value, or take it "+
+				"out of env",
 				in.Origin("spec.networking.amazonVPC.env"), name, text, least, awsJumbo)
 		}
 	}
@@ -106,5 +131,6 @@ func amazonVPCMTU(in Input) error {
 // the further interfaces for the host's own.
 func amazonVPCHost() SharedHost {
 	// By their whole pattern: a VLAN that people named vlan10 is theirs.
-	return leaveAlone("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????", "vlan???????????").enis("", nil)
+	return leaveAlone("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????",
+		"vlan???????????").enis("", nil)
 }

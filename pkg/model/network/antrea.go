@@ -13,14 +13,16 @@ const (
 // pkg/agent/types).
 func antrea() Network {
 	return Network{
-		Name:      "antrea",
-		Title:     "Open vSwitch with policy, by a DaemonSet; tunnels (geneve, vxlan, gre, stt), routes, WireGuard, or policy only beside a cloud's network",
+		Name: "antrea",
+		Title: "Open vSwitch with policy, by a DaemonSet; tunnels (geneve, vxlan, gre, stt), routes, WireGuard, " +
+			"or policy only beside a cloud's network",
 		Docs:      "https://antrea.io/docs/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "a release supports the four latest Kubernetes of its day"},
 		Conf:      Conf{Writer: WriterDaemonSet, File: antreaConf, Chain: []string{"antrea", "portmap", "bandwidth"}},
 		Kubelet:   "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its init container brings antrea
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"},
+			Minimum: "v0.8.0",
+			Source:  "https://github.com/containernetworking/plugins"}}, // its init container brings antrea
 		Modules: []Module{
 			openvswitch(),
 			{Name: "geneve", Why: "antrea-tun0", When: "tunnelType geneve", If: antreaTunnel("geneve")},
@@ -28,23 +30,33 @@ func antrea() Network {
 			{Name: "ip_gre", Why: "antrea-tun0", When: "tunnelType gre, or ipsec", If: antreaGRE},
 			{Name: "wireguard", Why: "antrea-wg0", When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
 			{Name: "esp4", Why: "IPsec", When: "trafficEncryptionMode ipsec", If: antreaIPsec},
-			{Name: "ifb", Why: "plugin bandwidth", Optional: true}, {Name: "sch_tbf", Why: "plugin bandwidth", Optional: true},
+			{Name: "ifb", Why: "plugin bandwidth", Optional: true},
+			{Name: "sch_tbf", Why: "plugin bandwidth", Optional: true},
 			{Name: "sch_ingress", Why: "plugin bandwidth", Optional: true},
 		},
 		Sysctls:    forwarding(), // its agent sets those of antrea-gw0 when it has made it
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, What: "geneve"}, {Proto: "udp", Port: 4789, What: "vxlan"}, {Proto: "tcp", Port: 7471, What: "stt"}, {Proto: "ip", Port: 47, What: "gre"},
-			{Proto: "udp", Port: 51820, What: "WireGuard"}, {Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
-			{Proto: "tcp", Port: 10349, What: "its controller"}, {Proto: "tcp", Port: 10350, What: "its agent"}, {Proto: "udp", Port: 10351, What: "memberlist, and TCP"},
+			{Proto: "udp", Port: 6081, What: "geneve"}, {Proto: "udp", Port: 4789, What: "vxlan"},
+			{Proto: "tcp", Port: 7471, What: "stt"}, {Proto: "ip", Port: 47, What: "gre"},
+			{Proto: "udp", Port: 51820, What: "WireGuard"}, {Proto: "ip", Port: 50, What: "IPsec ESP"},
+			{Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
+			{Proto: "tcp", Port: 10349, What: "its controller"}, {Proto: "tcp", Port: 10350, What: "its agent"},
+			{Proto: "udp", Port: 10351, What: "memberlist, and TCP"},
 		},
-		MTU:        "that of the node's own link less 50 (geneve, vxlan), 42 (gre), 60 (WireGuard), 20 more over IPv6, 38 more with IPsec; 0 without a tunnel",
-		IPv6:       true,
-		Requires:   Requires{Kernel: version(4, 6), Why: "Open vSwitch with connection tracking zones", Source: "https://github.com/antrea-io/antrea/blob/v2.7.0/docs/getting-started.md"},
-		SharedHost: leaveAlone("antrea-*", "br-int", "ovs-system", "genev_sys_*", "vxlan_sys_*", "gre_sys", "stt_sys_*").besides(ovsInPods()),
+		MTU: "that of the node's own link less 50 (geneve, vxlan), 42 (gre), 60 (WireGuard), 20 more over IPv6, 38 " +
+			"more with IPsec; 0 without a tunnel",
+		IPv6: true,
+		Requires: Requires{Kernel: version(4, 6), Why: "Open vSwitch with connection tracking zones",
+			Source: "https://github.com/antrea-io/antrea/blob/v2.7.0/docs/getting-started.md"},
+		SharedHost: leaveAlone("antrea-*", "br-int", "ovs-system", "genev_sys_*", "vxlan_sys_*", "gre_sys",
+			"stt_sys_*").besides(ovsInPods()),
 		Signs: []Sign{
-			{What: "its gateway", Link: "antrea-gw0", Missing: "look whether the kernel has openvswitch, then at the pod antrea-agent; a restart of systemd-networkd takes its address away"},
-			{What: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard", When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
+			{What: "its gateway", Link: "antrea-gw0",
+				Missing: "look whether the kernel has openvswitch, then at the pod antrea-agent; a restart of " +
+					"systemd-networkd takes its address away"},
+			{What: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard",
+				When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
 			{What: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},
 		},
 		Residue:  antreaResidue(),
@@ -77,13 +89,17 @@ func antreaResidue() cleanup.Residue {
 		Routes: []cleanup.RouteSelector{{Link: "antrea-*", Table: allTables}},
 		Chains: []cleanup.ChainSelector{{Chain: "ANTREA-*"}, {Comment: "Antrea: *"}},
 		Tables: []cleanup.TableSelector{{Family: "ip", Name: "antrea"}, {Family: "ip6", Name: "antrea"}},
-		IPSets: []string{"ANTREA-*", "LOCAL-FLEXIBLE-IPAM-POD-IP", "LOCAL-FLEXIBLE-IPAM-POD-IP6", "CLUSTER-NODE-IP", "CLUSTER-NODE-IP6"},
-		OVS:    []cleanup.OVSSelector{ovs},
-		Links: []cleanup.LinkSelector{{Name: "antrea-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"}, {Name: "antrea-ingress0", Kind: "dummy"}, {Name: "antrea-ext.*", Kind: "vlan"},
+		IPSets: []string{"ANTREA-*", "LOCAL-FLEXIBLE-IPAM-POD-IP", "LOCAL-FLEXIBLE-IPAM-POD-IP6", "CLUSTER-NODE-IP",
+			"CLUSTER-NODE-IP6"},
+		OVS: []cleanup.OVSSelector{ovs},
+		Links: []cleanup.LinkSelector{{Name: "antrea-wg0", Kind: "wireguard"}, {Name: "antrea-egress0", Kind: "dummy"},
+			{Name: "antrea-ingress0", Kind: "dummy"}, {Name: "antrea-ext.*", Kind: "vlan"},
 			{Name: "[0-9a-z]*-" + hexDigits(6), Kind: "veth", Master: ovsDatapath}},
-		Files: []string{"/etc/cni/net.d/" + antreaConf, "/etc/cni/net.d/" + antreaChained, "/etc/cni/net.d/10-antrea.conf", "/opt/cni/bin/antrea", "/run/antrea/", "/var/log/antrea/",
+		Files: []string{"/etc/cni/net.d/" + antreaConf, "/etc/cni/net.d/" + antreaChained,
+			"/etc/cni/net.d/10-antrea.conf", "/opt/cni/bin/antrea", "/run/antrea/", "/var/log/antrea/",
 			"/etc/sysctl.d/99-zzzz-antrea.conf", "/var/lib/cni/networks/antrea/", "/var/lib/cni/results/antrea-*"},
-		Others: []string{"an uplink that it renamed to NAME~ (bridging, secondary networks): first back its addresses, then its name", "with IPsec: XFRM states and policies of its strongSwan",
+		Others: []string{"an uplink that it renamed to NAME~ (bridging, secondary networks): first back its " +
+			"addresses, then its name", "with IPsec: XFRM states and policies of its strongSwan",
 			"beside AWS' plugin: a rule in AWS-CONNMARK-CHAIN-0"},
 	}
 }
@@ -108,10 +124,13 @@ func buildAntrea(in Input) (Built, error) {
 		b.noteRouted(in)
 	}
 	if a.ProxyAll {
-		b.note(Info, in.Origin("spec.networking.antrea.proxyAll"), "antrea serves the services: kube-proxy may go (kubeProxy.enabled: false)")
+		b.note(Info, in.Origin("spec.networking.antrea.proxyAll"),
+			"antrea serves the services: kube-proxy may go (kubeProxy.enabled: false)")
 	}
 	if a.SecondaryNetwork {
-		b.note(Warning, in.Origin("spec.networking.antrea.secondaryNetwork"), "the link that antrea bridges for secondary networks is renamed NAME~ and its addresses move to the bridge: the node's connections by it pause")
+		b.note(Warning, in.Origin("spec.networking.antrea.secondaryNetwork"),
+			"the link that antrea bridges for secondary networks is renamed NAME~ and its addresses move to the "+
+				"bridge: the node's connections by it pause")
 	}
 	if err := b.fitMTU(in, "spec.networking.antrea.defaultMTU", a.DefaultMTU, antreaAdds(in)); err != nil {
 		return b, err
@@ -124,9 +143,11 @@ func buildAntrea(in Input) (Built, error) {
 func (b *Built) noteRouted(in Input) {
 	switch in.Node.CloudProvider {
 	case "aws":
-		b.note(Warning, in.Origin("spec.networking.antrea.trafficEncapMode"), "without a tunnel EC2 drops pods' packets until the source/destination check of every node is off")
+		b.note(Warning, in.Origin("spec.networking.antrea.trafficEncapMode"),
+			"without a tunnel EC2 drops pods' packets until the source/destination check of every node is off")
 	case "azure":
-		b.note(Warning, in.Origin("spec.networking.antrea.trafficEncapMode"), "without a tunnel Azure drops pods' packets: use trafficEncapMode: encap there")
+		b.note(Warning, in.Origin("spec.networking.antrea.trafficEncapMode"),
+			"without a tunnel Azure drops pods' packets: use trafficEncapMode: encap there")
 	}
 }
 

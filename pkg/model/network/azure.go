@@ -20,35 +20,45 @@ const azureConf = "10-azure.conflist"
 // cns/cniconflist, network, platform/os_linux.go).
 func azure() Network {
 	return Network{
-		Name:      "azure",
-		Title:     "pods have addresses of an Azure virtual network, or of an overlay that Azure routes; no encapsulation",
+		Name: "azure",
+		Title: "pods have addresses of an Azure virtual network, or of an overlay that Azure routes; no " +
+			"encapsulation",
 		Docs:      "https://learn.microsoft.com/azure/aks/azure-cni-overview",
 		Lifecycle: Lifecycle{First: version(1, 10)},
 		Conf:      Conf{Writer: WriterNetwright, File: azureConf, Chain: []string{"azure-vnet", "portmap"}},
 		Kubelet:   "cni",
 		Plugins: []Plugin{
-			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"}, When: "scenario nodeSubnet; else CNS brings them", If: azureOurs,
+			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
+				When: "scenario nodeSubnet; else CNS brings them", If: azureOurs,
 				Source: "https://github.com/Azure/azure-container-networking/releases"},
-			{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0", Source: "https://github.com/containernetworking/plugins"},
+			{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
+				Source: "https://github.com/containernetworking/plugins"},
 		},
 		Modules: []Module{
 			brNetfilter(false),
-			{Name: "ebtable_nat", Why: "mode bridge rewrites MAC addresses", When: "mode bridge", Optional: true, If: azureBridge},
+			{Name: "ebtable_nat", Why: "mode bridge rewrites MAC addresses", When: "mode bridge", Optional: true,
+				If: azureBridge},
 			{Name: "bridge", Why: "azure0", When: "mode bridge", If: azureBridge},
 		},
-		Sysctls:    forwarding(),
-		Mounts:     []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "scenario cilium", If: azureCilium}},
-		Packages:   []Package{{Name: "ebtables", On: "ubuntu", When: "mode bridge", If: azureBridge}, {Name: "ebtables", On: "debian", When: "mode bridge", If: azureBridge}},
+		Sysctls: forwarding(),
+		Mounts:  []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "scenario cilium", If: azureCilium}},
+		Packages: []Package{{Name: "ebtables", On: "ubuntu", When: "mode bridge", If: azureBridge},
+			{Name: "ebtables", On: "debian", When: "mode bridge", If: azureBridge}},
 		Kubeconfig: "none on the host: CNS asks Azure's 168.63.129.16 and 169.254.169.254, which must stay reachable",
 		MTU:        "that of the node's own interface, in every scenario",
 		IPv6:       true, // in scenario dualStackOverlay
-		Requires:   Requires{Clouds: []string{"azure"}, Why: "its virtual network routes the pods' addresses", Source: "https://learn.microsoft.com/azure/aks/azure-cni-overview"},
+		Requires: Requires{Clouds: []string{"azure"}, Why: "its virtual network routes the pods' addresses",
+			Source: "https://learn.microsoft.com/azure/aks/azure-cni-overview"},
 		SharedHost: leaveAlone("azv*", "azure*").enis("", nil).besides(
-			Shared{Service: "cloud-init", Leaves: "secondary addresses of the node's interface: they are the pods' (apply_network_config: false for its Azure datasource)"}),
+			Shared{Service: "cloud-init", Leaves: "secondary addresses of the node's interface: they are the pods' " +
+				"(apply_network_config: false for its Azure datasource)"}),
 		Signs: []Sign{
-			{What: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet", If: azureOurs,
-				Missing: "normal before the first pod; else see /var/log/azure-vnet.log: `No available addresses` means secondary addresses of the interface"},
-			{What: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario", If: func(in Input) bool { return !azureOurs(in) }},
+			{What: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet",
+				If: azureOurs,
+				Missing: "normal before the first pod; else see /var/log/azure-vnet.log: `No available addresses` " +
+					"means secondary addresses of the interface"},
+			{What: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario",
+				If: func(in Input) bool { return !azureOurs(in) }},
 		},
 		Residue:  azureResidue(),
 		Proved:   []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
@@ -66,8 +76,10 @@ func azureBridge(in Input) bool { return azureOurs(in) && in.Node.Networking.Azu
 func azureCilium(in Input) bool { return in.Node.Networking.Azure.Scenario == "cilium" }
 
 // azureFiles is who writes what: cns/service/main.go, CNIConflistScenario.
-var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-swift.conflist", "v4overlay": "15-azure-swift-overlay.conflist", "overlay": "15-azure-swift-overlay.conflist",
-	"dualStackOverlay": "15-azure-swift-overlay.conflist", "cilium": ciliumConf, "azurecni-chained-cilium": "05-azure-chained-cilium.conflist"}
+var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-swift.conflist",
+	"v4overlay": "15-azure-swift-overlay.conflist", "overlay": "15-azure-swift-overlay.conflist",
+	"dualStackOverlay": "15-azure-swift-overlay.conflist", "cilium": ciliumConf,
+	"azurecni-chained-cilium": "05-azure-chained-cilium.conflist"}
 
 // azureResidue: in mode bridge azure0 has the interface's addresses, which go back before it does.
 func azureResidue() cleanup.Residue {
@@ -75,16 +87,23 @@ func azureResidue() cleanup.Residue {
 		Portmap: []string{"azure"},
 		Moved:   []cleanup.UplinkSelector{{Link: "azure[0-9]*", Kind: "bridge"}},
 		Routes:  []cleanup.RouteSelector{{Link: "azv*"}},
-		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"}, {Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"},
+			{Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},
 			{Chain: "AZURE-NPM*"}},
 		IPSets: []string{"azure-npm-*"},
-		Links: []cleanup.LinkSelector{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"}, {Name: "azvifv*", Kind: "veth"},
+		Links: []cleanup.LinkSelector{{Name: "azv" + hexDigits(11), Kind: "veth"}, {Name: "azvint*", Kind: "veth"},
+			{Name: "azvifv*", Kind: "veth"},
 			{Name: "azure[0-9]*", Kind: "bridge"}, {Name: "azSnatbr", Kind: "bridge"}},
-		Files: []string{"/etc/cni/net.d/" + azureConf, "/etc/cni/net.d/15-azure-swift*.conflist", "/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
-			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock", "/run/azure-vnet-telemetry.sock", "/run/azure-cns/", "/var/lib/azure-network/",
-			"/var/log/azure-vnet*.log", "/var/log/azure-cns.log", "/var/log/azure-ipam.log", "/var/lib/cni/results/azure-*"},
-		Others: []string{"ebtables: rules of table nat for azure0 (mode bridge)", "rules of POSTROUTING that whoever made the node added for what leaves the virtual network",
-			"namespaces az_ns_* of multitenancy, with what is in them", "/etc/cni/net.d/" + ciliumConf + ", if CNS wrote it (its ipam is azure-ipam)"},
+		Files: []string{"/etc/cni/net.d/" + azureConf, "/etc/cni/net.d/15-azure-swift*.conflist",
+			"/etc/cni/net.d/05-azure-chained-cilium.conflist", "/opt/cni/bin/azure-vnet*", "/opt/cni/bin/azure-ipam",
+			"/opt/cni/bin/10-azure.conflist", "/run/azure-vnet/", "/run/azure-vnet*.json", "/run/azure-vnet*.json.lock",
+			"/run/azure-vnet-telemetry.sock", "/run/azure-cns/", "/var/lib/azure-network/",
+			"/var/log/azure-vnet*.log", "/var/log/azure-cns.log", "/var/log/azure-ipam.log",
+			"/var/lib/cni/results/azure-*"},
+		Others: []string{"ebtables: rules of table nat for azure0 (mode bridge)",
+			"rules of POSTROUTING that whoever made the node added for what leaves the virtual network",
+			"namespaces az_ns_* of multitenancy, with what is in them",
+			"/etc/cni/net.d/" + ciliumConf + ", if CNS wrote it (its ipam is azure-ipam)"},
 	}
 }
 
@@ -109,7 +128,8 @@ func buildAzure(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	a := in.Node.Networking.Azure
 	if in.V6 && a.Scenario != "dualStackOverlay" {
-		return b, fmt.Errorf("use azure with scenario %s (%s): its pods have no IPv6, and the cluster's do (%s): set scenario: dualStackOverlay, or take the IPv6 range out of podCIDR",
+		return b, fmt.Errorf("use azure with scenario %s (%s): its pods have no IPv6, and the cluster's do (%s): set "+
+			"scenario: dualStackOverlay, or take the IPv6 range out of podCIDR",
 			a.Scenario, in.Origin("spec.networking.azure.scenario"), in.Origin("spec.podCIDR"))
 	}
 	if !azureOurs(in) {
@@ -119,16 +139,22 @@ func buildAzure(in Input) (Built, error) {
 	vnet := azureVnet{Type: "azure-vnet", Mode: a.Mode, Via: a.IPsToRouteViaHost, IPAM: ipamType{"azure-vnet-ipam"}}
 	if azureBridge(in) {
 		vnet.Bridge = "azure0"
-		b.note(Warning, in.Origin("spec.networking.azure.mode"), "mode bridge: at the first pod azure0 takes the addresses of %s, and the node's connections pause; transparent does without", in.Facts.Uplink)
+		b.note(Warning, in.Origin("spec.networking.azure.mode"),
+			"mode bridge: at the first pod azure0 takes the addresses of %s, and the node's connections pause; "+
+				"transparent does without", in.Facts.Uplink)
 	}
 	// 0.3.0 and 0.3.1 are all that the plugin answers (cni/cni.go).
-	content, err := conflist{CNIVersion: "0.3.0", Name: "azure", Plugins: []any{vnet, azurePortmap{portmap(), true}}}.render()
+	content, err := conflist{CNIVersion: "0.3.0", Name: "azure",
+		Plugins: []any{vnet, azurePortmap{portmap(), true}}}.render()
 	if err != nil {
 		return b, err
 	}
-	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "the CNI conf, last: with it the node takes pods"},
+	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
+		Why: "the CNI conf, last: with it the node takes pods"},
 		Path: path.Join(in.ConfDir, azureConf), Content: content, Mode: 0o600}
-	b.note(Info, in.NetworkOrigin(), "as many pods fit as the node's interface has secondary addresses: set kubelet's maxPods to that, and the pods on the host's network")
+	b.note(Info, in.NetworkOrigin(),
+		"as many pods fit as the node's interface has secondary addresses: set kubelet's maxPods to that, and the "+
+			"pods on the host's network")
 	b.Wait = in.waitConf(azureConf, "netwright")
 	return b, nil
 }

@@ -30,31 +30,40 @@ func bridge() Network {
 		},
 		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap"}},
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}},
-		Modules:    []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
-		Sysctls:    append(forwarding(), bridgeNetfilter()...),
-		MTU:        "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; below 576 is an error",
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"},
+			Minimum: "v0.8.0",
+			Source:  "https://github.com/containernetworking/plugins"}},
+		Modules: []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
+		Sysctls: append(forwarding(), bridgeNetfilter()...),
+		MTU: "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; " +
+			"below 576 is an error",
 		IPv6:       true,
 		SharedHost: leaveAlone("cbr0", "veth*"),
 		Signs: []Sign{
-			{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", Missing: "run `agent --once`: it makes the bridge"},
+			{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge",
+				Missing: "run `agent --once`: it makes the bridge"},
 			{What: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
-				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
+				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the " +
+					"bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
 		},
 		Residue: cleanup.Residue{
 			Portmap: []string{bridgeName},
-			Links:   []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}},
-			Routes:  []cleanup.RouteSelector{{Protocol: rtnl.RouteProtocol, Pods: true}},
-			Tables:  []cleanup.TableSelector{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
-			Chains:  []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
-			Files:   []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/", "/var/lib/cni/results/" + bridgeName + "-*"},
+			Links: []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"},
+				{Name: "veth*", Kind: "veth", Master: BridgeLink}},
+			Routes: []cleanup.RouteSelector{{Protocol: rtnl.RouteProtocol, Pods: true}},
+			Tables: []cleanup.TableSelector{{Family: "ip", Name: "netwright"}, {Family: "ip6", Name: "netwright"}},
+			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "FORWARD", Comment: "netwright"}},
+			Files: []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/",
+				"/var/lib/cni/results/" + bridgeName + "-*"},
 		},
 		Proved: []Proof{
-			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs", "test/e2e TestPodsTalk"},
+			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs",
+				"test/e2e TestPodsTalk"},
 			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},
-			{"pods of real kubelets reach services by kube-proxy in both its modes, also on one bridge", "test/e2e TestKubernetesKubeletServices"},
-			{"a switch takes with it what the network had, and nothing else", "test/e2e TestSwitchOfNetworkRollbackAndResume"},
+			{"pods of real kubelets reach services by kube-proxy in both its modes, also on one bridge",
+				"test/e2e TestKubernetesKubeletServices"},
+			{"a switch takes with it what the network had, and nothing else",
+				"test/e2e TestSwitchOfNetworkRollbackAndResume"},
 			{"a reset leaves the node as it was", "test/e2e TestResetLeavesNoTrace"},
 		},
 		Nodes: func(n *config.Node) NodesWanted { // who takes its ranges from the API takes the others' from there too
@@ -73,7 +82,8 @@ func buildBridge(in Input) (Built, error) {
 	b.KubeletPlugin = "cni"
 	if len(in.PodCIDRs) == 0 {
 		b.Tasks = append(b.Tasks, tasks.Await{
-			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods", At: graph.AfterKubelet},
+			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods",
+				At: graph.AfterKubelet},
 			What: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
 		return b, nil
 	}
@@ -91,14 +101,16 @@ func buildBridge(in Input) (Built, error) {
 		}
 	}
 	if in.V6 && mtu < minimumMTU6 {
-		return b, fmt.Errorf("lay out bridge for this node: pods have IPv6, and the MTU would be %d, below the %d that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
+		return b, fmt.Errorf("lay out bridge for this node: pods have IPv6, and the MTU would be %d, below the %d "+
+			"that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
 	}
 	link := bridgeMeta(in, "the pods' bridge, ready before the first pod")
 	link.After = append(link.After, tasks.ModuleKey("bridge"))
 	b.Tasks = append(b.Tasks, tasks.Link{Meta: link,
 		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
 	for _, gw := range gateways {
-		b.Tasks = append(b.Tasks, tasks.Address{Meta: bridgeMeta(in, "the pods' gateway"), Link: BridgeLink, Prefix: gw})
+		b.Tasks = append(b.Tasks,
+			tasks.Address{Meta: bridgeMeta(in, "the pods' gateway"), Link: BridgeLink, Prefix: gw})
 	}
 	b.addRoutes(in)
 	b.addMasquerade(in, in.PodCIDRs, BridgeLink)
@@ -120,7 +132,8 @@ func gatewaysOf(cidrs []netip.Prefix) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, c := range cidrs {
 		if room := c.Addr().BitLen() - c.Bits(); room < 2 {
-			return nil, fmt.Errorf("use pod CIDR %s: it has no room for a gateway and a pod: give this node a larger range", c)
+			return nil,
+				fmt.Errorf("use pod CIDR %s: it has no room for a gateway and a pod: give this node a larger range", c)
 		}
 		out = append(out, netip.PrefixFrom(c.Masked().Addr().Next(), c.Bits()))
 	}
@@ -155,7 +168,8 @@ func (b *Built) addBridgeConf(in Input, mtu int, gateways []netip.Prefix) error 
 		ipam.Routes = append(ipam.Routes, ipRoute{Dst: anyOf(c.Addr()).String()})
 	}
 	conf := conflist{CNIVersion: confVersion(in.Node.KubernetesVersion), Name: bridgeName, Plugins: []any{
-		bridgePlugin{Type: "bridge", Bridge: BridgeLink, IsGateway: true, Hairpin: in.Node.Networking.Bridge.Hairpin, MTU: mtu, IPAM: ipam},
+		bridgePlugin{Type: "bridge", Bridge: BridgeLink, IsGateway: true, Hairpin: in.Node.Networking.Bridge.Hairpin,
+			MTU: mtu, IPAM: ipam},
 		portmap(),
 	}}
 	content, err := conf.render()

@@ -23,7 +23,8 @@ func (b *Built) addRoutes(in Input) {
 		}
 		for _, cidr := range peer.PodCIDRs {
 			if slices.ContainsFunc(in.PodCIDRs, cidr.Overlaps) {
-				b.note(Warning, origin, "no route to %s of %s: it overlaps this node's own %s; one of the two must have another", cidr, peer.Name, in.PodCIDRs)
+				b.note(Warning, origin, "no route to %s of %s: it overlaps this node's own %s; one of the two must "+
+					"have another", cidr, peer.Name, in.PodCIDRs)
 				continue
 			}
 			via := peer.Address.V4()
@@ -36,7 +37,8 @@ func (b *Built) addRoutes(in Input) {
 			}
 			link, ok := linkTo(in.Facts, via)
 			if !ok {
-				b.note(Warning, origin, "no route to %s of %s: %s is in no subnet of this node's links, and bridge routes in one hop only (the nodes must share a layer 2 network)",
+				b.note(Warning, origin, "no route to %s of %s: %s is in no subnet of this node's links, and bridge "+
+					"routes in one hop only (the nodes must share a layer 2 network)",
 					cidr, peer.Name, via)
 				b.Notes[len(b.Notes)-1].Machine = true
 				continue

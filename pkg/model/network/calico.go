@@ -21,25 +21,33 @@ func calico() Network {
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: calicoConf, Chain: []string{"calico", "portmap"}},
 		Kubelet: "cni",
-		Plugins: nil, // the image calico/cni brings calico, calico-ipam, host-local, loopback, portmap; as kOps, we bring none
+		// the image calico/cni brings calico, calico-ipam, host-local, loopback, portmap; as kOps,
+		// we bring none
+		Plugins: nil,
 		Modules: []Module{
 			brNetfilter(true),
 			{Name: "ip_set", Why: "policy", Optional: true},
 			{Name: "xt_set", Why: "rules that ask sets", Optional: true},
-			{Name: "ipt_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv4", Optional: true, If: hasV4},
-			{Name: "ip6t_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv6", Optional: true, If: hasV6},
+			{Name: "ipt_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv4",
+				Optional: true, If: hasV4},
+			{Name: "ip6t_rpfilter", Why: "pods may not send with others' addresses", When: "pods have IPv6",
+				Optional: true, If: hasV6},
 			{Name: "ipip", Why: "tunl0", When: "encapsulation ipip", If: calicoIPIP},
-			{Name: "vxlan", Why: "vxlan.calico", When: "encapsulation vxlan", If: func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }},
+			{Name: "vxlan", Why: "vxlan.calico", When: "encapsulation vxlan",
+				If: func(in Input) bool { return in.Node.Networking.Calico.EncapsulationMode == "vxlan" }},
 			{Name: "wireguard", Why: "wireguard.cali", When: "wireguardEnabled", If: calicoWireGuard},
 		},
 		Sysctls: append(forwarding(),
-			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "packets come from bpfout.cali; BPF checks the reverse path itself",
+			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
+				Why:  "packets come from bpfout.cali; BPF checks the reverse path itself",
 				When: "bpfEnabled", Required: true, If: calicoBPF},
-			Sysctl{Key: "net.ipv4.conf.all.src_valid_mark", Value: "1", Why: "WireGuard between hosts", When: "wireguardEnabled", If: calicoWireGuard}),
+			Sysctl{Key: "net.ipv4.conf.all.src_valid_mark", Value: "1", Why: "WireGuard between hosts",
+				When: "wireguardEnabled", If: calicoWireGuard}),
 		Mounts:   []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf", When: "bpfEnabled", If: calicoBPF}},
 		Packages: []Package{{Name: "wireguard", On: "ubuntu", When: "wireguardEnabled", If: calicoWireGuard}},
-		Certificates: []Certificate{{Keypair: "calico-client", Dir: "/srv/kubernetes/calico", Files: []string{"ca.pem", "calico-client.pem", "calico-client-key.pem"},
-			Mode: "0600", When: "datastore etcd over https"}},
+		Certificates: []Certificate{{Keypair: "calico-client", Dir: "/srv/kubernetes/calico",
+			Files: []string{"ca.pem", "calico-client.pem", "calico-client-key.pem"},
+			Mode:  "0600", When: "datastore etcd over https"}},
 		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
 		Ports: []Port{
 			{Proto: "tcp", Port: 179, What: "BGP"},
@@ -49,16 +57,20 @@ func calico() Network {
 			{Proto: "udp", Port: 51821, What: "WireGuard, IPv6"},
 			{Proto: "tcp", Port: 5473, What: "Typha"},
 		},
-		MTU:        "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 (IPv6 80)",
+		MTU: "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 " +
+			"(IPv6 80)",
 		IPv6:       true,
 		Requires:   calicoRequires(),
 		Signs:      calicoSigns(),
 		Unjudged:   calicoUnjudged(),
 		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Residue:    calicoResidue(),
-		Proved: []Proof{{"an etcd that demands client certificates lets in who has the installed ones", "test/e2e TestCalicoCertificatesOpenEtcd"},
-			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used", "test/e2e TestCertificateIsIssuedAndRenewed"},
-			{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Proved: []Proof{{"an etcd that demands client certificates lets in who has the installed ones",
+			"test/e2e TestCalicoCertificatesOpenEtcd"},
+			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used",
+				"test/e2e TestCertificateIsIssuedAndRenewed"},
+			{"its plugin answers the version of the conf that its installer writes, and reads it",
+				"test/plugins TestPlugins"}},
 		Agents: []string{"calico-node"},
 		Build:  buildCalico,
 	}
@@ -77,16 +89,21 @@ func calicoSigns() []Sign {
 	vxlan := func(in Input) bool { return in.V4 && in.Node.Networking.Calico.EncapsulationMode == "vxlan" }
 	return []Sign{
 		{What: "calico-node has registered this node", Path: "/var/lib/calico/nodename",
-			Missing: "calico-node never came up here, or /var/lib/calico is not mounted into it: the plugin refuses pods until then"},
-		{What: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig", Missing: "its init container install-cni has not run to its end"},
+			Missing: "calico-node never came up here, or /var/lib/calico is not mounted into it: the plugin refuses " +
+				"pods until then"},
+		{What: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig",
+			Missing: "its init container install-cni has not run to its end"},
 		{What: "the IPIP device is up", Link: "tunl0", Kind: "ipip", When: "encapsulation ipip", If: calicoIPIP,
 			Missing: "Felix has not programmed the overlay: is module ipip there, and does calico-node run?"},
 		{What: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan", When: "encapsulation vxlan", If: vxlan,
 			Missing: "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
-		{What: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", When: "wireguardEnabled", If: calicoWireGuard,
+		{What: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", When: "wireguardEnabled",
+			If:      calicoWireGuard,
 			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
-		{What: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled", If: func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled },
-			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, and kube-proxy is off"},
+		{What: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled",
+			If: func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled },
+			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, " +
+				"and kube-proxy is off"},
 		felixReady(),
 		podSign("cali*", "veth"),
 	}
@@ -103,11 +120,13 @@ func calicoRequires() Requires {
 		v, err := values.ParseVersion(in.Node.Networking.Calico.Version)
 		return err == nil && v.AtLeast(3, 32) && bpf(in)
 	}
-	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements", Variants: []Requires{
-		Requires{When: "bpfEnabled", Kernel: version(5, 3), If: bpf}.orRedHat("8.2"),
-		Requires{When: "bpfEnabled of version 3.32 and newer", Kernel: version(5, 10), If: newest}.orRedHat("8.4"),
-		{When: "nftablesMode Enabled", Kernel: version(5, 13), If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }},
-	}}
+	return Requires{Source: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/requirements",
+		Variants: []Requires{
+			Requires{When: "bpfEnabled", Kernel: version(5, 3), If: bpf}.orRedHat("8.2"),
+			Requires{When: "bpfEnabled of version 3.32 and newer", Kernel: version(5, 10), If: newest}.orRedHat("8.4"),
+			{When: "nftablesMode Enabled", Kernel: version(5, 13),
+				If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode == "Enabled" }},
+		}}
 }
 
 // calicoIPIP: ipip is kOps' default on IPv4.

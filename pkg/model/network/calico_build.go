@@ -15,7 +15,8 @@ func buildCalico(in Input) (Built, error) {
 	}
 	if calicoWireGuard(in) && in.Facts.OS.ID == "ubuntu" {
 		b.note(Info, in.Origin("spec.networking.calico.wireguardEnabled"),
-			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module without it, so we install nothing")
+			"wireguardEnabled: kOps installs the package wireguard on Ubuntu; kernels from 5.6 on have the module "+
+				"without it, so we install nothing")
 	}
 	if err := b.fitMTU(in, "spec.networking.calico.mtu", in.Node.Networking.Calico.MTU, calicoAdds(in)); err != nil {
 		return b, err
@@ -36,19 +37,23 @@ func (b *Built) addEtcd(in Input) error {
 	}
 	origin := in.Origin("spec.networking.calico.etcd")
 	if !etcd.TLS {
-		b.note(Warning, origin, "calico reaches its etcd over plain http (%s): anybody on that network can rewrite the cluster's policy; use https endpoints",
+		b.note(Warning, origin, "calico reaches its etcd over plain http (%s): anybody on that network can rewrite "+
+			"the cluster's policy; use https endpoints",
 			strings.Join(etcd.Endpoints, ", "))
 		return nil
 	}
 	c := etcd.Certificates
-	err := b.addIdentity(in, identity{network: "calico", origin: origin, because: "its etcd is reached over https", why: "its etcd demands client certificates", server: "etcd",
-		keypair: c.Keypair, caName: c.CA, ca: func(pair Keypair) []byte { return etcdCA(in, c, pair) }, dir: c.Dir, commonName: calicoCommonName(c),
-		CA: certFile(c.CAFile()), Cert: certFile(c.CertFile()), Key: certFile(c.KeyFile())})
+	err := b.addIdentity(in, identity{network: "calico", origin: origin, because: "its etcd is reached over https",
+		why: "its etcd demands client certificates", server: "etcd",
+		keypair: c.Keypair, caName: c.CA, ca: func(pair Keypair) []byte { return etcdCA(in, c, pair) }, dir: c.Dir,
+		commonName: calicoCommonName(c),
+		CA:         certFile(c.CAFile()), Cert: certFile(c.CertFile()), Key: certFile(c.KeyFile())})
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(c.Dir, in.ConfDir+"/") && path.Base(c.Dir) == "calico-tls" {
-		b.note(Info, origin, "%s is also filled by Calico's own installer when the Secret calico-etcd-secrets has certificates: leave those empty, or the two write in turns", c.Dir)
+		b.note(Info, origin, "%s is also filled by Calico's own installer when the Secret calico-etcd-secrets has "+
+			"certificates: leave those empty, or the two write in turns", c.Dir)
 	}
 	return nil
 }

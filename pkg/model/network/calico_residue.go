@@ -13,21 +13,31 @@ func calicoResidue() cleanup.Residue {
 		Portmap: []string{kubenetName},
 		Units:   []string{"run-calico-cgroup.mount"},
 		Links: []cleanup.LinkSelector{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
-			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"}, {Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"}, {Name: "bpfout.cali", Kind: "veth"}},
+			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"},
+			{Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"},
+			{Name: "bpfout.cali", Kind: "veth"}},
 		Routes: []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:  []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		// At data interfaces and, for connections of the host, at the root of cgroup2
 		// (felix/bpf-gpl).
-		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"}, {Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
-			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"}, {Hook: residue.HookCgroup, Name: "calico_*"}},
+		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
+			{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
+			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
+			{Hook: residue.HookCgroup, Name: "calico_*"}},
 		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
-		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf", "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
-			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
+		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
+			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
+			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
+			"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},
-		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes with `rmmod ipip` when nothing uses it",
-			"pins in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more, and pins named cali_*, calico_* or xdp_cali_* elsewhere below /sys/fs/bpf",
-			"eBPF programs by names of others that use Calico's maps: their names do not say whose they are (`bpftool prog` lists the maps of each)",
-			"the flexvolume driver nodeagent~uds in kubelet's --volume-plugin-dir", "/etc/cni/net.d/calico-tls: the key and certificates of etcd that Calico's own installer wrote",
+		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes " +
+			"with `rmmod ipip` when nothing uses it",
+			"pins in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more, and pins named cali_*, " +
+				"calico_* or xdp_cali_* elsewhere below /sys/fs/bpf",
+			"eBPF programs by names of others that use Calico's maps: their names do not say whose they are (`bpftool " +
+				"prog` lists the maps of each)",
+			"the flexvolume driver nodeagent~uds in kubelet's --volume-plugin-dir",
+			"/etc/cni/net.d/calico-tls: the key and certificates of etcd that Calico's own installer wrote",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	})
 }

@@ -14,14 +14,16 @@ func canal() Network {
 		Title: "Flannel's network with Calico's policy, by one DaemonSet; backend vxlan, host-gw, wireguard or udp",
 		Docs:  "https://docs.tigera.io/calico/latest/getting-started/kubernetes/flannel/install-for-flannel",
 		Lifecycle: Lifecycle{
-			Stages:  []Stage{{Level: Experimental, Kops: "1.12"}, {Level: Deprecated, Kops: "1.27"}, {Level: Removed, Kubernetes: "1.28"}},
+			Stages: []Stage{{Level: Experimental, Kops: "1.12"}, {Level: Deprecated, Kops: "1.27"},
+				{Level: Removed, Kubernetes: "1.28"}},
 			Instead: "calico or cilium",
 			Note:    "upstream still has its manifest: with a newer Kubernetes bring it as cni: {}",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: canalConf, Chain: []string{"calico", "portmap", "bandwidth"}},
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}},
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "host-local", "loopback", "portmap"},
+			Minimum: "v0.8.0",
+			Source:  "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
 			{Name: "ip_set", Why: "policy", Optional: true},
@@ -37,20 +39,23 @@ func canal() Network {
 			{Proto: "udp", Port: 8285, What: "backend udp"},
 			{Proto: "tcp", Port: 5473, What: "Typha"},
 		},
-		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 80 (wireguard), 28 (udp) or 0 (host-gw); `mtu` is that of the pods' links",
+		MTU: "flanneld's: MTU of its interface less 50 (vxlan), 80 (wireguard), 28 (udp) or 0 (host-gw); `mtu` " +
+			"is that of the pods' links",
 		SharedHost: leaveAlone("cali*", "flannel*").macs("flannel.1"),
 		Signs: []Sign{
 			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env"},
-			{What: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan", If: canalBackend("vxlan")},
+			{What: "flanneld has its link", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
+				If: canalBackend("vxlan")},
 			{What: "Calico knows its node", Path: "/var/lib/calico/nodename"},
 			felixReady(),
 			podSign("cali*", "veth"),
 		},
 		Unjudged: canalUnjudged(),
 		Residue:  canalResidue(),
-		Proved:   []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
-		Agents:   []string{"calico-node", "kube-flannel"},
-		Build:    buildCanal,
+		Proved: []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it",
+			"test/plugins TestPlugins"}},
+		Agents: []string{"calico-node", "kube-flannel"},
+		Build:  buildCanal,
 	}
 }
 
@@ -62,14 +67,16 @@ func canalBackend(name string) func(Input) bool {
 func canalResidue() cleanup.Residue {
 	l := flannel().Residue
 	l.Portmap = []string{kubenetName}
-	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",
+	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico",
+		"/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",
 		"/var/log/calico/", "/var/lib/cni/networks/"+kubenetName+"/", "/var/lib/cni/results/"+kubenetName+"-*")
 	return felixResidue(l)
 }
 
 // canalAdds is what flanneld takes off the MTU of its link for its own device, which no larger
 // packet of a pod passes (pkg/backend of https://github.com/flannel-io/flannel).
-var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wireguard": {by: "WireGuard", sure: 80}, "udp": {by: "backend udp", sure: 28}}
+var canalAdds = map[string]encapsulation{"vxlan": {by: "VXLAN", sure: 50}, "wireguard": {by: "WireGuard", sure: 80},
+	"udp": {by: "backend udp", sure: 28}}
 
 func buildCanal(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
@@ -79,7 +86,8 @@ func buildCanal(in Input) (Built, error) {
 	}
 	if c.DefaultEndpointToHostAction == "DROP" {
 		b.note(Warning, in.Origin("spec.networking.canal.defaultEndpointToHostAction"),
-			"DROP: pods do not reach their own node, not its kubelet and not its node-local DNS either, unless a policy allows it")
+			"DROP: pods do not reach their own node, not its kubelet and not its node-local DNS either, unless a "+
+				"policy allows it")
 	}
 	if err := b.fitMTU(in, "spec.networking.canal.mtu", c.MTU, canalAdds[c.Backend]); err != nil {
 		return b, err

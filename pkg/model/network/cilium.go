@@ -18,40 +18,53 @@ const (
 // pkg/mtu, pkg/datapath/linux, pkg/datapath/iptables).
 func cilium() Network {
 	return Network{
-		Name:  "cilium",
-		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace kube-proxy",
-		Docs:  "https://docs.cilium.io/en/stable/",
+		Name: "cilium",
+		Title: "eBPF datapath with policy, by a DaemonSet; vxlan, geneve, native routing or ENI; may replace " +
+			"kube-proxy",
+		Docs: "https://docs.cilium.io/en/stable/",
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Experimental, Kops: "1.9"}, {Level: Stable, Kops: "1.15"},
-				{Level: Experimental, Kops: "1.18", Of: "ipam eni", If: ciliumENI}, {Level: Stable, Kops: "1.26", Of: "ipam eni", If: ciliumENI}},
+				{Level: Experimental, Kops: "1.18", Of: "ipam eni", If: ciliumENI},
+				{Level: Stable, Kops: "1.26", Of: "ipam eni", If: ciliumENI}},
 			First: version(1, 12),
 			Note:  "the default of kOps since 1.26",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: ciliumConf, Chain: []string{"cilium-cni"}},
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0", When: "chainingMode portmap",
-			If: func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" }, Source: "https://github.com/containernetworking/plugins"}},
-		Modules:    ciliumModules(),
-		Sysctls:    ciliumSysctls(),
-		Mounts:     []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf"}, {What: "cgroup2", Where: "/run/cilium/cgroupv2", Type: "cgroup2"}},
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"portmap"}, Minimum: "v0.8.0",
+			When:   "chainingMode portmap",
+			If:     func(in Input) bool { return in.Node.Networking.Cilium.ChainingMode == "portmap" },
+			Source: "https://github.com/containernetworking/plugins"}},
+		Modules: ciliumModules(),
+		Sysctls: ciliumSysctls(),
+		Mounts: []Mount{{What: "bpffs", Where: "/sys/fs/bpf", Type: "bpf"},
+			{What: "cgroup2", Where: "/run/cilium/cgroupv2", Type: "cgroup2"}},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
-		Certificates: []Certificate{{Keypair: ciliumKeypair, Dir: ciliumPKI, Files: []string{"etcd-ca.crt", "etcd-client-cilium.crt", "etcd-client-cilium.key"},
-			Mode: "0600, 0644, 0400", When: "etcdManaged"}},
+		Certificates: []Certificate{{Keypair: ciliumKeypair, Dir: ciliumPKI,
+			Files: []string{"etcd-ca.crt", "etcd-client-cilium.crt", "etcd-client-cilium.key"},
+			Mode:  "0600, 0644, 0400", When: "etcdManaged"}},
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "VXLAN"}, {Proto: "udp", Port: 6081, What: "Geneve"}, {Proto: "udp", Port: 51871, What: "WireGuard"},
-			{Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "tcp", Port: 4240, What: "health, and ICMP echo"}, {Proto: "tcp", Port: 4244, What: "Hubble"},
+			{Proto: "udp", Port: 8472, What: "VXLAN"}, {Proto: "udp", Port: 6081, What: "Geneve"},
+			{Proto: "udp", Port: 51871, What: "WireGuard"},
+			{Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "tcp", Port: 4240, What: "health, and ICMP echo"},
+			{Proto: "tcp", Port: 4244, What: "Hubble"},
 			{Proto: "tcp", Port: 4003, What: "its etcd in kOps, with etcdManaged"},
 		},
-		MTU:      "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over IPv6), WireGuard 95 besides, IPsec 77; native 0",
+		MTU: "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over " +
+			"IPv6), WireGuard 95 besides, IPsec 77; native 0",
 		IPv6:     true,
 		Requires: ciliumRequires(),
 		Signs:    ciliumSigns(),
 		Unjudged: ciliumUnjudged(),
-		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni", func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
-			Shared{Service: "systemd-sysctl", Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes 99-zzz-override_cilium.conf)"}),
-		Residue:  ciliumResidue(),
-		Agents:   []string{"cilium-agent"},
-		Proved:   []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it", "test/plugins TestPlugins"}},
+		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni",
+			func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
+			Shared{Service: "systemd-sysctl",
+				Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes " +
+					"99-zzz-override_cilium.conf)"}),
+		Residue: ciliumResidue(),
+		Agents:  []string{"cilium-agent"},
+		Proved: []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it",
+			"test/plugins TestPlugins"}},
 		Unproved: "that pods talk: its agent is not run",
 		Build:    buildCilium,
 	}
@@ -70,13 +83,16 @@ func ciliumRequires() Requires {
 			return err == nil && v.AtLeast(1, minor)
 		}
 	}
-	return Requires{Kernel: values.Version{Major: 4, Minor: 9, Patch: 17}, Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
+	return Requires{Kernel: values.Version{Major: 4, Minor: 9, Patch: 17},
+		Source: "https://docs.cilium.io/en/stable/operations/system_requirements/",
 		Variants: []Requires{
-			Requires{When: "version 1.13 and newer", Kernel: values.Version{Major: 4, Minor: 19, Patch: 57}, If: from(13)}.orRedHat("8.0"),
+			Requires{When: "version 1.13 and newer", Kernel: values.Version{Major: 4, Minor: 19, Patch: 57},
+				If: from(13)}.orRedHat("8.0"),
 			Requires{When: "version 1.16 and newer", Kernel: version(5, 4), If: from(16)}.orRedHat("8.6"),
 			Requires{When: "version 1.18 and newer", Kernel: version(5, 10), If: from(18)}.orRedHat("8.6"),
 			Requires{When: "version 1.20 and newer", Kernel: version(5, 10), If: from(20)}.orRedHat("8.10"),
-			{When: "ipam eni", Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces", If: ciliumENI},
+			{When: "ipam eni", Clouds: []string{"aws"}, Why: "pods have addresses of the instance's interfaces",
+				If: ciliumENI},
 		}}
 }
 
@@ -86,16 +102,23 @@ func ciliumSigns() []Sign {
 		return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
 	}
 	return []Sign{
-		{What: "its agent answers the plugin", Path: "/run/cilium/cilium.sock", Missing: "every pod is refused until the agent runs"},
-		{What: "its host devices are up", Link: "cilium_host", Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
-		{What: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*", Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
-		{What: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan", If: tunnel("vxlan"), Missing: "pods of other nodes are not reached"},
-		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve", If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
+		{What: "its agent answers the plugin", Path: "/run/cilium/cilium.sock",
+			Missing: "every pod is refused until the agent runs"},
+		{What: "its host devices are up", Link: "cilium_host",
+			Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
+		{What: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",
+			Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
+		{What: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan", If: tunnel("vxlan"),
+			Missing: "pods of other nodes are not reached"},
+		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve",
+			If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
 		{What: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
-			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }, Missing: "traffic between nodes is not encrypted"},
+			If:      func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
+			Missing: "traffic between nodes is not encrypted"},
 		// agent-health-port; its own probes ask there.
 		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
-		{What: "its agent is well", URL: "http://localhost:9879/healthz", Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
+		{What: "its agent is well", URL: "http://localhost:9879/healthz",
+			Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
 		podSign("lxc*", ""), // veth or netkit
 	}
 }
@@ -109,9 +132,11 @@ func ciliumModules() []Module {
 		brNetfilter(true),
 		{Name: "vxlan", Why: "cilium_vxlan", When: "tunnel vxlan", If: tunnel("vxlan")},
 		{Name: "geneve", Why: "cilium_geneve", When: "tunnel geneve", If: tunnel("geneve")},
-		{Name: "wireguard", Why: "cilium_wg0", When: "encryptionType wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }},
+		{Name: "wireguard", Why: "cilium_wg0", When: "encryptionType wireguard",
+			If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() }},
 		{Name: "esp4", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
-		{Name: "esp6", Why: "IPsec", When: "encryptionType ipsec, and pods have IPv6", If: func(in Input) bool { return ipsec(in) && in.V6 }},
+		{Name: "esp6", Why: "IPsec", When: "encryptionType ipsec, and pods have IPv6",
+			If: func(in Input) bool { return ipsec(in) && in.V6 }},
 		{Name: "xfrm_algo", Why: "IPsec", When: "encryptionType ipsec", Optional: true, If: ipsec},
 		{Name: "xfrm_user", Why: "IPsec", When: "encryptionType ipsec", If: ipsec},
 		{Name: "sch_fq", Why: "its bandwidth manager", Optional: true},
@@ -128,9 +153,12 @@ func ciliumSysctls() []Sysctl {
 	return append(forwarding(),
 		// systemd's 50-default.conf sets 2 on every link, and the kernel takes the larger of all
 		// and the link's.
-		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "pods' packets come by another link than the route back", Required: true, When: "pods have IPv4", If: hasV4},
+		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
+			Why: "pods' packets come by another link than the route back", Required: true, When: "pods have IPv4",
+			If: hasV4},
 		Sysctl{Key: "net.core.bpf_jit_enable", Value: "1", Why: "its programs run on every packet", Optional: true},
-		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops", Optional: true})
+		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops",
+			Optional: true})
 }
 
 func buildCilium(in Input) (Built, error) {
@@ -140,7 +168,9 @@ func buildCilium(in Input) (Built, error) {
 		b.noteKubeProxy(in, "spec.networking.cilium.enableNodePort", "cilium")
 	}
 	if c.CNIExclusive == nil || *c.CNIExclusive {
-		b.note(Info, in.NetworkOrigin(), "cilium renames every other CNI conf to *.cilium_bak while it runs (cni.exclusive): beside multus or istio it must not (cniExclusive: false)")
+		b.note(Info, in.NetworkOrigin(),
+			"cilium renames every other CNI conf to *.cilium_bak while it runs (cni.exclusive): beside multus or "+
+				"istio it must not (cniExclusive: false)")
 	}
 	if err := b.fitMTU(in, "spec.networking.cilium.mtu", c.MTU, ciliumAdds(c)); err != nil {
 		return b, err
@@ -174,12 +204,19 @@ func (b *Built) addCiliumEtcd(in Input) error {
 		return nil
 	}
 	if _, has := in.Keypairs[ciliumKeypair]; !has && in.Node.OfKops() && in.Node.CertificateOf(ciliumKeypair) == nil {
-		b.note(Warning, in.Origin("spec.networking.cilium.etcdManaged"), "Cilium's etcd demands a client certificate, and the store has no keypair %s: kOps keeps none. Its nodeup has one issued at boot, "+
-			"and puts it into %s. All else is made here. Without nodeup no pod of Cilium starts: put the keypair into pki/, signed by %s, or say in spec.certificates who issues it, "+
-			"in a document nodegroups/NAME.yaml of netwright's own", ciliumKeypair, ciliumPKI, ciliumCA)
+		b.note(Warning, in.Origin("spec.networking.cilium.etcdManaged"),
+			"Cilium's etcd demands a client certificate, and the store has no keypair %s: kOps keeps none. Its nodeup "+
+				"has one issued at boot, "+
+				"and puts it into %s. All else is made here. Without nodeup no pod of Cilium starts: put the keypair "+
+				"into pki/, signed by %s, or say in spec.certificates who issues it, "+
+				"in a document nodegroups/NAME.yaml of netwright's own", ciliumKeypair, ciliumPKI, ciliumCA)
 		return nil
 	}
-	return b.addIdentity(in, identity{network: "cilium", origin: in.Origin("spec.networking.cilium.etcdManaged"), because: "its etcd demands one", why: "its etcd demands client certificates",
-		server: "etcd", keypair: ciliumKeypair, caName: ciliumCA, ca: in.caOr(ciliumCA), dir: ciliumPKI, commonName: "cilium",
-		CA: tasks.CertFile{Name: "etcd-ca.crt", Mode: 0o600}, Cert: tasks.CertFile{Name: "etcd-client-cilium.crt", Mode: 0o644}, Key: tasks.CertFile{Name: "etcd-client-cilium.key", Mode: 0o400}})
+	return b.addIdentity(in, identity{network: "cilium", origin: in.Origin("spec.networking.cilium.etcdManaged"),
+		because: "its etcd demands one", why: "its etcd demands client certificates",
+		server: "etcd", keypair: ciliumKeypair, caName: ciliumCA, ca: in.caOr(ciliumCA), dir: ciliumPKI,
+		commonName: "cilium",
+		CA:         tasks.CertFile{Name: "etcd-ca.crt", Mode: 0o600},
+		Cert:       tasks.CertFile{Name: "etcd-client-cilium.crt", Mode: 0o644},
+		Key:        tasks.CertFile{Name: "etcd-client-cilium.key", Mode: 0o400}})
 }

@@ -14,7 +14,8 @@ const docsBYO = "https://kops.sigs.k8s.io/networking/#byo-cni"
 // basePlugins are the plugins of the reference asset that every release since v0.8.7 has: what kOps
 // installs for everybody.
 func basePlugins() []string {
-	return []string{"bandwidth", "bridge", "dhcp", "firewall", "host-device", "host-local", "ipvlan", "loopback", "macvlan", "portmap",
+	return []string{"bandwidth", "bridge", "dhcp", "firewall", "host-device", "host-local", "ipvlan", "loopback",
+		"macvlan", "portmap",
 		"ptp", "sbr", "static", "tuning", "vlan"}
 }
 
@@ -31,16 +32,19 @@ func cni() Network {
 		Conf:    Conf{Writer: WriterUser},
 		Kubelet: "cni, or what spec.kubelet.networkPluginName says",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: basePlugins(), Default: true, Minimum: "v0.8.7",
-			When: "not with kubelet's no-op and exec plugins", If: wantsCNI, Source: "https://github.com/containernetworking/plugins"}},
+			When: "not with kubelet's no-op and exec plugins", If: wantsCNI,
+			Source: "https://github.com/containernetworking/plugins"}},
 		Modules:    []Module{brNetfilter(true)},
 		Sysctls:    append(forwarding(), optionally(bridgeNetfilter())...),
 		Kubeconfig: "the network's own",
 		MTU:        "the network's own",
 		IPv6:       true,
 		SharedHost: leaveAlone(), // nobody knows its links, but routes and rules it has
-		Residue:    cleanup.Residue{Others: []string{"whatever the network that was brought leaves: `agent networks --found` looks for those that are known"}},
-		Proved:     []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices", "test/e2e TestKubernetesKubeletSwitches"}},
-		Build:      buildCNI,
+		Residue: cleanup.Residue{Others: []string{"whatever the network that was brought leaves: `agent networks " +
+			"--found` looks for those that are known"}},
+		Proved: []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices",
+			"test/e2e TestKubernetesKubeletSwitches"}},
+		Build: buildCNI,
 	}
 }
 
@@ -69,7 +73,8 @@ func buildCNI(in Input) (Built, error) {
 		switch name {
 		case "cni":
 		case "kubenet":
-			return b, fmt.Errorf("use %s: kubenet (%s): that is another network: write `networking: {kubenet: {}}`", path, in.Origin(path))
+			return b, fmt.Errorf("use %s: kubenet (%s): that is another network: write `networking: {kubenet: {}}`",
+				path, in.Origin(path))
 		case noopPlugin, noopName:
 			b.KubeletPlugin = ""
 		default:
@@ -78,7 +83,8 @@ func buildCNI(in Input) (Built, error) {
 	}
 	if in.Node.Networking.CNI.UsesSecondaryIP {
 		b.note(Warning, in.Origin("spec.networking.cni.usesSecondaryIP"),
-			"usesSecondaryIP: kubelet needs --node-ip with the node's first address; we do not set it, add it where you start kubelet")
+			"usesSecondaryIP: kubelet needs --node-ip with the node's first address; we do not set it, add it where "+
+				"you start kubelet")
 	}
 	b.noteFormerCertificates(in)
 	if !wantsCNI(in) {
@@ -102,6 +108,7 @@ func (b *Built) noteFormerCertificates(in Input) {
 		return
 	}
 	sort.Strings(names)
-	b.note(Info, in.Keypairs[names[0]].Origin, "the certificates of a former network (%s) stay on the node as they are: remove them when nothing uses them",
+	b.note(Info, in.Keypairs[names[0]].Origin,
+		"the certificates of a former network (%s) stay on the node as they are: remove them when nothing uses them",
 		strings.Join(names, ", "))
 }

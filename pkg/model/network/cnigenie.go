@@ -17,19 +17,25 @@ func cniGenie() Network {
 			First: version(1, 5), Last: version(1, 21), // its manifests are of APIs that 1.22 lacks
 			Upstream: "archived in February 2025, with code of 2019",
 			Instead:  "multus",
-			Note:     "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when that does",
+			Note: "its installer copies a token once: since tokens expire (Kubernetes 1.21) it ends working when " +
+				"that does",
 		},
-		Conf:       Conf{Writer: WriterDaemonSet, File: genieConf, Chain: []string{"genie"}},
-		Kubelet:    "cni",
-		Plugins:    nil, // genie comes with its DaemonSet, the others' with theirs
-		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which is a secret",
-		MTU:        "that of the network which it hands the pod to",
-		IPv6:       true,
+		Conf:    Conf{Writer: WriterDaemonSet, File: genieConf, Chain: []string{"genie"}},
+		Kubelet: "cni",
+		Plugins: nil, // genie comes with its DaemonSet, the others' with theirs
+		Kubeconfig: "/etc/cni/net.d/genie-kubeconfig, by its DaemonSet, without a token: that is in the conf, which " +
+			"is a secret",
+		MTU:  "that of the network which it hands the pod to",
+		IPv6: true,
 		Residue: cleanup.Residue{
-			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "Genie-NPC-Base"}, {Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
-			Files:  []string{"/etc/cni/net.d/" + genieConf, "/etc/cni/net.d/genie-kubeconfig", "/etc/cni/net.d/genie-tls/", "/opt/cni/bin/genie"},
-			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: names mybridgenet, macvlannet, sriovnet",
-				"the DaemonSet genie-plugin: it writes the conf again whenever its pod starts, so delete it first", "what the networks behind it leave: each by its own row"},
+			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "Genie-NPC-Base"},
+				{Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},
+			Files: []string{"/etc/cni/net.d/" + genieConf, "/etc/cni/net.d/genie-kubeconfig",
+				"/etc/cni/net.d/genie-tls/", "/opt/cni/bin/genie"},
+			Others: []string{"10-bridge.conf, 10-macvlan.conf and 10-sriov.conf in /etc/cni/net.d, if it wrote them: " +
+				"names mybridgenet, macvlannet, sriovnet",
+				"the DaemonSet genie-plugin: it writes the conf again whenever its pod starts, so delete it first",
+				"what the networks behind it leave: each by its own row"},
 		},
 		// Of its policy (conf/1.8/genie-complete.yaml). That of genie-plugin, install-cni, is
 		// called as those of older Calico and Canal are, which may stay.

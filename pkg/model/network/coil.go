@@ -12,14 +12,16 @@ const (
 // v2/pkg/{constants,fou,nodenet}, v2/cmd/coil-installer).
 func coil() Network {
 	return Network{
-		Name:      "coil",
-		Title:     "pods have addresses of pools, in blocks a node; routes of its own or by a routing daemon of yours; egress by NAT servers",
+		Name: "coil",
+		Title: "pods have addresses of pools, in blocks a node; routes of its own or by a routing daemon of " +
+			"yours; egress by NAT servers",
 		Docs:      "https://github.com/cybozu-go/coil/tree/v2.15.0/docs",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "2.15 supports Kubernetes 1.33 to 1.35"},
 		Conf:      Conf{Writer: WriterDaemonSet, File: coilConf, Chain: []string{"coil", "portmap"}},
 		Kubelet:   "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "loopback", "portmap", "tuning"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its installer brings coil, and none of these
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "loopback", "portmap", "tuning"},
+			Minimum: "v0.8.0",
+			Source:  "https://github.com/containernetworking/plugins"}}, // its installer brings coil, and none of these
 		Modules: []Module{
 			{Name: "fou", Why: "egress: UDP around IPIP", When: "egress, pods have IPv4", If: coilEgress4},
 			{Name: "ipip", Why: "egress: the tunnel", When: "egress, pods have IPv4", If: coilEgress4},
@@ -27,21 +29,27 @@ func coil() Network {
 			{Name: "ip6_tunnel", Why: "egress: the tunnel", When: "egress, pods have IPv6", If: coilEgress6},
 		},
 		Sysctls: append(forwarding(),
-			Sysctl{Key: "net.core.fb_tunnels_only_for_init_net", Value: "2", Why: "no fallback tunnels in pods, which coil else renames", Optional: true, When: "egress", If: coilEgress}),
+			Sysctl{Key: "net.core.fb_tunnels_only_for_init_net", Value: "2",
+				Why: "no fallback tunnels in pods, which coil else renames", Optional: true, When: "egress",
+				If: coilEgress}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 5555, What: "egress, between pods' addresses"}, {Proto: "tcp", Port: 179, What: "BGP of a routing daemon of yours, where nodes are in several segments"},
+			{Proto: "udp", Port: 5555, What: "egress, between pods' addresses"},
+			{Proto: "tcp", Port: 179, What: "BGP of a routing daemon of yours, where nodes are in several segments"},
 			{Proto: "tcp", Port: 9384, What: "metrics of coild"}, {Proto: "tcp", Port: 9385, What: "health of coild"},
 		},
 		MTU:        "that of the host's links: nothing is encapsulated between nodes; another by the plugin tuning",
 		IPv6:       true,
 		SharedHost: leaveAlone("veth*"),
-		Signs:      []Sign{{What: "coild answers the plugin", Path: "/run/coild.sock", Missing: "look at the pod coild; that it gave addresses shows `ip rule` (2000: lookup 116) and `ip route show table 116`"}},
-		Residue:    coilResidue(),
-		Proved:     []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
-		Unproved:   "that pods talk: its daemon is not run",
-		Agents:     []string{"coild"},
-		Build:      buildCoil,
+		Signs: []Sign{{What: "coild answers the plugin", Path: "/run/coild.sock",
+			Missing: "look at the pod coild; that it gave addresses shows `ip rule` (2000: lookup 116) and `ip route " +
+				"show table 116`"}},
+		Residue: coilResidue(),
+		Proved: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
+			"test/plugins TestPlugins"}},
+		Unproved: "that pods talk: its daemon is not run",
+		Agents:   []string{"coild"},
+		Build:    buildCoil,
 	}
 }
 
@@ -60,9 +68,13 @@ func coilResidue() cleanup.Residue {
 		Routes:  []cleanup.RouteSelector{{Protocol: 30, Table: allTables}, {Protocol: 31}},
 		Links:   []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Alias: "COIL:*"}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.core.fb_tunnels_only_for_init_net", Wrote: "2", Default: "0"}},
-		Files:   []string{"/etc/cni/net.d/" + coilConf, "/etc/cni/net.d/" + coilChained, "/opt/cni/bin/coil", "/run/coild.sock"},
-		Others: []string{"/var/lib/cni/results/" + kubenetName + "-*: its network has the name that calico and kubenet give theirs", "blocks of this node in the API (`kubectl get addressblocks -l coil.cybozu.com/node=NODE`)",
-			"in pods that are NAT servers or their clients: tables 117, 118, 1000 and links fou4_*, fou6_*, coil_*, which go with the pod"},
+		Files: []string{"/etc/cni/net.d/" + coilConf, "/etc/cni/net.d/" + coilChained, "/opt/cni/bin/coil",
+			"/run/coild.sock"},
+		Others: []string{"/var/lib/cni/results/" + kubenetName +
+			"-*: its network has the name that calico and kubenet give theirs",
+			"blocks of this node in the API (`kubectl get addressblocks -l coil.cybozu.com/node=NODE`)",
+			"in pods that are NAT servers or their clients: tables 117, 118, 1000 and links fou4_*, fou6_*, coil_*, " +
+				"which go with the pod"},
 	}
 }
 
@@ -73,9 +85,13 @@ func buildCoil(in Input) (Built, error) {
 	if !c.IPAM {
 		conf = coilChained
 	}
-	b.note(Warning, in.NetworkOrigin(), "coil's installer removes every file with conflist in its name from %s when it starts: what another network, multus or you put there is gone", in.ConfDir)
+	b.note(Warning, in.NetworkOrigin(),
+		"coil's installer removes every file with conflist in its name from %s when it starts: what another network, "+
+			"multus or you put there is gone", in.ConfDir)
 	if c.IPAM {
-		b.note(Info, in.NetworkOrigin(), "coil makes routes to nodes of its own segment only: across routers a routing daemon must take the blocks of this node from table 119")
+		b.note(Info, in.NetworkOrigin(),
+			"coil makes routes to nodes of its own segment only: across routers a routing daemon must take the blocks "+
+				"of this node from table 119")
 	}
 	b.Wait = in.waitConf(conf, "its DaemonSet writes it")
 	return b, nil

@@ -26,20 +26,27 @@ func contivVPP() Network {
 		},
 		Sysctls: forwarding(),
 		Ports: []Port{
-			{Proto: "udp", Port: 4789, What: "VXLAN, VNI 10"}, {Proto: "tcp", Port: 12379, What: "its etcd"}, {Proto: "tcp", Port: 12380, What: "its etcd"},
-			{Proto: "tcp", Port: 9999, What: "REST of its agent"}, {Proto: "tcp", Port: 9111, What: "gRPC of its agent"},
+			{Proto: "udp", Port: 4789, What: "VXLAN, VNI 10"}, {Proto: "tcp", Port: 12379, What: "its etcd"},
+			{Proto: "tcp", Port: 12380, What: "its etcd"},
+			{Proto: "tcp", Port: 9999, What: "REST of its agent"},
+			{Proto: "tcp", Port: 9111, What: "gRPC of its agent"},
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "1450 (mtuSize): 50 of VXLAN below 1500",
 		IPv6:       true, // instead of IPv4, not beside it
-		Requires:   Requires{Hugepages: "2M", Why: "VPP's buffers", Source: "https://github.com/contiv/vpp/blob/v3.4.2/docs/setup/MANUAL_INSTALL.md"},
+		Requires: Requires{Hugepages: "2M", Why: "VPP's buffers",
+			Source: "https://github.com/contiv/vpp/blob/v3.4.2/docs/setup/MANUAL_INSTALL.md"},
 		SharedHost: leaveAlone("vpp1", "vpp2").besides(
-			Shared{Service: "every service", Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by its PCI address)"}),
-		Signs:    []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"}, {What: "the link between host and VPP", Link: "vpp1"}},
-		Residue:  contivResidue(),
-		Unproved: "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), and VPP wants huge pages and a card to itself",
-		Agents:   []string{"contiv-vswitch"},
-		Build:    buildContivVPP,
+			Shared{Service: "every service",
+				Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by " +
+					"its PCI address)"}),
+		Signs: []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"},
+			{What: "the link between host and VPP", Link: "vpp1"}},
+		Residue: contivResidue(),
+		Unproved: "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), " +
+			"and VPP wants huge pages and a card to itself",
+		Agents: []string{"contiv-vswitch"},
+		Build:  buildContivVPP,
 	}
 }
 
@@ -47,21 +54,30 @@ func contivVPP() Network {
 func contivResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{kubenetName},
-		Links:   []cleanup.LinkSelector{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"}, {Name: "vpp2", Kind: "veth"}},
-		Routes:  []cleanup.RouteSelector{{Link: "vpp1"}},
-		Sysctls: []cleanup.SysctlSelector{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t", Default: "core"},
+		Links: []cleanup.LinkSelector{{Name: "vpp1", Kind: "tun"}, {Name: "vpp1", Kind: "veth"},
+			{Name: "vpp2", Kind: "veth"}},
+		Routes: []cleanup.RouteSelector{{Link: "vpp1"}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "kernel.core_pattern", Wrote: "/var/contiv/dumps/%e-%t",
+			Default: "core"},
 			{Key: "fs.suid_dumpable", Wrote: "2", Default: "0"}},
-		Lines: []cleanup.LineSelector{{File: "/etc/modprobe.d/vfio-noiommu.conf", Line: "options vfio enable_unsafe_noiommu_mode=1"}},
-		Files: []string{"/etc/cni/net.d/" + contivConf, "/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl", "/usr/local/bin/contiv-netctl", "/etc/vpp/contiv-vswitch.conf",
+		Lines: []cleanup.LineSelector{{File: "/etc/modprobe.d/vfio-noiommu.conf",
+			Line: "options vfio enable_unsafe_noiommu_mode=1"}},
+		Files: []string{"/etc/cni/net.d/" + contivConf, "/opt/cni/bin/contiv-cni", "/usr/local/bin/vppctl",
+			"/usr/local/bin/contiv-netctl", "/etc/vpp/contiv-vswitch.conf",
 			"/run/vpp/", "/run/contiv/", "/var/bolt/bolt.db", "/var/etcd/contiv-data/", "/var/contiv/dumps/"},
 		Others: []string{"/opt/cni/bin/portmap is its patched one: install the reference plugin again",
-			"the card is still bound to uio_pci_generic or vfio-pci: empty its driver_override, bind it to its own driver, give it its address back",
-			"the container contiv-stn (docker), if the node has one card only", "vm.nr_hugepages, and the lines of it in /etc/sysctl.conf and /etc/modules: who else uses huge pages is not known"},
+			"the card is still bound to uio_pci_generic or vfio-pci: empty its driver_override, bind it to its own " +
+				"driver, give it its address back",
+			"the container contiv-stn (docker), if the node has one card only",
+			"vm.nr_hugepages, and the lines of it in /etc/sysctl.conf and /etc/modules: who else uses huge pages is " +
+				"not known"},
 	}
 }
 
 func buildContivVPP(in Input) (Built, error) {
 	b, err := awaited(contivConf, "its init container writes it")(in)
-	b.note(Info, in.NetworkOrigin(), "its vswitch asks kubelet for 512 MiB of huge pages: kubelet counts them when it starts, so put vm.nr_hugepages=512 into sysctlParameters before it does")
+	b.note(Info, in.NetworkOrigin(),
+		"its vswitch asks kubelet for 512 MiB of huge pages: kubelet counts them when it starts, so put "+
+			"vm.nr_hugepages=512 into sysctlParameters before it does")
 	return b, err
 }

@@ -15,9 +15,10 @@ const (
 // containers/vrouter, containers/node-init).
 func contrail() Network {
 	return Network{
-		Name:  "contrail",
-		Title: "Contrail, Tungsten Fabric or OpenSDN: vRouter in the kernel, MPLS or VXLAN between nodes, BGP to routers",
-		Docs:  "https://github.com/OpenSDN-io/tf-container-builder",
+		Name: "contrail",
+		Title: "Contrail, Tungsten Fabric or OpenSDN: vRouter in the kernel, MPLS or VXLAN between nodes, BGP to " +
+			"routers",
+		Docs: "https://github.com/OpenSDN-io/tf-container-builder",
 		Lifecycle: Lifecycle{
 			Upstream: "frozen as Tungsten Fabric and closed as Juniper's CN2; its fork OpenSDN goes on",
 			Instead:  "ovnKubernetes, kubeOVN or cilium, if OpenSDN is not meant",
@@ -25,18 +26,24 @@ func contrail() Network {
 		Conf:    Conf{Writer: WriterDaemonSet, File: contrailConf, Chain: []string{"contrail-k8s-cni"}},
 		Kubelet: "cni",
 		Plugins: nil, // its init container unpacks reference plugins of 0.3.0 over those that are there
-		Modules: []Module{{Name: "vrouter", Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},
+		Modules: []Module{{Name: "vrouter",
+			Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},
 		Sysctls: forwarding(),
 		Ports: []Port{
-			{Proto: "udp", Port: 6635, What: "MPLS over UDP"}, {Proto: "udp", Port: 4789, What: "VXLAN"}, {Proto: "ip", Port: 47, What: "MPLS over GRE"},
-			{Proto: "tcp", Port: 5269, What: "XMPP, to the controllers"}, {Proto: "tcp", Port: 179, What: "BGP, of the controllers"},
+			{Proto: "udp", Port: 6635, What: "MPLS over UDP"}, {Proto: "udp", Port: 4789, What: "VXLAN"},
+			{Proto: "ip", Port: 47, What: "MPLS over GRE"},
+			{Proto: "tcp", Port: 5269, What: "XMPP, to the controllers"},
+			{Proto: "tcp", Port: 179, What: "BGP, of the controllers"},
 		},
 		Kubeconfig: "none",
-		MTU:        "1500 by its default, though MPLS over UDP adds 44 and VXLAN 50: raise the links, or lower VROUTER_MTU",
+		MTU: "1500 by its default, though MPLS over UDP adds 44 and VXLAN 50: raise the links, or lower " +
+			"VROUTER_MTU",
 		SharedHost: contrailHost(),
-		Signs:      []Sign{{What: "vRouter has the node's address", Link: "vhost0"}, {What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
-		Residue:    contrailResidue(),
-		Unproved:   "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is built for each kernel",
+		Signs: []Sign{{What: "vRouter has the node's address", Link: "vhost0"},
+			{What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
+		Residue: contrailResidue(),
+		Unproved: "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is " +
+			"built for each kernel",
 		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second
 		// with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
 		Agents: []string{"contrail-vrouter-agent", "contrail-vrouter-agent-dpdk", "vrouteragent"},
@@ -47,7 +54,8 @@ func contrail() Network {
 func contrailHost() SharedHost {
 	return leaveAlone("vhost0", "pkt*", "tapeth0-*").besides(
 		Shared{Service: "NetworkManager", Leaves: "the card below vhost0: its address is on vhost0 now"},
-		Shared{Service: "ifupdown", Leaves: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
+		Shared{Service: "ifupdown",
+			Leaves: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
 }
 
 // contrailResidue follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves
@@ -55,18 +63,29 @@ func contrailHost() SharedHost {
 func contrailResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Moved: []cleanup.UplinkSelector{{Link: "vhost0"}},
-		Links: []cleanup.LinkSelector{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"}, {Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
-		Files: []string{"/etc/cni/net.d/" + contrailConf, "/etc/cni/net.d/" + contrailTF, "/etc/kubernetes/cni/net.d/" + contrailConf, "/etc/kubernetes/cni/net.d/" + contrailTF,
-			"/run/multus/cni/net.d/80-openshift-network.conf", "/opt/cni/bin/contrail-k8s-cni", "/usr/bin/contrail-status", "/bin/vif",
-			"/etc/sysctl.d/60-tf-node-init.conf", "/etc/sysctl.d/60-kernel.core_pattern.conf", "/etc/sysctl.d/tf-hugepages.conf",
-			"/etc/sysconfig/network-scripts/ifcfg-vhost0", "/etc/sysconfig/network-scripts/ifcfg-pkt[0-3]", "/etc/sysconfig/network-scripts/ifup-vhost",
-			"/etc/sysconfig/network-scripts/ifdown-vhost", "/etc/sysconfig/network-scripts/network-functions-vrouter*", "/etc/sysconfig/network-scripts/dhclient-vhost0.conf",
-			"/lib/modules/*/kernel/net/vrouter/", "/lib/modules/*/updates/dkms/vrouter.ko", "/usr/src/vrouter-*/", "/etc/contrail/", "/var/lib/contrail/", "/var/log/contrail/"},
-		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.tcp_keepalive_time", Wrote: "5", Default: "7200"}, {Key: "net.ipv4.tcp_keepalive_probes", Wrote: "5", Default: "9"},
+		Links: []cleanup.LinkSelector{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"},
+			{Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
+		Files: []string{"/etc/cni/net.d/" + contrailConf, "/etc/cni/net.d/" + contrailTF,
+			"/etc/kubernetes/cni/net.d/" + contrailConf, "/etc/kubernetes/cni/net.d/" + contrailTF,
+			"/run/multus/cni/net.d/80-openshift-network.conf", "/opt/cni/bin/contrail-k8s-cni",
+			"/usr/bin/contrail-status", "/bin/vif",
+			"/etc/sysctl.d/60-tf-node-init.conf", "/etc/sysctl.d/60-kernel.core_pattern.conf",
+			"/etc/sysctl.d/tf-hugepages.conf",
+			"/etc/sysconfig/network-scripts/ifcfg-vhost0", "/etc/sysconfig/network-scripts/ifcfg-pkt[0-3]",
+			"/etc/sysconfig/network-scripts/ifup-vhost",
+			"/etc/sysconfig/network-scripts/ifdown-vhost", "/etc/sysconfig/network-scripts/network-functions-vrouter*",
+			"/etc/sysconfig/network-scripts/dhclient-vhost0.conf",
+			"/lib/modules/*/kernel/net/vrouter/", "/lib/modules/*/updates/dkms/vrouter.ko", "/usr/src/vrouter-*/",
+			"/etc/contrail/", "/var/lib/contrail/", "/var/log/contrail/"},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.tcp_keepalive_time", Wrote: "5", Default: "7200"},
+			{Key: "net.ipv4.tcp_keepalive_probes", Wrote: "5", Default: "9"},
 			{Key: "net.ipv4.tcp_keepalive_intvl", Wrote: "1", Default: "75"}},
-		Others: []string{"vrouter stays in the kernel: `rmmod vrouter` once vhost0 is gone", "the route of the pods (10.32.0.0/12 unless told otherwise) by VROUTER_GATEWAY",
-			"/etc/sysconfig/network-scripts/contrail.org.ifcfg-*: the card's own files, to be put back", "namespaces vrouter-*, and the link crypt0 of its encryption",
-			"reference plugins of 0.3.0 in /opt/cni/bin: install them again", "vm.max_map_count, net.core.wmem_max and kernel.core_pattern until they are set or the node reboots"},
+		Others: []string{"vrouter stays in the kernel: `rmmod vrouter` once vhost0 is gone",
+			"the route of the pods (10.32.0.0/12 unless told otherwise) by VROUTER_GATEWAY",
+			"/etc/sysconfig/network-scripts/contrail.org.ifcfg-*: the card's own files, to be put back",
+			"namespaces vrouter-*, and the link crypt0 of its encryption",
+			"reference plugins of 0.3.0 in /opt/cni/bin: install them again",
+			"vm.max_map_count, net.core.wmem_max and kernel.core_pattern until they are set or the node reboots"},
 	}
 }
 
@@ -76,7 +95,11 @@ func buildContrail(in Input) (Built, error) {
 		file = contrailTF
 	}
 	b, err := awaited(file, "its init container writes it")(in)
-	b.note(Info, in.NetworkOrigin(), "vRouter's agent asks kubelet for 256 MiB of huge pages (unless HUGE_PAGES_2MB is empty): kubelet counts them when it starts, so put vm.nr_hugepages=128 into sysctlParameters before it does")
-	b.note(Warning, in.NetworkOrigin(), "vRouter takes the node's own address to vhost0: a node without a vrouter.ko for its kernel (%s) is lost to its network", in.Facts.Kernel.Release)
+	b.note(Info, in.NetworkOrigin(),
+		"vRouter's agent asks kubelet for 256 MiB of huge pages (unless HUGE_PAGES_2MB is empty): kubelet counts them "+
+			"when it starts, so put vm.nr_hugepages=128 into sysctlParameters before it does")
+	b.note(Warning, in.NetworkOrigin(),
+		"vRouter takes the node's own address to vhost0: a node without a vrouter.ko for its kernel (%s) is lost to "+
+			"its network", in.Facts.Kernel.Release)
 	return b, err
 }

@@ -14,12 +14,16 @@ const customName = "custom"
 // is the row that says so.
 func custom(c *networks.Custom) Network {
 	n := Network{
-		Name: customName, Title: "a network of your own, declared in the store in the terms in which this list knows the others",
-		Docs: "docs/documents.md", Kubelet: "cni", MTU: "as declared: `mtu`, else the smallest MTU of the links that are up less `overhead`",
-		Conf: Conf{Writer: WriterUser}, IPv6: true, Sysctls: optionally(forwarding()), Nodes: customNodes, Build: buildCustom,
+		Name:  customName,
+		Title: "a network of your own, declared in the store in the terms in which this list knows the others",
+		Docs:  "docs/documents.md", Kubelet: "cni",
+		MTU:  "as declared: `mtu`, else the smallest MTU of the links that are up less `overhead`",
+		Conf: Conf{Writer: WriterUser}, IPv6: true, Sysctls: optionally(forwarding()), Nodes: customNodes,
+		Build: buildCustom,
 	}
 	if c == nil {
-		n.Proved = []Proof{{"pods of two nodes talk over plugins ptp and macvlan, declared in the store", "test/e2e TestPodsTalkOnADeclaredNetwork"}}
+		n.Proved = []Proof{{"pods of two nodes talk over plugins ptp and macvlan, declared in the store",
+			"test/e2e TestPodsTalkOnADeclaredNetwork"}}
 		return n
 	}
 	n.Title, n.Docs, n.IPv6, n.Kubeconfig = c.Title, c.Docs, c.IPv6, c.Kubeconfig
@@ -32,13 +36,16 @@ func custom(c *networks.Custom) Network {
 		n.Plugins = append(n.Plugins, Plugin{Asset: p.Asset, Members: p.Members, Minimum: p.Minimum})
 	}
 	for _, m := range c.Modules {
-		n.Modules = append(n.Modules, Module{Name: m.Name, Why: m.Why, Optional: m.Optional, When: whenWords(m.When), If: whenFamily(m.When)})
+		n.Modules = append(n.Modules,
+			Module{Name: m.Name, Why: m.Why, Optional: m.Optional, When: whenWords(m.When), If: whenFamily(m.When)})
 	}
 	n.Sysctls = slices.DeleteFunc(n.Sysctls, func(s Sysctl) bool {
-		return slices.ContainsFunc(c.Sysctls, func(said networks.CustomSysctl) bool { return tasks.SysctlKey(said.Key) == tasks.SysctlKey(s.Key) })
+		return slices.ContainsFunc(c.Sysctls,
+			func(said networks.CustomSysctl) bool { return tasks.SysctlKey(said.Key) == tasks.SysctlKey(s.Key) })
 	})
 	for _, s := range c.Sysctls {
-		n.Sysctls = append(n.Sysctls, Sysctl{Key: s.Key, Value: s.Value, Why: s.Why, Required: s.Required, Optional: s.Optional, When: whenWords(s.When), If: whenFamily(s.When)})
+		n.Sysctls = append(n.Sysctls, Sysctl{Key: s.Key, Value: s.Value, Why: s.Why, Required: s.Required,
+			Optional: s.Optional, When: whenWords(s.When), If: whenFamily(s.When)})
 	}
 	for _, m := range c.Mounts {
 		n.Mounts = append(n.Mounts, Mount{What: m.What, Where: m.Where, Type: m.Type})
@@ -47,15 +54,19 @@ func custom(c *networks.Custom) Network {
 		n.Packages = append(n.Packages, Package{Name: p.Name, On: p.On})
 	}
 	for _, i := range c.Certificates {
-		n.Certificates = append(n.Certificates, Certificate{Keypair: i.Keypair, Dir: i.Dir, Files: []string{i.CAFile, i.CertFile, i.KeyFile}, Mode: "0644, 0644, 0600"})
+		n.Certificates = append(n.Certificates,
+			Certificate{Keypair: i.Keypair, Dir: i.Dir, Files: []string{i.CAFile, i.CertFile, i.KeyFile},
+				Mode: "0644, 0644, 0600"})
 	}
 	for _, p := range c.Ports {
 		n.Ports = append(n.Ports, Port(p))
 	}
-	n.Requires = Requires{Kernel: c.Requires.Kernel, Backports: c.Requires.Backports, Clouds: c.Requires.Clouds, Hugepages: c.Requires.Hugepages, Why: c.Requires.Why}
+	n.Requires = Requires{Kernel: c.Requires.Kernel, Backports: c.Requires.Backports, Clouds: c.Requires.Clouds,
+		Hugepages: c.Requires.Hugepages, Why: c.Requires.Why}
 	n.SharedHost = customShared(c.SharedHost)
 	for _, s := range c.Signs {
-		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, Pods: s.Pods, When: whenWords(s.When), If: whenFamily(s.When)})
+		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, Pods: s.Pods,
+			When: whenWords(s.When), If: whenFamily(s.When)})
 	}
 	n.Agents, n.Residue = c.Agents, customLeftovers(c.Leftovers)
 	return n
@@ -73,19 +84,22 @@ func customShared(s networks.CustomShared) SharedHost {
 // fields: a field that only one has does not compile.
 func customLeftovers(l networks.CustomLeftovers) cleanup.Residue {
 	return cleanup.Residue{
-		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule, Others: l.Others,
-		Moved:    each(l.Moved, func(m networks.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
-		Programs: each(l.Programs, func(m networks.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
-		Rules:    each(l.Rules, func(m networks.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),
-		Routes:   each(l.Routes, func(m networks.CustomRoute) cleanup.RouteSelector { return cleanup.RouteSelector(m) }),
-		IPVS:     each(l.IPVS, func(m networks.CustomIPVS) cleanup.IPVSSelector { return cleanup.IPVSSelector(m) }),
-		Chains:   each(l.Chains, func(m networks.CustomChain) cleanup.ChainSelector { return cleanup.ChainSelector(m) }),
-		Tables:   each(l.Tables, func(m networks.CustomTable) cleanup.TableSelector { return cleanup.TableSelector(m) }),
-		XFRM:     each(l.XFRM, func(m networks.CustomXFRM) cleanup.XFRMSelector { return cleanup.XFRMSelector(m) }),
-		OVS:      each(l.OVS, func(m networks.CustomOVS) cleanup.OVSSelector { return cleanup.OVSSelector(m) }),
-		Links:    each(l.Links, func(m networks.CustomLink) cleanup.LinkSelector { return cleanup.LinkSelector(m) }),
-		Sysctls:  each(l.Sysctls, func(m networks.CustomValue) cleanup.SysctlSelector { return cleanup.SysctlSelector(m) }),
-		Lines:    each(l.Lines, func(m networks.CustomLine) cleanup.LineSelector { return cleanup.LineSelector(m) }),
+		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule,
+		Others: l.Others,
+		Moved:  each(l.Moved, func(m networks.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
+		Programs: each(l.Programs,
+			func(m networks.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
+		Rules:  each(l.Rules, func(m networks.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),
+		Routes: each(l.Routes, func(m networks.CustomRoute) cleanup.RouteSelector { return cleanup.RouteSelector(m) }),
+		IPVS:   each(l.IPVS, func(m networks.CustomIPVS) cleanup.IPVSSelector { return cleanup.IPVSSelector(m) }),
+		Chains: each(l.Chains, func(m networks.CustomChain) cleanup.ChainSelector { return cleanup.ChainSelector(m) }),
+		Tables: each(l.Tables, func(m networks.CustomTable) cleanup.TableSelector { return cleanup.TableSelector(m) }),
+		XFRM:   each(l.XFRM, func(m networks.CustomXFRM) cleanup.XFRMSelector { return cleanup.XFRMSelector(m) }),
+		OVS:    each(l.OVS, func(m networks.CustomOVS) cleanup.OVSSelector { return cleanup.OVSSelector(m) }),
+		Links:  each(l.Links, func(m networks.CustomLink) cleanup.LinkSelector { return cleanup.LinkSelector(m) }),
+		Sysctls: each(l.Sysctls,
+			func(m networks.CustomValue) cleanup.SysctlSelector { return cleanup.SysctlSelector(m) }),
+		Lines: each(l.Lines, func(m networks.CustomLine) cleanup.LineSelector { return cleanup.LineSelector(m) }),
 	}
 }
 

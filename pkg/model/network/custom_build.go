@@ -30,7 +30,8 @@ func buildCustom(in Input) (Built, error) {
 	}
 	for i, p := range c.Packages {
 		if p.On == in.Facts.OS.ID {
-			b.note(Info, in.Origin(fmt.Sprintf("%s.packages[%d]", customAt, i)), "the network needs the package %s, which nothing installs: see that the image has it", p.Name)
+			b.note(Info, in.Origin(fmt.Sprintf("%s.packages[%d]", customAt, i)),
+				"the network needs the package %s, which nothing installs: see that the image has it", p.Name)
 		}
 	}
 	adds := encapsulation{sure: c.Overhead}
@@ -59,7 +60,8 @@ func (b *Built) refuseDangers(in Input, c *networks.Custom) error {
 	var all []error
 	for _, d := range Dangers(customLeftovers(c.Leftovers)) {
 		if d.Spared {
-			b.note(Warning, in.Origin(customAt+".leftovers."+d.At), "leftovers.%s, %s, is no mark, and nothing goes by it: %s", d.At, d.What, d.Why)
+			b.note(Warning, in.Origin(customAt+".leftovers."+d.At),
+				"leftovers.%s, %s, is no mark, and nothing goes by it: %s", d.At, d.What, d.Why)
 			continue
 		}
 		all = append(all, fmt.Errorf("use custom (%s): leftovers.%s, %s, can be somebody else's: %s",
@@ -70,9 +72,11 @@ func (b *Built) refuseDangers(in Input, c *networks.Custom) error {
 
 func customIdentity(in Input, i int, c networks.CustomCertificate) identity {
 	ca := cmp.Or(c.CA, c.Keypair)
-	return identity{network: customName, origin: in.Origin(fmt.Sprintf("%s.certificates[%d]", customAt, i)), because: "it is declared so", why: "its parts show it to their server",
+	return identity{network: customName, origin: in.Origin(fmt.Sprintf("%s.certificates[%d]", customAt, i)),
+		because: "it is declared so", why: "its parts show it to their server",
 		server: "the server", keypair: c.Keypair, caName: ca, ca: in.caOr(ca), dir: c.Dir, commonName: c.CommonName,
-		CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644}, Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
+		CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644},
+		Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
 }
 
 // addCustomConf writes the template with its variables filled in; while the node's pod CIDRs are
@@ -81,14 +85,16 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 	text, err := c.Conf.Expand(func(name string) (string, error) { return variable(in, c, name) })
 	if errors.Is(err, errNoPodCIDR) {
 		b.Tasks = append(b.Tasks, tasks.Await{
-			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs", At: graph.AfterKubelet},
+			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs",
+				At: graph.AfterKubelet},
 			What: PodCIDRs, Reason: in.podCIDRReason("")})
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("write the conf of custom (%s): %w", in.Origin(customAt+".conf.template"), err)
 	}
-	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.Origin(customAt + ".conf.template"), Why: "the CNI conf, last: with it the node takes pods"},
+	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.Origin(customAt + ".conf.template"),
+		Why: "the CNI conf, last: with it the node takes pods"},
 		Path: path.Join(in.ConfDir, c.Conf.File), Content: []byte(text), Mode: 0o644}
 	b.Wait = in.waitConf(c.Conf.File, "we write it")
 	return nil

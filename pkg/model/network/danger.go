@@ -22,21 +22,30 @@ type Danger struct {
 // Things that nearly every node has and that no network may name: by the kernel, systemd, the
 // distributions, docker, libvirt, kube-proxy, kubelet.
 var (
-	othersLinks = []string{"lo", "eth0", "ens5", "enp0s3", "eno1", "wlan0", "bond0", "team0", "br0", "docker0", "br-0123456789ab", "virbr0", "lxcbr0", "podman0", "tun0", "tap0",
+	othersLinks = []string{"lo", "eth0", "ens5", "enp0s3", "eno1", "wlan0", "bond0", "team0", "br0", "docker0",
+		"br-0123456789ab", "virbr0", "lxcbr0", "podman0", "tun0", "tap0",
 		"wg0", "dummy0", "kube-ipvs0", "nodelocaldns", "veth1234567", "tailscale0"}
-	othersChains = []string{"INPUT", "OUTPUT", "FORWARD", "PREROUTING", "POSTROUTING", "DOCKER", "DOCKER-USER", "DOCKER-ISOLATION-STAGE-1", "LIBVIRT_INP", "ufw-user-input",
-		"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ", "KUBE-FORWARD", "KUBE-FIREWALL", "KUBE-KUBELET-CANARY", "KUBE-SVC-ABCDEFGHIJKLMNOP", "KUBE-SEP-ABCDEFGHIJKLMNOP",
+	othersChains = []string{"INPUT", "OUTPUT", "FORWARD", "PREROUTING", "POSTROUTING", "DOCKER", "DOCKER-USER",
+		"DOCKER-ISOLATION-STAGE-1", "LIBVIRT_INP", "ufw-user-input",
+		"KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-POSTROUTING", "KUBE-MARK-MASQ", "KUBE-FORWARD", "KUBE-FIREWALL",
+		"KUBE-KUBELET-CANARY", "KUBE-SVC-ABCDEFGHIJKLMNOP", "KUBE-SEP-ABCDEFGHIJKLMNOP",
 		"f2b-sshd", "NETAVARK_FORWARD"}
 	// portmapChains are those of all networks that publish ports, podman's and nerdctl's too.
-	portmapChains = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SNAT", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-MASQ", "CNI-DN-0123456789abcdef01234", "CNI-SN-0123456789abcdef01234"}
-	othersTables  = []string{"filter", "nat", "mangle", "raw", "security", "firewalld", "kube-proxy", "docker-bridges", "libvirt_network", "f2b-table", "inet", "netavark"}
-	othersSets    = []string{"KUBE-CLUSTER-IP", "KUBE-LOOP-BACK", "KUBE-NODE-PORT-TCP", "f2b-sshd", "fail2ban"}
-	othersUnits   = []string{"kubelet.service", "containerd.service", "crio.service", "docker.service", "ssh.service", "sshd.service", "systemd-networkd.service", "NetworkManager.service",
+	portmapChains = []string{"CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SNAT", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-MASQ",
+		"CNI-DN-0123456789abcdef01234", "CNI-SN-0123456789abcdef01234"}
+	othersTables = []string{"filter", "nat", "mangle", "raw", "security", "firewalld", "kube-proxy", "docker-bridges",
+		"libvirt_network", "f2b-table", "inet", "netavark"}
+	othersSets  = []string{"KUBE-CLUSTER-IP", "KUBE-LOOP-BACK", "KUBE-NODE-PORT-TCP", "f2b-sshd", "fail2ban"}
+	othersUnits = []string{"kubelet.service", "containerd.service", "crio.service", "docker.service", "ssh.service",
+		"sshd.service", "systemd-networkd.service", "NetworkManager.service",
 		"netwright-agent.service", "dbus.service", "network.target", "multi-user.target"}
 	// othersPaths are directories that many share: no mark takes one away, nor what is above it.
-	othersPaths = []string{"/etc/cni/net.d", "/etc/systemd/system", "/etc/sysctl.d", "/etc/modules-load.d", "/etc/NetworkManager/conf.d", "/etc/kubernetes", "/etc/netwright", "/etc/containerd",
-		"/opt/cni/bin", "/usr/bin", "/usr/lib/systemd", "/usr/libexec/cni", "/var/lib/cni/networks", "/var/lib/cni/results", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/netwright",
-		"/var/log/pods", "/run/netns", "/run/systemd", "/run/containerd", "/sys/fs/bpf/tc/globals", "/srv/kubernetes", "/root", "/boot", "/home"}
+	othersPaths = []string{"/etc/cni/net.d", "/etc/systemd/system", "/etc/sysctl.d", "/etc/modules-load.d",
+		"/etc/NetworkManager/conf.d", "/etc/kubernetes", "/etc/netwright", "/etc/containerd",
+		"/opt/cni/bin", "/usr/bin", "/usr/lib/systemd", "/usr/libexec/cni", "/var/lib/cni/networks",
+		"/var/lib/cni/results", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/netwright",
+		"/var/log/pods", "/run/netns", "/run/systemd", "/run/containerd", "/sys/fs/bpf/tc/globals", "/srv/kubernetes",
+		"/root", "/boot", "/home"}
 )
 
 // Dangers lists what no leftovers may have: patterns that match everything, names that are
@@ -51,34 +60,42 @@ func Dangers(l cleanup.Residue) []Danger {
 			d.pattern("links", i, p)
 		}
 		d.when(m.Kind == "", "links", i, m, "a physical link can have that name: say its kind")
-		d.when(!own && common(m.Name, othersLinks), "links", i, m, "links of others are called so too: say its master, or pods: true")
+		d.when(!own && common(m.Name, othersLinks), "links", i, m,
+			"links of others are called so too: say its master, or pods: true")
 	}
 	for i, m := range l.Routes {
 		main := m.Table == 0 || m.Table == rtnl.AllTables || m.Table >= 253 && m.Table <= 255
-		d.when(!cleanup.OwnProtocol(m.Protocol) && main && !m.Pods && !named(m.Link), "routes", i, m, "it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
-		d.spared(m.Bare() && !main, "routes", i, m, "a table is anybody's: say the link, the protocol that is the network's own, the type, or pods: true")
+		d.when(!cleanup.OwnProtocol(m.Protocol) && main && !m.Pods && !named(m.Link), "routes", i, m,
+			"it is any route of that table: say the protocol that is the network's own, the link, or pods: true")
+		d.spared(m.Bare() && !main, "routes", i, m,
+			"a table is anybody's: say the link, the protocol that is the network's own, the type, or pods: true")
 		if !named(m.Link) {
 			d.last("routes", i, m, m.Table, m.Last)
 		}
 	}
 	for i, m := range l.Rules {
 		system := m.Table >= 253 && m.Table <= 255
-		d.when(m.Mark == 0 && (m.Table == 0 || system) && !m.Pods, "rules", i, m, "others have rules there: say the mark, a table of the network's own, or pods: true")
-		d.spared(m.Bare() && m.Table != 0 && !system, "rules", i, m, "a table is anybody's: say mark, priority, iif, the protocol that is the network's own, or pods: true")
+		d.when(m.Mark == 0 && (m.Table == 0 || system) && !m.Pods, "rules", i, m,
+			"others have rules there: say the mark, a table of the network's own, or pods: true")
+		d.spared(m.Bare() && m.Table != 0 && !system, "rules", i, m,
+			"a table is anybody's: say mark, priority, iif, the protocol that is the network's own, or pods: true")
 		d.last("rules", i, m, m.Table, m.Last)
 	}
 	for i, m := range l.Chains {
 		rules := m.Comment != "" || m.Target != "" || m.In != "" || m.Out != "" || m.Set != ""
 		d.when(!rules && m.Chain == "", "chains", i, m, "it is every chain: say chain, comment, target, in or out")
-		d.when(!rules && common(m.Chain, othersChains), "chains", i, m, "that chain is the system's or another program's: say comment, target, in or out for the rules in it")
-		d.spared(!rules && common(m.Chain, portmapChains), "chains", i, m, "portmap has it for all networks that publish ports: name your conf in portmap")
+		d.when(!rules && common(m.Chain, othersChains), "chains", i, m,
+			"that chain is the system's or another program's: say comment, target, in or out for the rules in it")
+		d.spared(!rules && common(m.Chain, portmapChains), "chains", i, m,
+			"portmap has it for all networks that publish ports: name your conf in portmap")
 		for _, p := range []string{m.Chain, m.Comment, m.Target, m.In, m.Out, m.Set} {
 			d.pattern("chains", i, p)
 		}
 	}
 	for i, m := range l.Tables {
 		d.pattern("tables", i, m.Name)
-		d.spared(common(m.Name, []string{"cni_hostport"}), "tables", i, m, "portmap has it for all networks that publish ports: name your conf in portmap")
+		d.spared(common(m.Name, []string{"cni_hostport"}), "tables", i, m,
+			"portmap has it for all networks that publish ports: name your conf in portmap")
 		d.when(common(m.Name, othersTables), "tables", i, m, "a table of the system or of another program is called so")
 	}
 	for i, m := range l.Portmap {
@@ -100,7 +117,8 @@ func Dangers(l cleanup.Residue) []Danger {
 		d.path("files", i, m)
 	}
 	for i, m := range l.Lines {
-		d.when(!path.IsAbs(m.File) || len(strings.Fields(m.Line)) < 2, "lines", i, m, "a line of one word can be anybody's: write the whole line")
+		d.when(!path.IsAbs(m.File) || len(strings.Fields(m.Line)) < 2, "lines", i, m,
+			"a line of one word can be anybody's: write the whole line")
 	}
 	return d
 }
@@ -109,18 +127,22 @@ func Dangers(l cleanup.Residue) []Danger {
 func (d *dangers) kernel(l cleanup.Residue) {
 	for i, m := range l.XFRM {
 		// strongSwan and Libreswan count reqid from 1.
-		d.when(m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0, "xfrm", i, m,
+		d.when(m.Mask == 0 && m.IfID == 0 && m.ReqID == 0 || m.ReqID == 1 && m.Mask == 0 && m.Priority == 0, "xfrm", i,
+			m,
 			"others have IPsec too: say mark and mask, ifID, or a reqID above 1")
 	}
 	for i, m := range l.IPVS {
-		d.when(m.Link == "" && !m.Pods || m.Unless == "", "ipvs", i, m, "kube-proxy has services there too: say link or pods, and unless: kube-ipvs0")
+		d.when(m.Link == "" && !m.Pods || m.Unless == "", "ipvs", i, m,
+			"kube-proxy has services there too: say link or pods, and unless: kube-ipvs0")
 	}
 	for i, m := range l.Sysctls {
-		d.when(m.Key == "" || m.Wrote == "" || m.Default == "" || m.Wrote == m.Default, "sysctls", i, m, "it says no value to go back to")
+		d.when(m.Key == "" || m.Wrote == "" || m.Default == "" || m.Wrote == m.Default, "sysctls", i, m,
+			"it says no value to go back to")
 	}
 	for i, m := range l.Programs {
 		d.pattern("programs", i, m.Name)
-		d.when(m.Hook != "tc" && m.Hook != "xdp" && m.Hook != "cgroup", "programs", i, m, "programs are attached at tc, xdp or cgroup")
+		d.when(m.Hook != "tc" && m.Hook != "xdp" && m.Hook != "cgroup", "programs", i, m,
+			"programs are attached at tc, xdp or cgroup")
 	}
 	for i, m := range l.OVS {
 		for _, p := range slices.Concat(m.Bridges, m.Ports, m.Tunnels, []string{m.Datapath}) {
@@ -170,11 +192,13 @@ func words(mark any) string {
 
 func (d *dangers) pattern(list string, i int, p string) {
 	_, err := path.Match(p, "")
-	d.when(err != nil || strings.HasPrefix(p, "*") || strings.HasPrefix(p, "?"), list, i, p, "the pattern must begin with what is the network's own")
+	d.when(err != nil || strings.HasPrefix(p, "*") || strings.HasPrefix(p, "?"), list, i, p,
+		"the pattern must begin with what is the network's own")
 }
 
 func (d *dangers) last(list string, i int, mark any, table, last int) {
-	d.when(last != 0 && (last < table || table <= 255 && last >= 253), list, i, mark, "the tables from the first to the last hold the system's own (253 to 255)")
+	d.when(last != 0 && (last < table || table <= 255 && last >= 253), list, i, mark,
+		"the tables from the first to the last hold the system's own (253 to 255)")
 }
 
 // path refuses what is no clean path, what is too high up, and what others have in it.

@@ -20,24 +20,33 @@ func danm() Network {
 		Kubelet: "cni",
 		Plugins: nil, // its installer brings danm and fakeipam; the plugins behind it are a document's own list
 		Modules: []Module{
-			{Name: "ipvlan", Why: "its own kind of network", Optional: true}, {Name: "macvlan", Why: "a plugin behind it", Optional: true},
-			{Name: "vxlan", Why: "links vx_<network>", Optional: true}, {Name: "8021q", Why: "links <network>.<vlan>", Optional: true},
+			{Name: "ipvlan", Why: "its own kind of network", Optional: true},
+			{Name: "macvlan", Why: "a plugin behind it", Optional: true},
+			{Name: "vxlan", Why: "links vx_<network>", Optional: true},
+			{Name: "8021q", Why: "links <network>.<vlan>", Optional: true},
 		},
 		Kubeconfig: "/etc/cni/net.d/danm-kubeconfig by its installer, or /etc/kubernetes/kubeconfig/danmc.yml by hand",
 		Ports:      []Port{{Proto: "udp", Port: 4789, What: "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
 		MTU:        "that of the link below; macvlan 1500; 50 less for VXLAN, which it does not set itself",
 		IPv6:       true,
-		Requires:   Requires{Kernel: version(4, 4), Why: "ipvlan", Source: "https://github.com/nokia/danm/blob/v4.3.0/user-guide.md"},
+		Requires: Requires{Kernel: version(4, 4), Why: "ipvlan",
+			Source: "https://github.com/nokia/danm/blob/v4.3.0/user-guide.md"},
 		SharedHost: SharedHost{Links: []string{"vx_*"}, Firewall: true},
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: "vx_*", Kind: "vxlan"}},
-			Files: []string{"/etc/cni/net.d/" + danmConf, "/etc/cni/net.d/_" + danmConf, "/etc/cni/net.d/danm-kubeconfig", "/etc/kubernetes/kubeconfig/danmc.yml",
-				"/opt/cni/bin/danm", "/opt/cni/bin/fakeipam", "/opt/cni/bin/_danm", "/opt/cni/bin/_fakeipam", "/var/log/danm.log"},
-			Others: []string{"VLAN links <network>.<vlan>: their names are the network's, of up to 10 characters, and may be anybody's",
+			Files: []string{"/etc/cni/net.d/" + danmConf, "/etc/cni/net.d/_" + danmConf,
+				"/etc/cni/net.d/danm-kubeconfig", "/etc/kubernetes/kubeconfig/danmc.yml",
+				"/opt/cni/bin/danm", "/opt/cni/bin/fakeipam", "/opt/cni/bin/_danm", "/opt/cni/bin/_fakeipam",
+				"/var/log/danm.log"},
+			Others: []string{"VLAN links <network>.<vlan>: their names are the network's, of up to 10 characters, and " +
+				"may be anybody's",
 				"the network that was there first becomes the default again, and what it leaves is by its own row"},
 		},
-		Agents:   []string{"danm-cni", "netwatcher"}, // the one writes its files when it starts, the other makes links (integration/manifests, scm/build/cni_ds/entrypoint.sh)
-		Unproved: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, and is not built here",
-		Build:    awaited(danmConf, "its installer writes it, or a person"),
+		// the one writes its files when it starts, the other makes links (integration/manifests,
+		// scm/build/cni_ds/entrypoint.sh)
+		Agents: []string{"danm-cni", "netwatcher"},
+		Unproved: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, " +
+			"and is not built here",
+		Build: awaited(danmConf, "its installer writes it, or a person"),
 	}
 }

@@ -7,11 +7,15 @@ import "fmt"
 // the controller manager to allocate pod CIDRs and to make no routes.
 func external() Network {
 	n := kubenet()
-	n.Name, n.Title = "external", "containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"
+	n.Name, n.Title = "external",
+		"containerd's conf_template, kubenet below 1.24; a DaemonSet of your own makes the routes between nodes"
 	n.Docs = "https://github.com/kubernetes/kops/blob/v1.25.0/docs/networking.md"
-	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}, {Level: Removed, Kubernetes: "1.26"}}, First: version(1, 4), Instead: "cni, kubenet or bridge"}
-	n.Signs[0].Missing = "kubelet told no pod CIDR: the controller manager needs --allocate-node-cidrs=true and --configure-cloud-routes=false"
-	n.Residue.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins",
+	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}, {Level: Removed, Kubernetes: "1.26"}},
+		First: version(1, 4), Instead: "cni, kubenet or bridge"}
+	n.Signs[0].Missing = "kubelet told no pod CIDR: the controller manager needs --allocate-node-cidrs=true and " +
+		"--configure-cloud-routes=false"
+	n.Residue.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where " +
+		"kubelet called the plugins",
 		"routes of the DaemonSet, by which protocol it only knows: `ip route` shows those to other nodes' pod CIDRs"}
 	n.Proved, n.Yields = nil, "" // kubenet's routes are the cloud's, these a daemon's
 	n.Build = buildExternal
@@ -21,10 +25,13 @@ func external() Network {
 func buildExternal(in Input) (Built, error) {
 	var b Built
 	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
-		return b, fmt.Errorf("use external (%s): as in kOps it does not go with private topology (%s): choose another network, or make the topology public",
+		return b, fmt.Errorf("use external (%s): as in kOps it does not go with private topology (%s): choose another "+
+			"network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
-	b.note(Info, in.NetworkOrigin(), "whoever brings the DaemonSet makes a route to every other node's pod CIDR: `ip route get` to a pod of another node shows whether it has")
+	b.note(Info, in.NetworkOrigin(),
+		"whoever brings the DaemonSet makes a route to every other node's pod CIDR: `ip route get` to a pod of "+
+			"another node shows whether it has")
 	if in.DockerKubelet() {
 		b.KubeletPlugin = "kubenet"
 		return b, nil

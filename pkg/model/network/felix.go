@@ -7,10 +7,15 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // from before its version 3.
 func felixResidue(l cleanup.Residue) cleanup.Residue {
 	// Those of QoS since Calico 3.30: felix/dataplane/linux/qos/qos.go.
-	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"}, cleanup.LinkSelector{Name: "bwcali*", Kind: "ifb"})
-	l.Chains = append(l.Chains, cleanup.ChainSelector{Chain: "cali-*"}, cleanup.ChainSelector{Comment: "cali:*"}, cleanup.ChainSelector{Chain: "felix-*"}, cleanup.ChainSelector{Chain: "califw-*"},
-		cleanup.ChainSelector{Chain: "calitw-*"}, cleanup.ChainSelector{Chain: "califh-*"}, cleanup.ChainSelector{Chain: "calith-*"}, cleanup.ChainSelector{Chain: "calipi-*"}, cleanup.ChainSelector{Chain: "calipo-*"})
-	l.Tables = append(l.Tables, cleanup.TableSelector{Family: "ip", Name: "calico"}, cleanup.TableSelector{Family: "ip6", Name: "calico"}, cleanup.TableSelector{Family: "arp", Name: "calico-arp"})
+	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"},
+		cleanup.LinkSelector{Name: "bwcali*", Kind: "ifb"})
+	l.Chains = append(l.Chains, cleanup.ChainSelector{Chain: "cali-*"}, cleanup.ChainSelector{Comment: "cali:*"},
+		cleanup.ChainSelector{Chain: "felix-*"}, cleanup.ChainSelector{Chain: "califw-*"},
+		cleanup.ChainSelector{Chain: "calitw-*"}, cleanup.ChainSelector{Chain: "califh-*"},
+		cleanup.ChainSelector{Chain: "calith-*"}, cleanup.ChainSelector{Chain: "calipi-*"},
+		cleanup.ChainSelector{Chain: "calipo-*"})
+	l.Tables = append(l.Tables, cleanup.TableSelector{Family: "ip", Name: "calico"},
+		cleanup.TableSelector{Family: "ip6", Name: "calico"}, cleanup.TableSelector{Family: "arp", Name: "calico-arp"})
 	l.IPSets = append(l.IPSets, "cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*")
 	return l
 }
@@ -19,5 +24,7 @@ func felixResidue(l cleanup.Residue) cleanup.Residue {
 // Calico's manifests set for their own probes).
 // https://docs.tigera.io/calico/latest/reference/felix/configuration
 func felixReady() Sign {
-	return Sign{What: "Felix is ready", URL: "http://localhost:9099/readiness", Missing: "look at the log of calico-node on this node; nothing listens there where FELIX_HEALTHENABLED is false"}
+	return Sign{What: "Felix is ready", URL: "http://localhost:9099/readiness",
+		Missing: "look at the log of calico-node on this node; nothing listens there where FELIX_HEALTHENABLED is " +
+			"false"}
 }

@@ -17,14 +17,16 @@ func flannel() Network {
 			Stages: []Stage{{Level: Experimental, Kops: "1.5.2", Of: "backend udp", If: flannelBackend("udp")},
 				{Level: Experimental, Kops: "1.8.0", Of: "backend vxlan", If: flannelBackend("vxlan")}},
 			First: version(1, 2),
-			Note:  "kOps deploys the backends udp and vxlan; wireguard (flannel 0.17) and host-gw are for who deploys it otherwise",
+			Note: "kOps deploys the backends udp and vxlan; wireguard (flannel 0.17) and host-gw are for who deploys " +
+				"it otherwise",
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: flannelConf, Chain: []string{"flannel", "portmap"}},
 		Kubelet: "cni",
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/flannel-io/cni-plugin"},
-			{Asset: CNIPlugins, Members: []string{"flannel"}, When: "plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", If: oldPlugins},
+			{Asset: CNIPlugins, Members: []string{"flannel"},
+				When: "plugins below 1.0.0 (Kubernetes below 1.27) have it; since then its DaemonSet brings it", If: oldPlugins},
 		},
 		Modules: []Module{
 			brNetfilter(false), // flanneld exits without it
@@ -42,10 +44,14 @@ func flannel() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 28 (udp), 80 (wireguard) or nothing (host-gw)",
 		Signs: []Sign{
-			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env", Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
-			{What: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan", If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
-			{What: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp", If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
-			{What: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard", If: flannelBackend("wireguard"),
+			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env",
+				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
+			{What: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
+				If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{What: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp",
+				If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{What: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard",
+				If:      flannelBackend("wireguard"),
 				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
 			podSign("veth*", "veth"),
 		},
@@ -53,24 +59,29 @@ func flannel() Network {
 		Residue: cleanup.Residue{
 			Portmap: []string{"cbr0"},
 			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
-			Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"}, {Name: "flannel.1", Kind: "vxlan"},
+			Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"},
+				{Name: "flannel.1", Kind: "vxlan"},
 				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
 				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
 			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}, {Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true},
+				{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
 			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
-				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"}, {Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
+				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"},
+				{Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
 			Tables: []cleanup.TableSelector{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
 			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
 				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
 				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
 			XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
-			Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
+			Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
+				"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
 				"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		},
 		Agents: []string{"kube-flannel"},
 		Proved: []Proof{
-			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
+			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the " +
+				"sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
 			{"under real kubelets it takes the place of bridge, brought by its own pods", "test/e2e TestKubernetesKubeletSwitches"},
 		},
 		Build: buildFlannel,
@@ -98,7 +109,9 @@ func buildFlannel(in Input) (Built, error) {
 		b.noteTxChecksum(in)
 	}
 	if in.Node.Networking.Flannel.Backend == "host-gw" {
-		b.note(Info, in.Origin("spec.networking.flannel.backend"), "host-gw routes by the nodes' own addresses: every node must reach every other without a router between them")
+		b.note(Info, in.Origin("spec.networking.flannel.backend"),
+			"host-gw routes by the nodes' own addresses: every node must reach every other without a router between "+
+				"them")
 	}
 	b.Wait = in.waitConf(flannelConf, "its DaemonSet writes it")
 	return b, nil
@@ -107,5 +120,6 @@ func buildFlannel(in Input) (Built, error) {
 // noteTxChecksum says what became of a switch of flannel's vxlan.
 func (b *Built) noteTxChecksum(in Input) {
 	b.note(Warning, in.Origin("spec.networking."+in.Node.Networking.Name()+".disableTxChecksumOffloading"),
-		"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes 1.18.6 do without; else run `ethtool -K flannel.1 tx-checksum-ip-generic off` from a hook")
+		"disableTxChecksumOffloading does nothing, as in kOps since 1.19: kernels and kube-proxy since Kubernetes "+
+			"1.18.6 do without; else run `ethtool -K flannel.1 tx-checksum-ip-generic off` from a hook")
 }

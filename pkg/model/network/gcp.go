@@ -4,10 +4,14 @@ package network
 // kOps' docs/networking/gcp.md.
 func gcp() Network {
 	n := kubenet()
-	n.Name, n.Title, n.Docs = "gcp", "containerd's conf_template; pods have alias addresses that Google's network routes", "https://kops.sigs.k8s.io/networking/#kubenet-default"
+	n.Name, n.Title, n.Docs = "gcp",
+		"containerd's conf_template; pods have alias addresses that Google's network routes",
+		"https://kops.sigs.k8s.io/networking/#kubenet-default"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}}, First: version(1, 2)}
-	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 and depend on path MTU discovery"
-	n.Requires = Requires{Clouds: []string{"gce", "gcp"}, Why: "only Google's network routes alias addresses", Source: "https://cloud.google.com/vpc/docs/alias-ip"}
+	n.MTU = "the smallest MTU of the links that are up (1460 in a VPC, up to 8896): without it pods would have 1500 " +
+		"and depend on path MTU discovery"
+	n.Requires = Requires{Clouds: []string{"gce", "gcp"}, Why: "only Google's network routes alias addresses",
+		Source: "https://cloud.google.com/vpc/docs/alias-ip"}
 	n.SharedHost = leaveAlone("veth*")
 	n.SharedHost.Aliases = true
 	n.Residue.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}

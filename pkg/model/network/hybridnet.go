@@ -7,28 +7,39 @@ import "github.com/netwright/netwright/pkg/cleanup"
 // charts/hybridnet).
 func hybridnet() Network {
 	return Network{
-		Name:      "hybridnet",
-		Title:     "VXLAN overlay beside VLANs or BGP of the data centre, pods keep their addresses; by a DaemonSet, policy by Felix",
-		Docs:      "https://github.com/alibaba/hybridnet/wiki",
-		Lifecycle: Lifecycle{First: version(1, 16), Upstream: "asleep (last commit in July 2024)", Instead: "kubeOVN or calico"},
-		Conf:      Conf{Writer: WriterDaemonSet, File: "06-hybridnet.conflist", Chain: []string{"hybridnet", "bandwidth"}},
-		Kubelet:   "cni",
+		Name: "hybridnet",
+		Title: "VXLAN overlay beside VLANs or BGP of the data centre, pods keep their addresses; by a DaemonSet, " +
+			"policy by Felix",
+		Docs: "https://github.com/alibaba/hybridnet/wiki",
+		Lifecycle: Lifecycle{First: version(1, 16), Upstream: "asleep (last commit in July 2024)",
+			Instead: "kubeOVN or calico"},
+		Conf: Conf{Writer: WriterDaemonSet, File: "06-hybridnet.conflist",
+			Chain: []string{"hybridnet", "bandwidth"}},
+		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bandwidth", "loopback"}, Minimum: "v0.8.0",
 			Source: "https://github.com/containernetworking/plugins"}}, // its init container brings hybridnet
 		Modules: []Module{
 			{Name: "vxlan", Why: "the overlay, which nodes of a VLAN reach too"},
-			{Name: "8021q", Why: "pods in VLANs", When: "networkType vlan", If: func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == "vlan" }},
+			{Name: "8021q", Why: "pods in VLANs", When: "networkType vlan",
+				If: func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == "vlan" }},
 			{Name: "ip_set", Why: "its rules and policy"}, {Name: "xt_set", Why: "its rules and policy"},
-			{Name: "sch_prio", Why: "its filter on the VXLAN link", Optional: true}, {Name: "cls_u32", Why: "its filter", Optional: true}, {Name: "act_pedit", Why: "rewrites MAC addresses", Optional: true},
+			{Name: "sch_prio", Why: "its filter on the VXLAN link", Optional: true},
+			{Name: "cls_u32", Why: "its filter", Optional: true},
+			{Name: "act_pedit", Why: "rewrites MAC addresses", Optional: true},
 		},
 		Sysctls: append(forwarding(),
-			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "answers leave by another table than questions come", When: "pods have IPv4", If: hasV4},
-			Sysctl{Key: "net.ipv4.conf.default.rp_filter", Value: "0", Why: "the same for links to come", When: "pods have IPv4", If: hasV4},
-			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh3", Value: "4096", Why: "a neighbour for every pod of the overlay", Optional: true},
-			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh2", Value: "2048", Why: "a neighbour for every pod of the overlay", Optional: true}),
+			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
+				Why: "answers leave by another table than questions come", When: "pods have IPv4", If: hasV4},
+			Sysctl{Key: "net.ipv4.conf.default.rp_filter", Value: "0", Why: "the same for links to come",
+				When: "pods have IPv4", If: hasV4},
+			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh3", Value: "4096",
+				Why: "a neighbour for every pod of the overlay", Optional: true},
+			Sysctl{Key: "net.ipv4.neigh.default.gc_thresh2", Value: "2048",
+				Why: "a neighbour for every pod of the overlay", Optional: true}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "VXLAN, as flannel's and cilium's: one of them a node"}, {Proto: "tcp", Port: 179, What: "BGP"}, {Proto: "tcp", Port: 5473, What: "Typha"},
+			{Proto: "udp", Port: 8472, What: "VXLAN, as flannel's and cilium's: one of them a node"},
+			{Proto: "tcp", Port: 179, What: "BGP"}, {Proto: "tcp", Port: 5473, What: "Typha"},
 			{Proto: "tcp", Port: 11021, What: "health of its daemon"}, {Proto: "tcp", Port: 9899, What: "its manager"},
 		},
 		MTU:        "that of the node's own link, less 50 in the overlay",
@@ -36,11 +47,14 @@ func hybridnet() Network {
 		SharedHost: leaveAlone("hybr*", "*.vxlan*").macs("hybr*", "*.vxlan*"),
 		Signs: []Sign{
 			{What: "its daemon answers the plugin", Path: "/run/cni/hybridnet.sock"},
-			{What: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", When: "networkType vxlan", If: func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == "vxlan" },
-				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of this node"},
+			{What: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", When: "networkType vxlan",
+				If: func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == "vxlan" },
+				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of " +
+					"this node"},
 		},
-		Residue:  hybridnetResidue(),
-		Proved:   []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Residue: hybridnetResidue(),
+		Proved: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
+			"test/plugins TestPlugins"}},
 		Unproved: "that pods talk: its daemon is not run",
 		Agents:   []string{"cni-daemon", "felix"},
 		Build:    buildHybridnet,
@@ -53,20 +67,27 @@ func hybridnetResidue() cleanup.Residue {
 	l := cleanup.Residue{
 		// For every packet, for PodToNodeBackTrafficMark, and from a subnet but for fromRuleMask
 		// (pkg/daemon/route); the first priorities that are free.
-		Rules: []cleanup.RuleSelector{{Table: 39999, All: true}, {Table: 40000, All: true}, {Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
+		Rules: []cleanup.RuleSelector{{Table: 39999, All: true}, {Table: 40000, All: true},
+			{Mark: 0x20, Mask: 0x20, Table: 40001}, {Mask: 0x4040, Table: 10000, Last: 39998},
 			{Table: 10000, Last: 39998, Pods: true}},
 		// To pods here by their links, to the overlay by its VXLAN link, to a subnet by the node's
 		// link.
-		Routes: []cleanup.RouteSelector{{Link: "hybr*", Table: allTables}, {Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
+		Routes: []cleanup.RouteSelector{{Link: "hybr*", Table: allTables},
+			{Table: 10000, Last: 40001, Link: "[a-z]*.vxlan[0-9]*"}, {Table: 10000, Last: 39998, Pods: true}},
 		Chains: []cleanup.ChainSelector{{Chain: "HYBRIDNET-*"}},
-		Links: []cleanup.LinkSelector{{Name: "hybr" + hexDigits(11), Kind: "veth"}, {Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},
+		Links: []cleanup.LinkSelector{{Name: "hybr" + hexDigits(11), Kind: "veth"},
+			{Name: "h_*", Kind: "veth", MAC: "ee:ee:ee:ee:ee:ee"},
 			{Name: "[a-z]*.vxlan[0-9]*", Kind: "vxlan"}},
-		Files: []string{"/etc/cni/net.d/[0-9]*-hybridnet.conflist", "/opt/cni/bin/hybridnet", "/run/cni/hybridnet.sock", "/var/lib/cni/results/hybridnet-*"},
-		Others: []string{"VLAN links <parent>.<number> that it made, and addresses that it put on them: others make links of that name too",
-			"default routes in tables 10000 to 39998, which nothing leads to any more", "proxy neighbours (`ip neigh show proxy`)",
+		Files: []string{"/etc/cni/net.d/[0-9]*-hybridnet.conflist", "/opt/cni/bin/hybridnet", "/run/cni/hybridnet.sock",
+			"/var/lib/cni/results/hybridnet-*"},
+		Others: []string{"VLAN links <parent>.<number> that it made, and addresses that it put on them: others make " +
+			"links of that name too",
+			"default routes in tables 10000 to 39998, which nothing leads to any more",
+			"proxy neighbours (`ip neigh show proxy`)",
 			"rp_filter of links, neighbour and route limits keep their values until they are set or the node reboots"},
 	}
-	for _, set := range []string{"HYBR-OVERLAY-NET", "HYBR-ALL", "HYBR-NODE-IP", "HYBR-LOCAL-POD-IP", "HYBR-LOCAL-UNDERLAY-NET"} {
+	for _, set := range []string{"HYBR-OVERLAY-NET", "HYBR-ALL", "HYBR-NODE-IP", "HYBR-LOCAL-POD-IP",
+		"HYBR-LOCAL-UNDERLAY-NET"} {
 		l.IPSets = append(l.IPSets, set, "inet6:"+set)
 	}
 	return felixResidue(l)
@@ -75,7 +96,8 @@ func hybridnetResidue() cleanup.Residue {
 func buildHybridnet(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	h := in.Node.Networking.Hybridnet
-	b.note(Warning, in.NetworkOrigin(), "hybridnet's VXLAN is on UDP 8472, as that of flannel and of cilium: what is left of those must go first")
+	b.note(Warning, in.NetworkOrigin(),
+		"hybridnet's VXLAN is on UDP 8472, as that of flannel and of cilium: what is left of those must go first")
 	b.Wait = in.waitConf(h.ConfName, "its DaemonSet writes it")
 	return b, nil
 }

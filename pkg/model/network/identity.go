@@ -44,7 +44,8 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	b.identities = append(b.identities, id.keypair)
 	entry := in.Node.CertificateOf(id.keypair)
 	meta := tasks.Meta{From: id.origin, Why: id.why}
-	set := tasks.CertificateSet{Meta: confidential(meta), Name: id.keypair, Dir: id.dir, Owner: "root:root", CommonName: id.commonName, RetainOnRelease: true,
+	set := tasks.CertificateSet{Meta: confidential(meta), Name: id.keypair, Dir: id.dir, Owner: "root:root",
+		CommonName: id.commonName, RetainOnRelease: true,
 		CA: id.CA, Cert: id.Cert, Key: id.Key, Kubeconfig: id.kubeconfig}
 	pair, ok := in.Keypairs[id.keypair]
 	if entry != nil {
@@ -63,13 +64,16 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			}
 			set.Issue, set.Failure = issued.Plan, issued.Fail
 			if set.Issue == "" && set.Failure == nil && len(pair.Cert) == 0 {
-				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, What: "certificate " + id.keypair, Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Keeps: set.Owns()})
+				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, What: "certificate " + id.keypair,
+					Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Keeps: set.Owns()})
 				return nil
 			}
 		}
 	}
 	if !ok {
-		return problem.KeypairMissing.Errorf("install %s (%s): %s, and the store has no keypair %s: put pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who issues it",
+		return problem.KeypairMissing.Errorf("install %s (%s): %s, and the store has no keypair %s: put "+
+			"pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who "+
+			"issues it",
 			id.whose(), id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
 	}
 	if err := b.judgeKey(in, id, entry, pair); err != nil {
@@ -77,7 +81,8 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	}
 	set.CA.PEM, set.Cert.PEM, set.Key.PEM = in.caOf(id, entry, pair), pair.Cert, []byte(pair.Key.Reveal())
 	if len(set.CA.PEM) == 0 && set.Issue == "" && set.Failure == nil {
-		return problem.KeypairMissing.Errorf("install %s (%s): the store has no CA %s to check %s with: put pki/issued/%s/<id>.crt there",
+		return problem.KeypairMissing.Errorf("install %s (%s): the store has no CA %s to check %s with: put "+
+			"pki/issued/%s/<id>.crt there",
 			id.whose(), id.origin, id.caName, id.server, id.caName)
 	}
 	if id.network != "" { // several of the user's may share one
@@ -102,13 +107,16 @@ func (b *Built) judgeKey(in Input, id identity, entry *extras.Certificate, pair 
 	}
 	all, err := certs.Parse(pair.Cert)
 	if err == nil && all[0].IsCA {
-		return fmt.Errorf("install %s (%s): the keyset %s is a CA, and its private key may make anybody's certificate: it has no place on a node as %s's own: name the keyset of a certificate that it signed",
+		return fmt.Errorf("install %s (%s): the keyset %s is a CA, and its private key may make anybody's "+
+			"certificate: it has no place on a node as %s's own: name the keyset of a certificate that it signed",
 			id.whose(), id.origin, id.keypair, id.keypair)
 	}
-	if in.Node.Name == "" || strings.HasPrefix(id.origin, "nodes/") || err == nil && names(all[0].Subject.CommonName, certs.Names(all[0]), in.Node.Name) {
+	if in.Node.Name == "" || strings.HasPrefix(id.origin, "nodes/") ||
+		err == nil && names(all[0].Subject.CommonName, certs.Names(all[0]), in.Node.Name) {
 		return nil
 	}
-	b.note(Warning, id.origin, "the key of %s comes from the store, the same for every node that reads it: who takes one node is all of them, and to shut that one out all must change; "+
+	b.note(Warning, id.origin, "the key of %s comes from the store, the same for every node that reads it: who takes "+
+		"one node is all of them, and to shut that one out all must change; "+
 		"let each node make its own: spec.certificates: [{name: %s, source: kubernetes}]", id.keypair, id.keypair)
 	return nil
 }
@@ -138,13 +146,16 @@ func Certificates(in Input, used Built) (Built, error) {
 		origin := c.Origin.String()
 		if !c.Installs() {
 			if !slices.Contains(used.identities, c.Name) {
-				b.note(Warning, origin, "nothing installs the certificate %s: no network of this node has it: say dir, or kubeconfig, or take the entry out", c.Name)
+				b.note(Warning, origin, "nothing installs the certificate %s: no network of this node has it: say "+
+					"dir, or kubeconfig, or take the entry out", c.Name)
 			}
 			continue
 		}
-		id := identity{origin: origin, because: "spec.certificates names it", why: "spec.certificates", server: "others", keypair: c.Name, caName: c.Name,
+		id := identity{origin: origin, because: "spec.certificates names it", why: "spec.certificates",
+			server: "others", keypair: c.Name, caName: c.Name,
 			ca: func(pair Keypair) []byte { return pair.CA }, dir: c.Dir, commonName: c.CommonName,
-			CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644}, Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
+			CA: tasks.CertFile{Name: c.CAFile, Mode: 0o644}, Cert: tasks.CertFile{Name: c.CertFile, Mode: 0o644},
+			Key: tasks.CertFile{Name: c.KeyFile, Mode: 0o600}}
 		if c.CA != "" {
 			id.caName = c.CA
 		}

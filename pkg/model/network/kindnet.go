@@ -18,33 +18,42 @@ func kindnet() Network {
 		Kubelet:   "cni",
 		// Its init container copies cni-kindnet, which calls nothing else; the runtime calls
 		// loopback for each pod.
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.8.0", Source: "https://github.com/containernetworking/plugins"}},
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.8.0",
+			Source: "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			// kOps loads this one, and not br_netfilter (upup/pkg/fi/nodeup/command.go).
 			{Name: "nfnetlink_queue", Why: "policy decides in the daemon"},
 			{Name: "nf_tables", Why: "masquerade and policy", Optional: true},
-			{Name: "nft_flow_offload", Why: "the flow table kindnet-flowtables", When: "fastPathThreshold", Optional: true,
-				If: func(in Input) bool { return in.Node.Networking.Kindnet.FastPathThreshold > 0 }},
+			{Name: "nft_flow_offload", Why: "the flow table kindnet-flowtables", When: "fastPathThreshold",
+				Optional: true,
+				If:       func(in Input) bool { return in.Node.Networking.Kindnet.FastPathThreshold > 0 }},
 		},
 		Sysctls: append(forwarding(),
 			Sysctl{Key: "net.netfilter.nf_conntrack_acct", Value: "1", Why: "kindnetd counts by it", Optional: true},
-			Sysctl{Key: "net.netfilter.nf_conntrack_timestamp", Value: "1", Why: "kindnetd ages by it", Optional: true}),
-		Kubeconfig: "none on the host: its DaemonSet uses the service account, and the API's URL, since services need kube-proxy first",
+			Sysctl{Key: "net.netfilter.nf_conntrack_timestamp", Value: "1", Why: "kindnetd ages by it",
+				Optional: true}),
+		Kubeconfig: "none on the host: its DaemonSet uses the service account, and the API's URL, since services need " +
+			"kube-proxy first",
 		MTU:        "that of the link with the default route",
 		IPv6:       true,
 		SharedHost: leaveAlone("knet*"),
-		Signs: []Sign{{What: "kindnetd has its rules for what leaves the node", Table: "inet kindnet-ipmasq", When: "pods have IPv4, unless masquerade is off",
-			If: kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took its table away (restart its pod)"},
+		Signs: []Sign{{What: "kindnetd has its rules for what leaves the node", Table: "inet kindnet-ipmasq",
+			When: "pods have IPv4, unless masquerade is off",
+			If:   kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took " +
+				"its table away (restart its pod)"},
 			podSign("knet*", "veth")},
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: "knet*", Kind: "veth"}, {Name: "knet-xfrm0", Kind: "xfrm"}},
 			Rules: []cleanup.RuleSelector{{Table: 101, Mark: 13}, {Table: 101, Mark: 14}}, // NAT64
 			// A node's pod CIDR via its address; those of the pods here go with their links.
 			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}},
-			Tables: []cleanup.TableSelector{{Family: "inet", Name: "kindnet-ipmasq"}, {Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
-				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"}, {Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
-			XFRM:  []cleanup.XFRMSelector{{IfID: 1001}}, // --ipsec-overlay
-			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/", "/var/lib/cni/results/kindnet-*"},
+			Tables: []cleanup.TableSelector{{Family: "inet", Name: "kindnet-ipmasq"},
+				{Family: "inet", Name: "kindnet-nflog"}, {Family: "inet", Name: "kindnet-fastpath"},
+				{Family: "inet", Name: "kindnet-dnscache"}, {Family: "inet", Name: "kindnet-network-policies"},
+				{Family: "inet", Name: "cni-kindnet"}, {Family: "ip6", Name: "kindnet-nat64"}},
+			XFRM: []cleanup.XFRMSelector{{IfID: 1001}}, // --ipsec-overlay
+			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/",
+				"/var/lib/cni/results/kindnet-*"},
 		},
 		Unproved: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",
 		Agents:   []string{"kindnet-cni"},

@@ -11,7 +11,8 @@ import (
 // https://github.com/kopeio/networking (pkg/routing), kOps' template (networking.kope.io).
 func kopeio() Network {
 	n := kubenet()
-	n.Name, n.Title = "kopeio", "containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
+	n.Name, n.Title = "kopeio",
+		"containerd's conf_template; a DaemonSet makes routes between nodes, in its defaults by VXLAN"
 	n.Docs = "https://github.com/kopeio/networking"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Experimental, Kops: "1.5"}}, First: version(1, 4),
 		Upstream: "asleep (its image is of 2018, its last commit of March 2024)", Instead: "kindnet, flannel or cilium"}
@@ -19,10 +20,12 @@ func kopeio() Network {
 		Module{Name: "vxlan", Why: "vxlan1, in its default mode"},
 		Module{Name: "ip_gre", Why: "its mode gre", Optional: true})
 	n.Kubeconfig = "none on the host: its DaemonSet uses the service account"
-	n.Ports = []Port{{Proto: "udp", Port: 4789, What: "VXLAN"}, {Proto: "ip", Port: 47, What: "mode gre"}, {Proto: "udp", Port: 4500, What: "mode ipsec"}}
+	n.Ports = []Port{{Proto: "udp", Port: 4789, What: "VXLAN"}, {Proto: "ip", Port: 47, What: "mode gre"},
+		{Proto: "udp", Port: 4500, What: "mode ipsec"}}
 	n.MTU = fmt.Sprintf("the smallest MTU of the links that are up less %d, as its vxlan1", kopeioOverhead)
 	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
-	n.Signs = append(n.Signs, Sign{What: "its tunnel", Link: "vxlan1", Kind: "vxlan", Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"})
+	n.Signs = append(n.Signs, Sign{What: "its tunnel", Link: "vxlan1", Kind: "vxlan",
+		Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"})
 	n.Residue = kopeioResidue(n.Residue)
 	n.Proved, n.Yields = nil, ""            // kubenet's routes are the cloud's, these a daemon's
 	n.Agents = []string{"networking-agent"} // k8s/kopeio-networking.yaml
@@ -37,9 +40,13 @@ const kopeioOverhead = 100
 // kopeioResidue: vxlan1 has a MAC address of 00:53 and the pod CIDR's address, by which it is told
 // from another's.
 func kopeioResidue(l cleanup.Residue) cleanup.Residue {
-	l.Routes = append(l.Routes, cleanup.RouteSelector{Link: "vxlan1", Pods: true}, cleanup.RouteSelector{Link: "k8s-*-*-*-*", Pods: true})
-	l.Links = append(l.Links, cleanup.LinkSelector{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"}, cleanup.LinkSelector{Name: "k8s-??-??-??-??", Kind: "gre"}, cleanup.LinkSelector{Name: "kopeio", Kind: "bridge"})
-	l.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet called the plugins", "a conf at the cniConfigPath of its configuration",
+	l.Routes = append(l.Routes, cleanup.RouteSelector{Link: "vxlan1", Pods: true},
+		cleanup.RouteSelector{Link: "k8s-*-*-*-*", Pods: true})
+	l.Links = append(l.Links, cleanup.LinkSelector{Name: "vxlan1", Kind: "vxlan", MAC: "00:53:*"},
+		cleanup.LinkSelector{Name: "k8s-??-??-??-??", Kind: "gre"},
+		cleanup.LinkSelector{Name: "kopeio", Kind: "bridge"})
+	l.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where kubelet " +
+		"called the plugins", "a conf at the cniConfigPath of its configuration",
 		"mode ipsec: its XFRM states and policies, which have no mark; it flushes those of everybody when it starts"}
 	return l
 }

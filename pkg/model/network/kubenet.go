@@ -29,9 +29,10 @@ const awsJumbo = 9001
 // knows.
 func kubenet() Network {
 	return Network{
-		Name:  "kubenet",
-		Title: "kubelet's own plugin below 1.24 (docker), containerd's conf_template from there on; the cloud routes between nodes",
-		Docs:  "https://kops.sigs.k8s.io/networking/#kubenet-default",
+		Name: "kubenet",
+		Title: "kubelet's own plugin below 1.24 (docker), containerd's conf_template from there on; the cloud routes " +
+			"between nodes",
+		Docs: "https://kops.sigs.k8s.io/networking/#kubenet-default",
 		Lifecycle: Lifecycle{
 			Stages: []Stage{{Level: Stable, Kops: "1.5"}},
 			First:  version(1, 2),
@@ -40,34 +41,46 @@ func kubenet() Network {
 		Kubelet: "kubenet",
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback"}, Minimum: "v0.2.0",
-				When: "kubelet calls them", If: Input.DockerKubelet, Source: "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/"},
+				When: "kubelet calls them", If: Input.DockerKubelet,
+				Source: "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/"},
 			{Asset: CNIPlugins, Members: []string{"host-local", "loopback", "portmap", "ptp"}, Minimum: "v0.8.0",
-				When: "containerd calls them", If: notDockerKubelet, Source: "https://github.com/containernetworking/plugins"},
+				When: "containerd calls them", If: notDockerKubelet,
+				Source: "https://github.com/containernetworking/plugins"},
 		},
 		Modules: []Module{brNetfilter(false)},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
-		MTU:     "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of the links that are up, if it is not 1500",
+		MTU: "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of " +
+			"the links that are up, if it is not 1500",
 		SharedHost: leaveAlone("cbr0", "veth*").besides(
-			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where kubelet calls the plugins"}),
+			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where " +
+				"kubelet calls the plugins"}),
 		Residue: cleanup.Residue{
 			Portmap: []string{kubenetName, "containerd-net"},
 			Types:   []string{"bridge"}, // as kubelet itself had it
 			Units:   []string{"cni-iptables-setup.service"},
-			Links:   []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
+			Links: []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"},
+				{Name: "veth*", Kind: "veth", Master: BridgeLink}, {Name: "veth*", Kind: "veth", Pods: true}},
 			Chains: []cleanup.ChainSelector{
-				{Table: "nat", Chain: "KUBE-HOSTPORTS"}, {Table: "nat", Chain: "KUBE-HP-*"}, {Table: "nat", Chain: "IP-MASQ"},
+				{Table: "nat", Chain: "KUBE-HOSTPORTS"}, {Table: "nat", Chain: "KUBE-HP-*"},
+				{Table: "nat", Chain: "IP-MASQ"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "kubenet: SNAT for outbound traffic from cluster"},
-				{Table: "nat", Chain: "POSTROUTING", Comment: "SNAT for localhost access to hostports", Out: BridgeLink},
+				{Table: "nat", Chain: "POSTROUTING", Comment: "SNAT for localhost access to hostports",
+					Out: BridgeLink},
 			},
 			Tables: []cleanup.TableSelector{{Family: "ip", Name: "netwright"}},
-			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/etc/containerd/cni-config.template", "/var/lib/cni/networks/kubenet/",
-				"/var/lib/cni/networks/containerd-net/", "/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
-				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup", "/etc/systemd/system/cni-iptables-setup.service"},
-			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT", "the cloud's route to this node's pod CIDR"},
+			Files: []string{"/etc/cni/net.d/" + kubenetConf, kubenetTemplate, "/etc/containerd/cni-config.template",
+				"/var/lib/cni/networks/kubenet/",
+				"/var/lib/cni/networks/containerd-net/", "/var/lib/cni/networks/" + kubenetName + "/",
+				"/var/lib/cni/results/" + kubenetName + "-*",
+				"/var/lib/cni/cache/results/kubenet-*", "/opt/kops/bin/cni-iptables-setup",
+				"/etc/systemd/system/cni-iptables-setup.service"},
+			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT",
+				"the cloud's route to this node's pod CIDR"},
 		},
 		Signs: kubenetSigns(),
 		Proved: []Proof{
-			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the template", "test/e2e TestPodsTalkByKubenet"},
+			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the " +
+				"template", "test/e2e TestPodsTalkByKubenet"},
 			{"nothing is left to do when containerd 2 has rendered the template", "test/e2e TestKubenetOnContainerd2"},
 		},
 		Yields: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",
@@ -80,9 +93,13 @@ func kubenetSigns() []Sign {
 	each := podSign("veth*", "veth")
 	each.When, each.If = "containerd calls the plugins", notDockerKubelet
 	return []Sign{
-		{What: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf, When: "containerd calls the plugins", If: notDockerKubelet,
-			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get node -o jsonpath={.spec.podCIDR}`; who gives them out is the controller manager (--allocate-node-cidrs) or the cloud's"},
-		{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", When: "kubelet calls the plugins", If: Input.DockerKubelet, Missing: "normal before the first pod; else the node has no pod CIDR"},
+		{What: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf,
+			When: "containerd calls the plugins", If: notDockerKubelet,
+			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get node -o " +
+				"jsonpath={.spec.podCIDR}`; who gives them out is the controller manager (--allocate-node-cidrs) or " +
+				"the cloud's"},
+		{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", When: "kubelet calls the plugins",
+			If: Input.DockerKubelet, Missing: "normal before the first pod; else the node has no pod CIDR"},
 		each,
 	}
 }
@@ -92,7 +109,8 @@ func notDockerKubelet(in Input) bool { return !in.DockerKubelet() }
 func buildKubenet(in Input) (Built, error) {
 	var b Built
 	if t := in.Node.Topology; t.Nodes == "private" || t.ControlPlane == "private" {
-		return b, fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table a zone: choose another network, or make the topology public",
+		return b, fmt.Errorf("use kubenet (%s): it does not support private topology (%s), which needs a route table "+
+			"a zone: choose another network, or make the topology public",
 			in.NetworkOrigin(), in.Origin("spec.topology"))
 	}
 	if err := b.checkRouteTable(in); err != nil {
@@ -150,18 +168,24 @@ func (b *Built) addConfTemplate(in Input, content []byte, file string) error {
 	switch name := in.Facts.Runtime.Name; name {
 	case "", "containerd":
 	case "cri-o":
-		return errors.New("use " + network + ": CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another network")
+		return errors.New("use " + network +
+			": CRI-O has no conf_template: choose `bridge`, which is the same without the cloud's routes, or another " +
+			"network")
 	default:
-		return fmt.Errorf("use %s: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: choose another network", network, name)
+		return fmt.Errorf("use %s: from Kubernetes 1.24 it is containerd's conf_template, and the runtime here is %s: "+
+			"choose another network", network, name)
 	}
 	b.Tasks = append(b.Tasks, tasks.File{
 		Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "containerd renders it when kubelet tells the pod CIDR"},
 		Path: kubenetTemplate, Content: content, Mode: 0o644})
 	b.ConfTemplate = kubenetTemplate
 	if in.Facts.ForwardPolicy["ip"] == "drop" {
-		b.note(Warning, in.NetworkOrigin(), "a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link each: they reach nothing until it accepts veth*")
+		b.note(Warning, in.NetworkOrigin(),
+			"a firewall of this node drops forwarded packets by policy (as Docker's does), and the pods have a link "+
+				"each: they reach nothing until it accepts veth*")
 	}
-	b.Wait = in.waitConf(file, "containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
+	b.Wait = in.waitConf(file,
+		"containerd writes it when kubelet tells the pod CIDR, and only while no other conf is there")
 	return nil
 }
 

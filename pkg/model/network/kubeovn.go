@@ -12,42 +12,58 @@ import (
 // https://github.com/kubeovn/docs.
 func kubeOVN() Network {
 	return Network{
-		Name:      "kubeOVN",
-		Title:     "OVN with subnets, VPCs and underlay VLANs, by DaemonSets; geneve, vxlan, stt between nodes, or none",
+		Name: "kubeOVN",
+		Title: "OVN with subnets, VPCs and underlay VLANs, by DaemonSets; geneve, vxlan, stt between nodes, or " +
+			"none",
 		Docs:      "https://kubeovn.github.io/docs/stable/en/",
 		Lifecycle: Lifecycle{First: version(1, 16), Note: "1.16 supports Kubernetes 1.29 and up"},
 		Conf:      Conf{Writer: WriterDaemonSet, File: "01-kube-ovn.conflist", Chain: []string{"kube-ovn", "portmap"}},
 		Kubelet:   "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"ipvlan", "loopback", "macvlan", "portmap"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its init container brings kube-ovn, of the daemon's own release
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"ipvlan", "loopback", "macvlan", "portmap"},
+			Minimum: "v0.8.0",
+			// its init container brings kube-ovn, of the daemon's own release
+			Source: "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			openvswitch(),
 			{Name: "geneve", Why: "between nodes", When: "networkType geneve", If: kubeOVNType("geneve")},
 			{Name: "vxlan", Why: "between nodes", When: "networkType vxlan", If: kubeOVNType("vxlan")},
 			{Name: "8021q", Why: "VLANs of the provider's network", When: "networkType vlan", If: kubeOVNType("vlan")},
-			{Name: "esp4", Why: "IPsec", When: "ipsec", If: func(in Input) bool { return in.Node.Networking.KubeOVN.IPsec }},
-			{Name: "ip_tables", Why: "ovs-ctl load-kmod loads it too", Optional: true}, {Name: "iptable_nat", Why: "ovs-ctl load-kmod loads it too", Optional: true},
-			{Name: "xt_TPROXY", Why: "probes of pods in VPCs", When: "tproxy", If: func(in Input) bool { return in.Node.Networking.KubeOVN.TProxy }, Optional: true},
+			{Name: "esp4", Why: "IPsec", When: "ipsec",
+				If: func(in Input) bool { return in.Node.Networking.KubeOVN.IPsec }},
+			{Name: "ip_tables", Why: "ovs-ctl load-kmod loads it too", Optional: true},
+			{Name: "iptable_nat", Why: "ovs-ctl load-kmod loads it too", Optional: true},
+			{Name: "xt_TPROXY", Why: "probes of pods in VPCs", When: "tproxy",
+				If: func(in Input) bool { return in.Node.Networking.KubeOVN.TProxy }, Optional: true},
 		},
 		Sysctls: append(forwarding(),
-			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0", Why: "answers come by ovn0; its init container writes it too", When: "pods have IPv4", If: hasV4}),
-		Kubeconfig: "none on the host: its DaemonSets use the service account; with IPsec /etc/ovs_ipsec_keys, signed by kubeovn.io/signer",
+			Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
+				Why: "answers come by ovn0; its init container writes it too", When: "pods have IPv4", If: hasV4}),
+		Kubeconfig: "none on the host: its DaemonSets use the service account; with IPsec /etc/ovs_ipsec_keys, signed " +
+			"by kubeovn.io/signer",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, What: "geneve"}, {Proto: "udp", Port: 4789, What: "vxlan"}, {Proto: "tcp", Port: 7471, What: "stt"},
-			{Proto: "tcp", Port: 6641, What: "OVN northbound, on central nodes"}, {Proto: "tcp", Port: 6642, What: "OVN southbound"}, {Proto: "tcp", Port: 6643, What: "northd"},
-			{Proto: "tcp", Port: 6644, What: "raft"}, {Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
+			{Proto: "udp", Port: 6081, What: "geneve"}, {Proto: "udp", Port: 4789, What: "vxlan"},
+			{Proto: "tcp", Port: 7471, What: "stt"},
+			{Proto: "tcp", Port: 6641, What: "OVN northbound, on central nodes"},
+			{Proto: "tcp", Port: 6642, What: "OVN southbound"}, {Proto: "tcp", Port: 6643, What: "northd"},
+			{Proto: "tcp", Port: 6644, What: "raft"}, {Proto: "ip", Port: 50, What: "IPsec ESP"},
+			{Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
 		},
 		MTU:  "that of the node's own link less 100 (geneve, vlan), 50 (vxlan), 72 (stt), 20 more over IPv6",
 		IPv6: true,
-		SharedHost: leaveAlone("ovn0", "br-int", "br-external", "ovs-system", "genev_sys_*", "vxlan_sys_*", "mirror0", "????????????_h").besides(ovsInPods(),
-			Shared{Service: "NetworkManager", Leaves: "the link of an underlay: its daemon makes it unmanaged itself, from NetworkManager 1.6 on and not where a VLAN of it is managed"}),
+		SharedHost: leaveAlone("ovn0", "br-int", "br-external", "ovs-system", "genev_sys_*", "vxlan_sys_*", "mirror0",
+			"????????????_h").besides(ovsInPods(),
+			Shared{Service: "NetworkManager",
+				Leaves: "the link of an underlay: its daemon makes it unmanaged itself, from NetworkManager 1.6 on " +
+					"and not where a VLAN of it is managed"}),
 		Signs: []Sign{
-			{What: "the node's own port, by which nodes and pods reach each other", Link: "ovn0", Missing: "ovn-central is not reached on 6642, or the kernel has no openvswitch"},
+			{What: "the node's own port, by which nodes and pods reach each other", Link: "ovn0",
+				Missing: "ovn-central is not reached on 6642, or the kernel has no openvswitch"},
 			{What: "its daemon answers the plugin", Path: "/run/openvswitch/kube-ovn-daemon.sock"},
 		},
 		Unjudged: kubeovnUnjudged(),
 		Residue:  kubeOVNResidue(),
-		Proved:   []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it", "test/plugins TestPlugins"}},
+		Proved: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
+			"test/plugins TestPlugins"}},
 		Unproved: "that pods talk: its daemon is not run",
 		Agents:   []string{"cni-server", "openvswitch"},
 		Build:    buildKubeOVN,
@@ -64,19 +80,30 @@ func kubeOVNResidue() cleanup.Residue {
 	ovs.Ports = []string{"ovn0", "mirror0"}
 	l := cleanup.Residue{
 		Portmap: []string{"kube-ovn"},
-		Rules:   []cleanup.RuleSelector{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}}, // the table is that of a second interface, too (ec2-net-utils)
-		Routes:  []cleanup.RouteSelector{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
-		Chains: []cleanup.ChainSelector{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"}, {Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
-			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"}, {Set: "ovn[46]0services"}},
+		// the table is that of a second interface, too (ec2-net-utils)
+		Rules:  []cleanup.RuleSelector{{Table: 10001, Mark: 0x90003}, {Table: 10001, Mark: 0x90004}},
+		Routes: []cleanup.RouteSelector{{Link: "ovn0"}, {Table: 10001, Type: "local", Link: "lo"}},
+		Chains: []cleanup.ChainSelector{{Chain: "OVN-PREROUTING"}, {Chain: "OVN-POSTROUTING"}, {Chain: "OVN-OUTPUT"},
+			{Chain: "OVN-MASQUERADE"}, {Chain: "OVN-NAT-POLICY"}, {Chain: "OVN-NAT-PSUBNET-*"},
+			{Comment: "kube-ovn *"}, {Comment: "ovn-subnet-gateway,*"}, {Set: "ovn[46]0subnets"},
+			{Set: "ovn[46]0services"}},
 		OVS:   []cleanup.OVSSelector{ovs},
 		Links: []cleanup.LinkSelector{{Name: "[0-9a-f]*_h", Kind: "veth", Master: ovsDatapath}},
-		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko", "/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
-			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/", "/var/lib/cni/results/kube-ovn-*"},
-		Others: []string{"underlay: bridges br-<provider>, which have their link's addresses and routes: these first go back, with a console at hand (`ovs-vsctl list-ports br-PROVIDER` names the link)",
-			"policy routes of subnets: the tables and priorities are in their policyRoutingTableID and policyRoutingPriority", "/etc/openvswitch and /etc/origin/openvswitch (the database), /run/openvswitch and /var/log/openvswitch, if no other Open vSwitch uses them",
-			"rules that mark --dport 6081 and 4789, and FORWARD's policy ACCEPT", "with IPsec: XFRM states and policies, CAs in /etc/ipsec.d/cacerts", "the chassis in OVN (`ovn-sbctl chassis-del`)"},
+		Files: []string{"/etc/cni/net.d/0[01]-kube-ovn.conflist", "/opt/cni/bin/kube-ovn", "/usr/local/bin/kubectl-ko",
+			"/run/openvswitch/kube-ovn-daemon.sock", "/run/ovn/", "/etc/ovn/", "/etc/origin/ovn/",
+			"/etc/ovs_ipsec_keys/", "/etc/origin/ovs_ipsec_keys/", "/var/log/kube-ovn/", "/var/log/ovn/",
+			"/var/lib/cni/results/kube-ovn-*"},
+		Others: []string{"underlay: bridges br-<provider>, which have their link's addresses and routes: these first " +
+			"go back, with a console at hand (`ovs-vsctl list-ports br-PROVIDER` names the link)",
+			"policy routes of subnets: the tables and priorities are in their policyRoutingTableID and " +
+				"policyRoutingPriority", "/etc/openvswitch and /etc/origin/openvswitch (the database), " +
+				"/run/openvswitch and /var/log/openvswitch, if no other Open vSwitch uses them",
+			"rules that mark --dport 6081 and 4789, and FORWARD's policy ACCEPT",
+			"with IPsec: XFRM states and policies, CAs in /etc/ipsec.d/cacerts",
+			"the chassis in OVN (`ovn-sbctl chassis-del`)"},
 	}
-	for _, set := range []string{"subnets", "subnets-nat", "subnets-distributed-gw", "local-pod-ip-nat", "other-node", "services", "subnets-nat-policy"} {
+	for _, set := range []string{"subnets", "subnets-nat", "subnets-distributed-gw", "local-pod-ip-nat", "other-node",
+		"services", "subnets-nat-policy"} {
 		l.IPSets = append(l.IPSets, "ovn40"+set, "ovn60"+set)
 	}
 	l.IPSets = append(l.IPSets, "ovn40natpr-*", "ovn60natpr-*")
@@ -88,7 +115,8 @@ func kubeOVNResidue() cleanup.Residue {
 // a VLAN, which adds nothing that the link does not take.
 func kubeOVNAdds(in Input) encapsulation {
 	out := map[string]encapsulation{
-		"geneve": {by: "Geneve", sure: ovnOverhead, most: 100}, "vxlan": {by: "VXLAN", sure: 50}, "stt": {by: "STT", sure: 72}, "vlan": {},
+		"geneve": {by: "Geneve", sure: ovnOverhead, most: 100}, "vxlan": {by: "VXLAN", sure: 50},
+		"stt": {by: "STT", sure: 72}, "vlan": {},
 	}[in.Node.Networking.KubeOVN.NetworkType]
 	if out.by != "" && overIPv6(in) {
 		out.sure, out.most = out.sure+20, out.most+20
@@ -100,14 +128,19 @@ func buildKubeOVN(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	k := in.Node.Networking.KubeOVN
 	if k.NetworkType == "geneve" && in.Facts.Kernel.Release != "" && !in.Facts.Kernel.IPv6 {
-		return b, fmt.Errorf("use kubeOVN with networkType geneve (%s): the kernel of this node has no IPv6 (ipv6.disable=1, or built without), and its Geneve ports need it even over IPv4: boot it with IPv6, or set networkType: vxlan",
+		return b, fmt.Errorf("use kubeOVN with networkType geneve (%s): the kernel of this node has no IPv6 "+
+			"(ipv6.disable=1, or built without), and its Geneve ports need it even over IPv4: boot it with IPv6, or "+
+			"set networkType: vxlan",
 			in.Origin("spec.networking.kubeOVN.networkType"))
 	}
 	if k.NetworkType == "vlan" {
 		if k.Interface == in.Facts.Uplink {
-			b.note(Warning, in.Origin("spec.networking.kubeOVN.interface"), "%s has this node's default route: when it joins the bridge its addresses move there and the node's connections pause; a second link is safer", k.Interface)
+			b.note(Warning, in.Origin("spec.networking.kubeOVN.interface"),
+				"%s has this node's default route: when it joins the bridge its addresses move there and the node's "+
+					"connections pause; a second link is safer", k.Interface)
 		}
-		b.note(Info, in.Origin("spec.networking.kubeOVN.networkType"), "underlay: the switch must let frames of pods' MAC addresses through the port of %s", k.Interface)
+		b.note(Info, in.Origin("spec.networking.kubeOVN.networkType"),
+			"underlay: the switch must let frames of pods' MAC addresses through the port of %s", k.Interface)
 	}
 	if err := b.fitMTU(in, "spec.networking.kubeOVN.mtu", k.MTU, kubeOVNAdds(in)); err != nil {
 		return b, err

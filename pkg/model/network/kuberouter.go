@@ -21,21 +21,27 @@ func kubeRouter() Network {
 		},
 		Conf:    Conf{Writer: WriterDaemonSet, File: kubeRouterConf, Chain: []string{"bridge", "portmap"}},
 		Kubelet: "cni",
-		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}},
+		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"},
+			Minimum: "v0.8.0",
+			Source:  "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			brNetfilter(false),
 			{Name: "ip_vs", Why: "services"}, {Name: "ip_vs_rr", Why: "its default scheduler"},
-			{Name: "ip_vs_wrr", Why: "a scheduler", Optional: true}, {Name: "ip_vs_sh", Why: "a scheduler", Optional: true},
-			{Name: "ip_set", Why: "policy and masquerade"}, {Name: "xt_set", Why: "rules that ask sets", Optional: true},
+			{Name: "ip_vs_wrr", Why: "a scheduler", Optional: true},
+			{Name: "ip_vs_sh", Why: "a scheduler", Optional: true},
+			{Name: "ip_set", Why: "policy and masquerade"},
+			{Name: "xt_set", Why: "rules that ask sets", Optional: true},
 			{Name: "dummy", Why: "kube-dummy-if, which has the services' addresses"},
 			{Name: "ipip", Why: "tunnels to nodes of other subnets", Optional: true},
 		},
 		Sysctls: append(append(forwarding(), bridgeNetfilter()...),
 			Sysctl{Key: "net.ipv4.vs.conntrack", Value: "1", Why: "masqueraded services", Optional: true},
-			Sysctl{Key: "net.ipv4.conf.all.arp_ignore", Value: "1", Why: "every node has the services' addresses, and only one may answer"},
-			Sysctl{Key: "net.ipv4.conf.all.arp_announce", Value: "2", Why: "every node has the services' addresses, and none may announce them"}),
-		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by spec.certificates (name: kube-router) or who makes the cluster",
+			Sysctl{Key: "net.ipv4.conf.all.arp_ignore", Value: "1",
+				Why: "every node has the services' addresses, and only one may answer"},
+			Sysctl{Key: "net.ipv4.conf.all.arp_announce", Value: "2",
+				Why: "every node has the services' addresses, and none may announce them"}),
+		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by spec.certificates (name: kube-router) " +
+			"or who makes the cluster",
 		Ports: []Port{
 			{Proto: "tcp", Port: 179, What: "BGP"},
 			{Proto: "ip", Port: 4, What: "IPIP, to nodes of other subnets"},
@@ -44,12 +50,16 @@ func kubeRouter() Network {
 		},
 		MTU: "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
 		Signs: []Sign{
-			{What: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge", Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
-			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy", Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
-			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig", Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
+			{What: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge",
+				Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
+			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy",
+				Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
+			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig",
+				Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
 			// --health-port.
 			// https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
-			{What: "its controllers are alive", URL: "http://localhost:20244/healthz", Missing: "one of them has not been heard of for too long: its log says which"},
+			{What: "its controllers are alive", URL: "http://localhost:20244/healthz",
+				Missing: "one of them has not been heard of for too long: its log says which"},
 			podSign("veth*", "veth"),
 		},
 		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),
@@ -68,25 +78,35 @@ func kubeRouterResidue() cleanup.Residue {
 		// From the pods to 77 (pkg/routes/pbr.go); by each DSR service's mark to 78 and for every
 		// packet to 79 (pkg/controllers/proxy/linux_networking.go, network_services_controller.go:
 		// defaultTrafficDirectorRulePriority, defaultDSRPolicyRulePriority).
-		Rules: []cleanup.RuleSelector{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true}, {Priority: 32765, Table: 79, All: true}},
+		Rules: []cleanup.RuleSelector{{Table: 77, Pods: true}, {Priority: 32764, Table: 78, Marked: true},
+			{Priority: 32765, Table: 79, All: true}},
 		// To other nodes by tunnels (pkg/tunnels/linux_tunnels.go, addTunnelRoute), all as local,
 		// external addresses by its bridge.
-		Routes: []cleanup.RouteSelector{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"}, {Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
-		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "kube-bridge"},
-			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"}, {Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
+		Routes: []cleanup.RouteSelector{{Protocol: 17, Table: allTables}, {Table: 77, Link: "tun-*"},
+			{Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
+		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"},
+			{Name: "veth*", Kind: "veth", Master: "kube-bridge"},
+			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"},
+			{Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
 		Chains: []cleanup.ChainSelector{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
-			{Chain: "FORWARD", Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
-		Tables: []cleanup.TableSelector{{Family: "ip", Name: "kube-router-filter-ipv4"}, {Family: "ip6", Name: "kube-router-filter-ipv6"}},
-		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf", "/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
+			{Chain: "FORWARD",
+				Comment: "allow outbound node port traffic on node interface with which node ip is associated"}},
+		Tables: []cleanup.TableSelector{{Family: "ip", Name: "kube-router-filter-ipv4"},
+			{Family: "ip6", Name: "kube-router-filter-ipv6"}},
+		Files: []string{"/etc/cni/net.d/" + kubeRouterConf, "/etc/cni/net.d/10-kuberouter.conf",
+			"/etc/cni/net.d/.tmp-kuberouter-cfg", "/var/lib/kube-router/",
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
 		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where
 		// it has IPVS, has a link kube-ipvs0.
-		IPVS:    []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink}, {Pods: true, Unless: kubeProxyLink}},
-		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"}, {Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
+		IPVS: []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink},
+			{Pods: true, Unless: kubeProxyLink}},
+		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"},
+			{Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},
 		Others: []string{"rp_filter keeps its value on the node's link until it is set or the node reboots",
 			"its half-written ipsets TMP-* (`ipset destroy`), a name that other programs use too",
-			"the rules of a DSR service in mangle, by its address: they mark its packets and set their MSS, and have no comment (`iptables -t mangle -S`)",
+			"the rules of a DSR service in mangle, by its address: they mark its packets and set their MSS, and have " +
+				"no comment (`iptables -t mangle -S`)",
 			"IPVS services without a server that is a pod, at addresses of the node"},
 	}
 	for _, file := range []string{"/etc/iproute2/rt_tables", "/usr/share/iproute2/rt_tables"} {
@@ -94,11 +114,13 @@ func kubeRouterResidue() cleanup.Residue {
 			l.Lines = append(l.Lines, cleanup.LineSelector{File: file, Line: line})
 		}
 	}
-	for _, set := range []string{"kube-router-pod-subnets", "kube-router-node-ips", "kube-router-local-ips", "kube-router-svip", "kube-router-svip-prt",
+	for _, set := range []string{"kube-router-pod-subnets", "kube-router-node-ips", "kube-router-local-ips",
+		"kube-router-svip", "kube-router-svip-prt",
 		"kube-router-local-pods", "KUBE-SRC-*", "KUBE-DST-*"} {
 		for _, name := range []string{set, "inet6:" + set} {
 			l.IPSets = append(l.IPSets, name)
-			l.Chains = append(l.Chains, cleanup.ChainSelector{Table: "nat", Chain: "POSTROUTING", Set: name}, cleanup.ChainSelector{Table: "mangle", Set: name})
+			l.Chains = append(l.Chains, cleanup.ChainSelector{Table: "nat", Chain: "POSTROUTING", Set: name},
+				cleanup.ChainSelector{Table: "mangle", Set: name})
 		}
 	}
 	return l
@@ -107,11 +129,13 @@ func kubeRouterResidue() cleanup.Residue {
 func buildKubeRouter(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	if in.Node.CloudProvider == "azure" {
-		b.note(Warning, in.NetworkOrigin(), "Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
+		b.note(Warning, in.NetworkOrigin(),
+			"Azure drops IPIP: kube-router needs --overlay-encap=fou there, and UDP 5555 between the nodes")
 	}
 	b.noteKubeProxy(in, "spec.networking.kubeRouter", "kube-router")
 	// Older distributions have it in /etc alone. https://github.com/kubernetes/kops/issues/17914
-	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
+	b.Tasks = append(b.Tasks, tasks.Directory{Meta: tasks.Meta{From: in.NetworkOrigin(),
+		Why: "its pod mounts rt_tables there: kubelet makes the file, and not the directory"},
 		Path: "/usr/share/iproute2", Mode: 0o755})
 	b.Wait = in.waitConf(kubeRouterConf, "its DaemonSet writes it, and only while no file of that name is there")
 	return b, nil

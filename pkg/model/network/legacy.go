@@ -40,17 +40,21 @@ func noop() Network {
 		Title:  "kubelet's no-op plugin: docker's own bridge, with a range of its own on each node; no CNI",
 		Chosen: "spec:\n  networking:\n    cni: {}\n  kubelet: {networkPluginName: noop}",
 		Docs:   "https://v1-23.docs.kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/network-plugins/",
-		Lifecycle: Lifecycle{Last: version(1, 23), Instead: "bridge", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: noop, with docker only; " +
-			"kubelet 1.24 lost dockershim"},
+		Lifecycle: Lifecycle{Last: version(1, 23), Instead: "bridge",
+			Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: noop, with docker only; " +
+				"kubelet 1.24 lost dockershim"},
 		Conf:    Conf{Writer: WriterNobody},
 		Kubelet: "none: --network-plugin is left out",
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(), optionally(bridgeNetfilter())...),
 		MTU:     "docker's (--mtu, 1500)",
 		SharedHost: SharedHost{Firewall: true, Others: []Shared{
-			{Service: "docker", Leaves: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must differ on each node, and who routes between them is nobody of ours"}}},
+			{Service: "docker",
+				Leaves: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must " +
+					"differ on each node, and who routes between them is nobody of ours"}}},
 		Signs: []Sign{{What: "docker's bridge is up", Link: "docker0", Kind: "bridge"}},
-		Residue: cleanup.Residue{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and go with it; a later network gets on with them, " +
+		Residue: cleanup.Residue{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and " +
+			"go with it; a later network gets on with them, " +
 			"but not with the policy DROP of FORWARD that docker set"}},
 		Build: buildCNI,
 	}
@@ -68,15 +72,19 @@ func exec(dir, plugin string) Network {
 		Title:  "a program of somebody's that kubelet runs for each pod (init, setup, teardown, status); no CNI",
 		Chosen: "spec:\n  networking:\n    cni: {}\n  kubelet: {networkPluginName: VENDOR/NAME}",
 		Docs:   "https://github.com/kubernetes/kubernetes/blob/v1.5.8/pkg/kubelet/network/exec/exec.go",
-		Lifecycle: Lifecycle{Last: version(1, 5), Instead: "a CNI plugin (`cni: {}` without networkPluginName)", Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: VENDOR/NAME, with docker only; deprecated by " +
-			"kubernetes#38639, removed in 1.6; its directory (--network-plugin-dir) ended with 1.8"},
+		Lifecycle: Lifecycle{Last: version(1, 5), Instead: "a CNI plugin (`cni: {}` without networkPluginName)",
+			Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: VENDOR/NAME, with docker only; deprecated " +
+				"by " +
+				"kubernetes#38639, removed in 1.6; its directory (--network-plugin-dir) ended with 1.8"},
 		Conf:    Conf{Writer: WriterNobody},
 		Kubelet: "the plugin's name, VENDOR/NAME",
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(), optionally(bridgeNetfilter())...),
 		MTU:     "the plugin's own",
-		Signs:   []Sign{{What: "kubelet finds the plugin", Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
-		Residue: cleanup.Residue{Others: []string{"the plugin's directory below " + dir + ", and whatever the plugin made: nobody but its vendor knows its names"}},
-		Build:   buildCNI,
+		Signs: []Sign{{What: "kubelet finds the plugin",
+			Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
+		Residue: cleanup.Residue{Others: []string{"the plugin's directory below " + dir +
+			", and whatever the plugin made: nobody but its vendor knows its names"}},
+		Build: buildCNI,
 	}
 }

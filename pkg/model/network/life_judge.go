@@ -17,14 +17,17 @@ func (n Network) Judge(in Input) ([]Note, error) {
 	level, next := life.level(in)
 	switch {
 	case level.Level == Deprecated && next.Level == Removed:
-		b.note(Warning, origin, "%s is deprecated %s and goes with %s: move to %s before that", n.variant(level), level.since(), ends(next), life.instead())
+		b.note(Warning, origin, "%s is deprecated %s and goes with %s: move to %s before that", n.variant(level),
+			level.since(), ends(next), life.instead())
 	case level.Level == Deprecated:
 		b.note(Warning, origin, "%s is deprecated %s: move to %s", n.variant(level), level.since(), life.instead())
 	case next.Level == Removed || !life.Last.IsZero():
-		b.note(Warning, origin, "%s goes with %s: move to %s before that", n.Name, cmp.Or(ends(next), "Kubernetes "+after(life)), life.instead())
+		b.note(Warning, origin, "%s goes with %s: move to %s before that", n.Name,
+			cmp.Or(ends(next), "Kubernetes "+after(life)), life.instead())
 	}
 	if life.Upstream != "" {
-		b.note(Warning, origin, "the project behind %s is %s: what breaks there stays broken; move to %s", n.Name, life.Upstream, life.instead())
+		b.note(Warning, origin, "the project behind %s is %s: what breaks there stays broken; move to %s", n.Name,
+			life.Upstream, life.instead())
 	}
 	return b.Notes, nil
 }
@@ -36,9 +39,11 @@ func (n Network) exists(in Input) error {
 	with := fmt.Sprintf("use %s with Kubernetes %s (%s)", n.Name, v, in.Origin("spec.kubernetesVersion"))
 	switch last := life.Last; {
 	case life.Gone != "":
-		return fmt.Errorf("%s: %s: choose %s; what it left on a node is still found and removed", use, life.Gone, life.instead())
+		return fmt.Errorf("%s: %s: choose %s; what it left on a node is still found and removed", use, life.Gone,
+			life.instead())
 	case !life.First.IsZero() && !v.AtLeast(life.First.Major, life.First.Minor):
-		return fmt.Errorf("%s: it exists from %s on: choose another network or a newer Kubernetes", with, release(life.First))
+		return fmt.Errorf("%s: it exists from %s on: choose another network or a newer Kubernetes", with,
+			release(life.First))
 	case !last.IsZero() && v.AtLeast(last.Major, last.Minor+1):
 		return fmt.Errorf("%s: it ended with %s: choose %s", with, release(last), life.instead())
 	}

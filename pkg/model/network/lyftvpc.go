@@ -23,30 +23,37 @@ const (
 // plugin/unnumbered-ptp, nl) and kOps up to 1.22 (nodeup/pkg/model/networking/lyft.go).
 func lyftVPC() Network {
 	return Network{
-		Name:  "lyftvpc",
-		Title: "pods have addresses of the VPC by ipvlan on further interfaces, and the node's own address to the rest by a veth; no daemon",
-		Docs:  "https://github.com/lyft/cni-ipvlan-vpc-k8s",
+		Name: "lyftvpc",
+		Title: "pods have addresses of the VPC by ipvlan on further interfaces, and the node's own address to the " +
+			"rest by a veth; no daemon",
+		Docs: "https://github.com/lyft/cni-ipvlan-vpc-k8s",
 		Lifecycle: Lifecycle{
-			Stages:   []Stage{{Level: Experimental, Kops: "1.11"}, {Level: Deprecated, Kops: "1.22"}, {Level: Removed, Kops: "1.23"}},
+			Stages: []Stage{{Level: Experimental, Kops: "1.11"}, {Level: Deprecated, Kops: "1.22"},
+				{Level: Removed, Kops: "1.23"}},
 			First:    version(1, 11),
 			Upstream: "ended (last commit in October 2021)",
 			Instead:  "amazonVPC or cilium with ipam eni",
 		},
-		Conf:    Conf{Writer: WriterNetwright, File: lyftConf, Chain: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-unnumbered-ptp"}},
+		Conf: Conf{Writer: WriterNetwright, File: lyftConf,
+			Chain: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-unnumbered-ptp"}},
 		Kubelet: "cni",
 		Plugins: []Plugin{
-			{Asset: LyftPlugins, Members: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-tool", lyftName + "-unnumbered-ptp"}, Minimum: "v0.5.0",
+			{Asset: LyftPlugins, Members: []string{lyftName + "-ipam", lyftName + "-ipvlan", lyftName + "-tool",
+				lyftName + "-unnumbered-ptp"}, Minimum: "v0.5.0",
 				Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/releases"},
-			{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0", Source: "https://github.com/containernetworking/plugins"},
+			{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
+				Source: "https://github.com/containernetworking/plugins"},
 		},
-		Modules: []Module{{Name: "ipvlan", Why: "the pods' links"}, {Name: "xt_connmark", Why: "answers of node ports find back", Optional: true}},
+		Modules: []Module{{Name: "ipvlan", Why: "the pods' links"},
+			{Name: "xt_connmark", Why: "answers of node ports find back", Optional: true}},
 		Sysctls: forwarding(),
 		MTU:     "that of the node's own interface (9001 in a VPC)",
 		Requires: Requires{Clouds: []string{"aws"}, Why: "its plugins ask EC2 for interfaces and addresses",
 			Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/blob/v0.6.3/README.md"},
 		SharedHost: leaveAlone("veth*").enis("", nil),
 		Signs: []Sign{{What: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
-			Missing: "normal before the first pod; else run `" + lyftName + "-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
+			Missing: "normal before the first pod; else run `" + lyftName +
+				"-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
 		Residue:  lyftResidue(),
 		Proved:   []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
 		Unproved: "that pods talk: its plugins take addresses from EC2 only",
@@ -59,13 +66,18 @@ func lyftVPC() Network {
 func lyftResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Units: []string{"cni-gc.timer", "cni-gc.service"},
-		Rules: []cleanup.RuleSelector{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355}, {Priority: 512, Mark: 0x2000, Table: 254}},
+		Rules: []cleanup.RuleSelector{{Priority: 1024, IIF: "veth*", Table: 256, Last: 1355},
+			{Priority: 512, Mark: 0x2000, Table: 254}},
 		Chains: []cleanup.ChainSelector{{Table: "mangle", Chain: "PREROUTING", Comment: "NodePort Mark"},
-			{Table: "nat", Chain: "POSTROUTING", Comment: `name: "` + lyftName + `" id: *`}, {Table: "nat", Chain: "CNI-*", Comment: `name: "` + lyftName + `" id: *`}},
+			{Table: "nat", Chain: "POSTROUTING", Comment: `name: "` + lyftName + `" id: *`},
+			{Table: "nat", Chain: "CNI-*", Comment: `name: "` + lyftName + `" id: *`}},
 		Links: []cleanup.LinkSelector{{Name: "veth*", Kind: "veth", Pods: true}},
-		Files: []string{"/etc/cni/net.d/" + lyftConf, "/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/", "/tmp/cni-ipvlan-vpc-k8s.lock",
-			"/var/lib/cni/results/" + lyftName + "-*", "/etc/systemd/system/cni-gc.service", "/etc/systemd/system/cni-gc.timer"},
-		Others: []string{"interfaces described `CNI-ENI <instance>` and their secondary addresses stay in EC2, and attached", "rp_filter=2 on the node's own interface",
+		Files: []string{"/etc/cni/net.d/" + lyftConf, "/opt/cni/bin/" + lyftName + "-*", "/run/cni-ipvlan-vpc-k8s/",
+			"/tmp/cni-ipvlan-vpc-k8s.lock",
+			"/var/lib/cni/results/" + lyftName + "-*", "/etc/systemd/system/cni-gc.service",
+			"/etc/systemd/system/cni-gc.timer"},
+		Others: []string{"interfaces described `CNI-ENI <instance>` and their secondary addresses stay in EC2, and " +
+			"attached", "rp_filter=2 on the node's own interface",
 			"empty chains CNI-<24 hex> of table nat, which ptp, bridge and others name in the same way"},
 	}
 }
@@ -98,7 +110,8 @@ type lyftPTP struct {
 // PluginSupports(version.Current())).
 func lyftVersion(in Input) string {
 	for _, a := range in.Node.Assets {
-		if v, err := values.ParseVersion(a.Version); a.Name == LyftPlugins && err == nil && !v.Before(values.Version{Minor: 6, Patch: 2}) {
+		if v, err := values.ParseVersion(a.Version); a.Name == LyftPlugins && err == nil &&
+			!v.Before(values.Version{Minor: 6, Patch: 2}) {
 			return "0.4.0"
 		}
 	}
@@ -109,7 +122,9 @@ func buildLyftVPC(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	l := in.Node.Networking.LyftVPC
 	if len(l.SecGroupIDs) == 0 {
-		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, and no document says them: write `secGroupIds: [sg-…]` (kOps took the node's: 169.254.169.254/latest/meta-data/network/interfaces/macs/MAC/security-group-ids)",
+		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, and "+
+			"no document says them: write `secGroupIds: [sg-…]` (kOps took the node's: "+
+			"169.254.169.254/latest/meta-data/network/interfaces/macs/MAC/security-group-ids)",
 			in.NetworkOrigin())
 	}
 	v := lyftVersion(in)
@@ -121,9 +136,12 @@ func buildLyftVPC(in Input) (Built, error) {
 	if err != nil {
 		return b, err
 	}
-	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "the CNI conf, last: with it the node takes pods"},
+	b.Conf = &tasks.File{Meta: tasks.Meta{From: in.NetworkOrigin(),
+		Why: "the CNI conf, last: with it the node takes pods"},
 		Path: path.Join(in.ConfDir, lyftConf), Content: content, Mode: 0o644}
 	b.Wait = in.waitConf(lyftConf, "netwright")
-	b.note(Info, in.NetworkOrigin(), "pods have secondary addresses of the interfaces: kubelet needs --node-ip with the node's first address; we do not set it, add it where you start kubelet")
+	b.note(Info, in.NetworkOrigin(),
+		"pods have secondary addresses of the interfaces: kubelet needs --node-ip with the node's first address; we "+
+			"do not set it, add it where you start kubelet")
 	return b, nil
 }

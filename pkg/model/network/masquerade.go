@@ -29,10 +29,12 @@ func (b *Built) addMasquerade(in Input, pods []netip.Prefix, link string) {
 			continue
 		}
 		b.Tasks = append(b.Tasks, tasks.Table{
-			Meta: tasks.Meta{From: in.Origin("spec.nonMasqueradeCIDR"), Why: "only what leaves " + family.keep.String() + " takes the node's address"},
+			Meta: tasks.Meta{From: in.Origin("spec.nonMasqueradeCIDR"),
+				Why: "only what leaves " + family.keep.String() + " takes the node's address"},
 			Table: firewall.Table{Family: family.name, Name: tableName, Chains: []firewall.Chain{{
 				Name: "postrouting", Type: "nat", Hook: "postrouting", Priority: prioritySourceNAT, Policy: "accept",
-				Rules: []firewall.NFRule{{SrcIn: sources, DstNotIn: inside(in, family.keep), OIFNot: link, Verdict: "masquerade"}},
+				Rules: []firewall.NFRule{{SrcIn: sources, DstNotIn: inside(in, family.keep), OIFNot: link,
+					Verdict: "masquerade"}},
 			}}}})
 	}
 }

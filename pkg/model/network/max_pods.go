@@ -79,18 +79,24 @@ func (b *Built) fitENIs(in Input, prefixes, custom bool) {
 	}
 	if in.Facts.Instance == nil {
 		if in.Facts.Kernel.Release != "" { // an image boots on whatever it is given
-			b.note(Info, in.NetworkOrigin(), "the instance's type is not known here, so kubelet keeps its maxPods: a pod beyond the interfaces' addresses gets none")
+			b.note(Info, in.NetworkOrigin(),
+				"the instance's type is not known here, so kubelet keeps its maxPods: a pod beyond the interfaces' "+
+					"addresses gets none")
 		}
 		return
 	}
 	limits, ok := limitsOf(in.Facts.Instance.Type)
 	if !ok {
-		b.note(Warning, in.NetworkOrigin(), "how many addresses an instance of type %s has is not known to this version, so kubelet keeps its maxPods: set spec.kubelet.maxPods to interfaces × (addresses − 1) + 2",
+		b.note(Warning, in.NetworkOrigin(),
+			"how many addresses an instance of type %s has is not known to this version, so kubelet keeps its "+
+				"maxPods: set spec.kubelet.maxPods to interfaces × (addresses − 1) + 2",
 			in.Facts.Instance.Type)
 		return
 	}
 	if prefixes && !limits.Prefixes {
-		b.note(Warning, in.NetworkOrigin(), "an instance of type %s has no delegated prefixes (it is not Nitro): there are addresses for %d pods", in.Facts.Instance.Type, limits.pods(false, custom))
+		b.note(Warning, in.NetworkOrigin(),
+			"an instance of type %s has no delegated prefixes (it is not Nitro): there are addresses for %d pods",
+			in.Facts.Instance.Type, limits.pods(false, custom))
 	}
 	b.MaxPods = min(kubeletMaxPods, limits.pods(prefixes, custom))
 }

@@ -29,7 +29,8 @@ func LinkMTU(links []host.LinkFact, ours ...string) (int, error) {
 		switch {
 		case mtu == 0:
 		case mtu < minimumMTU:
-			return 0, fmt.Errorf("choose the MTU of the pods: link %s has MTU %d, below the %d that every IPv4 host must take: raise it, or set `mtu` under the network",
+			return 0, fmt.Errorf("choose the MTU of the pods: link %s has MTU %d, below the %d that every IPv4 host "+
+				"must take: raise it, or set `mtu` under the network",
 				which, mtu, minimumMTU)
 		default:
 			return mtu, nil
@@ -73,16 +74,23 @@ func (b *Built) fitMTU(in Input, path string, mtu int, e encapsulation) error {
 	switch most := max(e.sure, e.most); {
 	case mtu == 0 || len(in.Facts.Links) == 0:
 	case uplink.Name == "":
-		b.note(Info, in.Origin(path), "%s is %d, which is not held against a link: this node has no default route yet", path, mtu)
+		b.note(Info, in.Origin(path), "%s is %d, which is not held against a link: this node has no default route yet",
+			path, mtu)
 	case uplink.MTU == 0:
 	case e.by != "" && mtu+e.sure > widest.MTU:
-		return fmt.Errorf("use %s with an MTU of %d (%s): %s%s, and %s has MTU %d: large packets to other nodes would be split or lost; set %s to %d at most, or raise the link's",
-			in.Node.Networking.Name(), mtu, in.Origin(path), e.by, adds(e.sure), widest.Name, widest.MTU, path, widest.MTU-e.sure)
+		return fmt.Errorf("use %s with an MTU of %d (%s): %s%s, and %s has MTU %d: large packets to other nodes would "+
+			"be split or lost; set %s to %d at most, or raise the link's",
+			in.Node.Networking.Name(), mtu, in.Origin(path), e.by, adds(e.sure), widest.Name, widest.MTU, path,
+			widest.MTU-e.sure)
 	case most == 0 && mtu > uplink.MTU:
-		b.note(Warning, in.Origin(path), "pods' packets of %d do not pass %s, whose MTU is %d: large ones depend on ICMP that no firewall may drop; set %s to %d at most",
+		b.note(Warning, in.Origin(path),
+			"pods' packets of %d do not pass %s, whose MTU is %d: large ones depend on ICMP that no firewall may "+
+				"drop; set %s to %d at most",
 			mtu, uplink.Name, uplink.MTU, path, uplink.MTU)
 	case mtu+most > uplink.MTU:
-		b.note(Warning, in.Origin(path), "pods' packets of %d and up to %d of encapsulation do not pass %s, whose MTU is %d: large ones get lost; set %s to %d at most",
+		b.note(Warning, in.Origin(path),
+			"pods' packets of %d and up to %d of encapsulation do not pass %s, whose MTU is %d: large ones get lost; "+
+				"set %s to %d at most",
 			mtu, most, uplink.Name, uplink.MTU, path, uplink.MTU-most)
 	}
 	return nil

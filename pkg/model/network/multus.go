@@ -37,43 +37,55 @@ func multus(m *networks.Multus) Network {
 		binary = "multus"
 	}
 	n := Network{
-		Name:       multusName,
-		Title:      "meta plugin: further interfaces for pods, beside any network of this list",
-		Docs:       "https://github.com/k8snetworkplumbingwg/multus-cni",
-		Lifecycle:  Lifecycle{First: version(1, 16)}, // NetworkAttachmentDefinition is of apiextensions.k8s.io/v1
-		Conf:       Conf{Writer: WriterDaemonSet, File: multusConf, Chain: []string{binary}},
-		Kubelet:    "cni",
-		Kubeconfig: "thin: multus.d/multus.kubeconfig in the conf directory, by its entrypoint; thick: none on the host",
-		MTU:        "that of the networks that it calls",
-		IPv6:       true,
-		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"}, When: "the documents have an asset multus; else its DaemonSet brings them",
+		Name:      multusName,
+		Title:     "meta plugin: further interfaces for pods, beside any network of this list",
+		Docs:      "https://github.com/k8snetworkplumbingwg/multus-cni",
+		Lifecycle: Lifecycle{First: version(1, 16)}, // NetworkAttachmentDefinition is of apiextensions.k8s.io/v1
+		Conf:      Conf{Writer: WriterDaemonSet, File: multusConf, Chain: []string{binary}},
+		Kubelet:   "cni",
+		Kubeconfig: "thin: multus.d/multus.kubeconfig in the conf directory, by its entrypoint; thick: none on the " +
+			"host",
+		MTU:  "that of the networks that it calls",
+		IPv6: true,
+		Plugins: []Plugin{{Asset: multusName, Members: []string{binary, "passthru"},
+			When: "the documents have an asset multus; else its DaemonSet brings them",
 			If: func(in Input) bool {
 				return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
 			}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
 		Signs: []Sign{
-			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin", If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
-			{What: "the daemon answers", Path: multusSocket, When: "mode thick", If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
+			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin",
+				If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
+			{What: "the daemon answers", Path: multusSocket, When: "mode thick",
+				If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
 		},
 		Unjudged: []Unjudged{multusUnjudged()},
 		Residue: cleanup.Residue{
 			// While its conf is there every new pod goes through it.
-			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList, "/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
-				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/", "/run/multus/"},
-			Others: []string{"confs of further networks in /etc/cni/multus/net.d, and bridges that those made", "*.old in /etc/cni/net.d, where it ran with --rename-conf-file",
+			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList,
+				"/etc/cni/net.d/" + multusConf + ".new", "/etc/cni/net.d/multus.d/",
+				"/opt/cni/bin/multus", "/opt/cni/bin/multus-shim", "/opt/cni/bin/passthru", "/var/lib/cni/multus/",
+				"/run/multus/"},
+			Others: []string{"confs of further networks in /etc/cni/multus/net.d, and bridges that those made",
+				"*.old in /etc/cni/net.d, where it ran with --rename-conf-file",
 				"/run/k8s.cni.cncf.io, which device plugins write too"},
 		},
-		Agents: []string{"kube-multus"}, // both kinds write the conf again when the network's changes, or when they start (deployments/multus-daemonset*.yml)
+		// both kinds write the conf again when the network's changes, or when they start
+		// (deployments/multus-daemonset*.yml)
+		Agents: []string{"kube-multus"},
 		Proved: []Proof{
-			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation besides; DEL leaves nothing", "test/e2e TestPodsByMultus"},
+			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation " +
+				"besides; DEL leaves nothing", "test/e2e TestPodsByMultus"},
 			{"the shim of thick answers the version of our conf, and reads it", "test/plugins TestPlugins"},
 		},
 		Unproved: "that the daemon of thick gives pods their networks: it is not run",
 		Build: func(Input) (Built, error) {
-			return Built{}, errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
+			return Built{},
+				errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
 		},
 	}
 	if len(m.Delegates) > 0 {
-		n.Plugins = append(n.Plugins, Plugin{Asset: CNIPlugins, Members: m.Delegates, When: "multus.delegates", Source: "https://github.com/containernetworking/plugins"})
+		n.Plugins = append(n.Plugins, Plugin{Asset: CNIPlugins, Members: m.Delegates, When: "multus.delegates",
+			Source: "https://github.com/containernetworking/plugins"})
 	}
 	return n
 }
@@ -110,10 +122,12 @@ func (b *Built) addMultus(in Input) error {
 	m := in.Node.Networking.Multus
 	origin := in.Origin("spec.networking.multus")
 	if b.Wait == nil {
-		return fmt.Errorf("use multus (%s): the network beside it has no conf that it could call, since kubelet does not look for one here", origin)
+		return fmt.Errorf("use multus (%s): the network beside it has no conf that it could call, since kubelet does "+
+			"not look for one here", origin)
 	}
 	wait := in.waitConf(multusConf, "its DaemonSet writes it from the first other conf")
-	wait.Network, wait.At, wait.From, wait.Why = multusName, graph.AfterKubelet, origin, "it calls the network for every pod"
+	wait.Network, wait.At, wait.From, wait.Why = multusName, graph.AfterKubelet, origin,
+		"it calls the network for every pod"
 	if m.Thin() {
 		wait.Or = multusList
 	}
@@ -125,11 +139,13 @@ func (b *Built) addMultus(in Input) error {
 		if err != nil {
 			return err
 		}
-		b.Meta = &tasks.File{Meta: tasks.Meta{From: origin, Why: "before the network's conf, which it calls"}, Path: path.Join(in.ConfDir, file), Content: content, Mode: 0o600}
+		b.Meta = &tasks.File{Meta: tasks.Meta{From: origin, Why: "before the network's conf, which it calls"},
+			Path: path.Join(in.ConfDir, file), Content: content, Mode: 0o600}
 		wait.File, wait.Or, wait.Writer = file, "", "we write it"
 		wait.After = append(wait.After, tasks.FileKey(b.Meta.Path))
 		if !m.Thin() {
-			b.note(Info, origin, "the daemon of multus must leave the conf to us: no multusConfigFile: auto in its daemon-config.json")
+			b.note(Info, origin,
+				"the daemon of multus must leave the conf to us: no multusConfigFile: auto in its daemon-config.json")
 		}
 	}
 	b.Tasks = append(b.Tasks, *wait)
@@ -153,14 +169,16 @@ type multusPlugin struct {
 // multusContent is its conf around the network's, in the form that its own programs write: thin
 // holds the whole conf, thick the path that its daemon sees, below /host.
 func multusContent(in Input, m *networks.Multus, below tasks.File) (file string, content []byte, err error) {
-	p := multusPlugin{Type: "multus-shim", Capabilities: portmap().Capabilities, LogLevel: m.LogLevel, NamespaceIsolation: m.NamespaceIsolation, GlobalNamespaces: m.GlobalNamespaces}
+	p := multusPlugin{Type: "multus-shim", Capabilities: portmap().Capabilities, LogLevel: m.LogLevel,
+		NamespaceIsolation: m.NamespaceIsolation, GlobalNamespaces: m.GlobalNamespaces}
 	release := confVersion(in.Node.KubernetesVersion)
 	if !m.Thin() {
 		p.CNIVersion, p.Name, p.ClusterNetwork = release, multusCNI, path.Join("/host", below.Path)
 		content, err = indented(p)
 		return multusConf, content, err
 	}
-	p.Type, p.Kubeconfig, p.Delegates = "multus", path.Join(in.ConfDir, multusConfig), []json.RawMessage{json.RawMessage(below.Content)}
+	p.Type, p.Kubeconfig, p.Delegates = "multus", path.Join(in.ConfDir, multusConfig),
+		[]json.RawMessage{json.RawMessage(below.Content)}
 	if release < "1.0.0" {
 		p.CNIVersion, p.Name = release, multusCNI
 		content, err = indented(p)

@@ -15,9 +15,10 @@ type Network struct {
 	// Chosen is the part of the documents that chooses it; "": its name under spec.networking.
 	Chosen string `json:"chosen,omitempty"`
 
-	Lifecycle    Lifecycle       `json:"lifecycle"`
-	Conf         Conf            `json:"conf"`
-	Kubelet      string          `json:"kubelet,omitempty"` // --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
+	Lifecycle Lifecycle `json:"lifecycle"`
+	Conf      Conf      `json:"conf"`
+	// --network-plugin, where kubelet itself calls the plugins (docker, below 1.24)
+	Kubelet      string          `json:"kubelet,omitempty"`
 	Plugins      []Plugin        `json:"plugins,omitempty"`
 	Modules      []Module        `json:"modules,omitempty"`
 	Sysctls      []Sysctl        `json:"sysctls,omitempty"`
@@ -35,8 +36,11 @@ type Network struct {
 	Residue      cleanup.Residue `json:"leftovers"`
 	Proved       []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
 	Unproved     string          `json:"unproved,omitempty"` // what no test shows, and why
-	Agents       []string        `json:"agents,omitempty"`   // containers of its pods, by name, that put back what is taken away, at once or when they start again
-	Yields       string          `json:"yields,omitempty"`   // why it may give way to another network without disruption; "": it may not
+	// containers of its pods, by name, that put back what is taken away, at once or when they start
+	// again
+	Agents []string `json:"agents,omitempty"`
+	// why it may give way to another network without disruption; "": it may not
+	Yields string `json:"yields,omitempty"`
 
 	// Nodes says what the network wants to know of the Nodes of the API, because no document says
 	// it. Nil: nothing.
@@ -99,12 +103,13 @@ type Module struct {
 
 // Sysctl is a kernel parameter that a network needs or prefers.
 type Sysctl struct {
-	Key      string `json:"key"`
-	Value    string `json:"value"`
-	Why      string `json:"why"`
-	When     string `json:"when,omitempty"`
-	Required bool   `json:"required"`           // a user's other value is an error; else it is a default that a user's value overrides
-	Optional bool   `json:"optional,omitempty"` // a kernel without the key is fine
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Why   string `json:"why"`
+	When  string `json:"when,omitempty"`
+	// a user's other value is an error; else it is a default that a user's value overrides
+	Required bool `json:"required"`
+	Optional bool `json:"optional,omitempty"` // a kernel without the key is fine
 
 	If func(Input) bool `json:"-"`
 }
@@ -147,8 +152,9 @@ type Port struct {
 // Requires is what a host has or has not. A host without it is refused before anything is touched;
 // what is not known of a host is not held against it. Needed modules are among [Network.Modules].
 type Requires struct {
-	Kernel    values.Version `json:"kernel"`              // oldest release of Linux; zero: any that runs the kubelet
-	Backports []string       `json:"backports,omitempty"` // older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
+	Kernel values.Version `json:"kernel"` // oldest release of Linux; zero: any that runs the kubelet
+	// older ones that carry what is needed all the same: patterns (path.Match) of `uname -r`
+	Backports []string `json:"backports,omitempty"`
 	// Backported is in words what Backports are; "": the patterns say it.
 	Backported string   `json:"backported,omitempty"`
 	Clouds     []string `json:"clouds,omitempty"`    // spec.cloudProvider; none: any
@@ -165,12 +171,15 @@ type Requires struct {
 // SharedHost is what other services of the host must leave alone, by what suffers and not by the
 // distribution.
 type SharedHost struct {
-	Links    []string `json:"links,omitempty"`    // patterns of the network's own links
-	Routes   bool     `json:"routes,omitempty"`   // it adds routes or rules by itself: systemd-networkd takes foreign ones away at its restart
-	MAC      []string `json:"mac,omitempty"`      // links whose address udev must not choose (MACAddressPolicy=none)
-	ENIs     bool     `json:"enis,omitempty"`     // the cloud's further interfaces are the network's: nobody else configures them
-	ENIsWhen string   `json:"enisWhen,omitempty"` // only then
-	Aliases  bool     `json:"aliases,omitempty"`  // alias addresses of the node's interface are pods': nobody gives them to the node
+	Links []string `json:"links,omitempty"` // patterns of the network's own links
+	// it adds routes or rules by itself: systemd-networkd takes foreign ones away at its restart
+	Routes bool     `json:"routes,omitempty"`
+	MAC    []string `json:"mac,omitempty"` // links whose address udev must not choose (MACAddressPolicy=none)
+	// the cloud's further interfaces are the network's: nobody else configures them
+	ENIs     bool   `json:"enis,omitempty"`
+	ENIsWhen string `json:"enisWhen,omitempty"` // only then
+	// alias addresses of the node's interface are pods': nobody gives them to the node
+	Aliases  bool     `json:"aliases,omitempty"`
 	Firewall bool     `json:"firewall,omitempty"` // pods' packets are forwarded: firewalld drops what no zone allows
 	Others   []Shared `json:"others,omitempty"`
 
@@ -186,15 +195,17 @@ type Shared struct {
 // Sign is something that is there while the network works on this node; `agent verify` looks for
 // it. What it names must be there, all of it.
 type Sign struct {
-	What    string `json:"what"`              // "flanneld has its lease"
-	Path    string `json:"path,omitempty"`    // a file, directory or socket; a pattern of [path.Match]
-	Link    string `json:"link,omitempty"`    // a link that is up; a pattern
-	Kind    string `json:"kind,omitempty"`    // of the link, as `ip -d link` says it
-	Master  string `json:"master,omitempty"`  // whose port the link is: one that is not, of a bridge that somebody deleted, carries nothing
-	Table   string `json:"table,omitempty"`   // an nft table: "inet kindnet-ipmasq"
-	URL     string `json:"url,omitempty"`     // on this host only: it answers 2xx while the network's own agent is well
-	Pods    bool   `json:"pods,omitempty"`    // as many of Link as pods with an address live here; none, while none does
-	Missing string `json:"missing,omitempty"` // what its absence means, and what to do; "": look at the network's pod on this node
+	What string `json:"what"`           // "flanneld has its lease"
+	Path string `json:"path,omitempty"` // a file, directory or socket; a pattern of [path.Match]
+	Link string `json:"link,omitempty"` // a link that is up; a pattern
+	Kind string `json:"kind,omitempty"` // of the link, as `ip -d link` says it
+	// whose port the link is: one that is not, of a bridge that somebody deleted, carries nothing
+	Master string `json:"master,omitempty"`
+	Table  string `json:"table,omitempty"` // an nft table: "inet kindnet-ipmasq"
+	URL    string `json:"url,omitempty"`   // on this host only: it answers 2xx while the network's own agent is well
+	Pods   bool   `json:"pods,omitempty"`  // as many of Link as pods with an address live here; none, while none does
+	// what its absence means, and what to do; "": look at the network's pod on this node
+	Missing string `json:"missing,omitempty"`
 	When    string `json:"when,omitempty"`
 
 	If func(Input) bool `json:"-"` // nil: always

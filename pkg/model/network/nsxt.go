@@ -10,10 +10,11 @@ const nsxConf = "10-nsx.conflist"
 // (NCP 3.1, "Clean Up Kubernetes Nodes").
 func nsxT() Network {
 	return Network{
-		Name:       "nsxT",
-		Title:      "VMware NSX: the hypervisor's switch carries each pod in a VLAN of the node; policy in NSX",
-		Docs:       "https://github.com/vmware/nsx-container-plugin-operator",
-		Lifecycle:  Lifecycle{Note: "which release of NCP takes which Kubernetes is in the vendor's release notes only"},
+		Name:  "nsxT",
+		Title: "VMware NSX: the hypervisor's switch carries each pod in a VLAN of the node; policy in NSX",
+		Docs:  "https://github.com/vmware/nsx-container-plugin-operator",
+		Lifecycle: Lifecycle{Note: "which release of NCP takes which Kubernetes is in the vendor's release notes " +
+			"only"},
 		Conf:       Conf{Writer: WriterDaemonSet, File: nsxConf, Chain: []string{"nsx", "portmap"}},
 		Kubelet:    "cni",
 		Plugins:    nil, // its bootstrap brings nsx and, on RHEL, loopback
@@ -21,29 +22,40 @@ func nsxT() Network {
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its agents use service accounts, and NCP's certificate for NSX is a Secret",
 		MTU:        "1500 (mtu of ncp.ini): the tunnel is the hypervisor's, not the node's",
-		SharedHost: leaveAlone("br-int").besides(ovsInPods(), Shared{Service: "AppArmor", Leaves: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
-		Signs:      []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
-		Residue:    nsxResidue(),
-		Unproved:   "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text of its conf is not known",
-		Agents:     []string{"nsx-node-agent"},
-		Build:      buildNSXT,
+		SharedHost: leaveAlone("br-int").besides(ovsInPods(),
+			Shared{Service: "AppArmor", Leaves: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
+		Signs:   []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
+		Residue: nsxResidue(),
+		Unproved: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
+			"of its conf is not known",
+		Agents: []string{"nsx-node-agent"},
+		Build:  buildNSXT,
 	}
 }
 
 func nsxResidue() cleanup.Residue {
 	return cleanup.Residue{
-		Moved: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}}, // OpenShift: ovs_uplink_port is its port
+		// OpenShift: ovs_uplink_port is its port
+		Moved: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
 		OVS:   []cleanup.OVSSelector{ovsMark("br-int")},
-		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx", "/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
-		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public", "/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it", "the AppArmor profile node-agent-apparmor, loaded until `apparmor_parser -R` or a reboot",
-			"modules of Open vSwitch that it built (weak-updates/openvswitch or updates/dkms below /lib/modules): the originals are in nsx/usr-ovs-kmod-backup, with a file INFO that says where they go; then depmod",
-			"/etc/openvswitch/conf.db, if no other Open vSwitch uses it", "the tags ncp/node_name and ncp/cluster of the node's port in NSX"},
+		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx",
+			"/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
+		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public",
+			"/etc/cni/net.d/99-loopback.conf, if it is of 54 bytes as NSX writes it",
+			"the AppArmor profile node-agent-apparmor, loaded until `apparmor_parser -R` or a reboot",
+			"modules of Open vSwitch that it built (weak-updates/openvswitch or updates/dkms below /lib/modules): the " +
+				"originals are in nsx/usr-ovs-kmod-backup, with a file INFO that says where they go; then depmod",
+			"/etc/openvswitch/conf.db, if no other Open vSwitch uses it",
+			"the tags ncp/node_name and ncp/cluster of the node's port in NSX"},
 	}
 }
 
 func buildNSXT(in Input) (Built, error) {
 	b, err := awaited(nsxConf, "its DaemonSet nsx-ncp-bootstrap writes it")(in)
-	b.note(Info, in.NetworkOrigin(), "nsx-kube-proxy serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
-	b.note(Info, in.NetworkOrigin(), "the port of this machine in NSX must have the tags ncp/node_name=%s and ncp/cluster=…, or no pod gets an address", in.Node.Name)
+	b.note(Info, in.NetworkOrigin(),
+		"nsx-kube-proxy serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
+	b.note(Info, in.NetworkOrigin(),
+		"the port of this machine in NSX must have the tags ncp/node_name=%s and ncp/cluster=…, or no pod gets an "+
+			"address", in.Node.Name)
 	return b, err
 }

@@ -17,12 +17,15 @@ func openvswitch() Module {
 
 // ovsInPods is what the host leaves alone where the network brings its own Open vSwitch.
 func ovsInPods() Shared {
-	return Shared{Service: "openvswitch", Leaves: "the datapath: stopped and disabled on the host (openvswitch-switch.service, openvswitch.service); a second ovs-vswitchd takes the ports of the first"}
+	return Shared{Service: "openvswitch",
+		Leaves: "the datapath: stopped and disabled on the host (openvswitch-switch.service, openvswitch.service); a " +
+			"second ovs-vswitchd takes the ports of the first"}
 }
 
 // ovsMark names bridges, by patterns, and the tunnels' ports, which keep their UDP port bound when
 // the datapath has gone: a left genev_sys_6081 breaks the next network of Geneve
 // (https://github.com/kubeovn/kube-ovn/issues/5057). The datapath goes once no bridge is on it.
 func ovsMark(bridges ...string) cleanup.OVSSelector {
-	return cleanup.OVSSelector{Bridges: bridges, Tunnels: []string{"genev_sys_6081", "vxlan_sys_4789", "gre_sys", "stt_sys_7471"}, Datapath: ovsDatapath}
+	return cleanup.OVSSelector{Bridges: bridges,
+		Tunnels: []string{"genev_sys_6081", "vxlan_sys_4789", "gre_sys", "stt_sys_7471"}, Datapath: ovsDatapath}
 }

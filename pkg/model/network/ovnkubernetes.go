@@ -14,36 +14,48 @@ const ovnKubernetesConf = "10-ovn-kubernetes.conf"
 // (go-controller/pkg/{config,node,types}, docs/features/requirements.md, helm).
 func ovnKubernetes() Network {
 	return Network{
-		Name:      "ovnKubernetes",
-		Title:     "OVN with policy, egress and user-defined networks, by DaemonSets; Geneve between nodes, services in place of kube-proxy",
-		Docs:      "https://ovn-kubernetes.io/",
-		Lifecycle: Lifecycle{First: version(1, 16), Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
-		Conf:      Conf{Writer: WriterDaemonSet, File: ovnKubernetesConf, Chain: []string{"ovn-k8s-cni-overlay"}},
-		Kubelet:   "cni",
+		Name: "ovnKubernetes",
+		Title: "OVN with policy, egress and user-defined networks, by DaemonSets; Geneve between nodes, services " +
+			"in place of kube-proxy",
+		Docs: "https://ovn-kubernetes.io/",
+		Lifecycle: Lifecycle{First: version(1, 16),
+			Note: "1.0 needs Kubernetes 1.29, 1.1 1.33, 1.2 1.34, each with its own OVN"},
+		Conf:    Conf{Writer: WriterDaemonSet, File: ovnKubernetesConf, Chain: []string{"ovn-k8s-cni-overlay"}},
+		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
 			Source: "https://github.com/containernetworking/plugins"}}, // its DaemonSet brings ovn-k8s-cni-overlay
 		Modules: []Module{openvswitch(), {Name: "geneve", Why: "between nodes"}, brNetfilter(false),
-			{Name: "esp4", Why: "IPsec", When: "ipsec", If: func(in Input) bool { return in.Node.Networking.OVNKubernetes.IPsec }}},
-		Sysctls:    append(forwarding(), bridgeNetfilter()...),
-		Packages:   []Package{{Name: "openvswitch-switch", On: "debian", When: "hostOVS", If: ovnHostOVS}, {Name: "openvswitch-switch", On: "ubuntu", When: "hostOVS", If: ovnHostOVS}},
-		Kubeconfig: "kubelet's own, /etc/kubernetes/kubelet.conf, to ask for a certificate of the node's; then /run/ovn-kubernetes/certs",
+			{Name: "esp4", Why: "IPsec", When: "ipsec",
+				If: func(in Input) bool { return in.Node.Networking.OVNKubernetes.IPsec }}},
+		Sysctls: append(forwarding(), bridgeNetfilter()...),
+		Packages: []Package{{Name: "openvswitch-switch", On: "debian", When: "hostOVS", If: ovnHostOVS},
+			{Name: "openvswitch-switch", On: "ubuntu", When: "hostOVS", If: ovnHostOVS}},
+		Kubeconfig: "kubelet's own, /etc/kubernetes/kubelet.conf, to ask for a certificate of the node's; then " +
+			"/run/ovn-kubernetes/certs",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, What: "Geneve (encapPort)"}, {Proto: "tcp", Port: 6641, What: "OVN northbound, central mode"}, {Proto: "tcp", Port: 6642, What: "OVN southbound, central mode"},
-			{Proto: "tcp", Port: 9107, What: "health of egress addresses"}, {Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
+			{Proto: "udp", Port: 6081, What: "Geneve (encapPort)"},
+			{Proto: "tcp", Port: 6641, What: "OVN northbound, central mode"},
+			{Proto: "tcp", Port: 6642, What: "OVN southbound, central mode"},
+			{Proto: "tcp", Port: 9107, What: "health of egress addresses"}, {Proto: "ip", Port: 50, What: "IPsec ESP"},
+			{Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
 		},
-		MTU:  fmt.Sprintf("`mtu`, 1400 by default; the link needs %d more, %d over IPv6, or ovnkube-node does not start", ovnOverhead, ovnOverhead6),
+		MTU: fmt.Sprintf("`mtu`, 1400 by default; the link needs %d more, %d over IPv6, or ovnkube-node does not "+
+			"start", ovnOverhead, ovnOverhead6),
 		IPv6: true,
 		SharedHost: leaveAlone("br-int", "br-ex", "ovn-k8s-mp*", "ovs-system", "genev_sys_*").besides(
-			Shared{Service: "NetworkManager", Leaves: "the gateway's interface, which it would take back from the bridge"},
+			Shared{Service: "NetworkManager",
+				Leaves: "the gateway's interface, which it would take back from the bridge"},
 			Shared{Service: "kube-proxy", Leaves: "the node: it does not run beside it"}),
 		Signs: []Sign{
-			{What: "the node's port in the pods' network", Link: "ovn-k8s-mp0", Missing: "ovn-controller is not connected, or stale ovs: `ovs-vsctl show` names ports with errors"},
+			{What: "the node's port in the pods' network", Link: "ovn-k8s-mp0",
+				Missing: "ovn-controller is not connected, or stale ovs: `ovs-vsctl show` names ports with errors"},
 			{What: "its daemon answers the plugin", Path: "/run/ovn-kubernetes/cni/ovn-cni-server.sock"},
 			{What: "its rules", Table: "inet ovn-kubernetes"},
 		},
 		Unjudged: ovnKubernetesUnjudged(),
 		Residue:  ovnKubernetesResidue(),
-		Unproved: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had through the module proxy",
+		Unproved: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had " +
+			"through the module proxy",
 		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch
 		// (ovs-daemons) may run: it is asked to let go of the bridges.
 		Agents: []string{"ovn-controller", "ovnkube-controller", "ovnkube-node"},
@@ -64,21 +76,31 @@ func ovnHostOVS(in Input) bool { return in.Node.Networking.OVNKubernetes.HostOVS
 func ovnKubernetesResidue() cleanup.Residue {
 	ovs := ovsMark("br-int", "br-local")
 	ovs.Ports = []string{"ovn-k8s-mp*"}
-	ovs.Keys = []string{"ovn-encap-type", "ovn-encap-ip", "ovn-remote", "ovn-remote-probe-interval", "ovn-bridge-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-is-interconn", "ovn-monitor-all",
-		"ovn-ofctrl-wait-before-clear", "ovn-enable-lflow-cache", "ovn-limit-lflow-cache", "ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
+	ovs.Keys = []string{"ovn-encap-type", "ovn-encap-ip", "ovn-remote", "ovn-remote-probe-interval",
+		"ovn-bridge-remote-probe-interval", "ovn-openflow-probe-interval", "ovn-is-interconn", "ovn-monitor-all",
+		"ovn-ofctrl-wait-before-clear", "ovn-enable-lflow-cache", "ovn-limit-lflow-cache",
+		"ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
 	return cleanup.Residue{
-		Moved: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}}, // br and the interface's name: breth0, brens5, breno1
+		// br and the interface's name: breth0, brens5, breno1
+		Moved: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
 		Rules: []cleanup.RuleSelector{{Priority: 30, Mark: 0x1745ec, Table: 7},
-			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}}, // egress services, egress addresses
-		Routes:  []cleanup.RouteSelector{{Link: "ovn-k8s-mp*", Table: allTables}}, // in 7 the services' ranges (initMgmPortRoutingRules)
-		Chains:  []cleanup.ChainSelector{{Chain: "OVN-KUBE-*"}, {Table: "filter", Chain: "FORWARD", In: "ovn-k8s-mp0"}, {Table: "filter", Chain: "FORWARD", Out: "ovn-k8s-mp0"}},
-		Tables:  []cleanup.TableSelector{{Family: "inet", Name: "ovn-kubernetes"}},
-		OVS:     []cleanup.OVSSelector{ovs},
-		Links:   []cleanup.LinkSelector{{Name: "mp*-udn-vrf", Kind: "vrf"}, {Name: hexDigits(15), Kind: "veth", Master: ovsDatapath}},
+			// egress services, egress addresses
+			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}},
+		// in 7 the services' ranges (initMgmPortRoutingRules)
+		Routes: []cleanup.RouteSelector{{Link: "ovn-k8s-mp*", Table: allTables}},
+		Chains: []cleanup.ChainSelector{{Chain: "OVN-KUBE-*"}, {Table: "filter", Chain: "FORWARD", In: "ovn-k8s-mp0"},
+			{Table: "filter", Chain: "FORWARD", Out: "ovn-k8s-mp0"}},
+		Tables: []cleanup.TableSelector{{Family: "inet", Name: "ovn-kubernetes"}},
+		OVS:    []cleanup.OVSSelector{ovs},
+		Links: []cleanup.LinkSelector{{Name: "mp*-udn-vrf", Kind: "vrf"},
+			{Name: hexDigits(15), Kind: "veth", Master: ovsDatapath}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.src_valid_mark", Wrote: "1", Default: "0"}},
-		Files: []string{"/etc/cni/net.d/" + ovnKubernetesConf, "/etc/cni/net.d/ovnkube-*", "/opt/cni/bin/ovn-k8s-cni-overlay", "/run/ovn/", "/run/ovn-kubernetes/", "/var/lib/ovn/", "/var/lib/ovn-ic/", "/etc/ovn/",
+		Files: []string{"/etc/cni/net.d/" + ovnKubernetesConf, "/etc/cni/net.d/ovnkube-*",
+			"/opt/cni/bin/ovn-k8s-cni-overlay", "/run/ovn/", "/run/ovn-kubernetes/", "/var/lib/ovn/",
+			"/var/lib/ovn-ic/", "/etc/ovn/",
 			"/var/log/ovn/", "/var/log/ovn-kubernetes/", "/var/lib/cni/results/ovn-kubernetes-*"},
-		Others: []string{"rules of FORWARD that accept the pods' and services' ranges and 169.254.169.1", "/etc/origin/openvswitch and /etc/openvswitch: the database, if no other Open vSwitch uses it",
+		Others: []string{"rules of FORWARD that accept the pods' and services' ranges and 169.254.169.1",
+			"/etc/origin/openvswitch and /etc/openvswitch: the database, if no other Open vSwitch uses it",
 			"with IPsec: XFRM states and policies, and /etc/openvswitch/keys"},
 	}
 }
@@ -90,23 +112,32 @@ func buildOVNKubernetes(in Input) (Built, error) {
 	if overIPv6(in) {
 		overhead = ovnOverhead6
 	}
-	if err := b.fitMTU(in, "spec.networking.ovnKubernetes.mtu", o.MTU, encapsulation{by: "Geneve", sure: overhead}); err != nil {
+	if err := b.fitMTU(in, "spec.networking.ovnKubernetes.mtu", o.MTU,
+		encapsulation{by: "Geneve", sure: overhead}); err != nil {
 		return b, fmt.Errorf("%w; ovnkube-node does not start with this", err)
 	}
-	b.note(Info, in.NetworkOrigin(), "ovnKubernetes serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
+	b.note(Info, in.NetworkOrigin(),
+		"ovnKubernetes serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)")
 	switch {
 	case o.HostOVS:
-		b.note(Info, in.Origin("spec.networking.ovnKubernetes.hostOVS"), "Open vSwitch runs on the host: openvswitch.service must be enabled, and the DaemonSet ovs-node left out; both together take each other's ports")
+		b.note(Info, in.Origin("spec.networking.ovnKubernetes.hostOVS"),
+			"Open vSwitch runs on the host: openvswitch.service must be enabled, and the DaemonSet ovs-node left out; "+
+				"both together take each other's ports")
 	default:
-		b.note(Info, in.NetworkOrigin(), "Open vSwitch runs in the DaemonSet ovs-node: openvswitch-switch.service must not run on the host, or say hostOVS: true")
+		b.note(Info, in.NetworkOrigin(),
+			"Open vSwitch runs in the DaemonSet ovs-node: openvswitch-switch.service must not run on the host, or say "+
+				"hostOVS: true")
 	}
 	if o.GatewayMode != "disabled" {
 		gateway := o.Interface
 		if gateway == "" {
 			gateway = in.Facts.Uplink
 		}
-		b.note(Warning, in.Origin("spec.networking.ovnKubernetes.gatewayMode"), "at its start %s joins a bridge, which takes its addresses and routes: the node's connections pause, and kubelet's --node-ip must be the address that moves", gateway)
+		b.note(Warning, in.Origin("spec.networking.ovnKubernetes.gatewayMode"),
+			"at its start %s joins a bridge, which takes its addresses and routes: the node's connections pause, and "+
+				"kubelet's --node-ip must be the address that moves", gateway)
 	}
-	b.Wait = in.waitConf(ovnKubernetesConf, "ovnkube-node writes it as the last step of its start: that is the node's readiness")
+	b.Wait = in.waitConf(ovnKubernetesConf,
+		"ovnkube-node writes it as the last step of its start: that is the node's readiness")
 	return b, nil
 }

@@ -17,9 +17,11 @@ func (in Input) podCIDRReason(elsewhere string) string {
 		api = "or have the cluster give its Node some: " + in.NoPodCIDRs
 	}
 	if in.Node.Name == "" {
-		return fmt.Sprintf("the pod CIDRs of this node: put podCIDRs into its document under nodes/%s, %s", elsewhere, api)
+		return fmt.Sprintf("the pod CIDRs of this node: put podCIDRs into its document under nodes/%s, %s", elsewhere,
+			api)
 	}
-	return fmt.Sprintf("the pod CIDRs of %s: put podCIDRs into nodes/%s.yaml%s, %s", in.Node.Name, in.Node.Name, elsewhere, api)
+	return fmt.Sprintf("the pod CIDRs of %s: put podCIDRs into nodes/%s.yaml%s, %s", in.Node.Name, in.Node.Name,
+		elsewhere, api)
 }
 
 // podVariables are the variables of a conf's template that are made of the node's pod CIDRs.

@@ -53,9 +53,11 @@ func (n Network) Beside(p *Preparation) Network {
 	n.Mounts = besides(p.Mounts, n.Mounts, func(m Mount) string { return m.Where })
 	own, theirs := n.SharedHost, p.SharedHost
 	n.SharedHost = SharedHost{
-		Links: slices.Concat(theirs.Links, own.Links), Routes: theirs.Routes || own.Routes, MAC: slices.Concat(theirs.MAC, own.MAC),
-		ENIs: theirs.ENIs || own.ENIs, Aliases: theirs.Aliases || own.Aliases, Firewall: theirs.Firewall || own.Firewall,
-		Others: slices.Concat(theirs.Others, own.Others), ENIsIf: own.ENIsIf,
+		Links: slices.Concat(theirs.Links, own.Links), Routes: theirs.Routes || own.Routes,
+		MAC:  slices.Concat(theirs.MAC, own.MAC),
+		ENIs: theirs.ENIs || own.ENIs, Aliases: theirs.Aliases || own.Aliases,
+		Firewall: theirs.Firewall || own.Firewall,
+		Others:   slices.Concat(theirs.Others, own.Others), ENIsIf: own.ENIsIf,
 	}
 	return n
 }

@@ -13,12 +13,14 @@ func romana() Network {
 		Title: "routes between blocks of addresses with policy, by a DaemonSet and an etcd of its own; no overlay",
 		Docs:  "https://github.com/romana/romana",
 		Lifecycle: Lifecycle{
-			Stages:   []Stage{{Level: Experimental, Kops: "1.8"}, {Level: Deprecated, Kops: "1.18"}, {Level: Removed, Kops: "1.19"}},
+			Stages: []Stage{{Level: Experimental, Kops: "1.8"}, {Level: Deprecated, Kops: "1.18"},
+				{Level: Removed, Kops: "1.19"}},
 			First:    version(1, 7),
 			Upstream: "ended (last release 2.0.2 in February 2018)",
 			Instead:  "calico or cilium",
 		},
-		Conf:    Conf{Writer: WriterDaemonSet, File: romanaConf, Chain: []string{"romana"}}, // its ipam type romana-ipam is no program
+		// its ipam type romana-ipam is no program
+		Conf:    Conf{Writer: WriterDaemonSet, File: romanaConf, Chain: []string{"romana"}},
 		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback"}, Minimum: "v0.2.0",
 			Source: "https://github.com/containernetworking/plugins"}}, // its agent brings romana, and not loopback
@@ -27,7 +29,8 @@ func romana() Network {
 			{Name: "ip_set", Why: "policy"}, {Name: "xt_set", Why: "policy"},
 		},
 		Sysctls: append(forwarding(),
-			Sysctl{Key: "net.ipv4.conf.all.proxy_arp", Value: "1", Why: "pods ask for a gateway that no link has; its agent sets it too"},
+			Sysctl{Key: "net.ipv4.conf.all.proxy_arp", Value: "1",
+				Why: "pods ask for a gateway that no link has; its agent sets it too"},
 			Sysctl{Key: "net.ipv4.conf.default.proxy_arp", Value: "1", Why: "the same for links to come"}),
 		Kubeconfig: "/run/romana/kubeconfig, written by its DaemonSet with the service account's token",
 		Ports: []Port{
@@ -56,23 +59,30 @@ func romanaResidue() cleanup.Residue {
 		// tells both from a person's.
 		Rules:  []cleanup.RuleSelector{{Table: 10, All: true}},
 		Routes: []cleanup.RouteSelector{{Table: 10, Pods: true, Via: true, Protocol: protocolBoot}, {Link: "romana-*"}},
-		Chains: []cleanup.ChainSelector{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"}, {Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
-			{Table: "nat", Chain: "POSTROUTING", Comment: "romana postrouting rules"}, {Table: "filter", In: "romana-*"}, {Table: "filter", Out: "romana-*"}},
+		Chains: []cleanup.ChainSelector{{Chain: "ROMANA-*"}, {Table: "filter", Chain: "ROMANA_FORWARD"},
+			{Table: "filter", Chain: "FORWARD", Comment: "romana forwarding rules"},
+			{Table: "nat", Chain: "POSTROUTING", Comment: "romana postrouting rules"},
+			{Table: "filter", In: "romana-*"}, {Table: "filter", Out: "romana-*"}},
 		IPSets: []string{"localBlocks", "ROMANA-*"},
 		Links:  []cleanup.LinkSelector{{Name: "romana-lo", Kind: "dummy"}, {Name: "romana-????????", Kind: "veth"}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.proxy_arp", Wrote: "1", Default: "0"},
 			{Key: "net.ipv4.conf.default.proxy_arp", Wrote: "1", Default: "0"}},
 		Lines: []cleanup.LineSelector{{File: "/etc/iproute2/rt_tables", Line: "10 romana"}},
-		Files: []string{"/etc/cni/net.d/" + romanaConf, "/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/", "/etc/rlog/romana.conf", "/run/romana/",
-			"/var/log/romana/", "/var/tmp/romana-cni.log", "/var/tmp/romana-cli.log", "/var/lib/cni/results/romana-k8s-network-*"},
-		Others: []string{"the services' range by the node's own link in table main, where its agent added it", "/var/lib/romana/etcd-db on the control plane: its etcd, /romana/* with all blocks",
+		Files: []string{"/etc/cni/net.d/" + romanaConf, "/opt/cni/bin/romana", "/usr/local/bin/romana", "/etc/romana/",
+			"/etc/rlog/romana.conf", "/run/romana/",
+			"/var/log/romana/", "/var/tmp/romana-cni.log", "/var/tmp/romana-cli.log",
+			"/var/lib/cni/results/romana-k8s-network-*"},
+		Others: []string{"the services' range by the node's own link in table main, where its agent added it",
+			"/var/lib/romana/etcd-db on the control plane: its etcd, /romana/* with all blocks",
 			"on AWS: routes of the VPC to this node's blocks, and the source/destination check that is off"},
 	}
 }
 
 func buildRomana(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
-	b.note(Warning, in.NetworkOrigin(), "while romana's agent runs it empties every ipset of this node when an update of its own fails, kube-proxy's in mode ipvs too: run kube-proxy in mode iptables")
+	b.note(Warning, in.NetworkOrigin(),
+		"while romana's agent runs it empties every ipset of this node when an update of its own fails, kube-proxy's "+
+			"in mode ipvs too: run kube-proxy in mode iptables")
 	b.Wait = in.waitConf(romanaConf, "its DaemonSet writes it, and only while no other *.conf is there")
 	return b, nil
 }

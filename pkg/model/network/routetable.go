@@ -19,20 +19,26 @@ func (b *Built) checkRouteTable(in Input) error {
 	if in.Node.CloudProvider != "aws" {
 		return nil
 	}
-	const table = "kubenet needs a route for each node in one route table, where AWS allows %d, or %d once it raised the quota"
+	const table = "kubenet needs a route for each node in one route table, where AWS allows %d, or %d once it raised " +
+		"the quota"
 	size, origin := in.Node.Size, in.NetworkOrigin()
 	switch limit := fmt.Sprintf(table, awsRoutes, awsRoutesRaised); {
 	case size.Least > awsRoutesRaised:
-		return fmt.Errorf("use kubenet (%s) for %d nodes: %s: choose amazonVPC, cilium or calico, which need no such routes", origin, size.Least, limit)
+		return fmt.Errorf("use kubenet (%s) for %d nodes: %s: choose amazonVPC, cilium or calico, which need no such "+
+			"routes", origin, size.Least, limit)
 	case size.Least > awsRoutes:
-		b.note(Warning, origin, "%s; the cluster has %d nodes: have the quota raised (Service Quotas, VPC, routes per route table), or choose another network", limit, size.Least)
+		b.note(Warning, origin, "%s; the cluster has %d nodes: have the quota raised (Service Quotas, VPC, routes per "+
+			"route table), or choose another network", limit, size.Least)
 	case size.Most > awsRoutes:
-		b.note(Warning, origin, "%s; the node groups may grow to %d nodes (maxSize): have the quota raised before they do, or choose another network", limit, size.Most)
+		b.note(Warning, origin, "%s; the node groups may grow to %d nodes (maxSize): have the quota raised before "+
+			"they do, or choose another network", limit, size.Most)
 	case max(size.Least, size.Most) > awsRoutesOnce:
-		b.note(Info, origin, "%s; the cluster may have %d nodes: a quota of before June 2025 may still be %d (Service Quotas, VPC, routes per route table)", limit,
+		b.note(Info, origin, "%s; the cluster may have %d nodes: a quota of before June 2025 may still be %d (Service "+
+			"Quotas, VPC, routes per route table)", limit,
 			max(size.Least, size.Most), awsRoutesOnce)
 	case size.Least == 0 && size.Most == 0:
-		b.note(Info, origin, "%s; how many nodes there are is not known (nodes/*.yaml, or minSize and maxSize of the node groups, would say it)", limit)
+		b.note(Info, origin, "%s; how many nodes there are is not known (nodes/*.yaml, or minSize and maxSize of the "+
+			"node groups, would say it)", limit)
 	}
 	return nil
 }
@@ -66,13 +72,19 @@ func (b *Built) checkRoutes(in Input) {
 	case t.Unknown != "":
 		b.note(Warning, origin, "the routes in the node's route table are not counted: %s", t.Unknown)
 	case t.Quota > 0 && nearly(t.Routes, t.Quota):
-		b.note(Warning, origin, "route table %s has %d routes, and the account's quota is %d: the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per route table; %d at most), or choose another network",
+		b.note(Warning, origin, "route table %s has %d routes, and the account's quota is %d: the pods of a node "+
+			"without a route are not reached; have it raised (Service Quotas, VPC, routes per route table; %d at "+
+			"most), or choose another network",
 			t.ID, t.Routes, t.Quota, awsRoutesRaised)
 	case t.Quota > 0:
 	case nearly(t.Routes, awsRoutes):
-		b.note(Warning, origin, "route table %s has %d routes, where AWS allows %d, or %d once it raised the quota: the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per route table), or choose another network%s",
+		b.note(Warning, origin, "route table %s has %d routes, where AWS allows %d, or %d once it raised the quota: "+
+			"the pods of a node without a route are not reached; have it raised (Service Quotas, VPC, routes per "+
+			"route table), or choose another network%s",
 			t.ID, t.Routes, awsRoutes, awsRoutesRaised, unread)
 	case nearly(t.Routes, awsRoutesOnce) && t.Routes <= awsRoutesOnce:
-		b.note(Warning, origin, "route table %s has %d routes, and a quota of before June 2025 may still be %d: look at it (Service Quotas, VPC, routes per route table), and have it raised%s", t.ID, t.Routes, awsRoutesOnce, unread)
+		b.note(Warning, origin, "route table %s has %d routes, and a quota of before June 2025 may still be %d: look "+
+			"at it (Service Quotas, VPC, routes per route table), and have it raised%s", t.ID, t.Routes, awsRoutesOnce,
+			unread)
 	}
 }

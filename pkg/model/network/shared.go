@@ -19,8 +19,10 @@ func hasV6(in Input) bool { return in.V6 }
 // bridge and ptp plugins set them at the first pod; kOps at boot (nodeup/pkg/model/sysctls.go).
 func forwarding() []Sysctl {
 	return []Sysctl{
-		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", When: "pods have IPv4", Required: true, If: hasV4},
-		{Key: "net.ipv6.conf.all.forwarding", Value: "1", Why: "the node routes for its pods", When: "pods have IPv6", Required: true, If: hasV6},
+		{Key: "net.ipv4.ip_forward", Value: "1", Why: "the node routes for its pods", When: "pods have IPv4",
+			Required: true, If: hasV4},
+		{Key: "net.ipv6.conf.all.forwarding", Value: "1", Why: "the node routes for its pods", When: "pods have IPv6",
+			Required: true, If: hasV6},
 	}
 }
 
@@ -81,14 +83,17 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 
 // podSign is the host's end of each pod's link: until a pod lives on the node it says nothing.
 func podSign(link, kind string) Sign {
-	return Sign{What: "each pod has its link", Link: link, Kind: kind, Pods: true, Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the runtime's log"}
+	return Sign{What: "each pod has its link", Link: link, Kind: kind, Pods: true,
+		Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the " +
+			"runtime's log"}
 }
 
 // noteKubeProxy says that the network serves the services, unless a document says that it knows.
 // kube-proxy.enabled: true is refused with the documents.
 func (b *Built) noteKubeProxy(in Input, path, network string) {
 	if in.Node.KubeProxy == nil {
-		b.note(Info, in.Origin(path), "%s serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)", network)
+		b.note(Info, in.Origin(path),
+			"%s serves the services: kube-proxy must not run on this node (kubeProxy.enabled: false)", network)
 	}
 }
 

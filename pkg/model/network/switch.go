@@ -29,9 +29,11 @@ func Between(from, to Network) Switch {
 	case s.From.Yields != "":
 		s.Safe, s.Reason = true, s.From.Yields
 	case from.Name == "cni":
-		s.Reason = "which network ran under `cni: {}` is not known here: its pods lose theirs, and what it leaves is yours to take away (or name it: switch.from)"
+		s.Reason = "which network ran under `cni: {}` is not known here: its pods lose theirs, and what it leaves is " +
+			"yours to take away (or name it: switch.from)"
 	default:
-		s.Reason = fmt.Sprintf("pods of %s on this node lose their network and are made again; they and those of nodes that still have %s do not reach each other", from.Name, from.Name)
+		s.Reason = fmt.Sprintf("pods of %s on this node lose their network and are made again; they and those of "+
+			"nodes that still have %s do not reach each other", from.Name, from.Name)
 	}
 	return s
 }

@@ -19,9 +19,11 @@ const apiPods = "two pods of the API on this node and one on another, and `kubec
 // there is a policy of its own, and its programs decide at the pods' links about services, ports of
 // the host and masquerading, before a rule of the host's sees a packet.
 func ciliumUnjudged() []Unjudged {
-	return []Unjudged{{Why: "to Cilium a pod that the API does not know is no endpoint but one that is still being made (reserved:init), and its programs serve the services before any rule of this host",
-		Instead: "`cilium connectivity test` in the cluster; on this node `cilium-dbg status --verbose` and `cilium-health status` in the agent's pod",
-		Source:  "https://docs.cilium.io/en/stable/security/network/identity/"}}
+	return []Unjudged{{Why: "to Cilium a pod that the API does not know is no endpoint but one that is still being " +
+		"made (reserved:init), and its programs serve the services before any rule of this host",
+		Instead: "`cilium connectivity test` in the cluster; on this node `cilium-dbg status --verbose` and " +
+			"`cilium-health status` in the agent's pod",
+		Source: "https://docs.cilium.io/en/stable/security/network/identity/"}}
 }
 
 // calicoUnjudged: with the datastore Kubernetes an endpoint is kept at its Pod. An etcd keeps it by
@@ -30,10 +32,14 @@ func ciliumUnjudged() []Unjudged {
 func calicoUnjudged() []Unjudged {
 	const source = "https://docs.tigera.io/calico/latest/reference/configure-cni-plugins"
 	return []Unjudged{
-		{Why: "Calico keeps its endpoints at the API's Pods: its plugin refuses a pod that the API does not know", Instead: apiPods, Source: source,
-			When: "datastore Kubernetes, without eBPF", If: func(in Input) bool { return in.Node.Networking.Calico.Etcd == nil && !calicoBPF(in) }},
-		{Why: "Calico's programs go by the endpoints that it keeps at the API's Pods, and serve the services before any rule of this host", Source: "https://docs.tigera.io/calico/latest/operations/ebpf/troubleshoot-ebpf",
-			Instead: apiPods + "; `calico-node -bpf nat dump` and `-bpf conntrack dump` in calico-node's pod here show what its programs know", When: "bpfEnabled", If: calicoBPF},
+		{Why: "Calico keeps its endpoints at the API's Pods: its plugin refuses a pod that the API does not know",
+			Instead: apiPods, Source: source,
+			When: "datastore Kubernetes, without eBPF",
+			If:   func(in Input) bool { return in.Node.Networking.Calico.Etcd == nil && !calicoBPF(in) }},
+		{Why: "Calico's programs go by the endpoints that it keeps at the API's Pods, and serve the services before " +
+			"any rule of this host", Source: "https://docs.tigera.io/calico/latest/operations/ebpf/troubleshoot-ebpf",
+			Instead: apiPods + "; `calico-node -bpf nat dump` and `-bpf conntrack dump` in calico-node's pod here " +
+				"show what its programs know", When: "bpfEnabled", If: calicoBPF},
 	}
 }
 
@@ -44,18 +50,22 @@ func canalUnjudged() []Unjudged {
 }
 
 func kubeovnUnjudged() []Unjudged {
-	return []Unjudged{{Why: "Kube-OVN's controller gives addresses to the API's Pods, by their annotations: its plugin refuses a pod that the API does not know",
+	return []Unjudged{{Why: "Kube-OVN's controller gives addresses to the API's Pods, by their annotations: its " +
+		"plugin refuses a pod that the API does not know",
 		Instead: "`kubectl ko diagnose all`", Source: "https://kubeovn.github.io/docs/stable/en/ops/kubectl-ko/"}}
 }
 
 func ovnKubernetesUnjudged() []Unjudged {
-	return []Unjudged{{Why: "OVN-Kubernetes gives addresses to the API's Pods, by their annotations: its plugin refuses a pod that the API does not know",
-		Instead: apiPods + "; `ovnkube-trace` shows the way of their packets", Source: "https://ovn-kubernetes.io/troubleshooting/ovnkube-trace/"}}
+	return []Unjudged{{Why: "OVN-Kubernetes gives addresses to the API's Pods, by their annotations: its plugin " +
+		"refuses a pod that the API does not know",
+		Instead: apiPods + "; `ovnkube-trace` shows the way of their packets",
+		Source:  "https://ovn-kubernetes.io/troubleshooting/ovnkube-trace/"}}
 }
 
 // multusUnjudged: both kinds ask the API for the Pod, thick by its daemon and thin where its conf
 // names a kubeconfig, which ours does.
 func multusUnjudged() Unjudged {
-	return Unjudged{Why: "Multus asks the API for each pod: it refuses one that the API does not know", Instead: apiPods,
-		Source: "https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/pkg/multus/multus.go"}
+	return Unjudged{Why: "Multus asks the API for each pod: it refuses one that the API does not know",
+		Instead: apiPods,
+		Source:  "https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/pkg/multus/multus.go"}
 }

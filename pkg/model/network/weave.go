@@ -9,11 +9,13 @@ const weaveConf = "10-weave.conflist"
 // prog/weave-kube).
 func weave() Network {
 	return Network{
-		Name:  "weave",
-		Title: "mesh of tunnels over Open vSwitch's kernel datapath, plain or encrypted, with its own addresses and policy, by a DaemonSet",
-		Docs:  "https://github.com/weaveworks/weave/blob/v2.8.1/site/kubernetes/kube-addon.md",
+		Name: "weave",
+		Title: "mesh of tunnels over Open vSwitch's kernel datapath, plain or encrypted, with its own addresses and " +
+			"policy, by a DaemonSet",
+		Docs: "https://github.com/weaveworks/weave/blob/v2.8.1/site/kubernetes/kube-addon.md",
 		Lifecycle: Lifecycle{
-			Stages:   []Stage{{Level: Experimental, Kops: "1.5"}, {Level: Deprecated, Kops: "1.23"}, {Level: Removed, Kubernetes: "1.23"}},
+			Stages: []Stage{{Level: Experimental, Kops: "1.5"}, {Level: Deprecated, Kops: "1.23"},
+				{Level: Removed, Kubernetes: "1.23"}},
 			First:    version(1, 4),
 			Upstream: "ended (last release 2.8.1 in January 2021)",
 			Instead:  "calico or cilium",
@@ -21,35 +23,42 @@ func weave() Network {
 		Conf:    Conf{Writer: WriterDaemonSet, File: weaveConf, Chain: []string{"weave-net", "portmap"}},
 		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
-			Source: "https://github.com/containernetworking/plugins"}}, // its init container brings weave-net and weave-ipam, links to one program
+			// its init container brings weave-net and weave-ipam, links to one program
+			Source: "https://github.com/containernetworking/plugins"}},
 		Modules: []Module{
 			brNetfilter(false),
 			{Name: "ip_set", Why: "policy"},
 			{Name: "xt_set", Why: "policy: its init container tries a rule with a set, and ends without"},
-			{Name: "openvswitch", Why: "the fast datapath; without it packets go through user space (sleeve)", Optional: true},
+			{Name: "openvswitch", Why: "the fast datapath; without it packets go through user space (sleeve)",
+				Optional: true},
 			{Name: "vxlan", Why: "vxlan-6784 of the fast datapath", Optional: true},
 			{Name: "nfnetlink_log", Why: "npc logs what policy drops, group 86", Optional: true},
 		},
-		Sysctls:    append(forwarding(), bridgeNetfilter()...),
-		Kubeconfig: "none on the host: its DaemonSet uses the service account; the password of its encryption is the Secret weave-net",
+		Sysctls: append(forwarding(), bridgeNetfilter()...),
+		Kubeconfig: "none on the host: its DaemonSet uses the service account; the password of its encryption is the " +
+			"Secret weave-net",
 		Ports: []Port{
 			{Proto: "tcp", Port: 6783, What: "control"},
 			{Proto: "udp", Port: 6783, What: "sleeve, in user space"},
 			{Proto: "udp", Port: 6784, What: "fast datapath (VXLAN)"},
 			{Proto: "ip", Port: 50, What: "ESP, fast datapath with a password"},
 		},
-		MTU:        "1376 (WEAVE_MTU), which passes any link of 1460 and up: the fast datapath adds 84 to 87; kOps on AWS 8912",
-		Requires:   Requires{Kernel: version(3, 8), Why: "network namespaces as its router uses them", Source: "https://github.com/weaveworks/weave/blob/v2.8.1/site/install/installing-weave.md"},
+		MTU: "1376 (WEAVE_MTU), which passes any link of 1460 and up: the fast datapath adds 84 to 87; kOps on AWS " +
+			"8912",
+		Requires: Requires{Kernel: version(3, 8), Why: "network namespaces as its router uses them",
+			Source: "https://github.com/weaveworks/weave/blob/v2.8.1/site/install/installing-weave.md"},
 		SharedHost: leaveAlone("weave", "datapath", "vethwe*", "vxlan-6784").macs("weave", "vethwe*"),
 		Signs: []Sign{
 			{What: "its bridge", Link: "weave", Kind: "bridge"},
 			{What: "its share of the addresses", Path: "/var/lib/weave/*.db"},
-			{What: "its router answers", URL: "http://localhost:6784/status", Missing: "weave does not run here: `weave --local status` in its pod"},
+			{What: "its router answers", URL: "http://localhost:6784/status",
+				Missing: "weave does not run here: `weave --local status` in its pod"},
 		},
-		Residue:  weaveResidue(),
-		Unproved: "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is not built here",
-		Agents:   []string{"weave"},
-		Build:    buildWeave,
+		Residue: weaveResidue(),
+		Unproved: "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is " +
+			"not built here",
+		Agents: []string{"weave"},
+		Build:  buildWeave,
 	}
 }
 
@@ -60,17 +69,22 @@ func weaveResidue() cleanup.Residue {
 		Portmap: []string{"weave"},
 		Routes:  []cleanup.RouteSelector{{Link: "weave"}},
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "WEAVE"}, {Chain: "WEAVE-*"},
-			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"}, {Table: "filter", Chain: "INPUT", In: "weave"}, {Table: "nat", Chain: "POSTROUTING", Out: "weave"},
+			{Table: "filter", Chain: "FORWARD", In: "weave"}, {Table: "filter", Chain: "FORWARD", Out: "weave"},
+			{Table: "filter", Chain: "INPUT", In: "weave"}, {Table: "nat", Chain: "POSTROUTING", Out: "weave"},
 			{Table: "filter", Chain: "INPUT", Comment: "Block non-local access to Weave Net control port"}},
 		// Policy's sets: weave- and 25 characters, any that a shell minds among them
 		// (npc/controller/ipset_name.go).
 		IPSets: []string{"weaver-no-masq-local", "weave-*"},
-		Links:  []cleanup.LinkSelector{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"}, {Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
-		Files: []string{"/etc/cni/net.d/" + weaveConf, "/etc/cni/net.d/10-weave.conf", "/opt/cni/bin/weave-net", "/opt/cni/bin/weave-ipam", "/opt/cni/bin/weave-plugin-*",
+		Links: []cleanup.LinkSelector{{Name: "weave", Kind: "bridge"}, {Name: "vethwe*", Kind: "veth"},
+			{Name: "vethwedu", Kind: "dummy"}, {Name: "vxlan-6784", Kind: "vxlan"}},
+		Files: []string{"/etc/cni/net.d/" + weaveConf, "/etc/cni/net.d/10-weave.conf", "/opt/cni/bin/weave-net",
+			"/opt/cni/bin/weave-ipam", "/opt/cni/bin/weave-plugin-*",
 			"/var/lib/weave/", "/var/lib/cni/results/weave-*"},
-		XFRM:   []cleanup.XFRMSelector{{Mark: 0x20000, Mask: 0x20000, States: true}}, // with a password (net/ipsec)
-		OVS:    []cleanup.OVSSelector{{Datapath: "datapath"}},
-		Others: []string{"rules of INPUT for 6783, 6784 and DNS on docker0, where Docker was there", "this node's share of the addresses (`weave rmpeer NAME` on another node) and its name in the ConfigMap weave-net"},
+		XFRM: []cleanup.XFRMSelector{{Mark: 0x20000, Mask: 0x20000, States: true}}, // with a password (net/ipsec)
+		OVS:  []cleanup.OVSSelector{{Datapath: "datapath"}},
+		Others: []string{"rules of INPUT for 6783, 6784 and DNS on docker0, where Docker was there",
+			"this node's share of the addresses (`weave rmpeer NAME` on another node) and its name in the ConfigMap " +
+				"weave-net"},
 	}
 }
 
@@ -84,7 +98,9 @@ func buildWeave(in Input) (Built, error) {
 	if err := b.fitMTU(in, "spec.networking.weave.mtu", in.Node.Networking.Weave.MTU, weaveAdds); err != nil {
 		return b, err
 	}
-	b.note(Info, in.NetworkOrigin(), "weave has addresses of its own range (IPALLOC_RANGE, in kOps the cluster's podCIDR) and looks at no node's pod CIDR")
+	b.note(Info, in.NetworkOrigin(),
+		"weave has addresses of its own range (IPALLOC_RANGE, in kOps the cluster's podCIDR) and looks at no node's "+
+			"pod CIDR")
 	b.Wait = in.waitConf(weaveConf, "its DaemonSet writes it, and only while no conf of that name is there")
 	return b, nil
 }

@@ -49,23 +49,29 @@ func (s SharedHost) Words() []Shared {
 	var out []Shared
 	links := strings.Join(s.Links, ", ")
 	if links != "" {
-		out = append(out, Shared{"NetworkManager", "the links " + links}, Shared{"systemd-networkd", "the links " + links})
+		out = append(out, Shared{"NetworkManager", "the links " + links},
+			Shared{"systemd-networkd", "the links " + links})
 	}
 	if s.Routes {
-		out = append(out, Shared{"systemd-networkd", "foreign routes and rules (ManageForeignRoutes=no, ManageForeignRoutingPolicyRules=no)"})
+		out = append(out, Shared{"systemd-networkd",
+			"foreign routes and rules (ManageForeignRoutes=no, ManageForeignRoutingPolicyRules=no)"})
 	}
 	if len(s.MAC) > 0 {
-		out = append(out, Shared{"udev", "the MAC address of " + strings.Join(s.MAC, ", ") + " (MACAddressPolicy=none)"})
+		out = append(out,
+			Shared{"udev", "the MAC address of " + strings.Join(s.MAC, ", ") + " (MACAddressPolicy=none)"})
 	}
 	if s.ENIs {
 		when := s.ENIsWhen
 		if when != "" {
 			when = " (" + when + ")"
 		}
-		out = append(out, Shared{"every service", "further interfaces of the cloud and further addresses: they are the network's" + when})
+		out = append(out, Shared{"every service",
+			"further interfaces of the cloud and further addresses: they are the network's" + when})
 	}
 	if s.Aliases {
-		out = append(out, Shared{"google-guest-agent", "alias ranges (ip_aliases = false): else the node takes pods' addresses for its own, as local routes of proto 66"})
+		out = append(out, Shared{"google-guest-agent",
+			"alias ranges (ip_aliases = false): else the node takes pods' addresses for its own, as local routes of " +
+				"proto 66"})
 	}
 	if s.Firewall {
 		out = append(out, Shared{"firewalld", "forwarded traffic; its nft rules can drop or flush what pods need"})

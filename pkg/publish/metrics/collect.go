@@ -26,8 +26,10 @@ func (v *view) describe() {
 		for _, one := range metrics() {
 			v.list = append(v.list, described{one, prometheus.NewDesc(prefix+one.name, one.help, one.labels, nil)})
 		}
-		v.outcomes = prometheus.NewDesc(prefix+"store_requests_total", "Requests to the store by how they ended.", []string{"outcome"}, nil)
-		v.received = prometheus.NewDesc(prefix+"store_received_bytes_total", "Bytes of objects that came from the store.", nil, nil)
+		v.outcomes = prometheus.NewDesc(prefix+"store_requests_total", "Requests to the store by how they ended.",
+			[]string{"outcome"}, nil)
+		v.received = prometheus.NewDesc(prefix+"store_received_bytes_total",
+			"Bytes of objects that came from the store.", nil, nil)
 	})
 }
 
@@ -63,7 +65,9 @@ func (v *view) Collect(to chan<- prometheus.Metric) {
 }
 
 // send is one value. What Prometheus cannot take is an error of the scrape.
-func send(to chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+func send(
+	to chan<- prometheus.Metric, desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string,
+) {
 	m, err := prometheus.NewConstMetric(desc, kind, value, labels...)
 	if err != nil {
 		m = prometheus.NewInvalidMetric(desc, err)

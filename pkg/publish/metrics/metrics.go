@@ -49,14 +49,19 @@ const maxPhases = 16
 func New(version string, requests Requests) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), requests: requests}
 	histogram := func(name, help string) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: bounds, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100}
+		return prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: bounds,
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100}
 	}
 	m.pass = prometheus.NewHistogram(histogram("pass_duration_seconds", "How long passes took."))
-	m.phases = prometheus.NewHistogramVec(histogram("pass_phase_duration_seconds", "How long the parts of passes took."), []string{"phase"})
-	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "events_total", Help: "What happened to keys and to the node, by what it was."}, []string{"event"})
-	m.drift = prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "drift_total", Help: "Keys that somebody else changed, repaired or only reported."}, []string{"kind"})
+	m.phases = prometheus.NewHistogramVec(histogram("pass_phase_duration_seconds",
+		"How long the parts of passes took."), []string{"phase"})
+	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "events_total",
+		Help: "What happened to keys and to the node, by what it was."}, []string{"event"})
+	m.drift = prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "drift_total",
+		Help: "Keys that somebody else changed, repaired or only reported."}, []string{"kind"})
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: prefix + "build_info", Help: "Always 1: which agent this is.", ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+		Name: prefix + "build_info", Help: "Always 1: which agent this is.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
 	for _, label := range eventLabels {
 		m.events.WithLabelValues(label) // a counter that is there from the start has a rate from the first event on
@@ -67,9 +72,11 @@ func New(version string, requests Requests) *Metrics {
 
 // eventLabels are the events that are counted.
 var eventLabels = map[report.EventKind]string{
-	report.EventChanged: "changed", report.EventRepaired: "repaired", report.EventFailed: "failed", report.EventWaiting: "waiting",
-	report.EventContested: "contested", report.EventDrifted: "drifted", report.EventRight: "right_again", report.EventRolledBack: "rolled_back",
-	report.EventPaused: "paused", report.EventResumed: "resumed", report.EventConfigured: "configured",
+	report.EventChanged: "changed", report.EventRepaired: "repaired", report.EventFailed: "failed",
+	report.EventWaiting:   "waiting",
+	report.EventContested: "contested", report.EventDrifted: "drifted", report.EventRight: "right_again",
+	report.EventRolledBack: "rolled_back",
+	report.EventPaused:     "paused", report.EventResumed: "resumed", report.EventConfigured: "configured",
 	report.EventUntrusted: "untrusted",
 }
 

@@ -50,8 +50,9 @@ func (s *Server) Run(ctx context.Context) {
 	pages := http.NewServeMux()
 	pages.Handle("GET /metrics", s.Metrics.Handler())
 	server := &http.Server{
-		Handler: pages, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: zap.NewStdLog(zap.NewNop()), // what scrapers do wrong is theirs
+		Handler: pages, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       zap.NewStdLog(zap.NewNop()), // what scrapers do wrong is theirs
 	}
 	over := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is made again
 	defer over()
@@ -72,7 +73,8 @@ func (s *Server) listen(ctx context.Context) net.Listener {
 		}
 		if ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
-			s.Log.Warn("metrics are not served, and all else goes on: end what has the address, or name another one with --metrics or in agent.yaml (metrics)",
+			s.Log.Warn("metrics are not served, and all else goes on: end what has the address, or name another one "+
+				"with --metrics or in agent.yaml (metrics)",
 				zap.String("address", s.Address), zap.Error(err))
 		}
 		select {

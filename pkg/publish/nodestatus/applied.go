@@ -52,7 +52,8 @@ func (a *applied) put(ctx context.Context, to Client, node string) error {
 
 // fresh says that the API has the condition of the status that is known, but for its text.
 func (c *condition) fresh() bool {
-	return c.told != nil && c.told.Status == c.wanted.Status && c.told.Reason == c.wanted.Reason && c.toldOf == c.generation
+	return c.told != nil && c.told.Status == c.wanted.Status && c.told.Reason == c.wanted.Reason &&
+		c.toldOf == c.generation
 }
 
 // registration is which Node was told. One that is deleted and registered anew knows nothing of

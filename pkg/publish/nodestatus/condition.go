@@ -28,8 +28,10 @@ var keyReasons = []struct {
 	pods   bool
 	reason string
 }{
-	{report.KeyContested, true, "Critical"}, {report.KeyFailing, true, "Critical"}, {report.KeyDrifted, true, "Critical"}, {report.KeySkipped, true, "Critical"},
-	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"}, {report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
+	{report.KeyContested, true, "Critical"}, {report.KeyFailing, true, "Critical"},
+	{report.KeyDrifted, true, "Critical"}, {report.KeySkipped, true, "Critical"},
+	{report.KeyFailing, false, "Failing"}, {report.KeyContested, false, "Contested"},
+	{report.KeyDrifted, false, "Drifted"}, {report.KeyWaiting, false, "Waiting"},
 }
 
 // judge says whether what is in force is so. A store that is away, a pause and a newer
@@ -65,15 +67,21 @@ func judge(s *report.Status) verdict {
 	case s.Paused != nil:
 		return verdict{kube.True, "Paused", "nothing is changed: " + s.Paused.String()}
 	case s.Waiting != nil:
-		return verdict{kube.True, "ConfigurationWaiting", fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)}
+		return verdict{kube.True, "ConfigurationWaiting",
+			fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)}
 	case s.Configuration.Untrusted:
-		return verdict{kube.True, "ConfigurationUntrusted", "all is as wanted, and what the store has is not trusted: " + s.Configuration.Error}
+		return verdict{kube.True, "ConfigurationUntrusted",
+			"all is as wanted, and what the store has is not trusted: " + s.Configuration.Error}
 	case !s.Configuration.Silent.IsZero():
-		return verdict{kube.True, "StoreSilent", fmt.Sprintf("all is as wanted; the store was not read since %s: %s", s.Configuration.Silent.UTC().Format(time.RFC3339), s.Configuration.Error)}
+		return verdict{kube.True, "StoreSilent",
+			fmt.Sprintf("all is as wanted; the store was not read since %s: %s",
+				s.Configuration.Silent.UTC().Format(time.RFC3339), s.Configuration.Error)}
 	case s.Configuration.Error != "":
-		return verdict{kube.True, "ConfigurationError", "all is as wanted, and the store, or what it has, cannot be used: " + s.Configuration.Error}
+		return verdict{kube.True, "ConfigurationError",
+			"all is as wanted, and the store, or what it has, cannot be used: " + s.Configuration.Error}
 	case s.State == report.NodeWaiting:
-		return verdict{kube.False, "Waiting", cmp.Or(s.Reason, "something is held back: agent status on the node says what")}
+		return verdict{kube.False, "Waiting",
+			cmp.Or(s.Reason, "something is held back: agent status on the node says what")}
 	}
 	return verdict{kube.True, "Converged", "all is as wanted"}
 }
@@ -88,7 +96,8 @@ func conditionOf(s *report.Status) *kube.Condition {
 	if s.Held != "" {
 		v.text = s.Held + "; " + v.text
 	}
-	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason, Message: short(s.Configuration.Text() + ": " + v.text)}
+	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason,
+		Message: short(s.Configuration.Text() + ": " + v.text)}
 }
 
 // short is a text on one line of bounded length.
@@ -118,7 +127,8 @@ func (c *condition) want(s *report.Status, now time.Time) {
 	if wanted == nil {
 		return
 	}
-	same := c.wanted != nil && c.wanted.Status == wanted.Status && c.wanted.Reason == wanted.Reason && c.wanted.Message == wanted.Message
+	same := c.wanted != nil && c.wanted.Status == wanted.Status && c.wanted.Reason == wanted.Reason &&
+		c.wanted.Message == wanted.Message
 	c.wanted, c.generation = wanted, s.Configuration.Generation
 	if same {
 		return
@@ -178,5 +188,6 @@ func (c *condition) put(ctx context.Context, to Client, node string, now time.Ti
 
 // end is what is wanted when the daemon ends.
 func (c *condition) end() {
-	c.wanted = &kube.Condition{Type: Type, Status: kube.Unknown, Reason: "AgentStopped", Message: "the agent has stopped: the network is as it was left, and nobody keeps it right"}
+	c.wanted = &kube.Condition{Type: Type, Status: kube.Unknown, Reason: "AgentStopped",
+		Message: "the agent has stopped: the network is as it was left, and nobody keeps it right"}
 }

@@ -77,7 +77,9 @@ func (e *events) add(happened []report.Event, now time.Time) {
 		if h.Key != "" {
 			text = h.Key + ": " + h.Text
 		}
-		e.queue(untold{subject{reason, h.Key}, kube.Event{Reason: reason, Message: short(text), Warning: h.Kind.Warns(), Count: 1, First: h.At, Last: h.At}})
+		e.queue(untold{subject{reason, h.Key},
+			kube.Event{Reason: reason, Message: short(text), Warning: h.Kind.Warns(), Count: 1, First: h.At,
+				Last: h.At}})
 	}
 }
 

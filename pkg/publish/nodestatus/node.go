@@ -56,8 +56,9 @@ type Node struct {
 
 // Times.
 const (
-	spacing   = 10 * time.Second // between two changes of the condition
-	urgent    = 2 * time.Second  // at most until another status or reason is told: a fleet does not tell it at one moment
+	spacing = 10 * time.Second // between two changes of the condition
+	// at most until another status or reason is told: a fleet does not tell it at one moment
+	urgent    = 2 * time.Second
 	unhurried = time.Minute      // at most until a new generation of the same status is
 	texts     = 30 * time.Minute // between two that differ in their text alone
 	heartbeat = time.Hour        // between two signs of life, give or take a tenth
@@ -100,7 +101,8 @@ func (n *Node) take(news publish.News, now time.Time) {
 // due is when there is something to do.
 func (n *Node) due(now time.Time) time.Time {
 	at := now.Add(2 * heartbeat) // there may be nothing
-	for _, one := range []time.Time{n.condition.due(), n.applied.due(&n.condition), n.node.due(&n.condition), n.events.due(n.condition.known())} {
+	for _, one := range []time.Time{n.condition.due(), n.applied.due(&n.condition), n.node.due(&n.condition),
+		n.events.due(n.condition.known())} {
 		if !one.IsZero() && one.Before(at) {
 			at = one
 		}
@@ -132,7 +134,8 @@ func (n *Node) tell(ctx context.Context) {
 	n.quiet = time.Now().Add(pause(err, n.failures))
 	if !n.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined is none to warn of
 		n.said = true
-		n.Log.Warn("the Kubernetes API is not told how the node is, until it can be; nothing else waits for it", zap.Error(err))
+		n.Log.Warn("the Kubernetes API is not told how the node is, until it can be; nothing else waits for it",
+			zap.Error(err))
 	}
 }
 
@@ -183,7 +186,8 @@ func (n *Node) part(ctx context.Context) {
 	n.condition.end()
 	ctx, stop := context.WithTimeoutCause(ctx, farewell, errors.New("the daemon ends"))
 	defer stop()
-	if err := n.As(ctx, func(ctx context.Context, c Client) error { return n.condition.put(ctx, c, n.name, now) }); err != nil {
+	if err := n.As(ctx,
+		func(ctx context.Context, c Client) error { return n.condition.put(ctx, c, n.name, now) }); err != nil {
 		n.Log.Warn("the Kubernetes API does not know that the agent has stopped", zap.Error(err))
 	}
 }

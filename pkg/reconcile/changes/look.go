@@ -20,19 +20,24 @@ import (
 // nodeadm/internal. kubeadm: cmd/kubeadm/app/constants and the packages' kubelet drop-in.
 var peerFiles = map[string][]string{
 	"nodeup": {
-		"/etc/sysctl.d/99-k8s-general.conf", "/etc/sysconfig/kubelet", "/etc/sysconfig/containerd", "/etc/sysconfig/kops-configuration",
+		"/etc/sysctl.d/99-k8s-general.conf", "/etc/sysconfig/kubelet", "/etc/sysconfig/containerd",
+		"/etc/sysconfig/kops-configuration",
 		"/etc/containerd/config.toml", "/etc/containerd/config-kops.toml", "/etc/containerd/config-cni.template",
 		"/var/lib/kubelet/kubelet.conf", "/var/lib/kubelet/kubeconfig", "/etc/kubernetes/",
-		"/etc/systemd/system/kops-configuration.service", "/etc/systemd/system/kubelet.service", "/etc/systemd/system/containerd.service",
-		"/lib/systemd/system/kops-configuration.service", "/lib/systemd/system/kubelet.service", "/lib/systemd/system/containerd.service",
+		"/etc/systemd/system/kops-configuration.service", "/etc/systemd/system/kubelet.service",
+		"/etc/systemd/system/containerd.service",
+		"/lib/systemd/system/kops-configuration.service", "/lib/systemd/system/kubelet.service",
+		"/lib/systemd/system/containerd.service",
 	},
 	"nodeadm": {
 		"/etc/eks/", "/etc/kubernetes/", "/var/lib/kubelet/kubeconfig", "/etc/containerd/config.toml",
-		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/nodeadm-run.service", "/etc/systemd/system/nodeadm-config.service",
+		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/nodeadm-run.service",
+		"/etc/systemd/system/nodeadm-config.service",
 	},
 	"kubeadm": {
 		"/etc/kubernetes/", "/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env",
-		"/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
+		"/etc/systemd/system/kubelet.service.d/10-kubeadm.conf",
+		"/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
 	},
 }
 

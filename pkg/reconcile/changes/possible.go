@@ -22,7 +22,8 @@ func possible(v host.View, t tasks.Task, c *tasks.Change) error {
 		if err := v.Files.Way(wayOf(t, it.Key, file)); err != nil {
 			return graph.Permanent(err)
 		}
-		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" || it.Key.Kind() == tasks.KindMount { // systemd covers what is there
+		// systemd covers what is there
+		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" || it.Key.Kind() == tasks.KindMount {
 			continue
 		}
 		if err := v.Files.Writable(file, newBytes(c, it)); err != nil {

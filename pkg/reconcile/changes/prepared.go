@@ -19,7 +19,8 @@ func Prepared(p *report.Plan) bool {
 		without[s.Key] = s.Refused == report.RefusedByBoot || s.Alone
 	}
 	for _, s := range p.Steps {
-		if s.Gate == GateName(0) && !without[s.Key] && !without[s.Because] && (s.Fetching || slices.Contains(unmadeStates, s.State)) {
+		if s.Gate == GateName(0) && !without[s.Key] && !without[s.Because] &&
+			(s.Fetching || slices.Contains(unmadeStates, s.State)) {
 			return false
 		}
 	}

@@ -20,7 +20,8 @@ type Repairs struct {
 }
 
 func NewRepairs() *Repairs {
-	return &Repairs{made: map[graph.Key]*ledger.Drift{}, deferred: map[graph.Key]*Deferral{}, fought: map[graph.Key]*Deferral{}}
+	return &Repairs{made: map[graph.Key]*ledger.Drift{}, deferred: map[graph.Key]*Deferral{},
+		fought: map[graph.Key]*Deferral{}}
 }
 
 // Put notes that the change of a task is a repair. fought says why it is contested all the same;

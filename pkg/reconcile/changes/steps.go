@@ -12,7 +12,9 @@ import (
 // Steps turns what became of the tasks into a report's steps, in plan order.
 // changed is the state of a task that has a change: Planned, or Done after apply. pods puts into a
 // step what pods lack without it; nil: nobody asks.
-func Steps(rep graph.Report[tasks.Task], ch *Set, changed report.State, pods func(*report.Step, tasks.Task)) []report.Step {
+func Steps(
+	rep graph.Report[tasks.Task], ch *Set, changed report.State, pods func(*report.Step, tasks.Task),
+) []report.Step {
 	var out []report.Step
 	for i := range rep.Results {
 		res := &rep.Results[i]

@@ -40,7 +40,9 @@ type State struct {
 	Had      ledger.Network  // that the node has, as far as the ledger knows
 	prepares string          // see [ledger.Network]; as of the last graph
 	Waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
-	Undone   error           // why the newer one is held back, if it was undone or is of another name: the error of each pass that keeps this one right
+	// why the newer one is held back, if it was undone or is of another name: the error of each
+	// pass that keeps this one right
+	Undone error
 
 	Issued    map[string]model.Issued // how the certificates stand that this node has issued to it
 	LookAgain time.Time               // when one of them wants another pass; zero: none does
@@ -51,7 +53,8 @@ type State struct {
 // is reported.
 func FromTasks(name string, list []tasks.Task) *State {
 	return &State{
-		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name}, Held: &Held{Network: "given", Recorded: list},
+		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name},
+		Held: &Held{Network: "given", Recorded: list},
 	}
 }
 
@@ -65,7 +68,8 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	}
 	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {
-		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision, Published: snap.Published, By: snap.Note().String(), Diagnostics: diags})
+		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision,
+			Published: snap.Published, By: snap.Note().String(), Diagnostics: diags})
 	}
 	d := &State{Snapshot: snap, Node: node, Sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
 	if err := d.bring(); err != nil {
@@ -73,7 +77,8 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	}
 	d.Damage = append(d.Damage, snap.Notes...)
 	if _, own := snap.Objects["nodes/"+sel.Node+".yaml"]; !own && node.NodeGroup == "" {
-		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml%s, and no node group is named: only the cluster's document speaks; name the node with --node, or its group with --node-group",
+		d.Damage = append(d.Damage, fmt.Sprintf("%s has no document nodes/%s.yaml%s, and no node group is named: only "+
+			"the cluster's document speaks; name the node with --node, or its group with --node-group",
 			snap.Cluster, sel.Node, someNodes(snap)))
 	}
 	return d, nil
@@ -107,7 +112,9 @@ func Sources(snap *statestore.Snapshot) []document.Source {
 
 // Graph builds the tasks of d for a host and orders them. Duplicate owners and
 // cycles are reported here, before anything runs.
-func (d *State) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) (*graph.Graph[tasks.Task], []model.Note, error) {
+func (d *State) Graph(
+	facts *host.Facts, found model.Discovered, assets tasks.Fetcher,
+) (*graph.Graph[tasks.Task], []model.Note, error) {
 	who := d.Node.Name
 	if who == "" {
 		who = "node group " + d.Node.NodeGroup
@@ -123,7 +130,9 @@ func (d *State) Graph(facts *host.Facts, found model.Discovered, assets tasks.Fe
 	return g, notes, nil
 }
 
-func (d *State) tasks(facts *host.Facts, found model.Discovered, assets tasks.Fetcher) ([]tasks.Task, []model.Note, error) {
+func (d *State) tasks(
+	facts *host.Facts, found model.Discovered, assets tasks.Fetcher,
+) ([]tasks.Task, []model.Note, error) {
 	if d.Held != nil {
 		return d.Held.Recorded, nil, nil
 	}
@@ -133,7 +142,8 @@ func (d *State) tasks(facts *host.Facts, found model.Discovered, assets tasks.Fe
 		return nil, nil, err
 	}
 	in := model.Input{
-		Node: d.Node, Facts: facts, Discovered: found, HandedOver: over, Assets: assets, EC2: d.EC2, Keypairs: d.Keypairs,
+		Node: d.Node, Facts: facts, Discovered: found, HandedOver: over, Assets: assets, EC2: d.EC2,
+		Keypairs: d.Keypairs,
 	}
 	if d.prepares, err = prepares(model.Prepares(in)); err != nil {
 		return nil, nil, err

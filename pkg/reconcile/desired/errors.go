@@ -30,7 +30,8 @@ type DocumentError struct {
 }
 
 func (e *DocumentError) Error() string {
-	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store, strings.TrimSuffix(e.Diagnostics.String(), "\n"))
+	return fmt.Sprintf("the documents of %s have errors; nothing was changed:\n%s", e.Store,
+		strings.TrimSuffix(e.Diagnostics.String(), "\n"))
 }
 
 // Unwrap is the first error of them, for its identifier.

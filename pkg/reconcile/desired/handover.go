@@ -22,7 +22,8 @@ func (d *State) handedOver(had ledger.Network) (*network.Preparation, error) {
 	from := d.SwitchSpec().From
 	var p network.Preparation
 	if err := json.Unmarshal([]byte(had.Prepares), &p); err != nil && from == "" {
-		return nil, fmt.Errorf("read from the ledger what the handed-over network needs: %w: name that network as spec.networking.switch.from if it is gone", err)
+		return nil, fmt.Errorf("read from the ledger what the handed-over network needs: %w: name that network as "+
+			"spec.networking.switch.from if it is gone", err)
 	}
 	if p.Of == "" || p.Of == from {
 		return nil, nil

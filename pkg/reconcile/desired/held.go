@@ -27,8 +27,9 @@ type Held struct {
 // FromRevision makes what a revision wanted, without the store.
 func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (*State, error) {
 	out := &State{
-		Node:     &config.Node{Cluster: rev.Cluster, Name: rev.Node, NodeGroup: rev.NodeGroup},
-		Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: rev.Generation, Digest: rev.Digest}, Origin: rev.Store},
+		Node: &config.Node{Cluster: rev.Cluster, Name: rev.Node, NodeGroup: rev.NodeGroup},
+		Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: rev.Generation, Digest: rev.Digest},
+			Origin: rev.Store},
 		Keypairs: map[string]model.Keypair{},
 		Held:     &Held{Network: rev.Network, declared: rev.Declared},
 	}
@@ -87,7 +88,8 @@ func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
 	case err != nil:
 		set.Failure = err
 	case have == nil || have.Cert == "":
-		set.Failure = fmt.Errorf("the certificate %s was issued to this node and is not kept any more: let the node follow the store (`agent resume`), which has it issued again", set.Name)
+		set.Failure = fmt.Errorf("the certificate %s was issued to this node and is not kept any more: let the node "+
+			"follow the store (`agent resume`), which has it issued again", set.Name)
 	default:
 		set.CA.PEM, set.Cert.PEM, set.Key.PEM = []byte(have.CA), []byte(have.Cert), []byte(have.Key.Reveal())
 	}
@@ -138,17 +140,20 @@ func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*S
 	pin := led.Head().Held
 	switch {
 	case pin == nil && d == nil:
-		return nil, errors.New("no configuration was loaded, and the node is not held at a revision: see why the store cannot be read")
+		return nil, errors.New("no configuration was loaded, and the node is not held at a revision: see why the " +
+			"store cannot be read")
 	case pin == nil:
 		return d, nil
 	}
 	rev, err := ledger.ReadRevision(v.Files, pin.Revision)
 	if err != nil {
-		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; or let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
+		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; or let it follow the store "+
+			"again with `agent resume`", pin.Revision, pin.By, err))
 	}
 	out, err := FromRevision(rev, v.Files, assets)
 	if err != nil {
-		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store again with `agent resume`", pin.Revision, pin.By, err))
+		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store "+
+			"again with `agent resume`", pin.Revision, pin.By, err))
 	}
 	out.Held.renew(v, led)
 	if d != nil {

@@ -23,7 +23,8 @@ func (d *State) Known(r ledger.Reader) model.Discovered {
 func Discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
-		out.Peers = append(out.Peers, networks.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses, Origin: document.Origin{File: "Node " + p.Name}})
+		out.Peers = append(out.Peers, networks.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses,
+			Origin: document.Origin{File: "Node " + p.Name}})
 	}
 	return out
 }

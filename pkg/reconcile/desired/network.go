@@ -40,7 +40,8 @@ func (d *State) Declared() string {
 	alone := *d.Node
 	alone.Networking.Multus = nil // it may stay when the network goes
 	row, _ := network.Of(&alone)
-	text, _ := json.Marshal(Declared{c.Name, row.Conf.File, row.Conf.Writer, row.Agents, row.Residue}) // strings, numbers and lists of them
+	// strings, numbers and lists of them
+	text, _ := json.Marshal(Declared{c.Name, row.Conf.File, row.Conf.Writer, row.Agents, row.Residue})
 	return string(text)
 }
 
@@ -99,7 +100,8 @@ func (d *State) SwitchSpec() networks.Switch {
 
 // NetworkAfter is the network that a node has when d is applied.
 func (d *State) NetworkAfter(before ledger.Network) ledger.Network {
-	now := ledger.Network{Name: d.Network(), Declared: d.Declared(), PodCIDRs: d.Node.PodCIDR.String(), Multus: d.Multus(), Prepares: d.prepares}
+	now := ledger.Network{Name: d.Network(), Declared: d.Declared(), PodCIDRs: d.Node.PodCIDR.String(),
+		Multus: d.Multus(), Prepares: d.prepares}
 	if d.Held != nil && SameNetwork(before, now) {
 		return before // a revision does not say all of it
 	}

@@ -39,7 +39,8 @@ func (d *State) KeepRenewed(r ledger.Reader, led *ledger.Ledger) {
 		}
 		t, err := e.Rebuild(r)
 		if set, ok := t.(tasks.CertificateSet); err == nil && ok && set.Source == "" {
-			have[set.Name] = model.Keypair{CA: set.CA.PEM, Cert: set.Cert.PEM, Key: secret.Of(set.Key.PEM), Origin: d.Keypairs[set.Name].Origin}
+			have[set.Name] = model.Keypair{CA: set.CA.PEM, Cert: set.Cert.PEM, Key: secret.Of(set.Key.PEM),
+				Origin: d.Keypairs[set.Name].Origin}
 		}
 	}
 	d.Renew(have)
@@ -60,5 +61,6 @@ func renewed(was, now model.Keypair) bool {
 		return false
 	}
 	a, b := before[0], after[0]
-	return !b.IsCA && b.NotBefore.After(a.NotBefore) && bytes.Equal(a.RawSubject, b.RawSubject) && slices.Equal(certs.Names(a), certs.Names(b))
+	return !b.IsCA && b.NotBefore.After(a.NotBefore) && bytes.Equal(a.RawSubject, b.RawSubject) &&
+		slices.Equal(certs.Names(a), certs.Names(b))
 }

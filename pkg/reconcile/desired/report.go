@@ -24,14 +24,17 @@ func (d *State) Report(notes []model.Note, led *ledger.Ledger, steps []report.St
 	}
 	if w := d.Waiting; w != nil {
 		p.Waiting = w
-		text := fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest, w.Reason)
+		text := fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest,
+			w.Reason)
 		if d.Undone != nil { // the pass's error: who logs both says it once
 			text = d.Undone.Error()
 		}
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})
 	}
 	if end := d.Snapshot.Expires; !end.IsZero() && time.Now().After(end) {
-		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; publish again", end.UTC().Format(time.RFC3339))})
+		p.Notes = append(p.Notes, report.Note{Level: "warning",
+			Text: fmt.Sprintf("the configuration has expired at %s, and there is no newer one: it stays in force; "+
+				"publish again", end.UTC().Format(time.RFC3339))})
 	}
 	for _, text := range append(led.Damage(), d.Damage...) {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Text: text})

@@ -94,7 +94,9 @@ func (s Sources) hearNodes(ctx context.Context, name string, v host.View, want n
 }
 
 // asked brings what was learnt up to date: with what a look was told, else by asking.
-func (s Sources) asked(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+func (s Sources) asked(
+	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt,
+) error {
 	if s.Answers == nil {
 		return s.ask(ctx, name, facts, want, learnt)
 	}

@@ -88,7 +88,9 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 // nothing else: no claim may cost the node its configuration. Of two claims to one range or address
 // the one that is in force counts, else that of the older Node. What an agent of an earlier release
 // believed goes on, with a note, until the documents cover it or its Node claims another.
-func (g ground) believe(claimed []ledger.LearntPeer, before ledger.Learnt) (believed []ledger.LearntPeer, notes []model.Note) {
+func (g ground) believe(
+	claimed []ledger.LearntPeer, before ledger.Learnt,
+) (believed []ledger.LearntPeer, notes []model.Note) {
 	ranges, addresses := map[netip.Prefix]string{}, map[netip.Addr]string{} // of nodes
 	var odd []taken                                                         // ranges of another length
 	kept := map[string]map[netip.Prefix]bool{}                              // by node: whether it stands from before
@@ -103,7 +105,8 @@ func (g ground) believe(claimed []ledger.LearntPeer, before ledger.Learnt) (beli
 			refused = append(refused, fmt.Sprintf("no route to %s of Node %s: %s", c.pods, c.node, why))
 			continue
 		case why != "":
-			notes = append(notes, claimNote("peer not covered by podCIDR: the route to %s of Node %s stands from before, and would be refused now: %s", c.pods, c.node, why))
+			notes = append(notes, claimNote("peer not covered by podCIDR: the route to %s of Node %s stands from "+
+				"before, and would be refused now: %s", c.pods, c.node, why))
 			odd = append(odd, taken{"the range of Node " + c.node, c.pods})
 		}
 		ranges[c.pods], addresses[c.via] = c.node, c.node

@@ -22,7 +22,9 @@ import (
 // Discover learns what the documents leave to the Kubernetes API. The API is asked once a pass, or
 // by the look before it; where it does not answer, what it said before holds, and the plan says so.
 // learnt is what is to be remembered.
-func (s Sources) Discover(ctx context.Context, d *desired.State, v host.View) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
+func (s Sources) Discover(
+	ctx context.Context, d *desired.State, v host.View,
+) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
 	learnt, err := ledger.LoadLearnt(v.Files)
 	if err != nil {
 		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
@@ -38,14 +40,17 @@ func (s Sources) Discover(ctx context.Context, d *desired.State, v host.View) (f
 	if s.API != nil && !s.Known && s.Live && !s.Host.Sandbox {
 		if err := s.asked(ctx, d.Node.Name, v.Facts, want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
-				notes = append(notes, model.Note{Level: network.Warning, Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v", learnt.Since.Format(time.DateTime), err)})
+				notes = append(notes, model.Note{Level: network.Warning,
+					Text: fmt.Sprintf("of the Kubernetes API's Nodes counts what they said on %s: %v",
+						learnt.Since.Format(time.DateTime), err)})
 			}
 		}
 	}
 	g, err := groundOf(ctx, d.Node, v, learnt.PodCIDRs)
 	if err != nil {
 		learnt.Peers, learnt.Judged = before.Peers, before.Judged
-		return desired.Discovered(found, learnt), learnt, append(notes, claimNote("the Nodes of the API count as before: %v", err))
+		return desired.Discovered(found, learnt), learnt,
+			append(notes, claimNote("the Nodes of the API count as before: %v", err))
 	}
 	believed, refused := g.believe(learnt.Peers, before)
 	learnt.Peers, learnt.Judged = believed, true
@@ -60,7 +65,9 @@ const askTime = 10 * time.Second
 
 // ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt
 // is as it was.
-func (s Sources) ask(ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt) error {
+func (s Sources) ask(
+	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt,
+) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
 	own, err := s.API.Node(ctx, facts, name)
@@ -70,7 +77,8 @@ func (s Sources) ask(ctx context.Context, name string, facts *host.Facts, want n
 	case err != nil:
 		return err
 	case len(own.PodCIDRs) == 0:
-		return fmt.Errorf("the Node %s has no spec.podCIDRs: the controller manager gives them with --allocate-node-cidrs and --cluster-cidr", name)
+		return fmt.Errorf("the Node %s has no spec.podCIDRs: the controller manager gives them with "+
+			"--allocate-node-cidrs and --cluster-cidr", name)
 	}
 	learnt.PodCIDRs = own.PodCIDRs
 	if want.Peers {
@@ -79,7 +87,8 @@ func (s Sources) ask(ctx context.Context, name string, facts *host.Facts, want n
 		case err != nil:
 			return fmt.Errorf("the other nodes' pod CIDRs are not known from it: %w", err)
 		case !slices.ContainsFunc(nodes, func(n kube.Node) bool { return n.Name == name }):
-			return fmt.Errorf("the other nodes' pod CIDRs are not taken from a list of Nodes that lacks this one, %s", name)
+			return fmt.Errorf("the other nodes' pod CIDRs are not taken from a list of Nodes that lacks this one, %s",
+				name)
 		}
 		learnt.Peers = peersAmong(nodes, name)
 	}
@@ -91,7 +100,8 @@ func peersAmong(nodes []kube.Node, name string) []ledger.LearntPeer {
 	var out []ledger.LearntPeer
 	for _, n := range nodes {
 		if n.Name != name && len(n.PodCIDRs) > 0 {
-			out = append(out, ledger.LearntPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses, Made: n.Made})
+			out = append(out,
+				ledger.LearntPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses, Made: n.Made})
 		}
 	}
 	slices.SortFunc(out, func(a, b ledger.LearntPeer) int { return strings.Compare(a.Name, b.Name) })
@@ -100,8 +110,10 @@ func peersAmong(nodes []kube.Node, name string) []ledger.LearntPeer {
 
 // alike says that two times the same was learnt.
 func alike(a, b ledger.Learnt) bool {
-	return a.Node == b.Node && a.Cordoned == b.Cordoned && a.Judged == b.Judged && slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.LearntPeer) bool {
-		return p.Name == q.Name && slices.Equal(p.PodCIDRs, q.PodCIDRs) && slices.Equal(p.Addresses, q.Addresses) && p.Made.Equal(q.Made) && slices.Equal(p.Stands, q.Stands)
+	return a.Node == b.Node && a.Cordoned == b.Cordoned && a.Judged == b.Judged &&
+		slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.LearntPeer) bool {
+		return p.Name == q.Name && slices.Equal(p.PodCIDRs, q.PodCIDRs) && slices.Equal(p.Addresses, q.Addresses) &&
+			p.Made.Equal(q.Made) && slices.Equal(p.Stands, q.Stands)
 	})
 }
 

@@ -30,7 +30,8 @@ func (p damping) judgePods(d *ledger.Drift, now time.Time, gone bool) decision {
 		pause = min(pause, p.pause(made))
 	}
 	early := gone && d.Trials == 0 && passed < pause
-	return decision{repair: passed >= pause || early, until: last.Add(pause), contested: p.contestedPods(d), trial: early}
+	return decision{repair: passed >= pause || early, until: last.Add(pause), contested: p.contestedPods(d),
+		trial: early}
 }
 
 func (p damping) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.after }

@@ -22,7 +22,8 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	l := &changes.Deferral{Change: c, Drift: was}
 	switch mode, key := d.mode(t); mode {
 	case policy.Report:
-		l.State, l.Text, l.Pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key), d.pods(t)
+		l.State, l.Text, l.Pods = report.Drifted, "somebody changed it; it is only reported: "+d.node.Says(key),
+			d.pods(t)
 		return l
 	case policy.Ignore:
 		l.State, l.Text = report.Ignored, "somebody changed it; it is left to them: "+d.node.Says(key)
@@ -35,7 +36,8 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 	l = d.deferral(t, c, was, rule)
 	if err := starts.Stays(ctx, d.view, t, e.Pending); err != nil {
 		l.State, l.Failed = report.Failed, err
-		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks (agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
+		l.Text = fmt.Sprintf("%v; after %d more starts since %s it is started again at %s, or when somebody asks "+
+			"(agent --once)", err, len(was.Recent), clock(was.Recent[0]), clock(rule.until))
 	}
 	return l
 }
@@ -44,14 +46,17 @@ func (d *Judge) leave(ctx context.Context, t tasks.Task, c *tasks.Change, e ledg
 func (d *Judge) deferral(t tasks.Task, c *tasks.Change, was *ledger.Drift, rule decision) *changes.Deferral {
 	l := &changes.Deferral{Change: c, State: report.Waits, Drift: was, Until: rule.until, Pods: d.pods(t)}
 	since, when := clock(was.Recent[0]), clock(rule.until)
-	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again at %s", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("its turn: somebody changed it back after each of %d repairs since %s; it is repaired again "+
+		"at %s", len(was.Recent), since, when)
 	if !rule.contested {
 		return l
 	}
 	l.State = report.Contested
-	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or until somebody asks (agent --once)", len(was.Recent), since, when)
+	l.Text = fmt.Sprintf("somebody changed it back after each of %d repairs since %s: it is left alone until %s, or "+
+		"until somebody asks (agent --once)", len(was.Recent), since, when)
 	if l.Pods {
-		l.Text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is repaired every %s, for as long as that goes on", since, PodsPause)
+		l.Text = fmt.Sprintf("pods stand on it, and somebody has changed it back after each repair since %s: it is "+
+			"repaired every %s, for as long as that goes on", since, PodsPause)
 	}
 	return l
 }

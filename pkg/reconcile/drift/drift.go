@@ -46,7 +46,8 @@ type Judge struct {
 // what is given up is tried again at once.
 func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *Judge {
 	return &Judge{
-		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node, damping: dampingOf(d.Node.Drift.Contested), afresh: afresh,
+		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node,
+		damping: dampingOf(d.Node.Drift.Contested), afresh: afresh,
 		found: changes.NewRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
 	}
 }

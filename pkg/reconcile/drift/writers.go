@@ -55,7 +55,8 @@ func supposed(key graph.Key, h *host.Host) string {
 	case tasks.KindSysctl:
 		for _, line := range f.LateSysctls {
 			if line.Key == key.Name() {
-				return fmt.Sprintf("probably whoever loads %s, which sets it to %s (systemd-sysctl, `sysctl --system`)", line.File, line.Value)
+				return fmt.Sprintf("probably whoever loads %s, which sets it to %s (systemd-sysctl, `sysctl --system`)",
+					line.File, line.Value)
 			}
 		}
 		if file := tunedSets(h.Live.Files, key.Name()); file != "" {
@@ -84,6 +85,8 @@ func supposed(key graph.Key, h *host.Host) string {
 // ofKubeProxy are the sysctls that kube-proxy sets (pkg/proxy/ipvs,
 // cmd/kube-proxy/app/conntrack.go, https://github.com/kubernetes/kubernetes).
 var ofKubeProxy = []string{
-	"net.netfilter.nf_conntrack_max", "net.netfilter.nf_conntrack_tcp_timeout_established", "net.netfilter.nf_conntrack_tcp_timeout_close_wait",
-	"net.ipv4.conf.all.route_localnet", "net.ipv4.vs.conntrack", "net.ipv4.vs.conn_reuse_mode", "net.ipv4.vs.expire_nodest_conn", "net.ipv4.vs.expire_quiescent_template",
+	"net.netfilter.nf_conntrack_max", "net.netfilter.nf_conntrack_tcp_timeout_established",
+	"net.netfilter.nf_conntrack_tcp_timeout_close_wait",
+	"net.ipv4.conf.all.route_localnet", "net.ipv4.vs.conntrack", "net.ipv4.vs.conn_reuse_mode",
+	"net.ipv4.vs.expire_nodest_conn", "net.ipv4.vs.expire_quiescent_template",
 }

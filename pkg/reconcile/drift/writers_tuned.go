@@ -40,7 +40,8 @@ func tunedSets(r ledger.Reader, key string) string {
 				case set && section == "sysctl" && strings.ReplaceAll(name, "/", ".") == key:
 					return file
 				case set && section == "main" && name == "include":
-					names = append(names, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
+					names = append(names,
+						strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
 				}
 			}
 			break

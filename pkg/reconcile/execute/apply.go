@@ -62,8 +62,12 @@ type applier struct {
 // Apply makes what was planned so, as a dataflow. What is owed is written down
 // before the first change, so that a restart survives a kill between a rename
 // and the restart that it needs. gone is what this run removes at its end.
-func Apply(ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task], error) {
-	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(), asked: host.NewPending(led.Owed())}
+func Apply(
+	ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, led *ledger.Ledger, planned *changes.Set, o Options,
+	gone ...host.Fact,
+) (*changes.Set, graph.Report[tasks.Task], error) {
+	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(),
+		asked: host.NewPending(led.Owed())}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h.Live.View())
 	a.done.Repairs = planned.Repairs
@@ -209,7 +213,8 @@ func (a *applier) started(n graph.Node) {
 
 func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Duration) {
 	key := n.Owns()[0]
-	a.Log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause), zap.Int64("generation", a.Generation), zap.Error(err))
+	a.Log.Warn("try again", zap.String("key", string(key)), zap.Int("attempts", attempts), zap.Duration("pause", pause),
+		zap.Int64("generation", a.Generation), zap.Error(err))
 	if a.Hooks.OnRetry != nil {
 		a.Hooks.OnRetry(key, err, pause)
 	}
@@ -218,7 +223,8 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
-	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotHere == "" && a.planned.Repairs.Later(key) == nil {
+	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotHere == "" &&
+		a.planned.Repairs.Later(key) == nil {
 		word, level := "changed", zap.InfoLevel
 		if a.planned.IsRepair(key) {
 			word = "repaired"
@@ -226,7 +232,9 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 		if a.planned.Repairs.Contested(key) != nil { // that goes on for ever, and is logged once
 			level = zap.DebugLevel
 		}
-		a.Log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason), zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took), zap.Int64("generation", a.Generation))
+		a.Log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason),
+			zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took),
+			zap.Int64("generation", a.Generation))
 	}
 	if a.Hooks.OnDone != nil {
 		a.Hooks.OnDone(key, res.State)
@@ -242,7 +250,8 @@ func whatChanged(n graph.Node, c *tasks.Change) string {
 	var parts []string
 	for _, item := range c.Items {
 		for _, f := range item.Fields {
-			parts = append(parts, strings.TrimPrefix(fmt.Sprintf("%s: %s → %s", f.Name, cmp.Or(f.Before, "none"), cmp.Or(f.After, "none")), ": "))
+			parts = append(parts, strings.TrimPrefix(fmt.Sprintf("%s: %s → %s", f.Name, cmp.Or(f.Before, "none"),
+				cmp.Or(f.After, "none")), ": "))
 		}
 	}
 	const most = 240
@@ -292,7 +301,8 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("changed since planned (%s): somebody else works on %s; it is planned again in the next pass", e.Reason, e.Key)
+	return fmt.Sprintf("changed since planned (%s): somebody else works on %s; it is planned again in the next pass",
+		e.Reason, e.Key)
 }
 
 // Deadlines of one attempt at a task.

@@ -29,7 +29,8 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.ledger.Try(string(e.Owns()[0]), mark)
-	if err := a.ledger.SaveOwed(ctx, a.host.Files); err != nil && !a.Unwritten { // else it is done twice if the agent is killed now
+	// else it is done twice if the agent is killed now
+	if err := a.ledger.SaveOwed(ctx, a.host.Files); err != nil && !a.Unwritten {
 		return err
 	}
 	return nil

@@ -18,7 +18,10 @@ import (
 // before it will have left it. owed are effects that an earlier run still owes; refused are tasks
 // whose change is not made, with the reason; judge, which may be nil, judges the changes; gone is
 // what this run removes at its end.
-func Plan(ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string, refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact) (*changes.Set, graph.Report[tasks.Task]) {
+func Plan(
+	ctx context.Context, g *graph.Graph[tasks.Task], view host.View, owed map[string][]string,
+	refused map[graph.Key]error, judge *drift.Judge, gone ...host.Fact,
+) (*changes.Set, graph.Report[tasks.Task]) {
 	pending := host.NewPending(owed)
 	pending.Add(gone...)
 	over := pending.Over(view)

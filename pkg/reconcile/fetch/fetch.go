@@ -118,7 +118,8 @@ func (a *Aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 	if a.early() {
 		patience = fetchEarly
 	}
-	r := &reading{ended: ctx.Done(), why: func() error { return context.Cause(ctx) }, of: a, d: d, patience: time.NewTimer(patience)}
+	r := &reading{ended: ctx.Done(), why: func() error { return context.Cause(ctx) }, of: a, d: d,
+		patience: time.NewTimer(patience)}
 	if err := r.opened(); err != nil {
 		return nil, 0, errors.Join(err, r.Close())
 	}
@@ -310,7 +311,8 @@ func had(ctx context.Context, v host.View, t tasks.Task) error {
 	return asset.Had(ctx, v, func(url string) error {
 		there, err := a.begin(url, archive.Wanted{Name: asset.Name, Sum: asset.Sum})
 		if err == nil && !there {
-			return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " + tasks.Shown(url)}}
+			return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " +
+				tasks.Shown(url)}}
 		}
 		return err
 	})
@@ -340,7 +342,8 @@ func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
 	if err := Late(ctx, v, t); err != nil {
 		return err
 	}
-	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "the next pass, for which " + asset.Name + " was fetched"}}
+	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "the next pass, for which " + asset.Name +
+		" was fetched"}}
 }
 
 // Unfetched are the archives of a switch that are not here: it begins when they are.

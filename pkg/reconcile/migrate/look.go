@@ -17,7 +17,9 @@ import (
 
 // reach is where the leftovers of From are looked for, and what of them stays because somebody else
 // wants it: the next network, and who may still use what the ledger retains.
-func (s *Switch) reach(d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger) cleanup.Scope {
+func (s *Switch) reach(
+	d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger,
+) cleanup.Scope {
 	var out cleanup.Scope
 	for _, text := range strings.Split(had.PodCIDRs, ",") {
 		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {

@@ -45,15 +45,18 @@ func (s *Switch) meta(why string) tasks.Meta {
 }
 
 func (s *Switch) evict() tasks.Evict {
-	return tasks.Evict{Meta: s.meta("while the conf and the plugins that made its network are there"), Network: s.From.Name, Agents: s.From.Agents}
+	return tasks.Evict{Meta: s.meta("while the conf and the plugins that made its network are there"),
+		Network: s.From.Name, Agents: s.From.Agents}
 }
 
 func (s *Switch) kernel() tasks.Cleanup {
-	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Residue: cleanup.Selection{Residue: s.From.Residue.Kernel(), Scope: s.scope}}
+	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name,
+		Residue: cleanup.Selection{Residue: s.From.Residue.Kernel(), Scope: s.scope}}
 }
 
 func (s *Switch) disk() tasks.Cleanup {
-	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Part: "files", Residue: cleanup.Selection{Residue: s.From.Residue.OnDisk(), Scope: s.scope}}
+	return tasks.Cleanup{Meta: s.meta(""), Network: s.From.Name, Part: "files",
+		Residue: cleanup.Selection{Residue: s.From.Residue.OnDisk(), Scope: s.scope}}
 }
 
 // Order puts the tasks of the switch among those of the next network.
@@ -83,7 +86,8 @@ func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[ta
 			}
 		}
 	}
-	out, err := graph.New(list, graph.Options{Parent: graph.PathParent, After: func(k graph.Key) []graph.Key { return after[k] }})
+	out, err := graph.New(list,
+		graph.Options{Parent: graph.PathParent, After: func(k graph.Key) []graph.Key { return after[k] }})
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("order the switch from %s to %s: %w", s.From.Name, s.To.Name, err))
 	}
@@ -183,7 +187,8 @@ func (s *Switch) Arrive(ctx context.Context, h *host.Host, led *ledger.Ledger) e
 
 // Essential is what became of the removals that a switch cannot do without.
 func Essential(v host.View, rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
-	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(rep.Results), func(res graph.Result[tasks.Task]) bool {
-		return !ownership.Needed(v, res.Node)
-	})}
+	return graph.Report[tasks.Task]{Results: slices.DeleteFunc(slices.Clone(rep.Results),
+		func(res graph.Result[tasks.Task]) bool {
+			return !ownership.Needed(v, res.Node)
+		})}
 }

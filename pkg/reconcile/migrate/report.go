@@ -26,7 +26,8 @@ func (s *Switch) Step() []report.Step {
 	}
 	var fetching *changes.FetchingError
 	return []report.Step{{
-		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits, Gate: changes.GateName(graph.AfterKubelet), Origin: s.meta("").From,
+		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits,
+		Gate: changes.GateName(graph.AfterKubelet), Origin: s.meta("").From,
 		Message: s.Held.Error(), Fetching: errors.As(s.Held, &fetching),
 	}}
 }
@@ -37,8 +38,9 @@ func (s *Switch) Report() *report.Switch {
 		return nil
 	}
 	out := &report.Switch{
-		From: s.From.Name, To: s.To.Name, Known: s.known, Kind: report.Disruptive, Reason: s.Reason, Allowed: s.allowed, Generation: s.wanted.Snapshot.Generation,
-		Removes: []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Residue.Others,
+		From: s.From.Name, To: s.To.Name, Known: s.known, Kind: report.Disruptive, Reason: s.Reason, Allowed: s.allowed,
+		Generation: s.wanted.Snapshot.Generation,
+		Removes:    []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Residue.Others,
 	}
 	if s.Safe {
 		out.Kind = report.Safe
@@ -50,7 +52,8 @@ func (s *Switch) Report() *report.Switch {
 		out.Held = "it waits for " + out.Held
 	}
 	if s.Stays {
-		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, from: " + s.Had.Name + "}"}
+		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, " +
+			"from: " + s.Had.Name + "}"}
 		return out
 	}
 	for _, f := range s.found {
@@ -81,7 +84,8 @@ func (s *Switch) words() []string {
 		out = append(out, fmt.Sprintf("%s comes, its conf last; then %s's conf and files go", to, from))
 	} else {
 		writers := map[string]string{network.WriterDaemonSet: "its DaemonSet", network.WriterContainerd: "containerd"}
-		out = append(out, fmt.Sprintf("%s's conf and files go; that of %s comes when %s writes it", from, to, cmp.Or(writers[s.To.Conf.Writer], "whoever brings it")))
+		out = append(out, fmt.Sprintf("%s's conf and files go; that of %s comes when %s writes it", from, to,
+			cmp.Or(writers[s.To.Conf.Writer], "whoever brings it")))
 	}
 	if s.unit != "" {
 		out = append(out, s.unit+" starts")

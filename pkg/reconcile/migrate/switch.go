@@ -45,7 +45,8 @@ type NotAllowedError struct {
 }
 
 func (e *NotAllowedError) Error() string {
-	return fmt.Sprintf("the switch of networks from %s to %s is disruptive and not allowed, so the node keeps %s: %s; `agent --dry-run` says what it does", e.From, e.To, e.From, e.Ask)
+	return fmt.Sprintf("the switch of networks from %s to %s is disruptive and not allowed, so the node keeps %s: %s; "+
+		"`agent --dry-run` says what it does", e.From, e.To, e.From, e.Ask)
 }
 
 // Circumstances are what of a pass a switch goes by.
@@ -58,7 +59,9 @@ type Circumstances struct {
 
 // Leave says how the node leaves its network for the one that is wanted; g is what d wants. It
 // reads the host and changes nothing.
-func Leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger, c Circumstances) (*Switch, error) {
+func Leave(
+	ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger, c Circumstances,
+) (*Switch, error) {
 	if c.Sandbox { // everything there is thrown away
 		return nil, nil
 	}
@@ -93,7 +96,8 @@ func Leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v 
 	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, known: known}
 	if s.Stays && spec.From == had.Name {
 		s.Stays, s.Safe = false, false
-		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none", had.Name, d.Node.Origin("spec.networking.switch.from"))
+		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none",
+			had.Name, d.Node.Origin("spec.networking.switch.from"))
 	}
 	if s.scope = s.reach(d, g, had, led); !s.Stays {
 		if err := s.look(ctx, v, c.Live); err != nil {
@@ -118,25 +122,34 @@ func Leave(ctx context.Context, d *desired.State, g *graph.Graph[tasks.Task], v 
 }
 
 // hold decides whether the switch is made now.
-func (s *Switch) hold(ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool, verdict *checkpoint.HeldError) {
+func (s *Switch) hold(
+	ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool,
+	verdict *checkpoint.HeldError,
+) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
 	case spec.From != "" && spec.From != had.Name:
-		s.Held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct it, or take it out",
+		s.Held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct "+
+			"it, or take it out",
 			had.Name, s.known, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
 	case foreign && spec.From == "":
-		s.Held = &NotAllowedError{s.From.Name, s.To.Name, fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: true, from: %s}", had.Name)}
+		s.Held = &NotAllowedError{s.From.Name, s.To.Name,
+			fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: "+
+				"true, from: %s}", had.Name)}
 	case !s.Safe && s.allowed == "":
-		s.Held = &NotAllowedError{s.From.Name, s.To.Name, "allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
+		s.Held = &NotAllowedError{s.From.Name, s.To.Name,
+			"allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
 	case verdict != nil:
 		s.Held = verdict
 	case s.Stays:
 	case s.evict().Running(ctx, v) != nil:
 		s.Held = s.evict().Running(ctx, v)
 	case alive && s.allowed == "":
-		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
+		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with "+
+			"spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
 	case alive && spec.Pods == networks.Wait:
-		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node", len(s.pods), s.From.Name), true
+		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node",
+			len(s.pods), s.From.Name), true
 	}
 }
 

@@ -112,7 +112,8 @@ func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) b
 		return false
 	}
 	change, err := t.Plan(ctx, v)
-	return err == nil && (change == nil || !slices.ContainsFunc(change.Items, func(it tasks.Item) bool { return it.Key == e.Key }))
+	return err == nil &&
+		(change == nil || !slices.ContainsFunc(change.Items, func(it tasks.Item) bool { return it.Key == e.Key }))
 }
 
 // taskOf is the task that looks after a key, as it is recorded; nil: it is not.

@@ -61,7 +61,8 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.Keeper,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
-	if !ok || c.Held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil || noBaseline(e) {
+	if !ok || c.Held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil ||
+		noBaseline(e) {
 		return e.Released, nil
 	}
 	switch same, err := restorer.Restored(ctx, v, *e.Baseline); {

@@ -54,7 +54,9 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 }
 
 // intents are the entries of the keys that a task is about to change.
-func (c *Transaction) intents(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) (list []ledger.Entry, err error) {
+func (c *Transaction) intents(
+	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,
+) (list []ledger.Entry, err error) {
 	first := t.Owns()[0]
 	for _, key := range append(t.Owns(), c.Parents(change)...) {
 		e, err := c.intent(ctx, v, t, key, b)
@@ -81,7 +83,9 @@ func (c *Transaction) Parents(change *tasks.Change) []graph.Key {
 }
 
 // intent is the entry of a key that is about to change. What the ledger says of whose it is, stays.
-func (c *Transaction) intent(ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch) (ledger.Entry, error) {
+func (c *Transaction) intent(
+	ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch,
+) (ledger.Entry, error) {
 	e, known := c.Led.Entries()[key]
 	k := tasks.KeeperOf(t, key)
 	var err error
@@ -96,7 +100,8 @@ func (c *Transaction) intent(ctx context.Context, v host.View, t tasks.Task, key
 	if err != nil {
 		return e, err
 	}
-	if r, ok := k.(tasks.Restorer); ok && e.Baseline == nil && (e.Mode == ledger.Found || key.Kind() == tasks.KindTOML) {
+	if r, ok := k.(tasks.Restorer); ok && e.Baseline == nil &&
+		(e.Mode == ledger.Found || key.Kind() == tasks.KindTOML) {
 		base, err := r.Baseline(ctx, v)
 		if err != nil {
 			return e, err

@@ -113,20 +113,25 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case live == "" && (e.Baseline == nil || !removable || e.Mode != ledger.Found), c.goesAlong(e.Key):
 		p.dropped = append(p.dropped, e.Key)
 	case e.Mode == ledger.Retained:
-		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: a former network's pods may still run on it, and to take it away would be an outage; remove it by hand when nobody does", e.Key))
+		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: a former network's pods may still run on "+
+			"it, and to take it away would be an outage; remove it by hand when nobody does", e.Key))
 	case e.Mode == ledger.Found && removable:
 		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays: it was there before netwright", e.Key))
 	case !removable:
-		p.release(e, "info", fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
+		p.release(e, "info",
+			fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
 	case c.Changed != "" && Foreign(e, k, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, NotOurs))
 	case c.Changed == "" && c.Altered(ctx, v, e, live):
 		e.Mode = ledger.Found
-		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)", e.Key))
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: somebody changed it since netwright "+
+			"wrote it; remove it by hand if it is not needed (spec.prune.changed: remove does so from the start)",
+			e.Key))
 	case extras.Reserved(e.Key.Kind(), e.Key.Name(), nil) != "" && !e.Parent:
 		e.Mode = ledger.Found
-		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: it is %s, and the node may need it; remove it by hand if it does not", e.Key, extras.Reserved(e.Key.Kind(), e.Key.Name(), nil)))
+		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: it is %s, and the node may need it; "+
+			"remove it by hand if it does not", e.Key, extras.Reserved(e.Key.Kind(), e.Key.Name(), nil)))
 	case holds != "":
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))

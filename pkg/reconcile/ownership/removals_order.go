@@ -22,7 +22,9 @@ func (p *Removals) arrange(c *Transaction, v host.View, list []tasks.Removal, ef
 
 // ArrangeGone makes a graph of removals that were ordered, or of some of them, and of what comes
 // last.
-func ArrangeGone(v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task) (*graph.Graph[tasks.Task], error) {
+func ArrangeGone(
+	v host.View, list []tasks.Removal, effects []tasks.Task, last ...tasks.Task,
+) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for i := range list {
 		all = append(all, list[i])
@@ -151,5 +153,6 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 func Needed(v host.View, t tasks.Task) bool {
 	key := t.Owns()[0]
 	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
-	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") || confs(v.Facts.Runtime.ConfDir)
+	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") ||
+		confs(v.Facts.Runtime.ConfDir)
 }

@@ -70,8 +70,9 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	d := out.Desired
 	rev := &ledger.Revision{
 		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Print: c.Set.Print,
-		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(), Declared: d.Declared(),
-		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
+		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(),
+		Declared: d.Declared(),
+		Store:    d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.Proof != nil {
 		rev.Proofs, rev.Unproved = out.Proof.Probes, out.Proof.Unproved

@@ -38,14 +38,16 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
 	}
 	inStep := c.inStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
-	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil && out.Desired.NetworkAfter(b.Head.Network) == b.Head.Network {
+	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil &&
+		out.Desired.NetworkAfter(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	var unseen []error
 	for i := range out.Rep.Results {
 		res := &out.Rep.Results[i]
 		first := res.Node.Owns()[0]
-		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) || out.Changed.Repairs.Later(first) != nil {
+		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) ||
+			out.Changed.Repairs.Later(first) != nil {
 			c.Undid(res, &b)
 			continue
 		}
@@ -87,7 +89,9 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 }
 
 // settleTask brings the entries of one task that is right up to date.
-func (c *Transaction) settleTask(ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch) error {
+func (c *Transaction) settleTask(
+	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,
+) error {
 	keys := t.Owns()
 	if change != nil {
 		keys = append(keys, c.Parents(change)...)

@@ -23,5 +23,6 @@ type Transaction struct {
 	later   []ledger.Revision // those after it, once somebody asked
 	Around  []string          // directories that a checkpoint of the pass puts something into
 
-	Refuse func(first graph.Key, why error) // hears which task cannot be looked at before it changes; nil: that ends the pass
+	// hears which task cannot be looked at before it changes; nil: that ends the pass
+	Refuse func(first graph.Key, why error)
 }

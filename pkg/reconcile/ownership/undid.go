@@ -21,7 +21,8 @@ func (c *Transaction) Undid(res *graph.Result[tasks.Task], b *ledger.Batch) {
 	if known && e.Pending && c.Judge.WasQuicker(e.Key) && c.Judge.NameIn(&e) {
 		b.Put = append(b.Put, e)
 	}
-	if !known || !e.Pending || !errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(begins && graph.IsWait(res.Err)) {
+	if !known || !e.Pending ||
+		!errors.As(res.Err, &gone) && !errors.As(res.Err, &down) && !(begins && graph.IsWait(res.Err)) {
 		return
 	}
 	if was := e; c.Judge.NameIn(&e) || !e.Again {

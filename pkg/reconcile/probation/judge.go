@@ -25,7 +25,9 @@ import (
 
 // await judges a unit when it is known whether it is up, or patience is over; a brief one looks
 // once.
-func (ts *Trials) await(ctx context.Context, h *host.Host, unit, before string) (starts.Verdict, systemd.UnitState, error) {
+func (ts *Trials) await(
+	ctx context.Context, h *host.Host, unit, before string,
+) (starts.Verdict, systemd.UnitState, error) {
 	self, err := h.Live.Units.Unit(ctx, service.Unit)
 	if err != nil {
 		return starts.ComingUp, self, err
@@ -82,7 +84,9 @@ func (ts *Trials) Settle(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 				}
 			}
 		default:
-			ts.Notes = append(ts.Notes, model.Note{Level: "info", Origin: t.Unit, Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the next pass", t.Unit)})
+			ts.Notes = append(ts.Notes, model.Note{Level: "info", Origin: t.Unit,
+				Text: fmt.Sprintf("%s is not known to run from its new settings yet: it is looked at again in the "+
+					"next pass", t.Unit)})
 		}
 	}
 	return failed, nil
@@ -106,7 +110,8 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 			t.Why = now.Load
 		}
 		if ts.log != nil {
-			ts.log.Error("a unit does not come up after its settings changed: they are taken back", zap.String("unit", t.Unit), zap.String("result", t.Why))
+			ts.log.Error("a unit does not come up after its settings changed: they are taken back",
+				zap.String("unit", t.Unit), zap.String("result", t.Why))
 		}
 		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 			return false, err
@@ -114,7 +119,8 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	}
 	if t.State == ledger.TrialUndoing {
 		if err := ts.bringBack(ctx, h, led, t); err != nil {
-			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is tried again: %w", t.Unit, t.Why, err)
+			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is "+
+				"tried again: %w", t.Unit, t.Why, err)
 		}
 		t.State = ledger.TrialUndone
 		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
@@ -158,7 +164,8 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 		}
 	}
 	own := tasks.Restart(t.Unit)
-	for _, key := range append(slices.DeleteFunc(asked, func(k graph.Key) bool { return tasks.EffectOf(k).Unit == t.Unit }), own) {
+	for _, key := range append(slices.DeleteFunc(asked,
+		func(k graph.Key) bool { return tasks.EffectOf(k).Unit == t.Unit }), own) {
 		e := tasks.EffectOf(key)
 		if done, err := ts.try(ctx, h, t, e); done || err != nil {
 			if err != nil {
@@ -203,7 +210,9 @@ const (
 
 // Held says which tasks are held back on a view, by their first key: their change brought a unit
 // down, and neither they nor the unit changed since.
-func (ts *Trials) Held(v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time) map[graph.Key]error {
+func (ts *Trials) Held(
+	v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time,
+) map[graph.Key]error {
 	out := map[graph.Key]error{}
 	if len(ts.list) == 0 {
 		return out
@@ -246,14 +255,18 @@ type UnitDownError struct{ ledger.Trial }
 func (e *UnitDownError) RefusedBy() report.Refusal { return report.RefusedByUnit }
 
 func (e *UnitDownError) Error() string {
-	text := fmt.Sprintf("%s did not come up with it (%s), see `journalctl -u %s`; it was taken back", e.Unit, e.Why, e.Unit)
+	text := fmt.Sprintf("%s did not come up with it (%s), see `journalctl -u %s`; it was taken back", e.Unit, e.Why,
+		e.Unit)
 	switch {
 	case e.State != ledger.TrialHeld:
 		return text + ", and the unit is being started with what it had before"
 	case e.Bad:
-		return text + ", and the unit runs again; it is made again when the documents, the unit's files or its program change"
+		return text +
+			", and the unit runs again; it is made again when the documents, the unit's files or its program change"
 	}
-	return text + ", and the unit does not run with what it had before either, so it may not have been the change; it is made again later"
+	return text +
+		", and the unit does not run with what it had before either, so it may not have been the change; it " +
+		"is made again later"
 }
 
 // Backoff is how long a change is left alone of which nothing is known, after so many tries.

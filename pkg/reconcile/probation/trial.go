@@ -65,7 +65,10 @@ func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 
 // Begin puts the units on trial that the pass is about to restart, with the files that ask for it
 // as they are.
-func (ts *Trials) Begin(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], planned *changes.Set, set *desired.Records, made ledger.Undone) error {
+func (ts *Trials) Begin(
+	ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], planned *changes.Set, set *desired.Records,
+	made ledger.Undone,
+) error {
 	all := askers(g)
 	was := slices.Clone(ts.list)
 	for _, unit := range slices.Sorted(maps.Keys(all)) {
@@ -85,7 +88,8 @@ func (ts *Trials) Begin(ctx context.Context, h *host.Host, g *graph.Graph[tasks.
 		case !runs(now):
 			continue
 		}
-		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: set.Name(all[unit]), Invocation: now.Invocation, Files: files, Since: time.Now().UTC(), Made: made}
+		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: set.Name(all[unit]), Invocation: now.Invocation,
+			Files: files, Since: time.Now().UTC(), Made: made}
 		if i := ts.of(unit); i >= 0 {
 			t.Tries = ts.list[i].Tries
 			t.Files = before(ts.list[i], files)
@@ -112,9 +116,11 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 		}) {
 			continue
 		}
-		if now, err := v.Units.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" && now.Active != "inactive" {
+		if now, err := v.Units.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" &&
+			now.Active != "inactive" {
 			ts.Notes = append(ts.Notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
-				"%s is %s before the change: should it stay so, the change is not taken back on its account; see `journalctl -u %s`", unit, now.Active, unit)})
+				"%s is %s before the change: should it stay so, the change is not taken back on its account; see "+
+					"`journalctl -u %s`", unit, now.Active, unit)})
 		}
 	}
 }
@@ -180,7 +186,9 @@ func (ts *Trials) of(unit string) int {
 }
 
 // triedFiles takes down the files whose change asks for a unit's restart.
-func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set) ([]ledger.TrialFile, error) {
+func triedFiles(
+	ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set,
+) ([]ledger.TrialFile, error) {
 	var out []ledger.TrialFile
 	for _, t := range list {
 		first := t.Owns()[0]
@@ -201,7 +209,8 @@ func triedFiles(ctx context.Context, v host.View, unit string, list []tasks.Task
 			if err != nil {
 				return nil, fmt.Errorf("look at %s before it changes: %w", name, err)
 			}
-			out = append(out, ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Asks, Tasks: []graph.Key{first}})
+			out = append(out,
+				ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Asks, Tasks: []graph.Key{first}})
 		}
 	}
 	return out, nil
@@ -219,5 +228,6 @@ func Open(opt host.Options) bool {
 		return false
 	}
 	defer files.Close() // only read from
-	return slices.ContainsFunc(Load(files, nil, true).list, func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
+	return slices.ContainsFunc(Load(files, nil, true).list,
+		func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
 }

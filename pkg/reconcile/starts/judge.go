@@ -67,7 +67,8 @@ func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64
 		return ComingUp
 	case now.Active == "failed":
 		return IsDown
-	case now.Active == "active" && (kind == "simple" || kind == "exec" || kind == "idle") && clockUS-now.ActiveSinceUS < steady:
+	case now.Active == "active" && (kind == "simple" || kind == "exec" || kind == "idle") &&
+		clockUS-now.ActiveSinceUS < steady:
 		return ComingUp
 	}
 	return IsUp // or it ran, and ended well

@@ -131,7 +131,8 @@ func acting(rep graph.Report[tasks.Task], done *changes.Set) (units []string) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		e, is := res.Node.(tasks.Effect)
-		if c := done.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil && c.NotHere == "" {
+		if c := done.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil &&
+			c.NotHere == "" {
 			units = append(units, e.Unit)
 		}
 	}
@@ -142,7 +143,9 @@ func acting(rep graph.Report[tasks.Task], done *changes.Set) (units []string) {
 // restart, for a checkpoint: what they do on their way may cost the node, and is to be seen by the
 // probes. Before READY nothing is waited for that kubelet does not wait for, or that may wait for
 // the agent. nil: nothing starts.
-func (w Waiting) Starting(ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set) func(context.Context) bool {
+func (w Waiting) Starting(
+	ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set,
+) func(context.Context) bool {
 	list, acting := started(rep, done), acting(rep, done)
 	if len(list) == 0 && len(acting) == 0 {
 		return nil
@@ -166,7 +169,9 @@ func (w Waiting) Starting(ctx context.Context, h *host.Host, rep graph.Report[ta
 
 // Await looks at the units that were started, and puts into the report what became of each. any
 // says that there are some, again that one is coming up.
-func (w Waiting) Await(ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set) (any, again bool) {
+func (w Waiting) Await(
+	ctx context.Context, h *host.Host, rep graph.Report[tasks.Task], done *changes.Set,
+) (any, again bool) {
 	list := started(rep, done)
 	how, begun := bide{}, time.Now()
 	if len(list) > 0 {
@@ -223,7 +228,9 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 }
 
 // lookAtStart is how the start of a unit goes. kind is its Type once it is active, else "".
-func lookAtStart(ctx context.Context, h *host.Host, unit string) (now systemd.UnitState, kind string, v Verdict, err error) {
+func lookAtStart(
+	ctx context.Context, h *host.Host, unit string,
+) (now systemd.UnitState, kind string, v Verdict, err error) {
 	if now, err = h.Live.Units.Unit(ctx, unit); err != nil {
 		return now, "", ComingUp, err
 	}
@@ -242,6 +249,7 @@ func tooLate(ctx context.Context, h *host.Host, u tasks.UnitState) error {
 	if err := h.Units.StopUnit(ctx, u.Name, false); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("it did not start within %s, and was stopped: spec.hooks has a timeout for what takes longer", u.Within)
+	why := fmt.Sprintf("it did not start within %s, and was stopped: spec.hooks has a timeout for what takes longer",
+		u.Within)
 	return graph.Permanent(&StartError{Unit: u.Name, Why: why, Said: said})
 }

@@ -45,7 +45,8 @@ func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser
 	}
 	u, err := url.Parse(location)
 	if err != nil { // its text has the URL in it, and a URL that does not parse may hold a password anywhere
-		return nil, 0, errors.New("an asset's URL does not parse: write it as scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
+		return nil, 0, errors.New("an asset's URL does not parse: write it as scheme://host/path, with special " +
+			"characters percent-encoded and an IPv6 address in brackets, as in https://[fd00::1]:8443/path")
 	}
 	switch u.Scheme {
 	case "file":
@@ -53,7 +54,8 @@ func (f *Fetcher) Open(ctx context.Context, location string) (body io.ReadCloser
 	case "http", "https":
 		return f.get(ctx, u)
 	}
-	return nil, 0, fmt.Errorf("open asset %s: no scheme %q is known: use a path in the store, file://, http:// or https://", show(u), u.Scheme)
+	return nil, 0, fmt.Errorf("open asset %s: no scheme %q is known: use a path in the store, file://, http:// or "+
+		"https://", show(u), u.Scheme)
 }
 
 // Close gives idle connections back. The Fetcher may be used again.

@@ -15,7 +15,8 @@ import (
 const redirects = 5
 
 var (
-	errRedirects = transfer.Refuse(fmt.Sprintf("more than %d redirects: name the asset's own place in spec.assets", redirects))
+	errRedirects = transfer.Refuse(fmt.Sprintf("more than %d redirects: name the asset's own place in spec.assets",
+		redirects))
 	errDowngrade = transfer.Refuse("redirected from https to http: name a server in spec.assets that does not")
 )
 

@@ -34,13 +34,17 @@ var _ objectstore.Source = (*Source)(nil)
 func New(u *url.URL, cluster string, settings Settings) (*Source, error) {
 	switch {
 	case u.User != nil:
-		return nil, fmt.Errorf("state store %s: a password in the URL would be seen by every user of this machine: put a bearer token into a file and name it in storeTokenFile", u.Redacted())
+		return nil, fmt.Errorf("state store %s: a password in the URL would be seen by every user of this machine: "+
+			"put a bearer token into a file and name it in storeTokenFile", u.Redacted())
 	case u.Host == "":
 		return nil, fmt.Errorf("state store %s: it names no host: write https://host/path", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("state store https://%s%s: a query or fragment cannot be part of it: write https://host/path", u.Host, u.EscapedPath())
+		return nil, fmt.Errorf("state store https://%s%s: a query or fragment cannot be part of it: write "+
+			"https://host/path", u.Host, u.EscapedPath())
 	case (settings.Cert == "") != (settings.Key == ""):
-		return nil, errors.New("a client certificate needs its key, and a key its certificate: set both storeCert and storeKey")
+		return nil,
+			errors.New("a client certificate needs its key, and a key its certificate: set both storeCert and " +
+				"storeKey")
 	}
 	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}
 	return &Source{base: base.String() + "/" + escape(cluster) + "/", settings: settings}, nil
@@ -128,7 +132,8 @@ func (s *Source) ask(ctx context.Context, name string, header http.Header) (*htt
 }
 
 func tooLong(name string, limit int64) error {
-	return fmt.Errorf("get %s: the server sends more than %d bytes, which is all that it can have: look at what is served there, and publish again", name, limit)
+	return fmt.Errorf("get %s: the server sends more than %d bytes, which is all that it can have: look at what is "+
+		"served there, and publish again", name, limit)
 }
 
 // refused is the error of an answer without the object.
@@ -138,7 +143,9 @@ func (s *Source) refused(name string, r *http.Response) error {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	case code == http.StatusForbidden && strings.HasPrefix(name, "objects/"):
-		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s; if the server serves a directory, let the server's user read the file there: a private key is published with mode 0600", err, s.settings.identity()))
+		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s; if the server serves a directory, let "+
+			"the server's user read the file there: a private key is published with mode 0600", err,
+			s.settings.identity()))
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: let this node read it: %s", err, s.settings.identity()))
 	case code == http.StatusProxyAuthRequired:
@@ -157,7 +164,8 @@ func home(r *http.Request, via []*http.Request) error {
 	const redirects = 3
 	switch first := via[0].URL; {
 	case r.URL.Scheme != "https" || r.URL.Host != first.Host:
-		return transfer.Refuse(fmt.Sprintf("redirected to %s://%s, which is not the store: set store to where the objects are, or look who answers in its place", r.URL.Scheme, r.URL.Host))
+		return transfer.Refuse(fmt.Sprintf("redirected to %s://%s, which is not the store: set store to where the "+
+			"objects are, or look who answers in its place", r.URL.Scheme, r.URL.Host))
 	case len(via) > redirects:
 		return transfer.Refuse(fmt.Sprintf("more than %d redirects: set store to where the objects are", redirects))
 	}

@@ -81,7 +81,8 @@ func (s Settings) tls() (*tls.Config, error) {
 			return nil, err
 		}
 		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the server's", s.CA)
+			return nil,
+				fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the server's", s.CA)
 		}
 	}
 	if s.Cert != "" {
@@ -95,7 +96,8 @@ func (s Settings) tls() (*tls.Config, error) {
 		}
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil { // it shows nothing of the key
-			return nil, fmt.Errorf("storeCert %s and storeKey %s are no pair: %w: put a certificate and its key there, PEM each", s.Cert, s.Key, err)
+			return nil, fmt.Errorf("storeCert %s and storeKey %s are no pair: %w: put a certificate and its key "+
+				"there, PEM each", s.Cert, s.Key, err)
 		}
 		out.Certificates = []tls.Certificate{pair}
 	}

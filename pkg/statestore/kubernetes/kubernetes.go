@@ -78,11 +78,14 @@ func leads(name string) bool { return len(validation.IsDNS1123Subdomain(name)) =
 func New(namespace, cluster string, o Options) (*Namespace, error) {
 	switch {
 	case len(validation.IsDNS1123Label(namespace)) > 0:
-		return nil, fmt.Errorf("%q is no name of a Kubernetes namespace: write k8s://NAMESPACE, in lower case", namespace)
+		return nil,
+			fmt.Errorf("%q is no name of a Kubernetes namespace: write k8s://NAMESPACE, in lower case", namespace)
 	case !leads(cluster) || len(cluster) > maxCluster:
-		return nil, fmt.Errorf("cluster %q cannot lead the name of a ConfigMap: that takes lower-case letters, digits, dots and hyphens, at most %d", cluster, maxCluster)
+		return nil, fmt.Errorf("cluster %q cannot lead the name of a ConfigMap: that takes lower-case letters, "+
+			"digits, dots and hyphens, at most %d", cluster, maxCluster)
 	}
-	return &Namespace{name: namespace, cluster: cluster, file: &kube.Kubeconfig{Path: cmp.Or(o.Kubeconfig, kube.DefaultKubeconfig), Options: o.Options}}, nil
+	return &Namespace{name: namespace, cluster: cluster,
+		file: &kube.Kubeconfig{Path: cmp.Or(o.Kubeconfig, kube.DefaultKubeconfig), Options: o.Options}}, nil
 }
 
 // String implements [objectstore.Source].
@@ -92,7 +95,8 @@ func (n *Namespace) String() string { return "k8s://" + n.name + "/" + n.cluster
 func (n *Namespace) api() (*kube.Client, error) {
 	client, err := n.file.Client()
 	if errors.Is(err, fs.ErrNotExist) { // not the cluster: that may well be there
-		return nil, fmt.Errorf("there is no kubeconfig %s: put one there that may read namespace %s, or name another as kubeconfig in agent.yaml", n.file.Path, n.name)
+		return nil, fmt.Errorf("there is no kubeconfig %s: put one there that may read namespace %s, or name another "+
+			"as kubeconfig in agent.yaml", n.file.Path, n.name)
 	}
 	return client, err
 }
@@ -115,7 +119,8 @@ func (n *Namespace) named(name string) (namespace, at string, err error) {
 	case isGuarded && leads(guarded) && !strings.Contains(guarded, "."):
 		return n.controlPlaneOf(), n.cluster + "." + guarded, nil
 	}
-	return "", "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
+	return "", "", fmt.Errorf("%q is not kept in a Kubernetes namespace, which has no room for assets: name them in "+
+		"spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
 }
 
 // Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look
@@ -155,16 +160,20 @@ func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (o
 }
 
 // whole puts the parts of an object together.
-func (n *Namespace) whole(ctx context.Context, api *kube.Client, kind kube.Kind, namespace string, first *kube.Object, limit int64) ([]byte, error) {
+func (n *Namespace) whole(
+	ctx context.Context, api *kube.Client, kind kube.Kind, namespace string, first *kube.Object, limit int64,
+) ([]byte, error) {
 	body, ok := first.Data[dataKey]
 	if !ok {
-		return nil, fmt.Errorf("%s %s in namespace %s has no key %q: it is not of a published cluster, publish again", kind, first.Name, namespace, dataKey)
+		return nil, fmt.Errorf("%s %s in namespace %s has no key %q: it is not of a published cluster, publish again",
+			kind, first.Name, namespace, dataKey)
 	}
 	parts := 1
 	if text, several := first.Data[partsKey]; several {
 		var err error
 		if parts, err = strconv.Atoi(string(text)); err != nil || parts < 2 || parts > maxParts {
-			return nil, fmt.Errorf("%s %s in namespace %s: %s is %q, expected a number from 2 to %d: publish again", kind, first.Name, namespace, partsKey, text, maxParts)
+			return nil, fmt.Errorf("%s %s in namespace %s: %s is %q, expected a number from 2 to %d: publish again",
+				kind, first.Name, namespace, partsKey, text, maxParts)
 		}
 	}
 	for i := 1; i < parts && int64(len(body)) <= limit; i++ {
@@ -175,7 +184,8 @@ func (n *Namespace) whole(ctx context.Context, api *kube.Client, kind kube.Kind,
 		body = append(body[:len(body):len(body)], next.Data[dataKey]...)
 	}
 	if int64(len(body)) > limit {
-		return nil, fmt.Errorf("%s %s in namespace %s has more than %d bytes: publish again", kind, first.Name, namespace, limit)
+		return nil, fmt.Errorf("%s %s in namespace %s has more than %d bytes: publish again", kind, first.Name,
+			namespace, limit)
 	}
 	return body, nil
 }
@@ -201,5 +211,6 @@ func (n *Namespace) Changed(ctx context.Context, name, known string) error {
 	if err != nil {
 		return err
 	}
-	return api.Changed(ctx, kube.Watched{Resource: string(kube.ConfigMap), Namespace: namespace, Name: at, Version: known})
+	return api.Changed(ctx,
+		kube.Watched{Resource: string(kube.ConfigMap), Namespace: namespace, Name: at, Version: known})
 }

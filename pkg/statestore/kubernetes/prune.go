@@ -28,7 +28,8 @@ func (n *Namespace) List(ctx context.Context, prefix string, each func(objectsto
 	for _, in := range []struct {
 		kind           kube.Kind
 		namespace, dir string
-	}{{kube.ConfigMap, n.name, objects}, {kube.Secret, n.name, objects}, {kube.Secret, n.controlPlaneOf(), controlPlane}} {
+	}{{kube.ConfigMap, n.name, objects}, {kube.Secret, n.name, objects},
+		{kube.Secret, n.controlPlaneOf(), controlPlane}} {
 		if err := api.Objects(ctx, in.kind, in.namespace, label, func(o *kube.Object) error {
 			name := n.storeName(o.Name, in.dir)
 			if name == "" || !strings.HasPrefix(name, prefix) {

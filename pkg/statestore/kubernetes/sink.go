@@ -33,10 +33,12 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 	}
 	parts := max(1, (len(data)+partSize-1)/partSize)
 	if parts > maxParts {
-		return fmt.Errorf("put %s into %s: it has %d bytes, and a namespace takes %d: keep the store in S3 or behind https", name, n, len(data), maxParts*partSize)
+		return fmt.Errorf("put %s into %s: it has %d bytes, and a namespace takes %d: keep the store in S3 or behind "+
+			"https", name, n, len(data), maxParts*partSize)
 	}
 	for i := parts - 1; i >= 0; i-- {
-		one := kube.Object{Name: at, Labels: label, Fixed: true, Data: map[string][]byte{dataKey: data[i*partSize : min((i+1)*partSize, len(data))]}}
+		one := kube.Object{Name: at, Labels: label, Fixed: true,
+			Data: map[string][]byte{dataKey: data[i*partSize : min((i+1)*partSize, len(data))]}}
 		switch {
 		case i > 0:
 			one.Name = partName(at, i)
@@ -46,7 +48,8 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 		_, err := api.Create(ctx, kind, namespace, one)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%w: make the namespace %s, and the account that reads it, as docs/kubernetes.yaml does", err, namespace)
+			return fmt.Errorf("%w: make the namespace %s, and the account that reads it, as docs/kubernetes.yaml does",
+				err, namespace)
 		case err != nil && !errors.Is(err, fs.ErrExist):
 			return err
 		}
@@ -68,7 +71,8 @@ func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known
 		return err
 	}
 	if len(data) > maxManifest {
-		return fmt.Errorf("put %s into %s: it has %d bytes, and a ConfigMap takes %d: keep the store in S3 or behind https", name, n, len(data), maxManifest)
+		return fmt.Errorf("put %s into %s: it has %d bytes, and a ConfigMap takes %d: keep the store in S3 or behind "+
+			"https", name, n, len(data), maxManifest)
 	}
 	whole := kube.Object{Name: at, Labels: label, Version: known, Data: map[string][]byte{dataKey: data}}
 	if known == "" {
@@ -76,7 +80,8 @@ func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known
 	} else {
 		_, err = api.Update(ctx, kube.ConfigMap, namespace, whole)
 	}
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, kube.ErrConflict) || known != "" && errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, kube.ErrConflict) ||
+		known != "" && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", objectstore.ErrConflict, err)
 	}
 	return err

@@ -19,7 +19,8 @@ const (
 	refused // none will
 )
 
-var outcomes = [...]string{read: "read", notModified: "not_modified", absent: "absent", failed: "failed", refused: "refused"}
+var outcomes = [...]string{read: "read", notModified: "not_modified", absent: "absent", failed: "failed",
+	refused: "refused"}
 
 // Meter counts requests to the sources that [Meter.Of] was given, each attempt as one, and the
 // bytes of objects that came. Watches are not requests. The zero value is ready; a nil one counts

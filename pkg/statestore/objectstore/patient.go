@@ -99,7 +99,8 @@ func (p *Patient) begin() (int, error) {
 // asked is the error of a source that wants to be left alone: the same for who heard that, and for
 // who does not ask.
 func (p *Patient) asked() error {
-	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.quiet.UTC().Format(time.RFC3339), p.why))
+	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.quiet.UTC().Format(time.RFC3339),
+		p.why))
 }
 
 // judge takes note of how a request went, and says whether to make another one, and when. Its error

@@ -50,25 +50,29 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	endpoint := s.endpoint()
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(web),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // who has patience is above us, and the same for all stores
+		// who has patience is above us, and the same for all stores
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
 		// What is read is verified by hashes that we know; other stores than AWS' stumble over
 		// more.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
 	}
 	metadata := imds.New(imds.Options{HTTPClient: web, EnableFallback: aws.FalseTernary}) // version 2 alone
-	options = append(options, config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
+	options = append(options,
+		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
 	if region := cmp.Or(s.query.region, os.Getenv("S3_REGION")); region != "" {
 		options = append(options, config.WithRegion(region))
 	} else if endpoint == "" {
 		options = append(options, config.WithEC2IMDSRegion(func(o *config.UseEC2IMDSRegion) { o.Client = metadata }))
 	}
 	if id, secret := os.Getenv("S3_ACCESS_KEY_ID"), os.Getenv("S3_SECRET_ACCESS_KEY"); id != "" && secret != "" {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, secret, "")))
+		options = append(options,
+			config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, secret, "")))
 	}
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return nil, fmt.Errorf("read the settings for AWS: %w: correct the variables of the unit, or the files that they name", err)
+		return nil, fmt.Errorf("read the settings for AWS: %w: correct the variables of the unit, or the files that "+
+			"they name", err)
 	}
 	c.Region = cmp.Or(c.Region, anyRegion)
 	return awss3.NewFromConfig(c, func(o *awss3.Options) {
@@ -91,7 +95,8 @@ func (s *Source) web() (*awshttp.BuildableClient, error) {
 			return nil, fmt.Errorf("storeCA: %w: put it there, and let the agent's user read it", err)
 		}
 		if pool = x509.NewCertPool(); !pool.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the server's", s.settings.CA)
+			return nil, fmt.Errorf("storeCA %s has no certificate: put the PEM of the CA there that signed the "+
+				"server's", s.settings.CA)
 		}
 	}
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {

@@ -53,7 +53,8 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 	case code == "RequestTimeTooSkewed":
 		return graph.Transient(fmt.Errorf("%w: look at this machine's clock", said))
 	case elsewhere(err) != "":
-		return fmt.Errorf("%w: the bucket is in %s: write s3://%s/…?region=%s", said, elsewhere(err), s.bucket, elsewhere(err))
+		return fmt.Errorf("%w: the bucket is in %s: write s3://%s/…?region=%s", said, elsewhere(err), s.bucket,
+			elsewhere(err))
 	case status == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: %s", said, s.missing(r, err)))
 	case slices.Contains(absent, code):
@@ -82,7 +83,8 @@ func (s *Source) unanswered(ctx context.Context, err error) error {
 	}
 	if strings.Contains(err.Error(), "credential") { // no type says so
 		// At boot the metadata may be late.
-		return graph.Transient(fmt.Errorf("no credentials: %w: give the machine a role that may read %s, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", oneLine(err), s.arn("*")))
+		return graph.Transient(fmt.Errorf("no credentials: %w: give the machine a role that may read %s, or the unit "+
+			"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", oneLine(err), s.arn("*")))
 	}
 	return graph.Transient(oneLine(err))
 }
@@ -90,14 +92,18 @@ func (s *Source) unanswered(ctx context.Context, err error) error {
 // missing is the statement of IAM that would have let the request through.
 func (s *Source) missing(r request, err error) string {
 	if text := detail(err); strings.Contains(text, "kms:") {
-		return fmt.Sprintf("allow kms:Decrypt (to publish, kms:GenerateDataKey too) on the key with which %s is encrypted, in IAM and in the key's policy", s.arn(r.name))
+		return fmt.Sprintf("allow kms:Decrypt (to publish, kms:GenerateDataKey too) on the key with which %s is "+
+			"encrypted, in IAM and in the key's policy", s.arn(r.name))
 	}
 	if r.action == actionList { // it is of the bucket
 		return fmt.Sprintf("allow %s on arn:aws:s3:::%s", r.action, s.bucket)
 	}
 	text := fmt.Sprintf("allow %s on %s", r.action, s.arn("*"))
-	if r.action == actionGet { // https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html#API_GetObject_RequestSyntax, "Permissions"
-		text += fmt.Sprintf("; and s3:ListBucket on arn:aws:s3:::%s, without which what is not there looks forbidden too", s.bucket)
+	// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html#API_GetObject_RequestSyntax,
+	// "Permissions"
+	if r.action == actionGet {
+		text += fmt.Sprintf("; and s3:ListBucket on arn:aws:s3:::%s, without which what is not there looks forbidden "+
+			"too", s.bucket)
 	}
 	return text
 }
@@ -129,7 +135,8 @@ func (s *Source) renew() {
 // elsewhere is the region of which an answer says that the bucket is there, or "".
 func elsewhere(err error) string {
 	response := responseOf(err)
-	if response == nil || response.StatusCode != http.StatusMovedPermanently && response.StatusCode != http.StatusBadRequest && response.StatusCode != http.StatusTemporaryRedirect {
+	if response == nil || response.StatusCode != http.StatusMovedPermanently &&
+		response.StatusCode != http.StatusBadRequest && response.StatusCode != http.StatusTemporaryRedirect {
 		return ""
 	}
 	return response.Header.Get("x-amz-bucket-region")
@@ -137,7 +144,8 @@ func elsewhere(err error) string {
 
 func responseOf(err error) *http.Response {
 	var answered *smithyhttp.ResponseError
-	if !errors.As(err, &answered) || answered.Response == nil || answered.Response.Response == nil || answered.Response.StatusCode == 0 {
+	if !errors.As(err, &answered) || answered.Response == nil || answered.Response.Response == nil ||
+		answered.Response.StatusCode == 0 {
 		return nil // the SDK has an empty one where none came
 	}
 	return answered.Response.Response

@@ -27,7 +27,8 @@ func (s *Source) List(ctx context.Context, prefix string, each func(objectstore.
 		}
 		for _, o := range out.Contents {
 			name := strings.TrimPrefix(aws.ToString(o.Key), s.prefix)
-			if err := each(objectstore.Listed{Name: name, Size: aws.ToInt64(o.Size), Put: aws.ToTime(o.LastModified)}); err != nil {
+			if err := each(objectstore.Listed{Name: name, Size: aws.ToInt64(o.Size),
+				Put: aws.ToTime(o.LastModified)}); err != nil {
 				return err
 			}
 		}

@@ -48,16 +48,20 @@ func New(u *url.URL, cluster string, s Settings) (*Source, error) {
 	shown := "s3://" + u.Host + u.EscapedPath()
 	switch {
 	case u.User != nil:
-		return nil, fmt.Errorf("state store %s: no key belongs into the URL, where every user of this machine sees it: give the machine a role, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", shown)
+		return nil, fmt.Errorf("state store %s: no key belongs into the URL, where every user of this machine sees "+
+			"it: give the machine a role, or the unit AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", shown)
 	case u.Host == "" || u.Port() != "":
 		return nil, fmt.Errorf("state store %s: it names no bucket: write s3://bucket/prefix", shown)
 	}
-	out := &Source{bucket: u.Host, prefix: strings.TrimPrefix(strings.TrimSuffix(u.Path, "/")+"/"+cluster+"/", "/"), settings: s}
-	known := map[string]*string{"region": &out.query.region, "endpoint": &out.query.endpoint, "versionId": &out.query.versionID, "kmsKey": &out.query.kmsKey}
+	out := &Source{bucket: u.Host, prefix: strings.TrimPrefix(strings.TrimSuffix(u.Path, "/")+"/"+cluster+"/", "/"),
+		settings: s}
+	known := map[string]*string{"region": &out.query.region, "endpoint": &out.query.endpoint,
+		"versionId": &out.query.versionID, "kmsKey": &out.query.kmsKey}
 	for name, values := range u.Query() {
 		field, ok := known[name]
 		if !ok {
-			return nil, fmt.Errorf("state store %s: ?%s= is nothing that it knows: write region, endpoint, versionId or kmsKey", shown, name)
+			return nil, fmt.Errorf("state store %s: ?%s= is nothing that it knows: write region, endpoint, versionId "+
+				"or kmsKey", shown, name)
 		}
 		*field = values[0]
 	}
@@ -98,7 +102,8 @@ func (s *Source) Get(ctx context.Context, name, known string, limit int64) (obje
 const manifest = "manifest"
 
 func tooLong(name string, limit int64) error {
-	return fmt.Errorf("get %s: it has more than %d bytes, which is all that it can have: look at what is in the bucket, and publish again", name, limit)
+	return fmt.Errorf("get %s: it has more than %d bytes, which is all that it can have: look at what is in the "+
+		"bucket, and publish again", name, limit)
 }
 
 // Open implements [objectstore.Source].
@@ -112,7 +117,8 @@ func (s *Source) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 		if err != nil {
 			return transfer.Part{}, err
 		}
-		p := transfer.Part{Body: out.Body, From: from, Size: aws.ToInt64(out.ContentLength) + from, ETag: aws.ToString(out.ETag)}
+		p := transfer.Part{Body: out.Body, From: from, Size: aws.ToInt64(out.ContentLength) + from,
+			ETag: aws.ToString(out.ETag)}
 		if from > 0 && out.ContentRange == nil {
 			p.From, p.Size = 0, p.Size-from // the whole, from a server that knows no ranges
 		}

@@ -34,7 +34,8 @@ func expect(t *testing.T, got *statestore.Snapshot, want map[string][]byte) {
 
 func firstFetch(t *testing.T, h Harness) {
 	want := objects("nodegroups/nodes.yaml", "kind: NodeGroup\n", "nodes/n1.yaml", "kind: Node\n",
-		"pki/issued/calico-client/1.crt", "certificate", "pki/private/calico-client/1.key", "key", "pki/private/ca/keyset.yaml", "kind: Keyset\n", "files/motd", "hello\n", "files/conf.d/cluster.yaml", "a: b\n")
+		"pki/issued/calico-client/1.crt", "certificate", "pki/private/calico-client/1.key", "key",
+		"pki/private/ca/keyset.yaml", "kind: Keyset\n", "files/motd", "hello\n", "files/conf.d/cluster.yaml", "a: b\n")
 	h.Publish(t, want)
 	got := fetch(t, h.Open(t, Cluster), statestore.Revision{})
 	expect(t, got, want)
@@ -51,7 +52,8 @@ func notModified(t *testing.T, h Harness) {
 	s := h.Open(t, Cluster)
 	last := fetch(t, s, statestore.Revision{}).Revision
 	for _, reader := range []statestore.Store{s, s, h.Open(t, Cluster)} { // one that knows, and one that has just begun
-		if got, err := reader.Fetch(context.Background(), last); got != nil || !errors.Is(err, statestore.ErrNotModified) {
+		if got, err := reader.Fetch(context.Background(), last); got != nil ||
+			!errors.Is(err, statestore.ErrNotModified) {
 			t.Errorf("Fetch of the same again: %v, %v; want ErrNotModified", got, err)
 		}
 	}
@@ -148,7 +150,8 @@ func torn(t *testing.T, h Harness) {
 	if h.Tear == nil {
 		t.Skip("a publication is one step here")
 	}
-	before, after := objects("nodes/n1.yaml", "one", "nodes/n2.yaml", "one"), objects("nodes/n1.yaml", "two", "nodes/n3.yaml", "two")
+	before, after := objects("nodes/n1.yaml", "one", "nodes/n2.yaml", "one"),
+		objects("nodes/n1.yaml", "two", "nodes/n3.yaml", "two")
 	h.Publish(t, before)
 	s := h.Open(t, Cluster)
 	last := fetch(t, s, statestore.Revision{}).Revision

@@ -15,7 +15,8 @@ import (
 // Contents is a small cluster to publish, of which content is a node's document, a key and a file.
 func Contents(content string) statestore.Publication {
 	return statestore.Publication{Cluster: Cluster, Now: time.Now(), Objects: map[string][]byte{
-		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content), "pki/private/a/1.key": []byte("key of " + content), "files/motd": []byte("hello " + content),
+		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content),
+		"pki/private/a/1.key": []byte("key of " + content), "files/motd": []byte("hello " + content),
 	}}
 }
 
@@ -35,7 +36,8 @@ func PruneBeside(t *testing.T, rounds, by int, sink func() objectstore.Prunable,
 		next[i] = make(chan struct{}, 1)
 		pruners.Go(func() {
 			for range next[i] {
-				done, err := statestore.Prune(t.Context(), sink(), statestore.Pruning{Cluster: Cluster, By: fmt.Sprint("pruner ", i), Now: time.Now()})
+				done, err := statestore.Prune(t.Context(), sink(),
+					statestore.Pruning{Cluster: Cluster, By: fmt.Sprint("pruner ", i), Now: time.Now()})
 				switch {
 				case err == nil:
 					removed[i] += len(done.Objects)

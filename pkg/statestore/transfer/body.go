@@ -13,7 +13,8 @@ import (
 var (
 	// ErrStalled says that a server sent nothing, or next to nothing, for as long as a client
 	// waits.
-	ErrStalled = errors.New("too slow: look at the server, the proxy and the MTU on the way, or name a mirror that is quicker")
+	ErrStalled = errors.New("too slow: look at the server, the proxy and the MTU on the way, or name a mirror that is " +
+		"quicker")
 
 	errClosed = errors.New("it was closed")
 )

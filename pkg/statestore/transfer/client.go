@@ -67,7 +67,8 @@ func Bound(t *http.Transport) {
 
 // metadata is where clouds tell a machine of itself, and give it its credentials. Behind a proxy
 // they would be the proxy's.
-var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23")}
+var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23")}
 
 // Proxy is the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for a request. A cloud's
 // metadata is never asked through one.

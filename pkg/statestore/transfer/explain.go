@@ -46,7 +46,8 @@ func Explain(ctx context.Context, err error) error {
 		dns       *net.DNSError
 	)
 	switch {
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired: // or not valid yet: early at boot the clock may be wrong
+	case errors.As(err, &invalid) &&
+		invalid.Reason == x509.Expired: // or not valid yet: early at boot the clock may be wrong
 		return graph.Transient(fmt.Errorf("%w: look at this machine's clock, then at the server's certificate", err))
 	case errors.As(err, &authority):
 		return fmt.Errorf("%w: install the server's CA on this machine (ca-certificates)", err)

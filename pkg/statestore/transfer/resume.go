@@ -31,7 +31,9 @@ const (
 // Resume opens an object, and when its body breaks off asks for the rest of the same object. open
 // is asked for what comes from a byte on, of the object with this ETag; the first time for all of
 // any. Errors of reading are those of the last attempt.
-func Resume(ctx context.Context, open func(ctx context.Context, from int64, etag string) (Part, error)) (io.ReadCloser, int64, error) {
+func Resume(
+	ctx context.Context, open func(ctx context.Context, from int64, etag string) (Part, error),
+) (io.ReadCloser, int64, error) {
 	p, err := open(ctx, 0, "")
 	if err != nil {
 		return nil, 0, err
@@ -53,7 +55,8 @@ func (r *resuming) Read(p []byte) (int, error) {
 	n, err := r.part.Body.Read(p)
 	r.at += int64(n)
 	if err == io.EOF && r.part.Size >= 0 && r.at < r.part.Size {
-		err = graph.Transient(fmt.Errorf("it ended after %d of %d bytes: look at the server and the proxy", r.at, r.part.Size))
+		err = graph.Transient(fmt.Errorf("it ended after %d of %d bytes: look at the server and the proxy", r.at,
+			r.part.Size))
 	}
 	if err == nil || err == io.EOF || !graph.IsTransient(err) || !r.again(err) {
 		return n, err

@@ -33,12 +33,14 @@ func Split(raw []byte) (statement []byte, signatures []string, err error) {
 		statement, rest = raw[:i+1], raw[i+1:]
 	}
 	if len(rest) > MaxSignaturesSize {
-		return nil, nil, fmt.Errorf("%d bytes of signatures follow the manifest, at most %d can be read: publish again", len(rest), MaxSignaturesSize)
+		return nil, nil, fmt.Errorf("%d bytes of signatures follow the manifest, at most %d can be read: publish again",
+			len(rest), MaxSignaturesSize)
 	}
 	lines := strings.SplitAfter(string(rest), "\n")
 	for len(lines) > 1 || lines[0] != "" {
 		if len(signatures) == maxSignatures || len(lines) < linesEach {
-			return nil, nil, errors.New("what follows the manifest is no list of signatures: sign it again with `agent store sign`")
+			return nil, nil,
+				errors.New("what follows the manifest is no list of signatures: sign it again with `agent store sign`")
 		}
 		signatures, lines = append(signatures, strings.Join(lines[:linesEach], "")), lines[linesEach:]
 		if len(lines) == 0 {
@@ -71,7 +73,8 @@ func Digest(statement []byte) string {
 // by minisign.
 func Sign(key minisign.PrivateKey, statement []byte, comment string) string {
 	pre := minisign.NewReader(bytes.NewReader(statement))
-	_, _ = bytes.NewBuffer(nil).ReadFrom(pre) // from memory; what is hashed first is what minisign makes by itself since 0.10
+	// from memory; what is hashed first is what minisign makes by itself since 0.10
+	_, _ = bytes.NewBuffer(nil).ReadFrom(pre)
 	return string(pre.SignWithComments(key, comment, "signature of netwright by key "+ID(key.ID())))
 }
 
@@ -82,7 +85,8 @@ func ID(id uint64) string { return fmt.Sprintf("%016X", id) }
 func parseSignature(text string) (minisign.Signature, error) {
 	var s minisign.Signature
 	if err := s.UnmarshalText([]byte(text)); err != nil {
-		return s, fmt.Errorf("a signature behind the manifest does not parse: %w: sign it again with `agent store sign`", err)
+		return s, fmt.Errorf("a signature behind the manifest does not parse: %w: sign it again with `agent store "+
+			"sign`", err)
 	}
 	return s, nil
 }

@@ -62,10 +62,12 @@ type Seen struct {
 func ParseKey(text, origin string) (Key, error) {
 	k := Key{Origin: origin}
 	if err := k.Public.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {
-		return Key{}, problem.KeyWrong.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes one", origin, err)
+		return Key{}, problem.KeyWrong.Errorf("%s: this is no public key of minisign: %w: `agent store keygen` makes "+
+			"one", origin, err)
 	}
 	if weak(text) {
-		return Key{}, problem.KeyWrong.Errorf("%s: signatures of this key can be made without its private key (its point has a small order, as a key of zeros): `agent store keygen` makes another", origin)
+		return Key{}, problem.KeyWrong.Errorf("%s: signatures of this key can be made without its private key (its "+
+			"point has a small order, as a key of zeros): `agent store keygen` makes another", origin)
 	}
 	return k, nil
 }
@@ -99,7 +101,8 @@ func (p Policy) Check(raw []byte, store string) (statement []byte, err error) {
 func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	switch {
 	case len(p.Keys) > 0:
-		return graph.Permanent(problem.SignatureMissing.Errorf("its documents lie there plain, and %s takes only what is signed: publish them with `agent store publish`", p.Keys[0].Origin))
+		return graph.Permanent(problem.SignatureMissing.Errorf("its documents lie there plain, and %s takes only what "+
+			"is signed: publish them with `agent store publish`", p.Keys[0].Origin))
 	case p.Pin.Digest != "":
 		if err := p.pinned(statement); err != nil {
 			return graph.Permanent(err)
@@ -153,7 +156,9 @@ func of(kind, err error) error {
 // vouched holds a statement to the pin and to the keys.
 func (p Policy) vouched(statement []byte, signatures []string) error {
 	if p.Pin.Digest == "" && len(p.Keys) == 0 && !p.Unsigned {
-		return problem.SignatureMissing.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned", Digest(statement))
+		return problem.SignatureMissing.Errorf("nothing vouches for its manifest, which has sha256 %s: set pin or "+
+			"trustedKeys in the agent's file, or take what anybody wrote there with --insecure-unsigned",
+			Digest(statement))
 	}
 	if err := p.pinned(statement); err != nil {
 		return of(ErrPinned, err)
@@ -163,7 +168,8 @@ func (p Policy) vouched(statement []byte, signatures []string) error {
 
 func (p Policy) pinned(statement []byte) error {
 	if got := Digest(statement); p.Pin.Digest != "" && got != p.Pin.Digest {
-		return problem.PinDiffers.Errorf("its manifest has sha256 %s, and %s pins %s: if you published another one, set the pin to it; else somebody changed the store: publish the pinned one again",
+		return problem.PinDiffers.Errorf("its manifest has sha256 %s, and %s pins %s: if you published another one, "+
+			"set the pin to it; else somebody changed the store: publish the pinned one again",
 			got, p.Pin.Origin, p.Pin.Digest)
 	}
 	return nil
@@ -176,7 +182,8 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 		return nil
 	}
 	if len(signatures) == 0 {
-		return problem.SignatureMissing.Errorf("its manifest, which has sha256 %s, is not signed, and %s: sign it with `agent store sign`, or publish with --key", Digest(statement), p.trusted())
+		return problem.SignatureMissing.Errorf("its manifest, which has sha256 %s, is not signed, and %s: sign it "+
+			"with `agent store sign`, or publish with --key", Digest(statement), p.trusted())
 	}
 	var by []string
 	var broken error
@@ -193,13 +200,15 @@ func (p Policy) signed(statement []byte, signatures []string) error {
 			if minisign.Verify(k.Public, statement, []byte(text)) {
 				return nil
 			}
-			broken = problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is not what key %s (%s) signed: somebody changed it since: publish again", Digest(statement), ID(s.KeyID), k.Origin)
+			broken = problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is not what key %s (%s) "+
+				"signed: somebody changed it since: publish again", Digest(statement), ID(s.KeyID), k.Origin)
 		}
 	}
 	if broken != nil {
 		return broken
 	}
-	return problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is signed by key %s, and %s: publish with a key of those, or add this one to trustedKeys if it is yours",
+	return problem.SignatureUntrusted.Errorf("its manifest, which has sha256 %s, is signed by key %s, and %s: publish "+
+		"with a key of those, or add this one to trustedKeys if it is yours",
 		Digest(statement), strings.Join(by, " and "), p.trusted())
 }
 
@@ -227,10 +236,14 @@ func (p Policy) fresh(statement []byte, store string) error {
 	seen, digest := p.Seen(store), Digest(statement)
 	switch {
 	case s.Generation < seen.Generation:
-		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take it with --accept-older-generation",
+		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and "+
+			"this node has taken generation %d with sha256 %s: somebody put an old one back; publish again, or take "+
+			"it with --accept-older-generation",
 			s.Generation, digest, seen.Generation, seen.Digest))
 	case s.Generation == seen.Generation && seen.Digest != "" && digest != seen.Digest:
-		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and this node has taken another one of that number, with sha256 %s: publish again with a higher number, or take it with --accept-older-generation",
+		return of(ErrUntrusted, problem.GenerationOlder.Errorf("its manifest is of generation %d with sha256 %s, and "+
+			"this node has taken another one of that number, with sha256 %s: publish again with a higher number, or "+
+			"take it with --accept-older-generation",
 			s.Generation, digest, seen.Digest))
 	}
 	return nil
@@ -250,5 +263,6 @@ func (p Policy) Expired(at time.Time) error {
 	if at.IsZero() || now.Before(at) {
 		return nil
 	}
-	return problem.GenerationExpired.Errorf("its manifest has %w at %s, and here it is %s: publish again, or set the clock", ErrExpired, at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	return problem.GenerationExpired.Errorf("its manifest has %w at %s, and here it is %s: publish again, or set the "+
+		"clock", ErrExpired, at.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 }

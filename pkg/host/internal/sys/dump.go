@@ -34,6 +34,7 @@ func Dump[T any](ctx context.Context, what string, list func() (T, error)) (T, e
 			return none, fmt.Errorf("list %s: %w", what, err)
 		}
 	}
-	return none, fmt.Errorf("list %s: changed during each of %d readings, something alters the network without pause: %w",
-		what, DumpTries, netlink.ErrDumpInterrupted)
+	return none,
+		fmt.Errorf("list %s: changed during each of %d readings, something alters the network without pause: %w",
+			what, DumpTries, netlink.ErrDumpInterrupted)
 }

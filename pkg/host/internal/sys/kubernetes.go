@@ -8,7 +8,8 @@ import (
 // ownPrefixes begin the names of what Kubernetes, its networks and its runtime make on a node, at
 // any time: chains, tables and links.
 var ownPrefixes = []string{
-	"kube", "cali", "vxlan.cali", "wireguard.cali", "cilium", "old_cilium", "lxc", "flannel", "cni", "antrea", "ovn", "ovs", "weave", "istio",
+	"kube", "cali", "vxlan.cali", "wireguard.cali", "cilium", "old_cilium", "lxc", "flannel", "cni", "antrea", "ovn",
+	"ovs", "weave", "istio",
 	"nodelocaldns", "docker", "netavark", "tunl0", "cbr0", "eni",
 }
 
