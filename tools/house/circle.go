@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"maps"
 	"path/filepath"
@@ -67,9 +68,10 @@ func largestCircle(p *pass, files []*ast.File) []string {
 	return slices.MaxFunc(append(circles(refers), nil), func(a, b []string) int { return len(a) - len(b) })
 }
 
-func (p *pass) fileName(f *ast.File) string {
-	return filepath.Base(p.Fset.Position(f.Package).Filename)
-}
+func (p *pass) fileName(f *ast.File) string { return p.file(f.Package) }
+
+// file is the name of the file of a place.
+func (p *pass) file(pos token.Pos) string { return filepath.Base(p.Fset.Position(pos).Filename) }
 
 // declaredAtTop says that an object is a package's own or a method of a type that is no interface.
 func declaredAtTop(o types.Object) bool {

@@ -10,7 +10,12 @@ import (
 // Each rule has a tree testdata/RULE/src of good and bad code; the bad lines say what is expected
 // of them.
 func TestRules(t *testing.T) {
-	uncut["pkg/mended"], uncut["pkg/kept"] = "not yet cut", "not yet cut"
+	const why = "not yet cut"
+	uncut["pkg/mended"], uncut["pkg/kept"] = why, why
+	manyMethods = map[string]string{"pkg/a.Kept": why, "pkg/mended.Mended": why, "pkg/mended.Absent": why}
+	manyFuncs = map[string]string{"pkg/a.Kept": why, "pkg/mended.Mended": why}
+	wideStill = map[string]string{"pkg/kept": why, "pkg/mended": why}
+	sharedNames = map[string]string{"Reader": why, "Unique": why}
 	for _, rule := range Rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,8 @@ import (
 
 // Memory is an object store in memory, for tests of what reads and what publishes. Its zero value
 // is empty.
+//
+//nolint:house typenames it stands in for every object store, in tests alone
 type Memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte

@@ -1,0 +1,3 @@
+package a
+
+type inATest struct{ a, b, c, d func() }

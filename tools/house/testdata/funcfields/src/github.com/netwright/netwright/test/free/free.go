@@ -1,0 +1,3 @@
+package free
+
+type Free struct{ a, b, c, d func() }

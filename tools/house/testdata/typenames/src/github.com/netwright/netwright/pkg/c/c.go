@@ -1,0 +1,5 @@
+package c // want package:"package c"
+
+type Node struct{}
+
+type Alone struct{}

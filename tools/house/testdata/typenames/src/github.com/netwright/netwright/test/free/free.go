@@ -1,0 +1,5 @@
+package free
+
+import "github.com/netwright/netwright/pkg/a"
+
+type Node struct{ a.Node }
