@@ -36,7 +36,8 @@ var sharedNames = map[string]string{
 	"Stamps": told, "Undone": told, "Verdict": told, "Watched": told,
 	"API": notApart, "Await": notApart, "Batch": notApart, "Change": notApart, "Daemon": notApart,
 	"EC2": notApart, "Event": notApart, "Fetcher": notApart, "Found": notApart, "Host": notApart,
-	"Manifest": notApart, "Object": notApart, "Pin": notApart,
+	"HeldError": notApart, "Hooks": notApart, "Manifest": notApart, "Object": notApart, "Pin": notApart,
+	"Policy": notApart, "RefusedError": notApart, "Set": notApart, "Sources": notApart, "Waiting": notApart,
 }
 
 // top is the package that imports all others, itself or by others.
