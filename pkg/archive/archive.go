@@ -85,7 +85,7 @@ type extraction struct {
 type sinkError struct{ error }
 
 func (x *extraction) run(p *packed) error {
-	plain, err := inflate(p, x.want, x.to)
+	plain, err := decompress(p, x.want, x.to)
 	if err != nil || plain == nil {
 		return err
 	}

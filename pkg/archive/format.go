@@ -8,17 +8,18 @@ import (
 	"io"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"github.com/netwright/netwright/pkg/inflate"
 )
 
 // sniff is how much of an archive tells its format: a tar header.
 const sniff = 512
 
-// inflate finds an archive's format by its first bytes, not by its name, and
+// decompress finds an archive's format by its first bytes, not by its name, and
 // begins to decompress it on a goroutine of its own.
-func inflate(p *packed, want Wanted, to Sink) (*ahead, error) {
+func decompress(p *packed, want Wanted, to Sink) (*ahead, error) {
 	r := bufio.NewReaderSize(p, piece)
 	head, err := r.Peek(sniff)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -27,7 +28,7 @@ func inflate(p *packed, want Wanted, to Sink) (*ahead, error) {
 	var plain io.Reader
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		plain, err = gzip.NewReader(r)
+		plain, err = inflate.NewReader(r)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
 		len(head) > 3 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte{0x2a, 0x4d, 0x18}):
 		plain, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),

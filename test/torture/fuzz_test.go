@@ -19,6 +19,7 @@ var fuzzers = []fuzzer{
 	{"pkg/config", "FuzzAgentFile", "the agent's file"},
 	{"pkg/config/document", "FuzzQuick", "plain YAML"},
 	{"pkg/host/hostfs", "FuzzUnpack", "archives"},
+	{"pkg/inflate", "FuzzInflate", "what gzip packed, against compress/gzip"},
 	{"pkg/inbound", "FuzzDatagrams", "what another machine sends to the port of peers"},
 	{"pkg/host/facts", "FuzzFacts", "os-release, units, the runtime's and kubelet's files"},
 	{"pkg/ledger", "FuzzJournal", "the ledger's journal"},

@@ -15,7 +15,7 @@ const layersWhy = "the tree is the architecture (docs/adr/0001): a package that 
 
 var (
 	anywhere = []string{"problem", "secret", "lazyregexp"}              // what all use, and that knows nothing
-	bottom   = []string{"archive", "host", "graph", "certs", "systemd"} // know none of ours but that, nor each other: host alone knows archive
+	bottom   = []string{"archive", "host", "graph", "certs", "systemd"} // know none of ours but that, nor each other: host alone knows archive, archive inflate
 	middle   = append([]string{"tasks", "config"}, bottom...)
 	upper    = append([]string{"ec2", "kube", "inbound", "cleanup", "model", "ledger", "statestore", "report", "publish", "verify", "checkpoint", "control", "service"}, middle...)
 )
@@ -26,7 +26,8 @@ var allowed = map[string][]string{
 	"problem":    nil,
 	"secret":     nil,
 	"lazyregexp": nil,
-	"archive":    nil,
+	"inflate":    nil,
+	"archive":    {"inflate"},
 	"host":       {"archive"}, // of a batch members are unpacked into
 	"graph":      nil,
 	"systemd":    nil, // the unit files as shipped: data

@@ -1,0 +1,197 @@
+package inflate
+
+// block reads the beginning of a block.
+func (z *Reader) block() error {
+	head, err := z.number(3)
+	if err != nil {
+		return err
+	}
+	z.final = head&1 != 0
+	switch head >> 1 {
+	case 0:
+		return z.storedHead()
+	case 1:
+		z.fixed()
+	case 2:
+		if err := z.dynamic(); err != nil {
+			return err
+		}
+	default:
+		return z.corrupt()
+	}
+	z.part = inCoded
+	return nil
+}
+
+// endBlock goes on to the next block, or to what follows the last.
+func (z *Reader) endBlock() {
+	z.part = atBlock
+	if z.final {
+		z.part = atTrailer
+	}
+}
+
+// storedHead reads how long a block is that is not packed.
+func (z *Reader) storedHead() error {
+	z.take(z.count % 8)
+	n, err := z.number(32)
+	if err != nil {
+		return err
+	}
+	if n&0xffff != ^n>>16&0xffff {
+		return z.corrupt()
+	}
+	z.left, z.part = int(n&0xffff), inStored
+	if z.left == 0 {
+		z.endBlock()
+	}
+	return nil
+}
+
+// stored copies what there is of a block that is not packed.
+func (z *Reader) stored() error {
+	for z.count >= 8 && z.left > 0 { // whole bytes: they are seven at most
+		z.out[z.to] = byte(z.take(8))
+		z.to++
+		z.left--
+	}
+	if z.left > 0 && z.at == z.inEnd {
+		if z.to > z.given {
+			return nil
+		}
+		if err := z.more(); err != nil {
+			return noEOF(err)
+		}
+	}
+	rest := z.in[z.at:z.inEnd]
+	n := copy(z.out[z.to:], rest[:min(len(rest), z.left)])
+	z.at += uint(n)
+	z.to += uint(n)
+	if z.left -= n; z.left == 0 {
+		z.endBlock()
+	}
+	return nil
+}
+
+// fixed makes the tables of the code that RFC 1951 gives. Many blocks with that code in a row, of
+// ten bits each, must not cost a table each.
+func (z *Reader) fixed() {
+	if z.isFixed {
+		return
+	}
+	var lengths [litSymbols + distSymbols + 2]uint8
+	for i := range lengths {
+		switch {
+		case i < 144:
+			lengths[i] = 8
+		case i < 256:
+			lengths[i] = 9
+		case i < 280:
+			lengths[i] = 7
+		case i < litSymbols:
+			lengths[i] = 8
+		default:
+			lengths[i] = 5
+		}
+	}
+	z.isFixed = z.codes(lengths[:], litSymbols)
+}
+
+// codes makes the tables of a block's two codes, and tells whether they are any.
+func (z *Reader) codes(lengths []uint8, lit int) bool {
+	z.isFixed, z.litNeed = false, uint(lengths[endOfBlock])
+	return fill(z.lit[:], litBits, lengths[:lit], litEntries[:]) &&
+		fill(z.dist[:], distBits, lengths[lit:], distEntries[:])
+}
+
+// lenOrder is the order in which the lengths of the code for lengths come.
+var lenOrder = [lenSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+
+// dynamic reads the codes of a block that brings its own.
+func (z *Reader) dynamic() error {
+	head, err := z.number(14)
+	if err != nil {
+		return err
+	}
+	lit, dist, lens := int(head&31)+257, int(head>>5&31)+1, int(head>>10)+4
+	if lit > 286 || dist > distSymbols {
+		return z.corrupt()
+	}
+	var order [lenSymbols]uint8
+	for _, symbol := range lenOrder[:lens] {
+		n, err := z.number(3)
+		if err != nil {
+			return err
+		}
+		order[symbol] = uint8(n)
+	}
+	var table lenTable
+	if !fill(table[:], lenBits, order[:], lenEntries[:]) {
+		return z.corrupt()
+	}
+	var all [286 + distSymbols]uint8
+	lengths := all[:lit+dist]
+	if err := z.lengths(&table, lengths); err != nil {
+		return err
+	}
+	if !z.codes(lengths, lit) {
+		return z.corrupt()
+	}
+	return nil
+}
+
+// lengths reads the lengths of both codes of a block.
+func (z *Reader) lengths(table *lenTable, lengths []uint8) error {
+	for i := 0; i < len(lengths); {
+		symbol, err := z.lenSymbol(table)
+		if err != nil {
+			return err
+		}
+		if symbol < 16 {
+			lengths[i] = symbol
+			i++
+			continue
+		}
+		repeat, extra := 3, uint(3)
+		var length uint8
+		switch symbol {
+		case 16:
+			if extra = 2; i == 0 {
+				return z.corrupt()
+			}
+			length = lengths[i-1]
+		case 18:
+			repeat, extra = 11, 7
+		}
+		more, err := z.number(extra)
+		if err != nil {
+			return err
+		}
+		if repeat += int(more); repeat > len(lengths)-i {
+			return z.corrupt()
+		}
+		for range repeat {
+			lengths[i] = length
+			i++
+		}
+	}
+	return nil
+}
+
+// lenSymbol reads a symbol of the code for lengths. It reads no more bytes than the symbol takes.
+func (z *Reader) lenSymbol(table *lenTable) (uint8, error) {
+	for {
+		e := table[z.bits&(1<<lenBits-1)]
+		switch n := uint(e & entryTaken); {
+		case n > z.count:
+			if err := z.need(z.count + 1); err != nil {
+				return 0, noEOF(err)
+			}
+		case e&entryBad != 0:
+			return 0, z.corrupt()
+		default:
+			z.take(n)
+			return uint8(e >> entryValue), nil
+		}
+	}
+}

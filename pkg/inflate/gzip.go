@@ -1,0 +1,119 @@
+package inflate
+
+import "hash/crc32"
+
+// The flags of a header. Text says nothing, and those that RFC 1952 reserves are let be.
+const (
+	flagCRC     = 1 << 1
+	flagExtra   = 1 << 2
+	flagName    = 1 << 3
+	flagComment = 1 << 4
+)
+
+// maxText is how long a name or comment may be, with the zero at its end.
+const maxText = 512
+
+// header reads the header of a stream. Nothing at all where it would be is an io.EOF.
+func (z *Reader) header() error {
+	if err := z.need(8); err != nil {
+		return err
+	}
+	z.crc, z.size = 0, 0
+	var head [10]byte
+	for i := range head {
+		b, err := z.headerByte()
+		if err != nil {
+			return err
+		}
+		head[i] = b
+	}
+	if head[0] != 0x1f || head[1] != 0x8b || head[2] != 8 {
+		return ErrHeader
+	}
+	flags := head[3]
+	if flags&flagExtra != 0 {
+		if err := z.extra(); err != nil {
+			return err
+		}
+	}
+	for _, flag := range []byte{flagName, flagComment} {
+		if flags&flag == 0 {
+			continue
+		}
+		if err := z.text(); err != nil {
+			return err
+		}
+	}
+	if flags&flagCRC != 0 {
+		sum, err := z.number(16)
+		if err != nil {
+			return err
+		}
+		if sum != uint(z.crc&0xffff) {
+			return ErrHeader
+		}
+	}
+	z.crc, z.part, z.final = 0, atBlock, false
+	z.given, z.to, z.summed = 0, 0, 0
+	return nil
+}
+
+// headerByte reads a byte that counts for the header's checksum.
+func (z *Reader) headerByte() (byte, error) {
+	v, err := z.number(8)
+	if err != nil {
+		return 0, err
+	}
+	z.one[0] = byte(v)
+	z.crc = crc32.Update(z.crc, crc32.IEEETable, z.one[:])
+	return z.one[0], nil
+}
+
+// extra skips the extra field.
+func (z *Reader) extra() error {
+	low, err := z.headerByte()
+	if err != nil {
+		return err
+	}
+	high, err := z.headerByte()
+	if err != nil {
+		return err
+	}
+	for range int(low) | int(high)<<8 {
+		if _, err := z.headerByte(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text skips a name or comment.
+func (z *Reader) text() error {
+	for range maxText {
+		b, err := z.headerByte()
+		if err != nil {
+			return err
+		}
+		if b == 0 {
+			return nil
+		}
+	}
+	return ErrHeader
+}
+
+// next holds what a stream gave to what its end says, and begins the one after it.
+func (z *Reader) next() error {
+	z.take(z.count % 8)
+	sum, err := z.number(32)
+	if err != nil {
+		return err
+	}
+	size, err := z.number(32)
+	if err != nil {
+		return err
+	}
+	if uint32(sum) != z.crc || uint32(size) != z.size {
+		return ErrChecksum
+	}
+	return z.header()
+}

@@ -1,0 +1,220 @@
+// Package inflate reads what gzip packed (RFC 1952, RFC 1951), as compress/gzip does and faster.
+//
+// It takes and refuses the same streams as compress/gzip, and gives the same bytes before it
+// refuses. A Reader takes less than 300 kB of memory, whatever the stream says.
+package inflate
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// Why a stream is refused. What ends too early is an [io.ErrUnexpectedEOF].
+var (
+	ErrHeader   = errors.New("gzip: invalid header")
+	ErrChecksum = errors.New("gzip: invalid checksum")
+	ErrCorrupt  = errors.New("gzip: corrupt data")
+)
+
+const (
+	window = 32 << 10 // how far back a match may reach
+	inSize = 64 << 10
+	// outSize is the window with what is written after it before it is given out.
+	outSize = window + 128<<10
+	// outSlack is more than one round of the fast loop writes: three literals, a match of 258
+	// bytes, and what a copy by words writes past its end.
+	outSlack = 320
+	outFull  = outSize - outSlack
+	// inSlack is more than one round of the fast loop reads: two words that overlap.
+	inSlack = 32
+)
+
+// Reader gives out what a gzip stream packs. Streams that follow each other are one. It is for one
+// goroutine.
+type Reader struct {
+	from    io.Reader
+	fromErr error // what from ended with; it counts when all before it is used
+	taken   int64 // bytes that from gave
+
+	in        [inSize]byte
+	at, inEnd uint // what is not used of in
+	// The next bits of the stream, the first one lowest: count of them, and zeros above.
+	bits  uint64
+	count uint
+
+	out       [outSize]byte
+	given, to uint // what is written in out, and not given out
+
+	part  part
+	final bool // the block is the last of its stream
+	left  int  // bytes to come of a stored block
+	err   error
+
+	crc, size uint32 // of what the stream gave until now
+	summed    uint   // how far into out
+	one       [1]byte
+
+	lit     litTable
+	dist    distTable
+	isFixed bool // they are those of the fixed code
+	litNeed uint // bits without which no symbol is looked for: those of the end of the block
+}
+
+// part is where in a stream a Reader is.
+type part int
+
+const (
+	atBlock part = iota
+	inStored
+	inCoded
+	atTrailer
+)
+
+// NewReader begins to read a gzip stream: it reads its header. An empty stream is an io.EOF.
+func NewReader(from io.Reader) (*Reader, error) {
+	z := &Reader{from: from}
+	if err := z.header(); err != nil {
+		return nil, err
+	}
+	return z, nil
+}
+
+// Read implements [io.Reader]. Bytes may be wrong until the end of their stream was read.
+func (z *Reader) Read(p []byte) (int, error) {
+	for z.given == z.to {
+		if z.err != nil {
+			return 0, z.err
+		}
+		if len(p) == 0 {
+			return 0, nil
+		}
+		z.err = z.step()
+	}
+	n := copy(p, z.out[z.given:z.to])
+	z.given += uint(n)
+	return n, nil
+}
+
+// step goes on until there is something to give out. All before was given out.
+func (z *Reader) step() error {
+	if z.part == atTrailer {
+		return z.next()
+	}
+	if z.to >= outFull {
+		copy(z.out[:window], z.out[z.to-window:z.to])
+		z.given, z.to, z.summed = window, window, window
+	}
+	err := z.decode()
+	written := z.out[z.summed:z.to]
+	z.crc = crc32.Update(z.crc, crc32.IEEETable, written)
+	z.size += uint32(len(written))
+	z.summed = z.to
+	return err
+}
+
+// decode goes on until out is full, the stream at its end, or a wait would hold back what is
+// written.
+func (z *Reader) decode() error {
+	for z.to < outFull && z.part != atTrailer {
+		var err error
+		switch z.part {
+		case inCoded:
+			err = z.coded()
+		case inStored:
+			err = z.stored()
+		default:
+			err = z.block()
+		}
+		if err != nil || z.at == z.inEnd && z.to > z.given {
+			return err
+		}
+	}
+	return nil
+}
+
+// coded decodes symbols of a block until it is at its end, or out is full, or in is empty.
+func (z *Reader) coded() error {
+	for z.part == inCoded && z.to < outFull {
+		if err := z.fast(); err != nil {
+			return err
+		}
+		enough, err := z.careful()
+		if err != nil {
+			return err
+		}
+		if enough {
+			continue
+		}
+		if z.to > z.given {
+			return nil
+		}
+		if err := z.more(); err != nil {
+			return noEOF(err)
+		}
+	}
+	return nil
+}
+
+// more fills in, all of which was used.
+func (z *Reader) more() error {
+	for range 100 {
+		if z.fromErr != nil {
+			return z.fromErr
+		}
+		n, err := z.from.Read(z.in[:])
+		if n < 0 || n > inSize {
+			return fmt.Errorf("gzip: the source says that it read %d bytes of %d", n, inSize)
+		}
+		z.at, z.inEnd, z.fromErr = 0, uint(n), err
+		z.taken += int64(n)
+		if n > 0 {
+			return nil
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// need sees to it that there are n bits, at most 56.
+func (z *Reader) need(n uint) error {
+	for z.count < n {
+		if z.at == z.inEnd {
+			if err := z.more(); err != nil {
+				return err
+			}
+		}
+		z.bits |= uint64(z.in[z.at]) << z.count
+		z.at++
+		z.count += 8
+	}
+	return nil
+}
+
+// take is the next n bits, which there are.
+func (z *Reader) take(n uint) uint {
+	v := z.bits & (1<<n - 1)
+	z.bits >>= n
+	z.count -= n
+	return uint(v)
+}
+
+// number reads n bits, at most 56. The end of the stream is an unexpected one.
+func (z *Reader) number(n uint) (uint, error) {
+	if err := z.need(n); err != nil {
+		return 0, noEOF(err)
+	}
+	return z.take(n), nil
+}
+
+// corrupt says that the stream is, and where.
+func (z *Reader) corrupt() error {
+	return fmt.Errorf("%w before byte %d", ErrCorrupt, z.taken-int64(z.inEnd-z.at)-int64(z.count/8))
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

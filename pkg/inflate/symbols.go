@@ -1,0 +1,206 @@
+package inflate
+
+import "encoding/binary"
+
+// fast decodes symbols as long as neither in nor out can come to its end within one round, and the
+// block does not. What it leaves is for careful.
+//
+// A round looks at up to three literals and one match. Reads of in and writes of out are by words,
+// so that they reach past what counts: inSlack and outSlack are there for that. The entry of the
+// next symbol is looked for before the match is copied, so that both go on at once.
+func (z *Reader) fast() error {
+	if z.inEnd < inSlack || z.at >= z.inEnd-inSlack {
+		return nil
+	}
+	atEnd := min(z.inEnd, inSize) - inSlack
+	in, out, lit, dist := &z.in, &z.out, &z.lit, &z.dist
+	at, buf, count := refill(in, z.at, z.bits, z.count)
+	to, bad := z.to, false
+	e := lit[buf&(1<<litBits-1)]
+	for at < atEnd && to < outFull {
+		at, buf, count = refill(in, at, buf, count)
+		if e&entryLiteral != 0 {
+			out[to] = byte(e >> entryValue)
+			to++
+			buf, count = skip(e, buf, count)
+			e = lit[buf&(1<<litBits-1)]
+			if e&entryLiteral != 0 {
+				out[to] = byte(e >> entryValue)
+				to++
+				buf, count = skip(e, buf, count)
+				e = lit[buf&(1<<litBits-1)]
+				if e&entryLiteral != 0 {
+					out[to] = byte(e >> entryValue)
+					to++
+					buf, count = skip(e, buf, count)
+					e = lit[buf&(1<<litBits-1)]
+					continue
+				}
+			}
+		}
+		if e&entryBad != 0 {
+			if e&entryBad != entryLink {
+				break // the end of the block, or no code: careful says which
+			}
+			if e = lit[e>>entryValue+entry(buf>>litBits)&(litSub-1)]; e&entryBad != 0 {
+				break
+			}
+			buf >>= litBits
+			count -= litBits
+			if e&entryLiteral != 0 {
+				out[to] = byte(e >> entryValue)
+				to++
+				buf, count = skip(e, buf, count)
+				e = lit[buf&(1<<litBits-1)]
+				continue
+			}
+		}
+		length := value(e, buf)
+		buf, count = skip(e, buf, count)
+		if count < maxDistance+litBits {
+			at, buf, count = refill(in, at, buf, count)
+		}
+		d := dist[buf&(1<<distBits-1)]
+		if d&entryBad == entryLink {
+			d = dist[d>>entryValue+entry(buf>>distBits)&(distSub-1)]
+			buf >>= distBits
+			count -= distBits
+		}
+		distance := value(d, buf)
+		if bad = distance > to || d&entryBad != 0; bad {
+			break
+		}
+		buf, count = skip(d, buf, count)
+		e = lit[buf&(1<<litBits-1)]
+		if from := to - distance; distance < 16 || length > 32 {
+			repeat(out, to, distance, length)
+		} else {
+			*(*[16]byte)(out[to : to+16]) = *(*[16]byte)(out[from : from+16])
+			*(*[16]byte)(out[to+16 : to+32]) = *(*[16]byte)(out[from+16 : from+32])
+		}
+		to += length
+	}
+	z.at, z.to, z.bits, z.count = at, to, buf&(1<<count-1), count
+	if bad {
+		return z.corrupt()
+	}
+	return nil
+}
+
+// maxDistance is how many bits a distance takes at most, with its extra bits.
+const maxDistance = maxBits + 13
+
+// refill reads on until there are 56 bits at least. It reads whole words: the bits above those that
+// count are right as well, and come again.
+func refill(in *[inSize]byte, at uint, buf uint64, count uint) (uint, uint64, uint) {
+	return at + (7 - count>>3&7), buf | binary.LittleEndian.Uint64(in[at:at+8])<<(count&63), count | 56
+}
+
+// skip goes past a symbol.
+func skip(e entry, buf uint64, count uint) (uint64, uint) {
+	return buf >> (e & entryTaken), count - uint(e&entryTaken)
+}
+
+// value is a length or distance: what its code stands for, with the extra bits after it.
+func value(e entry, buf uint64) uint {
+	return uint(e>>entryValue) + uint(buf&(1<<(e&entryTaken)-1)>>(e>>entryCode&15))
+}
+
+// repeat copies length bytes to out[to:] from distance before it, where what it copies may be what
+// it just wrote. It writes by words, up to 15 bytes too many.
+func repeat(out *[outSize]byte, to, distance, length uint) {
+	from, end := to-distance, to+length
+	if distance >= 16 {
+		for ; to < end; to, from = to+16, from+16 {
+			*(*[16]byte)(out[to : to+16]) = *(*[16]byte)(out[from : from+16])
+		}
+		return
+	}
+	if distance >= 8 {
+		for ; to < end; to, from = to+8, from+8 {
+			*(*[8]byte)(out[to : to+8]) = *(*[8]byte)(out[from : from+8])
+		}
+		return
+	}
+	// Make a word of what repeats, and write it as often as it fits.
+	word := binary.LittleEndian.Uint64(out[from : from+8])
+	word &= 1<<(distance*8) - 1
+	for n := distance; n < 8; n *= 2 {
+		word |= word << (n * 8 & 63)
+	}
+	step := 8 / distance * distance
+	for ; to < end; to += step {
+		binary.LittleEndian.PutUint64(out[to:to+8], word)
+	}
+}
+
+// careful decodes symbols one by one, and no symbol of which not all bits are there. It goes on
+// until in is used up (not enough), or out is full, or the block is at its end.
+func (z *Reader) careful() (enough bool, err error) {
+	for z.to < outFull {
+		for z.count < 56 && z.at < z.inEnd {
+			z.bits |= uint64(z.in[z.at]) << z.count
+			z.at++
+			z.count += 8
+		}
+		e, n := z.lit[z.bits&(1<<litBits-1)], uint(0)
+		if e&entryBad == entryLink {
+			n = litBits
+			e = z.lit[e>>entryValue+entry(z.bits>>litBits)&(litSub-1)]
+		}
+		code := n + uint(e>>entryCode&15)
+		switch {
+		case z.count < max(code, z.litNeed):
+			return false, nil
+		case e&entryBad == entryBad:
+			return false, z.corrupt()
+		case e&entryBad != 0:
+			z.take(code)
+			z.endBlock()
+			return true, nil
+		case e&entryLiteral != 0:
+			z.take(code)
+			z.out[z.to] = byte(e >> entryValue)
+			z.to++
+			continue
+		}
+		n += uint(e & entryTaken)
+		if z.count < n {
+			return false, nil
+		}
+		length := uint(e>>entryValue) + uint(z.bits&(1<<n-1)>>code)
+		if enough, err := z.carefulMatch(n, length); !enough || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// carefulMatch decodes the distance of a match, whose length took the next n bits, and copies it.
+func (z *Reader) carefulMatch(n, length uint) (enough bool, err error) {
+	bits, count := z.bits>>n, z.count-n
+	d, m := z.dist[bits&(1<<distBits-1)], uint(0)
+	if d&entryBad == entryLink {
+		m = distBits
+		d = z.dist[d>>entryValue+entry(bits>>distBits)&(distSub-1)]
+	}
+	code := m + uint(d>>entryCode&15)
+	m += uint(d & entryTaken)
+	switch {
+	case count < code:
+		return false, nil
+	case d&entryBad != 0:
+		return false, z.corrupt()
+	case count < m:
+		return false, nil
+	}
+	distance := uint(d>>entryValue) + uint(bits&(1<<m-1)>>code)
+	if distance > z.to {
+		return false, z.corrupt()
+	}
+	z.take(n)
+	z.take(m)
+	repeat(&z.out, z.to, distance, length)
+	z.to += length
+	return true, nil
+}
