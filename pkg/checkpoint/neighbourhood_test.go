@@ -17,7 +17,7 @@ import (
 )
 
 // Who is asked: on the node's own links, in each family that has an address there, the best few of
-// those who answered before. The lines that keep it: around.go, groups, on and own.
+// those who answered before. The lines that keep it: neighbourhood.go, groups, on and own.
 func TestWhoIsAskedAround(t *testing.T) {
 	address := func(link, prefix string) rtnl.Address {
 		a := rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: "global"}
@@ -144,7 +144,7 @@ var echoes = Means{
 }
 
 // On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
-// not each; the gateway, of full size too. The lines that keep it: around.go, askNeighbours,
+// not each; the gateway, of full size too. The lines that keep it: neighbourhood.go, askNeighbours,
 // askFull and tryAny; candidates.go, candidates (fullSize and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {

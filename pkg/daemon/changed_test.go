@@ -30,7 +30,8 @@ func (b *box) pass(t *testing.T, dry bool) *report.Plan {
 }
 
 // What a person changed goes only where the documents say so, by a node's own last word too; the
-// plan says by which line. The lines that keep it: changed.go, changedPolicy; prune.go, sort.
+// plan says by which line. The lines that keep it: pkg/reconcile/ownership/policy.go, PolicyOf;
+// pkg/reconcile/ownership/removals.go, sort.
 func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	const files = "  fileAssets:\n  - {path: /srv/changed, content: ours, mode: \"0644\"}\n  - {path: /srv/dir/inside, content: ours, mode: \"0644\"}\n  - {path: /srv/plain, content: ours, mode: \"0644\"}\n"
 	const network = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec:\n  address: 10.0.0.1\n  podCIDRs: [100.96.1.0/24]\n"

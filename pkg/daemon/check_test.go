@@ -8,8 +8,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// A check names what a fleet takes otherwise than it did. The line that keeps it: check.go,
-// notLive.
+// A check names what a fleet takes otherwise than it did. The line that keeps it:
+// pkg/check/check.go, notLive.
 func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	b := newBox(t)
 	b.write(t, "cluster.yaml", read(t, b.store, "/demo/cluster.yaml")+`

@@ -12,7 +12,8 @@ import (
 )
 
 // What nobody confirmed waits beside what is in force, which is kept right; the person's word that
-// let it go does not count any more. The line that keeps it: update.go, taking (Unconfirmed).
+// let it go does not count any more. The line that keeps it: pkg/reconcile/update.go, taking
+// (Unconfirmed).
 func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")

@@ -17,8 +17,8 @@ import (
 const members = "/var/lib/netwright/assets/members"
 
 // A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back
-// what was removed and what was emptied. The lines that keep it: keep_archives.go;
-// pkg/tasks/archive.go, Apply (restore).
+// what was removed and what was emptied. The lines that keep it: pkg/reconcile/carry.go,
+// keepArchives; pkg/tasks/archive.go, Apply (restore).
 func TestPluginsOutliveTheStore(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")
@@ -50,7 +50,7 @@ func TestPluginsOutliveTheStore(t *testing.T) {
 }
 
 // A disk that has no room for a second copy is a note, once; the node is right.
-// The line that keeps it: keep_archives.go, keepArchives.
+// The line that keeps it: pkg/reconcile/carry.go, keepArchives.
 func TestNoRoomToKeepPlugins(t *testing.T) {
 	b := newBox(t)
 	at := b.root + members
@@ -70,7 +70,8 @@ func TestNoRoomToKeepPlugins(t *testing.T) {
 }
 
 // A rollback needs no mirror for what it goes back to; what no revision has any more is forgotten.
-// The lines that keep it: pkg/tasks/archive.go, Available; keep_archives.go, forgetArchives.
+// The lines that keep it: pkg/tasks/archive.go, Available; pkg/reconcile/ownership/archives.go,
+// forgetArchives.
 func TestRollbackToKeptPlugins(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Pass.Ready = true

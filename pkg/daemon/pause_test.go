@@ -16,7 +16,7 @@ import (
 
 // A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
 // configuration taken, also not by another daemon. It ends by itself. The lines that keep it:
-// pass.go, Converge; pause.go, lookOnly.
+// pkg/reconcile/converge.go, convergeLocked; pkg/reconcile/pause.go, lookOnly.
 func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")
@@ -120,7 +120,7 @@ func TestResumeEndsAPause(t *testing.T) {
 
 // On a paused node a rollback is made where it is said that it ends the pause, and the daemon then
 // holds the node there: it does not take first what the store has. The lines that keep it:
-// rollback.go, Rollback.
+// pkg/reconcile/rollback.go, Rollback.
 func TestARollbackMayEndAPause(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: restart, splay: 0s}", "one")

@@ -11,7 +11,7 @@ import (
 // A certificate that is renewed in the store does not wait with the documents that changed,
 // whatever holds them back; one of another CA, or for another name, does. A node that lost its
 // store keeps what it has: the configuration that it kept has an older one. The lines that keep it:
-// renewed.go; update.go, taking.
+// pkg/reconcile/desired/renewed.go; pkg/reconcile/update.go, taking.
 func TestARenewedCertificateDoesNotWait(t *testing.T) {
 	b, publish := fleetNode(t)
 	put(t, b.root, "/etc/own/.keep", "")

@@ -10,8 +10,8 @@ import (
 )
 
 // Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
-// what is removed under it, beside whoever takes the lock next. The line that keeps it: reset.go,
-// Reset (the lock until forget has returned).
+// what is removed under it, beside whoever takes the lock next. The line that keeps it:
+// pkg/reconcile/reset.go, Reset (the lock until forget has returned).
 func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)

@@ -13,7 +13,8 @@ import (
 )
 
 // A person's word that a configuration may go is taken back when his pass ends with an error: it
-// waits as it did. The lines that keep it: pass.go, convergeLocked; update.go, waitAgain.
+// waits as it did. The lines that keep it: pkg/reconcile/converge.go, convergeLocked;
+// pkg/reconcile/update.go, waitAgain.
 func TestAWordThatFailedIsTakenBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")

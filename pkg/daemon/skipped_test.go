@@ -11,8 +11,8 @@ import (
 )
 
 // A conf that was right and is gone makes the node critical, also where nobody tries to write it,
-// since the directory that it needs cannot be made. The lines that keep it: drift.go, lost and
-// findMissing.
+// since the directory that it needs cannot be made. The lines that keep it:
+// pkg/reconcile/drift/drift.go, lost and FindMissing.
 func TestAConfThatIsSkippedIsMissed(t *testing.T) {
 	b := newBox(t)
 	heard := &listener{}

@@ -53,7 +53,7 @@ var waysToLetGo = []string{
 	"somebody's, and we were killed before the repair", "ours, changed by somebody",
 }
 
-// The line that keeps it: custody.go, intent (again).
+// The line that keeps it: pkg/reconcile/ownership/intend.go, intent (again).
 func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
@@ -82,7 +82,8 @@ func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 	}
 }
 
-// The lines that keep it: custody.go, again (what is there stays as it was entered) and overtaken.
+// The lines that keep it: pkg/reconcile/ownership/entry.go, again (what is there stays as it was
+// entered) and overtaken.
 func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 	}
 }
 
-// The line that keeps it: custody.go, altered.
+// The line that keeps it: pkg/reconcile/ownership/entry.go, Altered.
 func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {

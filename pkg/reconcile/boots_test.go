@@ -64,7 +64,7 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 
 // What was brought back after a boot is not made again as long as the documents want all of it; the
 // rest of them is, and it is made when they want something else of it. The lines that keep it:
-// boots.go, awaits, Forget and failedBoots; run.go, plan (refused).
+// guard_take.go, atBoot; judge_boot.go, Forget; boots.go, failedBoots; begin.go, plan (refused).
 func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	const boots, gone, motd = "/etc/boots", "/etc/gone", "/etc/motd"
@@ -123,7 +123,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 }
 
 // Where nothing is known it is made again after a while, each time a longer one.
-// The lines that keep it: boots.go, retry and failedBoots; ledger/boots.go, NoteBoot (Tries).
+// The lines that keep it: boots.go, retry and failedBoots; pkg/ledger/boots.go, NoteBoot (Tries).
 func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/boots", "1"))
@@ -157,7 +157,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	mustConverge(t, root, file("/etc/boots", "2"))
 }
 
-// The line that keeps it: boots.go, mayReboot.
+// The line that keeps it: guard_take.go, mayReboot.
 func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
 	for undo, want := range map[string]bool{"": false, policy.BootUndoFiles: false, policy.BootUndoReboot: true} {
 		if got := mayReboot(&config.Node{Update: policy.Update{BootUndo: undo}}); got != want {

@@ -8,7 +8,7 @@ import (
 )
 
 // A reset keeps what a person changed, or with its flag takes it along and brings back what was
-// there before. The lines that keep it: changed.go, resetPolicy; reset.go, sort.
+// there before. The lines that keep it: reset.go, resetPolicy and sort.
 func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {

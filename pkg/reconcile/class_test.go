@@ -9,7 +9,7 @@ import (
 )
 
 // A pods' range that a node leaves asks for a new node; one that grows does not. The line that
-// keeps it: class.go, raise.
+// keeps it: run.go, raise.
 func TestAnotherPodRangeIsANewNode(t *testing.T) {
 	for _, c := range []struct {
 		name, had, ranges, class, want string

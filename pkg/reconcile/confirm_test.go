@@ -66,8 +66,8 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 }
 
 // While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes
-// tell so, and who asks for something hears why not. The lines that keep it: guard.go, finishUndo;
-// confirm.go, lookMeanwhile; pass.go, Converge.
+// tell so, and who asks for something hears why not. The lines that keep it: undo.go, finishUndo;
+// confirm.go, lookMeanwhile; converge.go, Converge.
 func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -117,7 +117,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 }
 
 // What was confirmed is what the node is at, and so is the ledger: nothing is left to do.
-// The lines that keep it: confirm.go, Confirm and complete; run.go, end (awaits).
+// The lines that keep it: confirm.go, Confirm and complete; carry.go, end (awaits).
 func TestWhatIsConfirmedStays(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -142,7 +142,8 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 }
 
 // What cannot be taken away around a change that was confirmed takes nothing back: it is kept, and
-// that is what its person hears. The lines that keep it: awaits.go, Confirm; confirm.go, Confirm.
+// that is what its person hears. The lines that keep it: pkg/checkpoint/awaits.go, Confirm;
+// confirm.go, Confirm.
 func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -174,8 +175,8 @@ func TestOnlyANewLoginConfirms(t *testing.T) {
 }
 
 // What nobody confirmed is in no revision, and the node goes on with what it had until somebody
-// asks for it again. The lines that keep it: undone.go, recorder (DropRevision); update.go, taking;
-// guard.go, verdict.
+// asks for it again. The lines that keep it: undo.go, recorder (DropRevision); update.go, taking;
+// pass.go, verdict.
 func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

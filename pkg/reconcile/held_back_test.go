@@ -12,7 +12,7 @@ import (
 
 // A generation that cut the node off is not applied again, and the plan says so beforehand; where
 // it would change nothing it is no error, and another one is applied. The lines that keep it:
-// guard.go, heldBack; run.go, converge (heldBack); keep.go, tell.
+// guard_take.go, heldBack; carry.go, carryOut (heldBack); keep.go, tell.
 func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -57,7 +57,8 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 }
 
 // A directory of ours that others use is let go of: it stays, and no later pass has anything to do
-// or to say about it. The line that keeps it: revise.go, settleRemoved (Released).
+// or to say about it. The line that keeps it: pkg/reconcile/ownership/revise.go, settleRemoved
+// (Released).
 func TestADirectoryThatOthersUseIsLetGo(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/ours/a", "1"))

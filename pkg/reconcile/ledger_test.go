@@ -33,8 +33,9 @@ func removed(p *report.Plan) []string {
 	return out
 }
 
-// The line that keeps it: custody.go, enter (absent makes it ours); prune.go, sort (found stays);
-// rollback_back.go, giveBack.
+// The lines that keep it: pkg/reconcile/ownership/entry.go, enter (absent makes it ours);
+// pkg/reconcile/ownership/removals.go, sort (found stays); pkg/reconcile/ownership/give_back.go,
+// giveBack.
 func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "/etc/found", "theirs")
@@ -70,7 +71,8 @@ func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 	}
 }
 
-// The line that keeps it: prune.go, sort (live != e.Last).
+// The lines that keep it: pkg/reconcile/ownership/removals.go, sort;
+// pkg/reconcile/ownership/entry.go, Altered (live != e.Last).
 func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"), file("/etc/b", "1"))
@@ -81,7 +83,7 @@ func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	}
 }
 
-// The lines that keep it: run.go, begin and converge (failure == nil before the removals).
+// The lines that keep it: begin.go, plan; carry.go, apply (Failure == nil before the removals).
 func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	for name, wanted := range map[string]tasks.Task{
 		"in the plan": file("/etc/in-the-way", "1"),
@@ -101,7 +103,7 @@ func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	}
 }
 
-// The line that keeps it: entries.go, lose.
+// The line that keeps it: pkg/ledger/entries.go, lose.
 func TestALostLedgerRemovesNothing(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,
@@ -133,7 +135,8 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 	}
 }
 
-// The lines that keep it: custody.go, intend before apply in run.go; prune.go, leftBy.
+// The lines that keep it: carry.go, carryOut (write before apply);
+// pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/entry.go, leftBy.
 func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	needs.Root(t) // files belong to root
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
@@ -185,8 +188,8 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	}
 }
 
-// The lines that keep it: held.go, target (the pin wins over the store); rollback.go, Rollback (the
-// pin).
+// The lines that keep it: pkg/reconcile/desired/held.go, Target (the pin wins over the store);
+// rollback.go, Rollback (the pin).
 func TestARollbackHoldsUntilResume(t *testing.T) {
 	root := t.TempDir()
 	one, two := []tasks.Task{file("/etc/a", "1"), file("/etc/gone", "x")}, []tasks.Task{file("/etc/a", "2"), file("/etc/new", "x")}
@@ -256,8 +259,8 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	}
 }
 
-// The lines that keep it: reset.go, times and forget; tasks/keep_path.go, Restore (SetMtime);
-// custody.go, intent (Baseline before the change).
+// The lines that keep it: reset.go, times and forget; pkg/tasks/heldpath.go, Restore (SetMtime);
+// pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "/etc/found", "theirs")
@@ -330,7 +333,7 @@ func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	}
 }
 
-// The line that keeps it: peers.go, look.
+// The line that keeps it: pkg/reconcile/changes/look.go, makable.
 func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	for peer, c := range map[string]struct{ sign, path string }{
 		"nodeup":  {"/etc/systemd/system/kops-configuration.service", "/etc/sysctl.d/99-k8s-general.conf"},
@@ -365,7 +368,7 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The line that keeps it: tasks/removal.go, ConfGuard.check.
+// The line that keeps it: pkg/tasks/removal.go, check (of ConfGuard).
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
@@ -383,7 +386,8 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 }
 
 // The former network's conf comes first by its name: it goes, and is no error for the network that
-// waits for its own. The lines that keep it: prune.go, guard (gone); tasks/conf_file.go, confFiles.
+// waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, guard
+// (Gone); pkg/tasks/conf_file.go, confFiles.
 func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/05-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

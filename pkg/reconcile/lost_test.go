@@ -41,8 +41,8 @@ func keeps(t *testing.T, root, when string) {
 }
 
 // A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a
-// reset take away what is not ours. The lines that keep it: ledger/journal.go, readLines;
-// ledger/entries.go, lose; refuse.go, refuseReset.
+// reset take away what is not ours. The lines that keep it: pkg/ledger/journal.go, readLines;
+// pkg/ledger/entries.go, lose; reset.go, refuseReset.
 func TestADamagedJournalHarmsNobody(t *testing.T) {
 	root := whole(t)
 	good := []byte(read(t, root, "/"+journal))
@@ -75,8 +75,8 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 }
 
 // Where the ledger is lost, reset refuses before it does anything, and names what it would have
-// been about; after the next pass it names what stays. The lines that keep it: refuse.go,
-// refuseReset; reset.go, sort (Head.Lost); ledger/entries.go, lose.
+// been about; after the next pass it names what stays. The lines that keep it: reset.go,
+// refuseReset and sort (Head.Lost); pkg/ledger/entries.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,
@@ -122,7 +122,8 @@ func same(t *testing.T, before, after map[string]string) {
 }
 
 // What this agent cannot read of an entry stays, by name: a content that is missing, a task that a
-// newer agent wrote. The lines that keep it: prune.go and reset.go, sort (rebuildEntry).
+// newer agent wrote. The lines that keep it: pkg/reconcile/ownership/removals.go, sort (Rebuild);
+// reset.go, sort (Rebuild).
 func TestWhatCannotBeReadStays(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, root string){
 		"content gone": func(t *testing.T, root string) {
@@ -158,7 +159,8 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 }
 
 // Certificates come and go with a rollback, and nothing of a key is ever for others to read.
-// The lines that keep it: ledger/revisions.go, saveBeside (0600, 0700); held.go, again.
+// The lines that keep it: pkg/ledger/revisions.go, saveBeside (0600, 0700);
+// pkg/reconcile/desired/held.go, FromRevision.
 func TestRollbackBringsCertificatesBack(t *testing.T) {
 	root := t.TempDir()
 	ca := pki.New(t, "ca")
@@ -207,7 +209,8 @@ func readOnly(t *testing.T, dir string) {
 }
 
 // Where the ledger cannot be written nothing is changed, not even taken away.
-// The lines that keep it: custody.go, intend (removing); reset.go, Reset (intend before do).
+// The lines that keep it: pkg/reconcile/ownership/intend.go, Intend (removing); reset.go, Reset
+// (Intend before do).
 func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 	for _, verb := range []string{"change", "prune", "reset"} {
 		t.Run(verb, func(t *testing.T) {
@@ -247,7 +250,7 @@ func (s *oneShelf) Open(context.Context, string) (io.ReadCloser, int64, error) {
 
 // A rollback to a revision with an archive that is not installed any more fetches it from where it
 // was; where it cannot be had, or is not what it was, that is said before anything changes. The
-// lines that keep it: rollback.go, Rollback (available before the pin); tasks/archive.go,
+// lines that keep it: rollback.go, Rollback (available before the pin); pkg/tasks/archive.go,
 // Available.
 func TestRollbackAsksForArchivesFirst(t *testing.T) {
 	root := t.TempDir()

@@ -12,7 +12,8 @@ import (
 )
 
 // What a file system holds, or has no room for, fails in the plan as it would in the run, with what
-// to do, and alone. The lines that keep it: links.go, possible; host/files_permitted.go, Writable.
+// to do, and alone. The lines that keep it: pkg/reconcile/changes/possible.go, possible;
+// pkg/host/hostfs/writable.go, Writable.
 func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 	needs.Root(t)
 	for _, c := range []struct {

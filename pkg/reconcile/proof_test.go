@@ -34,7 +34,7 @@ func classOf(t *testing.T, root string, want tasks.Task) string {
 }
 
 // What a node had and went on with is brought back without a checkpoint; what is new to it is not.
-// The line that keeps it: proof.go, provedBefore.
+// The line that keeps it: pkg/reconcile/drift/proof.go, provedBefore.
 func TestWhatWasProvedBefore(t *testing.T) {
 	root := t.TempDir()
 	if got := classOf(t, root, file("/etc/hosts", "1")); got != "reload" {
@@ -62,7 +62,8 @@ func TestWhatWasProvedBefore(t *testing.T) {
 }
 
 // A change that was made and was gone when it was looked at was never right: to make it again is a
-// repair, and needs its checkpoint. The lines that keep it: drift.go, undid and mark.
+// repair, and needs its checkpoint. The lines that keep it: pkg/reconcile/ownership/undid.go,
+// Undid; pkg/reconcile/drift/drift.go, Mark.
 func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 	root, hosts := t.TempDir(), file("/etc/hosts", "1")
 	mustConverge(t, root, hosts)

@@ -23,8 +23,9 @@ import (
 
 // By what the last change was proved that needed it is known from then on, and kept in its
 // revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
-// an undo. The lines that keep it: recall.go; custody_settle.go, settle (proof); revise.go;
-// confirm.go, await and Confirm; checkpoint/arm.go, ask (Unproved).
+// an undo. The lines that keep it: pkg/reconcile/history/recall.go;
+// pkg/reconcile/ownership/settle.go, Settle (Proof); pkg/reconcile/ownership/revise.go;
+// awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/arm.go, ask (Unproved).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -92,7 +93,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 }
 
 // What was taken back is known by cause, whoever did it; a boot that was well, and the first one of
-// an image, took nothing back. The lines that keep it: recall.go, lastUndone.
+// an image, took nothing back. The lines that keep it: pkg/reconcile/history/recall.go, LastUndone.
 func TestWhatWasTakenBackIsKnown(t *testing.T) {
 	root := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -19,7 +19,8 @@ import (
 
 // What no document may ask for fails alone: all else is made, what an earlier release made of it
 // stays, and kubelet is not held back by it, for it ran before without it. The lines that keep it:
-// peers.go, look; outcome.go, prepared; plan.go, allowed.
+// pkg/reconcile/changes/look.go, Look; pkg/reconcile/changes/prepared.go, Prepared;
+// pkg/reconcile/changes/errors.go, Allowed.
 func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/netwright/x", "1"), file("/etc/former", "1"))
@@ -48,8 +49,9 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 
 // A file that documents ask for, and that the host holds, fails alone: it is told, all else is
 // made, what nobody wants any more goes, and kubelet is not held back. What the network itself
-// needs holds kubelet back. The lines that keep it: peers.go, look; host/files_error.go, Held;
-// outcome.go, prepared; plan.go, failsAlone.
+// needs holds kubelet back. The lines that keep it: pkg/reconcile/changes/look.go, Look;
+// pkg/host/hostfs/error.go, Held; pkg/reconcile/changes/prepared.go, Prepared;
+// pkg/reconcile/changes/errors.go, failsAlone.
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, dir string){
 		"an immutable file": func(t *testing.T, dir string) {
@@ -102,7 +104,8 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 
 // A revision of an earlier release may have what no document may ask for any more. In a rollback it
 // fails alone, as in documents; what netwright itself has there is made, and so is the rest, and
-// what the revision did not have goes. The lines that keep it: held.go, refuse; plan.go, allowed.
+// what the revision did not have goes. The lines that keep it: pkg/reconcile/desired/held.go,
+// refuse; pkg/reconcile/changes/errors.go, Allowed.
 func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	root := t.TempDir()
 	asset := func(path, content string) tasks.Task {

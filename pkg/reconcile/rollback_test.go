@@ -16,7 +16,9 @@ import (
 // A rollback gives back what its revision did not have and a later one took: a file that was there
 // before, whether the documents still want ours or have let go of it. What no later revision took
 // stays, and so does what somebody changed since.
-// The lines that keep it: rollback_back.go; prune.go, prune and sort; revise.go, settleRemoved.
+// The lines that keep it: pkg/reconcile/ownership/give_back.go;
+// pkg/reconcile/ownership/removals.go, Prune and sort; pkg/reconcile/ownership/revise.go,
+// settleRemoved.
 func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -86,7 +88,8 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 }
 
 // What is renewed stays in a rollback, each file of a set, and so does what lies deeper in the
-// directory of CNI confs. The line that keeps it: rollback_back.go, taskOf and staysInRollback.
+// directory of CNI confs. The lines that keep it: pkg/reconcile/ownership/entry.go, taskOf;
+// pkg/reconcile/ownership/give_back.go, staysInRollback.
 func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -127,7 +130,8 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 
 // Nor does a rollback bring back an older certificate that its revision had: the node keeps what it
 // has. Files of the documents come back, secret or not, and so does a unit's.
-// The line that keeps it: rollback_back.go, renew and token; rollback.go, rollbackTo.
+// The lines that keep it: pkg/reconcile/desired/held.go, renew;
+// pkg/reconcile/ownership/give_back.go, token; rollback.go, rollbackTo.
 func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -174,7 +178,7 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 }
 
 // A sysctl comes back too, but for those that others rely on once they are set.
-// The line that keeps it: rollback_back.go; tasks/sysctl_shared.go.
+// The lines that keep it: pkg/reconcile/ownership/give_back.go; pkg/tasks/sysctl_shared.go.
 func TestARollbackBringsSysctlsBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

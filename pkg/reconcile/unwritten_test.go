@@ -14,8 +14,8 @@ import (
 
 // Where nothing can be written down, nothing new is begun and nothing goes, and what was right
 // comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
-// is made. The lines that keep it: unwritten.go, bringBackOnly; run.go, carryOut; outcome.go,
-// prepared.
+// is made. The lines that keep it: unwritten.go, bringBackOnly; carry.go, carryOut;
+// pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()
 	boot := func(id string) { put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n") }
@@ -67,7 +67,8 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 }
 
 // A link that leads to itself, in the place of what is ours, holds up nothing but what is there.
-// The lines that keep it: custody.go, intend; prune.go, prune; custody_settle.go, settle.
+// The lines that keep it: pkg/reconcile/ownership/intend.go, Intend;
+// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/settle.go, Settle.
 func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 	unit := func(name string) tasks.Unit {
 		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}

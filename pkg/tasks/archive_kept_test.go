@@ -33,7 +33,7 @@ func keptFile(root, content string) string {
 }
 
 // What was kept brings back what was removed, emptied or overwritten, and nobody is asked.
-// The lines that hold it: archive_kept.go, fromKept; batch_copy.go, Copy.
+// The lines that keep it: archive_kept.go, fromKept; pkg/host/hostfs/batch_copy.go, Copy.
 func TestArchiveFromWhatIsKept(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -61,8 +61,8 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 }
 
 // What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot
-// be, the error says both. The lines that hold it: batch_copy.go, Copy (the comparisons);
-// archive_kept.go, fromKept (Remove).
+// be, the error says both. The lines that keep it: pkg/host/hostfs/batch_copy.go, Copy (the
+// comparisons); archive_kept.go, fromKept (Remove).
 func TestArchiveFromDamagedCopies(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -96,7 +96,7 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 }
 
 // What is installed is kept only if it is what the archive has; a disk that is full, or nearly, is
-// an error that says so, and nothing of it stays. The lines that hold it: archive_kept.go, Keep.
+// an error that says so, and nothing of it stays. The lines that keep it: archive_kept.go, Keep.
 func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	needs.Root(t)
 	h, root := onDisk(t)
@@ -118,7 +118,7 @@ func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 }
 
 // What no archive that may be wanted again has is forgotten, and the rest is not.
-// The lines that hold it: archive_kept.go, ForgetArchives.
+// The lines that keep it: archive_kept.go, ForgetArchives.
 func TestForgetArchives(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, ForgetArchives(h, nil))

@@ -154,7 +154,7 @@ func TestUnresolved(t *testing.T) {
 }
 
 // What failed decides, wherever it stands among what is only waited for: the exit code goes by it.
-// The line that keeps it: check.go, Worst.
+// The line that keeps it: result.go, Worst.
 func TestWorst(t *testing.T) {
 	for _, c := range []struct {
 		states []State

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 // With a real systemd: what is listed of units, mounts and effects is what systemctl then shows,
 // and no unit else was touched.
 //
-// It turns red without GetUnitFileState in pkg/host/units.go:look (links that systemd does not know
-// yet), and without missingParents in pkg/tasks/mount.go:Plan.
+// It turns red without GetUnitFileState in pkg/host/systemd/units.go:look (links that systemd does
+// not know yet), and without missingParents in pkg/tasks/mount.go:Plan.
 func TestUnitsInANode(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(inNode) == "" {

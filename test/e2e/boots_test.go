@@ -57,8 +57,9 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 
 // A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted
 // on it; the boot brings it back, and everything else of the generation goes on. A witness outside
-// of the node judges. The lines that keep it: pkg/checkpoint/awaiting.go, await; firstboot.go,
-// FirstBoot; pkg/daemon/daemon.go, Run (FirstBoot); pkg/reconcile/boots.go, failedBoots.
+// of the node judges. The lines that keep it: pkg/checkpoint/awaiting.go, await;
+// pkg/checkpoint/firstboot.go, FirstBoot; pkg/daemon/daemon.go, Run (FirstBoot);
+// pkg/reconcile/boots.go, failedBoots.
 func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it cuts the node off")
@@ -134,7 +135,7 @@ func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
 
 // Where nobody acts on a file that came back before the next boot, the node boots once more, since
 // the documents say so, and not again. The lines that keep it: pkg/checkpoint/firstboot.go,
-// FirstBoot (Reboot, Restored); pkg/host/units_reboot.go.
+// FirstBoot (Reboot, Restored); pkg/host/systemd/reboot.go.
 func TestABootIsFollowedByOneMore(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it cuts the node off")
@@ -182,8 +183,8 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 
 // What a boot made of a link is mended through who manages the link: one that the boot could not
 // start is started, one that set up what was wrong sets up what was right; what files set in the
-// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot.go, act; awaiting.go,
-// prove (Around).
+// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot.go, act;
+// pkg/checkpoint/awaiting.go, prove (Around).
 func TestABootIsMendedByTheLinksManager(t *testing.T) {
 	byNetworkd := func(t *testing.T) (node.Options, string) {
 		s, good := goodStore(t)

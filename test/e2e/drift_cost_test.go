@@ -111,7 +111,7 @@ func TestDaemonCosts(t *testing.T) {
 }
 
 // What changes much at once: the host's own tools, run by people who mean well. The lines that keep
-// it: pkg/daemon, watch_host.go.
+// it: pkg/daemon/watch_host.go.
 func TestDriftWholesale(t *testing.T) {
 	t.Parallel()
 	n, ctx := driftNode(t), t.Context()

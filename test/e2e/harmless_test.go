@@ -26,7 +26,7 @@ func once(t *testing.T, n *node.Node) int {
 
 // What nobody has proved harmless is under a checkpoint, whatever kind it is of; what the node had
 // before comes back without one. The lines that keep it: pkg/tasks/kind.go, the column proof;
-// pkg/reconcile/drift/proof.go, prove.
+// pkg/reconcile/drift/proof.go, Prove.
 func TestWhatIsNotProvedTakesACheckpoint(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

@@ -11,8 +11,8 @@ import (
 // What runs of a hook is what its file says, whatever ran there before, and it ends with the hook:
 // over a unit of the system that runs, after somebody removed the file, and when the file is away
 // as the hook goes. The same text written again restarts nothing. Red without Runs in
-// tasks/unit.go:Plan, and in tasks/keep_unit.go:Live; without agent/drift.go:spare what only lost
-// its file is restarted.
+// pkg/tasks/unit.go:Plan, and in pkg/tasks/unitstate.go:Live; without
+// pkg/reconcile/drift/drift.go:Spare what only lost its file is restarted.
 func TestHookRunsFromItsFile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -70,7 +70,7 @@ func TestHookRunsFromItsFile(t *testing.T) {
 
 // A dry run knows the unit file that is about to be written: where a stale one cannot be enabled,
 // it promises what the run then does, at once. And what a hook reads is there when it starts. Red
-// without Installs in host/overlay.go, and without readBy in model/user_hooks.go.
+// without Installs in pkg/host/overlay.go, and without readBy in pkg/model/user_hooks.go.
 func TestHookOverAStaleFile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -106,7 +106,7 @@ func TestHookOverAStaleFile(t *testing.T) {
 	nothingToDo(t, n)
 
 	// A unit file that somebody replaced by a link to itself is mended, and holds up nothing else:
-	// pkg/host/units.go, isNoUnit.
+	// pkg/host/systemd/units.go, isNoUnit.
 	n.Shell(ctx, "ln -sfn x.service /etc/systemd/system/x.service; ip link delete cbr0")
 	n.Must(ctx, "netwright", "--once")
 	n.Shell(ctx, "test ! -L /etc/systemd/system/x.service && systemctl is-enabled -q x && ip link show cbr0")

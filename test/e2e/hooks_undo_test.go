@@ -88,8 +88,8 @@ func hookThat(name string) string {
 // What a hook does to the node's network and units, and no document names, is taken back with the
 // hook. The fabric judges, and what the node's own programs say of it.
 //
-// The lines that keep it: pkg/checkpoint/around.go, undo.go (hold);
-// pkg/host/firewall/ruleset_restore.go, netstate_came.go, units_all.go.
+// The lines that keep it: pkg/checkpoint/around.go; pkg/checkpoint/undo.go, hold;
+// pkg/host/firewall/ruleset_restore.go; pkg/host/rtnl/netstate_came.go; pkg/host/systemd/list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -150,8 +150,8 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 // for a change that somebody confirmed, and when another change came meanwhile. The first time that
 // may have been an outage, the second time it is bad. Nothing is left of a watch that is over.
 //
-// The lines that keep it: pkg/checkpoint/watch.go, all of it; arm.go, Take (WatchUS); verdict.go,
-// judge (Watched); pkg/reconcile/undo.go, Undo.
+// The lines that keep it: pkg/checkpoint/watch.go, all of it; pkg/checkpoint/arm.go, Take
+// (WatchUS); pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/undo.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // it watches
 	rerun.Never(t, "it cuts the node off")

@@ -74,8 +74,9 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 }
 
 // On a node that never was right no checkpoint can be taken: what needs one is not made, and READY
-// is not told of what is only planned. It is told when all is made. The lines that keep it: run.go,
-// carryOut; unwritten.go, bringBackOnly; outcome.go, prepared.
+// is not told of what is only planned. It is told when all is made. The lines that keep it:
+// pkg/reconcile/carry.go, carryOut; pkg/reconcile/unwritten.go, bringBackOnly;
+// pkg/reconcile/changes/prepared.go, Prepared.
 func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

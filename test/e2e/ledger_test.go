@@ -20,7 +20,7 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
 
 // A switch of network takes with it what the old one had, as the dry run said, and nothing else. A
 // rollback brings it back without the store, and holds; resume lets go. The lines that keep it:
-// pkg/reconcile/ownership/removals.go, arrange; pkg/reconcile/desired/held.go, target;
+// pkg/reconcile/ownership/removals_order.go, arrange; pkg/reconcile/desired/held.go, Target;
 // pkg/reconcile/rollback.go, Rollback.
 func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 
 // Without leave a pod on the bridge keeps its network, and the conf by which the runtime could
 // remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, hold;
-// pkg/reconcile/migrate/report.go, keep.
+// pkg/reconcile/keep.go, keepNetwork.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -130,7 +130,7 @@ func TestPodsKeepTheirNetwork(t *testing.T) {
 
 // After a reset the node is as it was before the agent first ran: files with owner, mode, content
 // and time, sysctls, links, addresses, routes, rules, nft, units. The lines that keep it:
-// pkg/reconcile/reset.go, stopDaemon, sort, times and forget.
+// pkg/service/stop.go, StopDaemon; pkg/reconcile/reset.go, sort, times and forget.
 func TestResetLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

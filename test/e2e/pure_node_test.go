@@ -22,7 +22,7 @@ import (
 
 // In a node there are a systemd and a container runtime to ask. Each question to them is looked at
 // as well: what is asked of systemd reads and starts nobody (the flag quiet in
-// pkg/host/systemd_bus.go), what is asked of the runtime is its version and status.
+// pkg/host/systemd/bus.go), what is asked of the runtime is its version and status.
 func TestDryRunInANodeMakesNoCallThatWrites(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "a dry run must never write")

@@ -10,7 +10,7 @@ import (
 
 // On a /var/lib/netwright that is mounted noexec the installed program undoes what a killed agent
 // left, at once and at the boot. Where that cannot be run either, the change is not made. The lines
-// that keep it: pkg/checkpoint/rehearse.go; pkg/host/units_timer.go, TryService;
+// that keep it: pkg/checkpoint/rehearse.go; pkg/host/systemd/timer.go, TryService;
 // systemd/netwright-undo.service, both lines of ExecStart.
 func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestUndoWhereTheCopyCannotRun(t *testing.T) {
 
 // What a killed agent leaves is undone as it dies. The timer of a checkpoint with such a window
 // comes after more than an hour. The lines that keep it: pkg/checkpoint/arm.go, StartWhenGone;
-// pkg/host/units_timer.go, StartWhenGone.
+// pkg/host/systemd/timer.go, StartWhenGone.
 func TestUndoAsTheAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the agent")

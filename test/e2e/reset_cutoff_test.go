@@ -21,7 +21,7 @@ const far = "10.88.0.20"
 //
 // The lines that keep it: pkg/tasks/cutoff.go, TakingBack; pkg/reconcile/reset_halves.go,
 // guardReset and do (guard.settle); for the trace of the checkpoint itself
-// pkg/reconcile/ownership/intend.go, intend (around).
+// pkg/reconcile/ownership/intend.go, Intend (Around).
 func TestResetThatCutsOffIsUndone(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")

@@ -93,8 +93,9 @@ func everything() []tasks.Task {
 
 // Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
 //
-// The lines that keep it: tasks/keep_*.go, Remove and Restore of each kind; agent/prune.go and
-// reset.go, sort (holds after ours); tasks/link.go and mount.go, Holds.
+// The lines that keep it: pkg/tasks/heldpath.go, Remove and Restore, and those of each kind;
+// pkg/reconcile/ownership/removals.go and pkg/reconcile/reset.go, sort (holds after ours);
+// pkg/tasks/link.go and pkg/tasks/mount.go, Holds.
 func TestKindsInANode(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

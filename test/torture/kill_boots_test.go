@@ -166,7 +166,7 @@ func onDisk(calls []trap.Call) []trap.Call {
 // the file, it is known once and for all that the boot failed with it, and nothing else.
 //
 // What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored) and end (Note before
-// drop), awaiting.go drop; pkg/reconcile/judge_boot.go Forget.
+// drop), pkg/checkpoint/awaiting.go drop; pkg/reconcile/judge_boot.go Forget.
 func TestKilledAtTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -198,8 +198,8 @@ func TestKilledAtTheFirstBoot(t *testing.T) {
 // timer or the boot has it, the record names the file if it is there, and else is gone with all
 // that was kept for it.
 //
-// What keeps it: pkg/checkpoint/arm.go arm (await before the journal) and sweep; undo.go undo
-// (settleAwaiting before disarm); awaiting.go prove.
+// What keeps it: pkg/checkpoint/arm.go arm (await before the journal) and sweep;
+// pkg/checkpoint/undo.go undo (settleAwaiting before disarm); pkg/checkpoint/awaiting.go prove.
 func TestKilledWhileItIsRecorded(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -17,7 +17,7 @@ import (
 // ways are the lives of a node besides converging: what is no longer wanted goes, an earlier
 // revision comes back, all of it goes, and changes that may cut the node off are made and undone.
 //
-// What keeps it: pkg/reconcile/ownership/intend.go intend (prune), pkg/reconcile/rollback.go
+// What keeps it: pkg/reconcile/ownership/intend.go Intend (prune), pkg/reconcile/rollback.go
 // Rollback: the pin comes last, pkg/reconcile/reset.go: the ledger goes last, and what it owes is
 // done over what comes back; pkg/checkpoint/arm.go: what is to be taken away is written down before
 // it is there.

@@ -44,8 +44,8 @@ var (
 // and without what the disk had in its cache. The next boot finds the record, or all of them back:
 // it has the originals in the end, no record, and one note of one boot.
 //
-// What keeps it: pkg/checkpoint/awaiting.go save and drop; firstboot.go FirstBoot (Judged);
-// restore.go restoreFiles (SyncDirs).
+// What keeps it: pkg/checkpoint/awaiting.go save and drop; pkg/checkpoint/firstboot.go FirstBoot
+// (Judged); pkg/checkpoint/restore.go restoreFiles (SyncDirs).
 func TestPowerCutWhileFilesComeBack(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

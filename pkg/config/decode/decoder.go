@@ -42,7 +42,7 @@ type Field struct {
 	Set      Set
 	Unlisted bool   // known, but not named to somebody who looks for a field
 	About    string // what it is, for the manual, where no struct has a field whose comment says it
-	Newer    bool   // agents of earlier releases do not know it: see [Decoder.newer]
+	Newer    bool   // agents of earlier releases do not know it: see [Decoder.Newer]
 }
 
 // Mapping reads v, which must be a mapping, field by field.

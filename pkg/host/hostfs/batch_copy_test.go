@@ -26,7 +26,7 @@ func copied(ctx context.Context, h *readWriter, from, to string, want Member) er
 }
 
 // A copy is what it must be, or is not there; and what is written into the one in place is not in
-// the other. The lines that hold it: batch_copy.go, Copy (both comparisons).
+// the other. The lines that keep it: batch_copy.go, Copy (both comparisons).
 func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	h, root := image(t)
@@ -49,7 +49,7 @@ func TestCopy(t *testing.T) {
 }
 
 // On XFS a copy costs no room, also from one mount of a file system to another, as each writable
-// path of a unit is. The line that holds it: batch_copy.go, fill (IoctlFileClone).
+// path of a unit is. The line that keeps it: batch_copy.go, fill (IoctlFileClone).
 func TestCopySharesBlocks(t *testing.T) {
 	needs.Root(t)
 	needs.Tool(t, "mkfs.xfs")

@@ -25,7 +25,7 @@ func (v vanishing) Plan(context.Context, host.View) (*tasks.Change, error) {
 	return &tasks.Change{NotHere: "planned"}, nil
 }
 
-// The line that keeps it: plan.go, planStill.
+// The line that keeps it: look.go, PlanStill.
 func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 	for times, fails := range map[int]bool{0: false, 1: false, 2: false, 3: true} {
 		c, err := Look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, host.View{})

@@ -280,8 +280,8 @@ func TestUnfinished(t *testing.T) {
 }
 
 // A file that nothing of the network goes by may be left for later: kubelet starts, and the switch
-// is made. The lines that keep it: switch_order.go, needed; prune_order.go, lay; run.go, begin and
-// settle (removed).
+// is made. The lines that keep it: pkg/reconcile/ownership/removals_order.go, Needed and Lay;
+// order.go, Essential; pkg/reconcile/begin.go, begin; pkg/reconcile/carry.go, settle.
 func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 	reloads := tasks.Meta{Then: []graph.Key{tasks.Reload("systemd-networkd.service")}}
 	for name, c := range map[string]struct {

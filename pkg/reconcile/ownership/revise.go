@@ -85,8 +85,8 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	return nil
 }
 
-// Prepare numbers the set as [custody.revise] does, and says whether it had to write that revision
-// down. The node is not at it yet.
+// Prepare numbers the set as [Transaction.revise] does, and says whether it had to write that
+// revision down. The node is not at it yet.
 func (c *Transaction) Prepare(ctx context.Context, h *host.Host, to Ending) (n int, wrote bool, err error) {
 	b := ledger.Batch{Head: c.Led.Head()}
 	if err := c.revise(h, to, &b); err != nil {
