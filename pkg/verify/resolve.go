@@ -78,6 +78,8 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 	return "", fmt.Errorf("ask %s for %s: %w", server, name, said)
 }
 
+// query asks once. That our own time is over, also before anything is sent, is [ErrNoAnswer]: it
+// says nothing of the server, and must not stand in the place of what an earlier query was told.
 func query(ctx context.Context, netns string, server netip.Addr, packed []byte) (answer []byte, err error) {
 	err = rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "udp", netip.AddrPortFrom(server, 53).String())
@@ -92,11 +94,11 @@ func query(ctx context.Context, netns string, server netip.Addr, packed []byte) 
 		answer = make([]byte, 4096)
 		n, err := c.Read(answer)
 		answer = answer[:n]
-		if late(err) {
-			return ErrNoAnswer
-		}
 		return err
 	})
+	if late(err) {
+		err = ErrNoAnswer
+	}
 	return answer, err
 }
 

@@ -26,3 +26,13 @@ func TestNoAnswerByAnyClock(t *testing.T) {
 		}
 	}
 }
+
+// A query that begins as its time is over says nothing of the server: what an earlier one was told
+// stands.
+func TestNoTimeLeftIsNoAnswer(t *testing.T) {
+	ctx, end := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer end()
+	if _, err := query(ctx, "", netip.MustParseAddr("127.0.0.1"), []byte{0}); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("without time it says %v, want that there is no answer", err)
+	}
+}
