@@ -2,7 +2,7 @@ package inflate
 
 // block reads the beginning of a block.
 func (z *Reader) block() error {
-	head, err := z.number(3)
+	head, err := z.src.number(3)
 	if err != nil {
 		return err
 	}
@@ -17,7 +17,7 @@ func (z *Reader) block() error {
 			return err
 		}
 	default:
-		return z.corrupt()
+		return z.src.corrupt()
 	}
 	z.part = inCoded
 	return nil
@@ -33,13 +33,13 @@ func (z *Reader) endBlock() {
 
 // storedHead reads how long a block is that is not packed.
 func (z *Reader) storedHead() error {
-	z.take(z.count % 8)
-	n, err := z.number(32)
+	z.src.take(z.src.count % 8)
+	n, err := z.src.number(32)
 	if err != nil {
 		return err
 	}
 	if n&0xffff != ^n>>16&0xffff {
-		return z.corrupt()
+		return z.src.corrupt()
 	}
 	z.left, z.part = int(n&0xffff), inStored
 	if z.left == 0 {
@@ -50,22 +50,22 @@ func (z *Reader) storedHead() error {
 
 // stored copies what there is of a block that is not packed.
 func (z *Reader) stored() error {
-	for z.count >= 8 && z.left > 0 { // whole bytes: they are seven at most
-		z.out[z.to] = byte(z.take(8))
+	for z.src.count >= 8 && z.left > 0 { // whole bytes: they are seven at most
+		z.out[z.to] = byte(z.src.take(8))
 		z.to++
 		z.left--
 	}
-	if z.left > 0 && z.at == z.inEnd {
+	if z.left > 0 && z.src.at == z.src.inEnd {
 		if z.to > z.given {
 			return nil
 		}
-		if err := z.more(); err != nil {
+		if err := z.src.more(); err != nil {
 			return noEOF(err)
 		}
 	}
-	rest := z.in[z.at:z.inEnd]
+	rest := z.src.in[z.src.at:z.src.inEnd]
 	n := copy(z.out[z.to:], rest[:min(len(rest), z.left)])
-	z.at += uint(n)
+	z.src.at += uint(n)
 	z.to += uint(n)
 	if z.left -= n; z.left == 0 {
 		z.endBlock()
@@ -109,17 +109,17 @@ var lenOrder = [lenSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3,
 
 // dynamic reads the codes of a block that brings its own.
 func (z *Reader) dynamic() error {
-	head, err := z.number(14)
+	head, err := z.src.number(14)
 	if err != nil {
 		return err
 	}
 	lit, dist, lens := int(head&31)+257, int(head>>5&31)+1, int(head>>10)+4
 	if lit > 286 || dist > distSymbols {
-		return z.corrupt()
+		return z.src.corrupt()
 	}
 	var order [lenSymbols]uint8
 	for _, symbol := range lenOrder[:lens] {
-		n, err := z.number(3)
+		n, err := z.src.number(3)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (z *Reader) dynamic() error {
 	}
 	var table lenTable
 	if !fill(table[:], lenBits, order[:], lenEntries[:]) {
-		return z.corrupt()
+		return z.src.corrupt()
 	}
 	var all [286 + distSymbols]uint8
 	lengths := all[:lit+dist]
@@ -135,7 +135,7 @@ func (z *Reader) dynamic() error {
 		return err
 	}
 	if !z.codes(lengths, lit) {
-		return z.corrupt()
+		return z.src.corrupt()
 	}
 	return nil
 }
@@ -157,18 +157,18 @@ func (z *Reader) lengths(table *lenTable, lengths []uint8) error {
 		switch symbol {
 		case 16:
 			if extra = 2; i == 0 {
-				return z.corrupt()
+				return z.src.corrupt()
 			}
 			length = lengths[i-1]
 		case 18:
 			repeat, extra = 11, 7
 		}
-		more, err := z.number(extra)
+		more, err := z.src.number(extra)
 		if err != nil {
 			return err
 		}
 		if repeat += int(more); repeat > len(lengths)-i {
-			return z.corrupt()
+			return z.src.corrupt()
 		}
 		for range repeat {
 			lengths[i] = length
@@ -181,16 +181,16 @@ func (z *Reader) lengths(table *lenTable, lengths []uint8) error {
 // lenSymbol reads a symbol of the code for lengths. It reads no more bytes than the symbol takes.
 func (z *Reader) lenSymbol(table *lenTable) (uint8, error) {
 	for {
-		e := table[z.bits&(1<<lenBits-1)]
+		e := table[z.src.bits&(1<<lenBits-1)]
 		switch n := uint(e & entryTaken); {
-		case n > z.count:
-			if err := z.need(z.count + 1); err != nil {
+		case n > z.src.count:
+			if err := z.src.need(z.src.count + 1); err != nil {
 				return 0, noEOF(err)
 			}
 		case e&entryBad != 0:
-			return 0, z.corrupt()
+			return 0, z.src.corrupt()
 		default:
-			z.take(n)
+			z.src.take(n)
 			return uint8(e >> entryValue), nil
 		}
 	}

@@ -15,7 +15,7 @@ const maxText = 512
 
 // header reads the header of a stream. Nothing at all where it would be is an io.EOF.
 func (z *Reader) header() error {
-	if err := z.need(8); err != nil {
+	if err := z.src.need(8); err != nil {
 		return err
 	}
 	z.crc, z.size = 0, 0
@@ -45,7 +45,7 @@ func (z *Reader) header() error {
 		}
 	}
 	if flags&flagCRC != 0 {
-		sum, err := z.number(16)
+		sum, err := z.src.number(16)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (z *Reader) header() error {
 
 // headerByte reads a byte that counts for the header's checksum.
 func (z *Reader) headerByte() (byte, error) {
-	v, err := z.number(8)
+	v, err := z.src.number(8)
 	if err != nil {
 		return 0, err
 	}
@@ -103,12 +103,12 @@ func (z *Reader) text() error {
 
 // next holds what a stream gave to what its end says, and begins the one after it.
 func (z *Reader) next() error {
-	z.take(z.count % 8)
-	sum, err := z.number(32)
+	z.src.take(z.src.count % 8)
+	sum, err := z.src.number(32)
 	if err != nil {
 		return err
 	}
-	size, err := z.number(32)
+	size, err := z.src.number(32)
 	if err != nil {
 		return err
 	}

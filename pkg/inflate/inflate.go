@@ -6,7 +6,6 @@ package inflate
 
 import (
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 )
@@ -34,15 +33,7 @@ const (
 // Reader gives out what a gzip stream packs. Streams that follow each other are one. It is for one
 // goroutine.
 type Reader struct {
-	from    io.Reader
-	fromErr error // what from ended with; it counts when all before it is used
-	taken   int64 // bytes that from gave
-
-	in        [inSize]byte
-	at, inEnd uint // what is not used of in
-	// The next bits of the stream, the first one lowest: count of them, and zeros above.
-	bits  uint64
-	count uint
+	src source
 
 	out       [outSize]byte
 	given, to uint // what is written in out, and not given out
@@ -74,7 +65,7 @@ const (
 
 // NewReader begins to read a gzip stream: it reads its header. An empty stream is an io.EOF.
 func NewReader(from io.Reader) (*Reader, error) {
-	z := &Reader{from: from}
+	z := &Reader{src: source{from: from}}
 	if err := z.header(); err != nil {
 		return nil, err
 	}
@@ -127,7 +118,7 @@ func (z *Reader) decode() error {
 		default:
 			err = z.block()
 		}
-		if err != nil || z.at == z.inEnd && z.to > z.given {
+		if err != nil || z.src.at == z.src.inEnd && z.to > z.given {
 			return err
 		}
 	}
@@ -150,66 +141,11 @@ func (z *Reader) coded() error {
 		if z.to > z.given {
 			return nil
 		}
-		if err := z.more(); err != nil {
+		if err := z.src.more(); err != nil {
 			return noEOF(err)
 		}
 	}
 	return nil
-}
-
-// more fills in, all of which was used.
-func (z *Reader) more() error {
-	for range 100 {
-		if z.fromErr != nil {
-			return z.fromErr
-		}
-		n, err := z.from.Read(z.in[:])
-		if n < 0 || n > inSize {
-			return fmt.Errorf("gzip: the source says that it read %d bytes of %d", n, inSize)
-		}
-		z.at, z.inEnd, z.fromErr = 0, uint(n), err
-		z.taken += int64(n)
-		if n > 0 {
-			return nil
-		}
-	}
-	return io.ErrNoProgress
-}
-
-// need sees to it that there are n bits, at most 56.
-func (z *Reader) need(n uint) error {
-	for z.count < n {
-		if z.at == z.inEnd {
-			if err := z.more(); err != nil {
-				return err
-			}
-		}
-		z.bits |= uint64(z.in[z.at]) << z.count
-		z.at++
-		z.count += 8
-	}
-	return nil
-}
-
-// take is the next n bits, which there are.
-func (z *Reader) take(n uint) uint {
-	v := z.bits & (1<<n - 1)
-	z.bits >>= n
-	z.count -= n
-	return uint(v)
-}
-
-// number reads n bits, at most 56. The end of the stream is an unexpected one.
-func (z *Reader) number(n uint) (uint, error) {
-	if err := z.need(n); err != nil {
-		return 0, noEOF(err)
-	}
-	return z.take(n), nil
-}
-
-// corrupt says that the stream is, and where.
-func (z *Reader) corrupt() error {
-	return fmt.Errorf("%w before byte %d", ErrCorrupt, z.taken-int64(z.inEnd-z.at)-int64(z.count/8))
 }
 
 func noEOF(err error) error {

@@ -9,12 +9,12 @@ import "encoding/binary"
 // so that they reach past what counts: inSlack and outSlack are there for that. The entry of the
 // next symbol is looked for before the match is copied, so that both go on at once.
 func (z *Reader) fast() error {
-	if z.inEnd < inSlack || z.at >= z.inEnd-inSlack {
+	if z.src.inEnd < inSlack || z.src.at >= z.src.inEnd-inSlack {
 		return nil
 	}
-	atEnd := min(z.inEnd, inSize) - inSlack
-	in, out, lit, dist := &z.in, &z.out, &z.lit, &z.dist
-	at, buf, count := refill(in, z.at, z.bits, z.count)
+	atEnd := min(z.src.inEnd, inSize) - inSlack
+	in, out, lit, dist := &z.src.in, &z.out, &z.lit, &z.dist
+	at, buf, count := refill(in, z.src.at, z.src.bits, z.src.count)
 	to, bad := z.to, false
 	e := lit[buf&(1<<litBits-1)]
 	for at < atEnd && to < outFull {
@@ -80,9 +80,9 @@ func (z *Reader) fast() error {
 		}
 		to += length
 	}
-	z.at, z.to, z.bits, z.count = at, to, buf&(1<<count-1), count
+	z.src.at, z.to, z.src.bits, z.src.count = at, to, buf&(1<<count-1), count
 	if bad {
-		return z.corrupt()
+		return z.src.corrupt()
 	}
 	return nil
 }
@@ -138,37 +138,37 @@ func repeat(out *[outSize]byte, to, distance, length uint) {
 // until in is used up (not enough), or out is full, or the block is at its end.
 func (z *Reader) careful() (enough bool, err error) {
 	for z.to < outFull {
-		for z.count < 56 && z.at < z.inEnd {
-			z.bits |= uint64(z.in[z.at]) << z.count
-			z.at++
-			z.count += 8
+		for z.src.count < 56 && z.src.at < z.src.inEnd {
+			z.src.bits |= uint64(z.src.in[z.src.at]) << z.src.count
+			z.src.at++
+			z.src.count += 8
 		}
-		e, n := z.lit[z.bits&(1<<litBits-1)], uint(0)
+		e, n := z.lit[z.src.bits&(1<<litBits-1)], uint(0)
 		if e&entryBad == entryLink {
 			n = litBits
-			e = z.lit[e>>entryValue+entry(z.bits>>litBits)&(litSub-1)]
+			e = z.lit[e>>entryValue+entry(z.src.bits>>litBits)&(litSub-1)]
 		}
 		code := n + uint(e>>entryCode&15)
 		switch {
-		case z.count < max(code, z.litNeed):
+		case z.src.count < max(code, z.litNeed):
 			return false, nil
 		case e&entryBad == entryBad:
-			return false, z.corrupt()
+			return false, z.src.corrupt()
 		case e&entryBad != 0:
-			z.take(code)
+			z.src.take(code)
 			z.endBlock()
 			return true, nil
 		case e&entryLiteral != 0:
-			z.take(code)
+			z.src.take(code)
 			z.out[z.to] = byte(e >> entryValue)
 			z.to++
 			continue
 		}
 		n += uint(e & entryTaken)
-		if z.count < n {
+		if z.src.count < n {
 			return false, nil
 		}
-		length := uint(e>>entryValue) + uint(z.bits&(1<<n-1)>>code)
+		length := uint(e>>entryValue) + uint(z.src.bits&(1<<n-1)>>code)
 		if enough, err := z.carefulMatch(n, length); !enough || err != nil {
 			return false, err
 		}
@@ -178,7 +178,7 @@ func (z *Reader) careful() (enough bool, err error) {
 
 // carefulMatch decodes the distance of a match, whose length took the next n bits, and copies it.
 func (z *Reader) carefulMatch(n, length uint) (enough bool, err error) {
-	bits, count := z.bits>>n, z.count-n
+	bits, count := z.src.bits>>n, z.src.count-n
 	d, m := z.dist[bits&(1<<distBits-1)], uint(0)
 	if d&entryBad == entryLink {
 		m = distBits
@@ -190,16 +190,16 @@ func (z *Reader) carefulMatch(n, length uint) (enough bool, err error) {
 	case count < code:
 		return false, nil
 	case d&entryBad != 0:
-		return false, z.corrupt()
+		return false, z.src.corrupt()
 	case count < m:
 		return false, nil
 	}
 	distance := uint(d>>entryValue) + uint(bits&(1<<m-1)>>code)
 	if distance > z.to {
-		return false, z.corrupt()
+		return false, z.src.corrupt()
 	}
-	z.take(n)
-	z.take(m)
+	z.src.take(n)
+	z.src.take(m)
 	repeat(&z.out, z.to, distance, length)
 	z.to += length
 	return true, nil
