@@ -5,29 +5,18 @@
 package inflate
 
 import (
-	"errors"
 	"hash/crc32"
 	"io"
 )
 
-// Why a stream is refused. What ends too early is an [io.ErrUnexpectedEOF].
-var (
-	ErrHeader   = errors.New("gzip: invalid header")
-	ErrChecksum = errors.New("gzip: invalid checksum")
-	ErrCorrupt  = errors.New("gzip: corrupt data")
-)
-
 const (
 	window = 32 << 10 // how far back a match may reach
-	inSize = 64 << 10
 	// outSize is the window with what is written after it before it is given out.
 	outSize = window + 128<<10
 	// outSlack is more than one round of the fast loop writes: three literals, a match of 258
 	// bytes, and what a copy by words writes past its end.
 	outSlack = 320
 	outFull  = outSize - outSlack
-	// inSlack is more than one round of the fast loop reads: two words that overlap.
-	inSlack = 32
 )
 
 // Reader gives out what a gzip stream packs. Streams that follow each other are one. It is for one
@@ -146,11 +135,4 @@ func (z *Reader) coded() error {
 		}
 	}
 	return nil
-}
-
-func noEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -1,8 +1,22 @@
 package inflate
 
 import (
+	"errors"
 	"fmt"
 	"io"
+)
+
+// Why a stream is refused. What ends too early is an [io.ErrUnexpectedEOF].
+var (
+	ErrHeader   = errors.New("gzip: invalid header")
+	ErrChecksum = errors.New("gzip: invalid checksum")
+	ErrCorrupt  = errors.New("gzip: corrupt data")
+)
+
+const (
+	inSize = 64 << 10
+	// inSlack is more than one round of the fast loop reads: two words that overlap.
+	inSlack = 32
 )
 
 // source gives the bits of a stream.
@@ -71,4 +85,11 @@ func (s *source) number(n uint) (uint, error) {
 // corrupt says that the stream is, and where.
 func (s *source) corrupt() error {
 	return fmt.Errorf("%w before byte %d", ErrCorrupt, s.taken-int64(s.inEnd-s.at)-int64(s.count/8))
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
