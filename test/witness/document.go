@@ -78,11 +78,11 @@ type stratum struct {
 }
 
 var strata = []stratum{
-	{"sysctl", 15, 50, 10, false, draw.sysctls},
+	{"sysctl", 13, 50, 10, false, draw.sysctls},
 	{"file", 16, 50, 10, true, draw.files},
 	{"route", 13, 50, 10, false, draw.routes},
-	{"hook", 14, 50, 10, true, draw.hooks},
-	{"name", 14, 50, 10, false, draw.names},
+	{"hook", 11, 50, 10, true, draw.hooks},
+	{"name", 11, 50, 10, false, draw.names},
 	{"link manager", 12, 100, 50, true, draw.uplink},
 	{"boot file", 16, 15, 10, true, draw.bootFiles},
 }
