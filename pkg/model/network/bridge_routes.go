@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -45,30 +44,11 @@ func (b *Built) addRoutes(in Input) {
 				continue
 			}
 			b.Tasks = append(b.Tasks, tasks.Route{
-				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name, Refused: onLink(in.Facts, cidr)},
+				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name},
 				Route: rtnl.Route{Type: "unicast", Dst: cidr, Gateway: via, Link: link, Table: mainTable,
 					Protocol: rtnl.RouteProtocol}})
 		}
 	}
-}
-
-// onLink says that a range lies in the subnet of a link of this node, so that a route to it would
-// send to a peer what is for machines on that link; "" where it does not. Nothing that the node
-// knows of need be among them, so no probe would see it. A range that holds the whole subnet takes
-// nothing from it: the link's own route is longer.
-func onLink(f *host.Facts, cidr netip.Prefix) string {
-	for _, l := range f.Links {
-		if l.Loopback || l.Name == BridgeLink || l.Master == BridgeLink {
-			continue
-		}
-		for _, p := range l.Addresses {
-			if p.Bits() <= cidr.Bits() && p.Overlaps(cidr) {
-				return fmt.Sprintf("%s lies in %s, the subnet of this node's link %s: what is there would not be "+
-					"reached any more", cidr, p.Masked(), l.Name)
-			}
-		}
-	}
-	return ""
 }
 
 // linkTo finds the link whose subnet holds an address; the uplink first. Without any known link
