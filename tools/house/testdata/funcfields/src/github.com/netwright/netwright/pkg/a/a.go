@@ -21,7 +21,7 @@ type Kept struct{ a, b, c, d func() }
 
 func local() {
 	_ = struct{ a, b, c, d func() }{} // want `struct with 4 fields of a func type`
-	type inside struct { // want `struct with 5 fields of a func type`
+	type inside struct {              // want `struct with 5 fields of a func type`
 		a, b, c, d, e func()
 	}
 	_ = inside{}

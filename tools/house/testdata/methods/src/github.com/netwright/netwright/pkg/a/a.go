@@ -3,16 +3,16 @@ package a
 // Full has as many methods as it may.
 type Full struct{}
 
-func (*Full) m0() {}
-func (*Full) m1() {}
-func (*Full) m2() {}
-func (*Full) m3() {}
-func (*Full) m4() {}
-func (*Full) m5() {}
-func (*Full) m6() {}
-func (*Full) m7() {}
-func (*Full) m8() {}
-func (*Full) m9() {}
+func (*Full) m0()  {}
+func (*Full) m1()  {}
+func (*Full) m2()  {}
+func (*Full) m3()  {}
+func (*Full) m4()  {}
+func (*Full) m5()  {}
+func (*Full) m6()  {}
+func (*Full) m7()  {}
+func (*Full) m8()  {}
+func (*Full) m9()  {}
 func (*Full) m10() {}
 func (*Full) m11() {}
 func (*Full) m12() {}
@@ -31,16 +31,16 @@ func (*Full) m24() {}
 
 type Over struct{} // want `type Over has 26 methods, at most 25`
 
-func (*Over) m0() {}
-func (*Over) m1() {}
-func (*Over) m2() {}
-func (*Over) m3() {}
-func (*Over) m4() {}
-func (*Over) m5() {}
-func (*Over) m6() {}
-func (*Over) m7() {}
-func (*Over) m8() {}
-func (*Over) m9() {}
+func (*Over) m0()  {}
+func (*Over) m1()  {}
+func (*Over) m2()  {}
+func (*Over) m3()  {}
+func (*Over) m4()  {}
+func (*Over) m5()  {}
+func (*Over) m6()  {}
+func (*Over) m7()  {}
+func (*Over) m8()  {}
+func (*Over) m9()  {}
 func (*Over) m10() {}
 func (*Over) m11() {}
 func (*Over) m12() {}
@@ -51,25 +51,25 @@ func (*Over) m16() {}
 func (*Over) m17() {}
 func (*Over) m18() {}
 func (*Over) m19() {}
-func (Over) m20() {}
-func (Over) m21() {}
-func (Over) m22() {}
-func (Over) m23() {}
-func (Over) m24() {}
-func (Over) m25() {}
+func (Over) m20()  {}
+func (Over) m21()  {}
+func (Over) m22()  {}
+func (Over) m23()  {}
+func (Over) m24()  {}
+func (Over) m25()  {}
 
 type part struct{}
 
-func (part) m0() {}
-func (part) m1() {}
-func (part) m2() {}
-func (part) m3() {}
-func (part) m4() {}
-func (part) m5() {}
-func (part) m6() {}
-func (part) m7() {}
-func (part) m8() {}
-func (part) m9() {}
+func (part) m0()  {}
+func (part) m1()  {}
+func (part) m2()  {}
+func (part) m3()  {}
+func (part) m4()  {}
+func (part) m5()  {}
+func (part) m6()  {}
+func (part) m7()  {}
+func (part) m8()  {}
+func (part) m9()  {}
 func (part) m10() {}
 func (part) m11() {}
 func (part) m12() {}
@@ -104,16 +104,16 @@ func (Named) m106() {}
 
 type Shadows struct{ part } // as many as part has: these hide its own
 
-func (Shadows) m0() {}
-func (Shadows) m1() {}
-func (Shadows) m2() {}
-func (Shadows) m3() {}
-func (Shadows) m4() {}
-func (Shadows) m5() {}
-func (Shadows) m6() {}
-func (Shadows) m7() {}
-func (Shadows) m8() {}
-func (Shadows) m9() {}
+func (Shadows) m0()  {}
+func (Shadows) m1()  {}
+func (Shadows) m2()  {}
+func (Shadows) m3()  {}
+func (Shadows) m4()  {}
+func (Shadows) m5()  {}
+func (Shadows) m6()  {}
+func (Shadows) m7()  {}
+func (Shadows) m8()  {}
+func (Shadows) m9()  {}
 func (Shadows) m10() {}
 func (Shadows) m11() {}
 func (Shadows) m12() {}
@@ -161,16 +161,16 @@ type Narrow interface {
 // Kept is on the list.
 type Kept struct{}
 
-func (Kept) m0() {}
-func (Kept) m1() {}
-func (Kept) m2() {}
-func (Kept) m3() {}
-func (Kept) m4() {}
-func (Kept) m5() {}
-func (Kept) m6() {}
-func (Kept) m7() {}
-func (Kept) m8() {}
-func (Kept) m9() {}
+func (Kept) m0()  {}
+func (Kept) m1()  {}
+func (Kept) m2()  {}
+func (Kept) m3()  {}
+func (Kept) m4()  {}
+func (Kept) m5()  {}
+func (Kept) m6()  {}
+func (Kept) m7()  {}
+func (Kept) m8()  {}
+func (Kept) m9()  {}
 func (Kept) m10() {}
 func (Kept) m11() {}
 func (Kept) m12() {}

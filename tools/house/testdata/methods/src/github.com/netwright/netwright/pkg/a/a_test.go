@@ -2,16 +2,16 @@ package a
 
 type inATest struct{}
 
-func (inATest) m0() {}
-func (inATest) m1() {}
-func (inATest) m2() {}
-func (inATest) m3() {}
-func (inATest) m4() {}
-func (inATest) m5() {}
-func (inATest) m6() {}
-func (inATest) m7() {}
-func (inATest) m8() {}
-func (inATest) m9() {}
+func (inATest) m0()  {}
+func (inATest) m1()  {}
+func (inATest) m2()  {}
+func (inATest) m3()  {}
+func (inATest) m4()  {}
+func (inATest) m5()  {}
+func (inATest) m6()  {}
+func (inATest) m7()  {}
+func (inATest) m8()  {}
+func (inATest) m9()  {}
 func (inATest) m10() {}
 func (inATest) m11() {}
 func (inATest) m12() {}

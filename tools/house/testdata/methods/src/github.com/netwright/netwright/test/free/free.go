@@ -2,16 +2,16 @@ package free
 
 type Free struct{}
 
-func (Free) m0() {}
-func (Free) m1() {}
-func (Free) m2() {}
-func (Free) m3() {}
-func (Free) m4() {}
-func (Free) m5() {}
-func (Free) m6() {}
-func (Free) m7() {}
-func (Free) m8() {}
-func (Free) m9() {}
+func (Free) m0()  {}
+func (Free) m1()  {}
+func (Free) m2()  {}
+func (Free) m3()  {}
+func (Free) m4()  {}
+func (Free) m5()  {}
+func (Free) m6()  {}
+func (Free) m7()  {}
+func (Free) m8()  {}
+func (Free) m9()  {}
 func (Free) m10() {}
 func (Free) m11() {}
 func (Free) m12() {}

@@ -6,8 +6,8 @@ import (
 	_ "os"      // want `model imports os`
 	_ "os/exec" // want `model imports os/exec`
 
-	_ "github.com/netwright/netwright/pkg/daemon" // want `model imports daemon, which is not below it`
 	_ "github.com/netwright/netwright/pkg/config"
+	_ "github.com/netwright/netwright/pkg/daemon" // want `model imports daemon, which is not below it`
 	_ "github.com/netwright/netwright/pkg/graph"
 	_ "github.com/netwright/netwright/pkg/host"
 	_ "github.com/netwright/netwright/pkg/ledger" // want `model imports ledger, which is not below it`
