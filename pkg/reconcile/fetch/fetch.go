@@ -50,7 +50,14 @@ type Aside struct {
 	came    chan struct{} // has something when a download has ended that a pass did not wait for
 
 	mu        sync.Mutex
-	downloads map[string]*download // by URL
+	downloads map[wanted]*download
+}
+
+// wanted is a URL and the checksum that is to be there; "": whatever is there. Two assets may name
+// one URL, and documents may change a checksum.
+type wanted struct {
+	url string
+	sum archive.Checksum
 }
 
 var _ tasks.Fetcher = (*Aside)(nil)
@@ -60,7 +67,7 @@ var _ tasks.Fetcher = (*Aside)(nil)
 func New(ctx context.Context, inner tasks.Fetcher, opt host.Options, store string, early func() bool) *Aside {
 	a := &Aside{
 		Inner: inner, host: opt, local: !strings.Contains(store, "://"),
-		early: early, came: make(chan struct{}, 1), downloads: map[string]*download{},
+		early: early, came: make(chan struct{}, 1), downloads: map[wanted]*download{},
 	}
 	ctx, a.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	a.bounded = func() (context.Context, context.CancelFunc) {
@@ -78,8 +85,8 @@ func (a *Aside) Close() {
 	a.all.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for url := range a.downloads {
-		a.drop(url)
+	for key := range a.downloads {
+		a.drop(key)
 	}
 	a.all.Wait()
 }
@@ -142,30 +149,36 @@ func (a *Aside) begin(url string, want archive.Wanted) (there bool, err error) {
 	return d.over, d.err
 }
 
-// download is the one of a URL, begun where there is none. One that was held against another
-// checksum, of documents that have changed, makes room. A zero want takes what there is.
+// download is the one of a URL with a checksum, begun where there is none. A zero want takes what
+// there is of the URL, of several the one that is right.
 func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for other, d := range a.downloads {
-		if d.stale() || other == url && want.Sum != "" && d.sum != "" && d.sum != want.Sum {
-			a.drop(other)
+	for key, d := range a.downloads {
+		if d.stale() {
+			a.drop(key)
 		}
 	}
-	if d := a.downloads[url]; d != nil {
+	key := wanted{url, want.Sum}
+	for _, known := range []wanted{key, {url: url}} { // the second was begun before READY, by who opened it
+		if d := a.downloads[known]; d != nil {
+			return d, nil
+		}
+	}
+	if d := a.likeliest(url); want.Sum == "" && d != nil {
 		return d, nil
 	}
 	spool, err := hostfs.OpenSpool(a.host.Files(), ledger.Dir)
 	if err != nil {
 		return nil, err
 	}
-	d := &download{url: url, sum: want.Sum, spool: spool, more: make(chan struct{})}
+	d := &download{wanted: key, spool: spool, more: make(chan struct{})}
 	var check *archive.Check
 	if want.Sum != "" {
 		check = archive.NewCheck(want)
 	}
 	ctx, stop := a.bounded()
-	d.stop, a.downloads[url] = stop, d
+	d.stop, a.downloads[key] = stop, d
 	a.all.Go(func() {
 		defer stop()
 		d.end(d.fetch(ctx, a.Inner, check))
@@ -183,17 +196,29 @@ func (a *Aside) Retry() {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for url, d := range a.downloads {
+	for key, d := range a.downloads {
 		if d.failed() {
-			a.drop(url)
+			a.drop(key)
 		}
 	}
 }
 
+// likeliest is a download of a URL: one that is right, else one under way, else one that failed;
+// nil: there is none. The caller has the lock.
+func (a *Aside) likeliest(url string) (found *download) {
+	best := 0
+	for key, d := range a.downloads {
+		if worth := d.worth(); key.url == url && worth > best {
+			found, best = d, worth
+		}
+	}
+	return found
+}
+
 // drop forgets a download. The caller has the lock.
-func (a *Aside) drop(url string) {
-	d := a.downloads[url]
-	delete(a.downloads, url)
+func (a *Aside) drop(key wanted) {
+	d := a.downloads[key]
+	delete(a.downloads, key)
 	d.stop()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,8 +230,7 @@ func (a *Aside) drop(url string) {
 
 // download is the content of one URL, as far as it has come.
 type download struct {
-	url   string
-	sum   archive.Checksum // that it was held against; "": none
+	wanted
 	spool *hostfs.Spool
 	stop  context.CancelFunc
 
@@ -230,6 +254,19 @@ func (d *download) stale() bool {
 		keep = fetchAgain
 	}
 	return d.over && time.Since(d.at) > keep
+}
+
+// worth is how likely it is of use to who knows no checksum.
+func (d *download) worth() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.over && d.err == nil:
+		return 3
+	case !d.over:
+		return 2
+	}
+	return 1
 }
 
 func (d *download) failed() bool {

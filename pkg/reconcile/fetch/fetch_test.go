@@ -53,6 +53,45 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 	})
 }
 
+// Two assets that name one URL with two checksums are both judged: neither takes the other's download
+// away, and who opens the URL reads what is right.
+func TestTwoChecksumsOfOneURL(t *testing.T) {
+	root, m := t.TempDir(), &mirror{content: []byte("what there is")}
+	const url = "https://mirror.example.com/plugins.tar"
+	right := archive.Wanted{Name: "right", Sum: archive.ChecksumOf(m.content)}
+	wrong := archive.Wanted{Name: "wrong", Sum: archive.ChecksumOf(nil)}
+	if err := os.MkdirAll(filepath.Join(root, ledger.Dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := New(t.Context(), m, host.Options{Root: root}, "", func() bool { return true })
+		defer a.Close()
+		for range 3 { // passes, each of which asks for both
+			_, _ = a.begin(url, wrong)
+			_, _ = a.begin(url, right)
+		}
+		synctest.Wait()
+		var refused *archive.Error
+		if _, err := a.begin(url, wrong); !errors.As(err, &refused) {
+			t.Errorf("the wrong one: %v, want that its checksum is another", err)
+		}
+		if there, err := a.begin(url, right); !there || err != nil {
+			t.Errorf("the right one: there %t, %v", there, err)
+		}
+		body, _, err := a.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer body.Close()
+		if got, err := io.ReadAll(body); err != nil || !bytes.Equal(got, m.content) {
+			t.Errorf("it reads %q, %v", got, err)
+		}
+		if m.times.Load() != 2 {
+			t.Errorf("the mirror was asked %d times, want once for each checksum", m.times.Load())
+		}
+	})
+}
+
 // mirror is a server of one asset.
 type mirror struct {
 	content []byte

@@ -98,8 +98,8 @@ func (r *reading) Close() error {
 	}
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
-	if r.of.downloads[r.d.url] == r.d {
-		r.of.drop(r.d.url)
+	if r.of.downloads[r.d.wanted] == r.d {
+		r.of.drop(r.d.wanted)
 	}
 	return nil
 }
