@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // What an image was baked with holds nothing back: its first boot takes what is published by then,
@@ -26,15 +27,15 @@ func TestWhatWasBakedWaitsForNobody(t *testing.T) {
 	if _, err := b.daemon.Pass.Converge(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	hostroot.Put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
 	publish(t, "{auto: live, splay: 0s}", "two")
 	b.live(t, func(t *testing.T) {
-		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
+		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
 			t.Errorf("the first boot has %q, and waits: %+v", got, b.waits(t))
 		}
 		publish(t, "{auto: live, splay: 0s}", "three")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) == nil {
+		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) == nil {
 			t.Errorf("a machine that is up with it has %q, and waits: %+v", got, b.waits(t))
 		}
 	})

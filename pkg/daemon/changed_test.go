@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // pass makes a pass with the box's documents as they are.
@@ -54,8 +55,8 @@ func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 			}
 			b.write(t, "cluster.yaml", string(doc)+files)
 			b.pass(t, false)
-			put(t, b.root, "/srv/changed", "a person's")
-			put(t, b.root, "/srv/dir/theirs", "a person's")
+			hostroot.Put(t, b.root, "/srv/changed", "a person's")
+			hostroot.Put(t, b.root, "/srv/dir/theirs", "a person's")
 			head, assets, _ := strings.Cut(string(doc), "  assets:\n")
 			b.write(t, "cluster.yaml", head+c.cluster+"  assets:\n"+assets)
 			b.write(t, "nodes/n.yaml", network+c.node)
@@ -73,10 +74,10 @@ func TestDocumentsSayWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 					t.Errorf("%s: that it stays is said: %v\n%s", what, reported, said(p))
 				}
 			}
-			if there(b.root, "/srv/changed") == c.goes || there(b.root, "/srv/plain") || there(b.root, "/srv/dir/inside") {
-				t.Errorf("there: changed %v, plain %v, inside %v", there(b.root, "/srv/changed"), there(b.root, "/srv/plain"), there(b.root, "/srv/dir/inside"))
+			if hostroot.There(b.root, "/srv/changed") == c.goes || hostroot.There(b.root, "/srv/plain") || hostroot.There(b.root, "/srv/dir/inside") {
+				t.Errorf("there: changed %v, plain %v, inside %v", hostroot.There(b.root, "/srv/changed"), hostroot.There(b.root, "/srv/plain"), hostroot.There(b.root, "/srv/dir/inside"))
 			}
-			if !there(b.root, "/srv/dir/theirs") {
+			if !hostroot.There(b.root, "/srv/dir/theirs") {
 				t.Error("a file that was never ours is gone")
 			}
 			if again := b.pass(t, false); again.Summary.Changes() != 0 || strings.Contains(said(again), "/srv/changed") {

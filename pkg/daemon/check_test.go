@@ -6,13 +6,14 @@ import (
 
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A check names what a fleet takes otherwise than it did. The line that keeps it:
 // pkg/check/check.go, notLive.
 func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	b := newBox(t)
-	b.write(t, "cluster.yaml", read(t, b.store, "/demo/cluster.yaml")+`
+	b.write(t, "cluster.yaml", hostroot.Read(t, b.store, "/demo/cluster.yaml")+`
   sysctlParameters: [net.ipv4.tcp_fin_timeout=10, vm.swappiness=10, net.ipv4.conf.all.rp_filter=1]
   hooks: [{name: x.service, manifest: "ExecStart=/bin/cat /etc/motd.d/d"}]
   fileAssets: [{name: d, path: /etc/motd.d/d, content: d}, {name: a, path: /etc/hosts, content: a}, {name: b, path: /etc/motd, content: b}, {name: c, path: /etc/systemd/network/c.network, content: c}]

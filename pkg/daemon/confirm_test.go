@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // What nobody confirmed waits beside what is in force, which is kept right; the person's word that
@@ -28,10 +29,10 @@ func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, b.root, checkpoint.VerdictFile, string(verdict))
-		put(t, b.root, "/etc/motd", "somebody's")
+		hostroot.Put(t, b.root, checkpoint.VerdictFile, string(verdict))
+		hostroot.Put(t, b.root, "/etc/motd", "somebody's")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" || b.logged("right again") != 0 {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" || b.logged("right again") != 0 {
 			t.Errorf("what is in force is not kept right: %q", got)
 		}
 		if text := b.manager.last(t).text; !strings.HasSuffix(text, "generation 0 waits") {
@@ -39,8 +40,8 @@ func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 		}
 		pass := b.daemon.Pass
 		pass.TakeNow = "alice"
-		if _, err := pass.Converge(t.Context(), d); err != nil || read(t, b.root, "/etc/motd") != "two" {
-			t.Errorf("who asks for it does not have it: %v, %q", err, read(t, b.root, "/etc/motd"))
+		if _, err := pass.Converge(t.Context(), d); err != nil || hostroot.Read(t, b.root, "/etc/motd") != "two" {
+			t.Errorf("who asks for it does not have it: %v, %q", err, hostroot.Read(t, b.root, "/etc/motd"))
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A network that is handed over keeps what the node was prepared with for it, at each pass and
@@ -14,12 +15,12 @@ import (
 // away at once.
 func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	b := newBox(t)
-	put(t, b.root, "/usr/lib/systemd/systemd-networkd", "")
-	text := strings.Replace(read(t, b.store, "/demo/cluster.yaml"), "name: cni-plugins", "name: cni-plugins\n    members: [portmap, loopback, bridge, host-local]", 1)
+	hostroot.Put(t, b.root, "/usr/lib/systemd/systemd-networkd", "")
+	text := strings.Replace(hostroot.Read(t, b.store, "/demo/cluster.yaml"), "name: cni-plugins", "name: cni-plugins\n    members: [portmap, loopback, bridge, host-local]", 1)
 	const modules, sysctls = "/etc/modules-load.d/netwright.conf", "/etc/sysctl.d/99-netwright.conf"
 	prepared := func() bool {
 		t.Helper()
-		return strings.Contains(read(t, b.root, modules), "\nxt_set\n")
+		return strings.Contains(hostroot.Read(t, b.root, modules), "\nxt_set\n")
 	}
 	converge := func(networking string) {
 		t.Helper()
@@ -45,7 +46,7 @@ func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 		{"{flannel: {backend: vxlan}}", false},
 	} {
 		if converge(step.networking); prepared() != step.want {
-			t.Errorf("%s: prepared for calico: %t, want %t\n%s%s", step.networking, !step.want, step.want, read(t, b.root, modules), read(t, b.root, sysctls))
+			t.Errorf("%s: prepared for calico: %t, want %t\n%s%s", step.networking, !step.want, step.want, hostroot.Read(t, b.root, modules), hostroot.Read(t, b.root, sysctls))
 		}
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -330,7 +331,7 @@ func TestDocumentsAreAppliedAsTheyChange(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		b.write(t, "cluster.yaml", string(cluster)+"  fileAssets:\n  - {name: hello, path: /etc/hello, content: one}\n")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/hello"); got != "one" {
 			t.Fatalf("a new document was not applied: %q", got)
 		}
 		// A bad one changes nothing, is told, and what was last good is repaired.
@@ -339,7 +340,7 @@ func TestDocumentsAreAppliedAsTheyChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/hello"); got != "one" {
 			t.Errorf("what was last good was not repaired: %q", got)
 		}
 		if last := b.manager.last(t); !strings.Contains(last.text, "cluster.yaml:12:5: spec.fileAssets[0].content is missing (and 1 more)") || !strings.Contains(last.text, "going on with") {
@@ -350,7 +351,7 @@ func TestDocumentsAreAppliedAsTheyChange(t *testing.T) {
 		}
 		b.write(t, "cluster.yaml", string(cluster)+"  fileAssets:\n  - {name: hello, path: /etc/hello, content: two}\n")
 		later(2 * time.Minute)
-		if got := read(t, b.root, "/etc/hello"); got != "two" {
+		if got := hostroot.Read(t, b.root, "/etc/hello"); got != "two" {
 			t.Errorf("a mended document was not applied: %q", got)
 		}
 	})

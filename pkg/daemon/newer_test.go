@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A downgrade meets the memory of a later version: nothing is repaired, pruned, taken or forgotten,
@@ -27,8 +28,8 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	b.pass(t, false)
 	later := func(text string) {
 		t.Helper()
-		put(t, b.root, ledger.FormatFile, text)
-		put(t, b.root, "/var/lib/netwright/batch-AAAAAAAAAA-00000001.json", `{"version":9}`)
+		hostroot.Put(t, b.root, ledger.FormatFile, text)
+		hostroot.Put(t, b.root, "/var/lib/netwright/batch-AAAAAAAAAA-00000001.json", `{"version":9}`)
 		if err := os.WriteFile(filepath.Join(b.root, "etc/hello"), []byte("by hand"), 0o440); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 		"{\"a\":1}":  `is of format "{\"a\":1}"`,
 	} {
 		later(text)
-		before := tree(t, b.root)
+		before := hostroot.Tree(t, b.root)
 		for what, do := range map[string]func() error{
 			"a pass":     func() error { _, err := p.Converge(t.Context(), d); return err },
 			"a dry run":  func() error { _, err := p.DryRun(t.Context(), d); return err },
@@ -71,7 +72,7 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 			maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "/run") })
 			return all
 		}
-		if after := tree(t, b.root); !maps.Equal(lasting(after), lasting(before)) {
+		if after := hostroot.Tree(t, b.root); !maps.Equal(lasting(after), lasting(before)) {
 			t.Errorf("%q: the node was changed: %v, was %v", text, after, before)
 		}
 	}
@@ -82,10 +83,10 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 		}
 	}
 	plan := b.pass(t, false)
-	if got := read(t, b.root, "/etc/hello"); got != "two" || b.has("/etc/gone") || plan.Summary.Failed != 0 {
+	if got := hostroot.Read(t, b.root, "/etc/hello"); got != "two" || b.has("/etc/gone") || plan.Summary.Failed != 0 {
 		t.Errorf("the right version goes on: %q, %+v", got, plan.Summary)
 	}
-	put(t, b.root, ledger.FormatFile, "1 v0.1.0\n") // its own
+	hostroot.Put(t, b.root, ledger.FormatFile, "1 v0.1.0\n") // its own
 	if plan := b.pass(t, false); plan.Summary.Changes() != 0 || len(plan.Notes) > 0 && strings.Contains(said(plan), "format") {
 		t.Errorf("its own format: %v", plan)
 	}
@@ -98,7 +99,7 @@ func TestTheFormatIsOnTheDisk(t *testing.T) {
 	b.pass(t, false)
 	format := "1" // where there is no file
 	if b.has(ledger.FormatFile) {
-		format, _, _ = strings.Cut(read(t, b.root, ledger.FormatFile), " ")
+		format, _, _ = strings.Cut(hostroot.Read(t, b.root, ledger.FormatFile), " ")
 	}
 	if want := strconv.Itoa(ledger.Format); format != want {
 		t.Errorf("the disk says format %s after a pass of an agent of format %s: write %s, as `%[2]s VERSION`, before anything else of the ledger", format, want, ledger.FormatFile)
@@ -109,7 +110,7 @@ func TestTheFormatIsOnTheDisk(t *testing.T) {
 func TestADaemonOverALaterMemory(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)
-	put(t, b.root, ledger.FormatFile, "2 v9.9.9\n")
+	hostroot.Put(t, b.root, ledger.FormatFile, "2 v9.9.9\n")
 	heard := &listener{}
 	b.daemon.Observers = []Observer{heard}
 	b.live(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // listener keeps all that it is told.
@@ -97,8 +98,8 @@ func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 	b.daemon.Observers = []Observer{heard}
 	b.live(t, func(t *testing.T) {
 		const sysctls = "/etc/sysctl.d/99-netwright.conf"
-		sealed(t, b.root, true)
-		t.Cleanup(func() { sealed(t, b.root, false) })
+		hostroot.Seal(t, b.root, true)
+		t.Cleanup(func() { hostroot.Seal(t, b.root, false) })
 		if err := os.Remove(filepath.Join(b.root, sysctls)); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestStatusNamesALedgerThatCannotBeWritten(t *testing.T) {
 		if !b.has(sysctls) {
 			t.Error("what was right did not come back")
 		}
-		sealed(t, b.root, false)
+		hostroot.Seal(t, b.root, false)
 		later(2 * b.daemon.Interval)
 		if now := heard.last(); now.State != report.NodeConverged {
 			t.Errorf("when it can be written again: %s: %s", now.State, now.Reason)

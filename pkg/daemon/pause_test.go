@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A paused node is looked at and told of, and nothing of it is changed: no drift repaired, no
@@ -33,9 +34,9 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		publish(t, "{auto: restart, splay: 0s}", "two")
-		before := tree(t, b.root)
+		before := hostroot.Tree(t, b.root)
 		later(11 * time.Minute)
-		if after := tree(t, b.root); len(after) != len(before) || b.has("/etc/motd") {
+		if after := hostroot.Tree(t, b.root); len(after) != len(before) || b.has("/etc/motd") {
 			t.Errorf("a paused node was changed: %v, was %v", after, before)
 		}
 		s := heard.last()
@@ -72,7 +73,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 			t.Error("it ended early")
 		}
 		later(time.Minute + time.Second)
-		if !b.has("/etc/motd") || read(t, b.root, "/etc/motd") != "two" || heard.last().Paused != nil || b.has("/var/lib/netwright/pause.json") {
+		if !b.has("/etc/motd") || hostroot.Read(t, b.root, "/etc/motd") != "two" || heard.last().Paused != nil || b.has("/var/lib/netwright/pause.json") {
 			t.Error("it did not end by itself, at once")
 		}
 	})
@@ -141,7 +142,7 @@ func TestARollbackMayEndAPause(t *testing.T) {
 			t.Errorf("%v, %v", err, alice.Paused())
 		}
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("/etc/motd is %q", got)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // An undo that another process made is counted and told once, and one from before the daemon is
@@ -16,13 +17,13 @@ func TestAnUndoOfOthersIsCounted(t *testing.T) {
 	b.daemon.Observers = []Observer{heard}
 	b.live(t, func(t *testing.T) {
 		u := []ledger.Undone{{Time: time.Now().Add(-time.Hour), Digest: "a", Why: "before the daemon"}}
-		keep(t, b.root, "undone.json", u)
+		hostroot.Keep(t, b.root, "undone.json", u)
 		later(2 * b.daemon.Interval)
 		if now := heard.last(); now.Totals.Rollbacks != 0 || len(now.Undone) != 1 || heard.heard(report.EventRolledBack, "") {
 			t.Errorf("of one before the daemon: %+v, %+v", now.Totals, now.Undone)
 		}
 		u = append(u, ledger.Undone{Time: time.Now(), Digest: "b", Generation: 9, Why: "the hook cut the node off"})
-		keep(t, b.root, "undone.json", u)
+		hostroot.Keep(t, b.root, "undone.json", u)
 		later(4 * b.daemon.Interval)
 		if now := heard.last(); now.Totals.Rollbacks != 1 || now.State != report.NodeConverged {
 			t.Errorf("%s, %+v", now.State, now.Totals)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // What no document may write is refused, and kubelet does not wait for it: the node was up without
@@ -17,7 +18,7 @@ func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 	passwd := file("/etc/passwd", "root")
 	passwd.Refused = "the host's accounts and logins"
 	plan, err := converge(t, root, passwd, file("/etc/a", "1"))
-	if err == nil || !there(root, "/etc/a") || there(root, "/etc/passwd") {
+	if err == nil || !hostroot.There(root, "/etc/a") || hostroot.There(root, "/etc/passwd") {
 		t.Errorf("%v\n%s", err, said(plan))
 	}
 	at := slices.IndexFunc(plan.Steps, func(s report.Step) bool { return s.Key == "file:/etc/passwd" })

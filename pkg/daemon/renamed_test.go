@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A machine that is called otherwise keeps what it has, at each pass, and says why: nothing of the
@@ -22,8 +23,8 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	pass := b.daemon.Pass
 	pass.UpdatesAnywhere = true
 	machine := filepath.Join(b.root, "etc/machine-id")
-	put(t, b.root, "/etc/machine-id", "one\n")
-	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	hostroot.Put(t, b.root, "/etc/machine-id", "one\n")
+	hostroot.Put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n")
 	b.write(t, "nodegroups/g.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: g}\nspec:\n  fileAssets: [{path: /etc/ours, content: ours}]\n")
 	b.write(t, "nodegroups/other.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: other}\nspec: {}\n")

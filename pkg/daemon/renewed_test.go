@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -14,10 +15,10 @@ import (
 // pkg/reconcile/desired/renewed.go; pkg/reconcile/update.go, taking.
 func TestARenewedCertificateDoesNotWait(t *testing.T) {
 	b, publish := fleetNode(t)
-	put(t, b.root, "/etc/own/.keep", "")
+	hostroot.Put(t, b.root, "/etc/own/.keep", "")
 	documents := func(update, content string) {
 		publish(t, update, content)
-		b.write(t, "cluster.yaml", read(t, b.store, "/demo/cluster.yaml")+"  certificates: [{name: client, dir: /etc/own, certFile: client.crt}]\n")
+		b.write(t, "cluster.yaml", hostroot.Read(t, b.store, "/demo/cluster.yaml")+"  certificates: [{name: client, dir: /etc/own, certFile: client.crt}]\n")
 	}
 	issue := func(pair pki.Pair, ca *pki.Authority) string {
 		b.write(t, "pki/issued/ca/1.crt", ca.PEM)
@@ -25,7 +26,7 @@ func TestARenewedCertificateDoesNotWait(t *testing.T) {
 		b.write(t, "pki/private/client/1.key", pair.Key)
 		return pair.Cert
 	}
-	installed := func() string { return read(t, b.root, "/etc/own/client.crt") }
+	installed := func() string { return hostroot.Read(t, b.root, "/etc/own/client.crt") }
 	var renewed string
 	b.live(t, func(t *testing.T) {
 		ca := pki.New(t, "ca")
@@ -39,7 +40,7 @@ func TestARenewedCertificateDoesNotWait(t *testing.T) {
 		documents("{splay: 0s, freeze: true}", "two")
 		renewed = issue(ca.Client("own"), ca)
 		later(11 * time.Minute)
-		if b.waits(t) == nil || read(t, b.root, "/etc/motd") != "one" {
+		if b.waits(t) == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Error("the documents did not wait")
 		}
 		if installed() != renewed {
@@ -65,7 +66,7 @@ func TestARenewedCertificateDoesNotWait(t *testing.T) {
 	b.daemon.Manager = b.manager
 	b.live(t, func(t *testing.T) {
 		later(11 * time.Minute)
-		if installed() != renewed || read(t, b.root, "/etc/motd") != "one" {
+		if installed() != renewed || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Error("without its store the node went back to the certificate that it kept first")
 		}
 	})

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/netwright/netwright/pkg/ledger"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/ledger"
 )
 
 // Who waits for a reset has its turn when nothing of the ledger is left: else it would work with

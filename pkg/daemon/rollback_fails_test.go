@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A person's word that a configuration may go is taken back when his pass ends with an error: it
@@ -34,7 +35,7 @@ func TestAWordThatFailedIsTakenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, b.root, checkpoint.VerdictFile, string(verdict))
+		hostroot.Put(t, b.root, checkpoint.VerdictFile, string(verdict))
 		pass := b.daemon.Pass
 		pass.TakeNow = "alice"
 		if _, err := pass.Converge(t.Context(), d); err == nil {
@@ -47,7 +48,7 @@ func TestAWordThatFailedIsTakenBack(t *testing.T) {
 			t.Errorf("it waits as %+v, and waited as %+v", now, waited)
 		}
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("the daemon took what a command could not: %q", got)
 		}
 	})

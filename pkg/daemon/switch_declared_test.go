@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // declare writes documents that want a network of this name, whose conf we write.
@@ -39,7 +40,7 @@ func TestFromOneDeclaredNetworkToAnother(t *testing.T) {
 		t.Errorf("a switch from %s to %s", plan.Switch.From, plan.Switch.To)
 	}
 	for _, file := range []string{"/etc/weft/key", "/var/lib/weft/db", "/etc/weft.d/foreign", "/etc/woof/key"} {
-		put(t, b.root, file, "x")
+		hostroot.Put(t, b.root, file, "x")
 	}
 	b.declare(t, "woof", "")
 	plan := b.pass(t, true)

@@ -17,16 +17,17 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // fleetNode is a box whose documents say of updates what update says, and what a file of the boot
 // loader and one of the network hold.
 func fleetNode(t *testing.T) (b *box, publish func(t *testing.T, update, content string)) {
 	b = newBox(t)
-	put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
+	hostroot.Put(t, b.root, "/proc/sys/kernel/random/boot_id", "boot\n")
 	b.daemon.Pass.UpdatesAnywhere = true
 	b.daemon.Select.Node = "n"
-	base := read(t, b.store, "/demo/cluster.yaml")
+	base := hostroot.Read(t, b.store, "/demo/cluster.yaml")
 	publish = func(t *testing.T, update, content string) {
 		t.Helper()
 		b.write(t, "cluster.yaml", base+"  update: "+update+"\n  fileAssets:\n  - {name: live, path: /etc/motd, content: "+content+
@@ -59,7 +60,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	told := &listener{}
 	b.daemon.Observers = []Observer{told}
 	b.live(t, func(t *testing.T) { // a node without a configuration takes what there is
-		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# one" {
+		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# one" {
 			t.Fatalf("the first configuration was not taken: %q", got)
 		}
 		publish(t, "{auto: live, splay: 0s}", "two")
@@ -68,7 +69,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("what is in force was not repaired, or not to what is in force: %q", got)
 		}
 		s := told.last()
@@ -87,7 +88,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b.daemon.Manager = b.manager
 	b.live(t, func(t *testing.T) {
 		later(11 * time.Minute)
-		if u := b.waits(t); read(t, b.root, "/etc/motd") != "one" || !u.Since.Equal(since) {
+		if u := b.waits(t); hostroot.Read(t, b.root, "/etc/motd") != "one" || !u.Since.Equal(since) {
 			t.Errorf("a restart of the agent took what waits, or began the time anew: %+v", u)
 		}
 		pass := b.daemon.Pass
@@ -97,14 +98,14 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan, err := pass.Converge(t.Context(), d)
-		if err != nil || plan.Waiting != nil || read(t, b.root, "/etc/systemd/network/50-x.network") != "# two" || b.waits(t) != nil {
+		if err != nil || plan.Waiting != nil || hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network") != "# two" || b.waits(t) != nil {
 			t.Errorf("a person's word did not take it: %v", err)
 		}
 		if err := os.Remove(filepath.Join(b.root, "etc/motd")); err != nil {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if read(t, b.root, "/etc/motd") != "two" {
+		if hostroot.Read(t, b.root, "/etc/motd") != "two" {
 			t.Error("the daemon does not keep what a person has let go")
 		}
 	})
@@ -118,7 +119,7 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 	publish(t, "{splay: 0s}", "one")
 	b.live(t, func(t *testing.T) {})
 	publish(t, "{splay: 0s}", "two")
-	put(t, b.root, ledger.Dir+"/update.json/in/the-way", "")
+	hostroot.Put(t, b.root, ledger.Dir+"/update.json/in/the-way", "")
 	b.manager = &manager{}
 	b.daemon.Manager = b.manager
 	told := &listener{}
@@ -127,9 +128,9 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 		if n := b.manager.count("ready"); n != 1 {
 			t.Errorf("READY was said %d times, want once", n)
 		}
-		put(t, b.root, "/etc/motd", "somebody's")
+		hostroot.Put(t, b.root, "/etc/motd", "somebody's")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("what is in force is not kept right: %q", got)
 		}
 		if w := told.last().Waiting; w == nil || !strings.HasPrefix(w.Reason, "it cannot be noted on this node: ") {
@@ -141,14 +142,14 @@ func TestWhatCannotBeNotedWaits(t *testing.T) {
 		}
 		pass := b.daemon.Pass
 		pass.TakeNow = "alice"
-		if _, err := pass.Converge(t.Context(), d); err == nil || read(t, b.root, "/etc/motd") != "one" {
+		if _, err := pass.Converge(t.Context(), d); err == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Errorf("a person's word: %v", err)
 		}
 		if err := os.RemoveAll(filepath.Join(b.root, ledger.Dir, "update.json")); err != nil {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "two" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "two" {
 			t.Errorf("when it can be noted it is not taken: %q", got)
 		}
 	})
@@ -177,7 +178,7 @@ func TestSplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, publish := fleetNode(t)
 			b.daemon.Select.Node = name
-			own := strings.Replace(read(t, b.store, "/demo/nodes/n.yaml"), "name: n}", "name: "+name+"}", 1)
+			own := strings.Replace(hostroot.Read(t, b.store, "/demo/nodes/n.yaml"), "name: n}", "name: "+name+"}", 1)
 			if err := os.Remove(filepath.Join(b.store, "demo/nodes/n.yaml")); err != nil {
 				t.Fatal(err)
 			}
@@ -193,16 +194,16 @@ func TestSplay(t *testing.T) {
 				until := u.Free.Add(time.Duration(float64(time.Hour) * reconcile.Fraction(name))).Truncate(time.Second)
 				moments[until.Sub(u.Free)] = name
 				later(time.Until(until) - time.Second)
-				if got := read(t, b.root, "/etc/motd"); got != "one" {
+				if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 					t.Errorf("it was taken before its moment: %q", got)
 				}
 				later(2 * time.Second)
-				if got := read(t, b.root, "/etc/motd"); got != "two" || b.waits(t) != nil {
+				if got := hostroot.Read(t, b.root, "/etc/motd"); got != "two" || b.waits(t) != nil {
 					t.Errorf("it was not taken at its moment, %s: %q", until, got)
 				}
 				publish(t, "{splay: 0s}", "three")
 				later(11 * time.Minute)
-				if got := read(t, b.root, "/etc/motd"); got != "three" {
+				if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" {
 					t.Errorf("without a splay it was not taken at once: %q", got)
 				}
 			})
@@ -225,15 +226,15 @@ func TestWhatWasLetGoGoesOn(t *testing.T) {
 		if u == nil {
 			t.Fatal("it did not wait")
 		}
-		put(t, b.root, ledger.Dir+"/update.json", strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Digest+"\",", u.Digest+"\", \"letGo\": \"alice\",", 1))
-		put(t, b.root, "/etc/motd", "two") // as far as it came
+		hostroot.Put(t, b.root, ledger.Dir+"/update.json", strings.Replace(hostroot.Read(t, b.root, ledger.Dir+"/update.json"), u.Digest+"\",", u.Digest+"\", \"letGo\": \"alice\",", 1))
+		hostroot.Put(t, b.root, "/etc/motd", "two") // as far as it came
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
+		if got := hostroot.Read(t, b.root, "/etc/systemd/network/50-x.network"); got != "# two" || b.waits(t) != nil {
 			t.Errorf("it was not brought to its end: %q", got)
 		}
 		publish(t, "{auto: live}", "three")
 		later(11 * time.Minute)
-		if u := b.waits(t); u == nil || u.LetGo != "" || read(t, b.root, "/etc/motd") != "two" {
+		if u := b.waits(t); u == nil || u.LetGo != "" || hostroot.Read(t, b.root, "/etc/motd") != "two" {
 			t.Errorf("the next one was let go with it: %+v", u)
 		}
 	})
@@ -251,16 +252,16 @@ func TestAWindow(t *testing.T) {
 			t.Errorf("it was said %d times when the window is", s)
 		}
 		later(time.Until(time.Date(2000, 1, 5, 2, 0, 0, 0, time.UTC)) - time.Second)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("it was taken outside of the window: %q", got)
 		}
 		later(20 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "two" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "two" {
 			t.Errorf("it was not taken in the window: %q", got)
 		}
-		b.write(t, "cluster.yaml", strings.Replace(read(t, b.store, "/demo/cluster.yaml"), "content: two", "content: live", 1))
+		b.write(t, "cluster.yaml", strings.Replace(hostroot.Read(t, b.store, "/demo/cluster.yaml"), "content: two", "content: live", 1))
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "live" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "live" {
 			t.Errorf("a live change waited for a window: %q", got)
 		}
 	})
@@ -273,7 +274,7 @@ func TestPercent(t *testing.T) {
 		publish(t, "{percent: 0, splay: 0s}", "three")
 		later(11 * time.Minute)
 		u := b.waits(t)
-		if u == nil || read(t, b.root, "/etc/motd") != "one" {
+		if u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Fatalf("no node takes it, and this one did: %+v", u)
 		}
 		at := reconcile.Place("n", u.Print)
@@ -284,7 +285,7 @@ func TestPercent(t *testing.T) {
 		}
 		publish(t, fmt.Sprintf("{percent: %d,      splay: 0s}", at+1), "three")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "three" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" {
 			t.Errorf("it was not taken as its place came: %q", got)
 		}
 	})
@@ -298,17 +299,17 @@ func TestFreeze(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		publish(t, "{splay: 0s, freeze: true}", "three")
 		later(11 * time.Minute)
-		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
+		if u := b.waits(t); u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Fatalf("it was taken: %+v", u)
 		}
-		put(t, b.root, "/etc/motd", "by hand")
+		hostroot.Put(t, b.root, "/etc/motd", "by hand")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("a repair waited: %q", got)
 		}
 		publish(t, "{splay: 0s}", "three")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "three" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "three" {
 			t.Errorf("it was not taken when the freeze was over: %q", got)
 		}
 	})
@@ -344,10 +345,10 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	publish(t, "{splay: 0s, freeze: true}"+pods, "three")
 	for _, own := range []string{"100.96.1.0/24", "100.96.3.0/24"} {
 		converge(own)
-		if u := b.waits(t); u == nil || read(t, b.root, "/etc/motd") != "one" {
+		if u := b.waits(t); u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Errorf("it was taken: %+v", u)
 		}
-		if conf := read(t, b.root, conflist); !strings.Contains(conf, own) {
+		if conf := hostroot.Read(t, b.root, conflist); !strings.Contains(conf, own) {
 			t.Errorf("the Node has %s, and the conf is %s", own, conf)
 		}
 	}
@@ -368,10 +369,10 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
-		put(t, b.root, "/etc/motd", "by hand")
+		hostroot.Put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
+		hostroot.Put(t, b.root, "/etc/motd", "by hand")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("a repair was held back: %q", got)
 		}
 		if s := told.last(); s.State != report.NodeFailing || !strings.Contains(s.Reason, "generation 7 is bad: probe tcp:x") || s.Waiting == nil {
@@ -379,7 +380,7 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 		}
 		publish(t, "{splay: 0s}", "four")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "four" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "four" {
 			t.Errorf("the next generation was not taken: %q", got)
 		}
 	})
@@ -399,14 +400,14 @@ func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
-		put(t, b.root, "/etc/motd", "by hand")
-		put(t, b.root, hook, "by hand")
+		hostroot.Put(t, b.root, checkpoint.VerdictFile, `{"generation":7,"digest":"`+d.Snapshot.Digest+`","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2000-01-01T00:00:00Z"}`)
+		hostroot.Put(t, b.root, "/etc/motd", "by hand")
+		hostroot.Put(t, b.root, hook, "by hand")
 		later(11 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "one" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("a repair was held back: %q", got)
 		}
-		if got := read(t, b.root, hook); got != "by hand" {
+		if got := hostroot.Read(t, b.root, hook); got != "by hand" {
 			t.Errorf("the hook was written again: %q", got)
 		}
 		if s := told.last(); s.State != report.NodeFailing || !strings.Contains(s.Reason, "generation 7 is bad: probe tcp:x") {
@@ -426,10 +427,10 @@ func TestAClockThatWasSetBack(t *testing.T) {
 		if u == nil {
 			t.Skip("its turn was already")
 		}
-		text := strings.Replace(read(t, b.root, ledger.Dir+"/update.json"), u.Free.Format(time.RFC3339), u.Free.AddDate(1, 0, 0).Format(time.RFC3339), 1)
-		put(t, b.root, ledger.Dir+"/update.json", text)
+		text := strings.Replace(hostroot.Read(t, b.root, ledger.Dir+"/update.json"), u.Free.Format(time.RFC3339), u.Free.AddDate(1, 0, 0).Format(time.RFC3339), 1)
+		hostroot.Put(t, b.root, ledger.Dir+"/update.json", text)
 		later(22 * time.Minute)
-		if got := read(t, b.root, "/etc/motd"); got != "two" {
+		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "two" {
 			t.Errorf("it waits for a year: %q", got)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -23,23 +24,23 @@ func letGo(t *testing.T, how string) (root string) {
 	}
 	switch how {
 	case "somebody's, repaired by us":
-		put(t, root, "/etc/a", "somebody's")
+		hostroot.Put(t, root, "/etc/a", "somebody's")
 		mustConverge(t, root, file("/etc/a", "1"))
 		mustConverge(t, root, file("/etc/b", "1"))
 		remove()
 	case "somebody's, repaired by us, removed while wanted":
-		put(t, root, "/etc/a", "somebody's")
+		hostroot.Put(t, root, "/etc/a", "somebody's")
 		mustConverge(t, root, file("/etc/a", "1"))
 		remove()
 		mustConverge(t, root, file("/etc/b", "1"))
 	case "somebody's, and we were killed before the repair":
-		put(t, root, "/etc/a", "somebody's")
+		hostroot.Put(t, root, "/etc/a", "somebody's")
 		die(t, root, []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1")}, true)
 		remove()
 		mustConverge(t, root, file("/etc/b", "1"))
 	case "ours, changed by somebody":
 		mustConverge(t, root, file("/etc/a", "1"))
-		put(t, root, "/etc/a", "somebody's")
+		hostroot.Put(t, root, "/etc/a", "somebody's")
 		mustConverge(t, root, file("/etc/b", "1"))
 		remove()
 	default:
@@ -60,21 +61,21 @@ func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 			t.Run("pruned", func(t *testing.T) {
 				root := letGo(t, how)
 				mustConverge(t, root, file("/etc/a", "2"))
-				if p := mustConverge(t, root, file("/etc/b", "1")); there(root, "/etc/a") {
+				if p := mustConverge(t, root, file("/etc/b", "1")); hostroot.There(root, "/etc/a") {
 					t.Errorf("we made it, nobody wants it, and it stays:\n%s", said(p))
 				}
 			})
 			t.Run("pruned after a kill", func(t *testing.T) {
 				root := letGo(t, how)
 				die(t, root, []tasks.Task{file("/etc/a", "2")}, false)
-				if p := mustConverge(t, root, file("/etc/b", "1")); there(root, "/etc/a") {
+				if p := mustConverge(t, root, file("/etc/b", "1")); hostroot.There(root, "/etc/a") {
 					t.Errorf("we made it, nobody wants it, and it stays:\n%s", said(p))
 				}
 			})
 			t.Run("reset", func(t *testing.T) {
 				root := letGo(t, how)
 				mustConverge(t, root, file("/etc/a", "2"))
-				if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
+				if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
 					t.Errorf("err = %v; a reset left what we made, or brought back what a person had removed:\n%s", err, said(p))
 				}
 			})
@@ -89,18 +90,18 @@ func TestWhatAPersonMakesAgainAfterItWasLetGoIsTheirs(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Run("repaired by us", func(t *testing.T) {
 				root := letGo(t, how)
-				put(t, root, "/etc/a", "made again")
+				hostroot.Put(t, root, "/etc/a", "made again")
 				mustConverge(t, root, file("/etc/a", "2"))
-				if p := mustConverge(t, root, file("/etc/b", "1")); !there(root, "/etc/a") {
+				if p := mustConverge(t, root, file("/etc/b", "1")); !hostroot.There(root, "/etc/a") {
 					t.Errorf("a person's file was removed:\n%s", said(p))
 				}
 			})
 			t.Run("after we were killed before it", func(t *testing.T) {
 				root := letGo(t, how)
 				die(t, root, []tasks.Task{file("/etc/a", "2")}, true)
-				put(t, root, "/etc/a", "made again")
+				hostroot.Put(t, root, "/etc/a", "made again")
 				mustConverge(t, root, file("/etc/a", "2"))
-				if p := mustConverge(t, root, file("/etc/b", "1")); !there(root, "/etc/a") {
+				if p := mustConverge(t, root, file("/etc/b", "1")); !hostroot.There(root, "/etc/a") {
 					t.Errorf("a person's file was removed:\n%s", said(p))
 				}
 			})
@@ -113,21 +114,21 @@ func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
 			root := letGo(t, how)
-			if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
-				t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+			if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
+				t.Errorf("err = %v, /etc/a there: %v\n%s", err, hostroot.There(root, "/etc/a"), said(p))
 			}
 		})
 	}
 	t.Run("killed before the repair, and then nothing", func(t *testing.T) {
 		needs.Root(t) // files belong to root
 		root := t.TempDir()
-		put(t, root, "/etc/a", "somebody's")
+		hostroot.Put(t, root, "/etc/a", "somebody's")
 		die(t, root, []tasks.Task{file("/etc/a", "1")}, true)
 		if err := os.Remove(filepath.Join(root, "etc/a")); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/a") {
-			t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+		if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
+			t.Errorf("err = %v, /etc/a there: %v\n%s", err, hostroot.There(root, "/etc/a"), said(p))
 		}
 	})
 }

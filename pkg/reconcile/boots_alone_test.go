@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -90,7 +91,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	if !errors.As(err, &failed) || failed.Outcome != string(checkpoint.Bad) || !strings.Contains(failed.Why, "address:up0/10.0.0.2/24") {
 		t.Fatalf("%v\n%s", err, said(plan))
 	}
-	if now := read(t, "/", "/etc/boots"); now != "1" || len(plan.AwaitingBoot) > 0 {
+	if now := hostroot.Read(t, "/", "/etc/boots"); now != "1" || len(plan.AwaitingBoot) > 0 {
 		t.Errorf("the file is %q, awaiting %q", now, plan.AwaitingBoot)
 	}
 	h, err := history.Read(pass(0).Host)
@@ -111,7 +112,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	if h, err = history.Read(pass(0).Host); err != nil || h.Boots[len(h.Boots)-1].Outcome != string(checkpoint.Confirmed) || len(h.AwaitingBoot) > 0 {
 		t.Errorf("the history: %+v, %v", h, err)
 	}
-	if now := read(t, "/", "/etc/boots"); now != "3" {
+	if now := hostroot.Read(t, "/", "/etc/boots"); now != "3" {
 		t.Errorf("the file is %q", now)
 	}
 }

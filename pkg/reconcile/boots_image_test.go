@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -38,7 +39,7 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 	defer h.Close()
 	boot := func(id string) []ledger.Boot {
 		t.Helper()
-		put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
+		hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
 		led, err := onRoot(root).loadLedger()
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 	if last := list[len(list)-1]; len(list) != 2 || last.ID != "another" || last.Outcome != string(checkpoint.Unsure) || last.Why == "" {
 		t.Errorf("with one that does not: %+v", list)
 	}
-	if _, err := os.Stat(checkpoint.AwaitingDir); err == nil || read(t, root, "/etc/motd") != "baked" {
+	if _, err := os.Stat(checkpoint.AwaitingDir); err == nil || hostroot.Read(t, root, "/etc/motd") != "baked" {
 		t.Errorf("it did more than report: %v", err)
 	}
 }

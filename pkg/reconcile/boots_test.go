@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // failsABoot makes a pass on a root whose change a boot then fails with: back is what the host is
@@ -72,8 +73,8 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	before, _, _ := entriesOf(t, root)
 	bad := []tasks.Task{file(boots, "2"), file("/etc/new", "2"), file(motd, "2")}
 	awaits := failsABoot(t, root, checkpoint.Bad, func() {
-		put(t, root, boots, "1")
-		put(t, root, gone, "1")
+		hostroot.Put(t, root, boots, "1")
+		hostroot.Put(t, root, gone, "1")
 		if err := os.Remove(root + "/etc/new"); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		t.Errorf("what is gone is ours: %v; settled: %v", ours, head.Settled)
 	}
 
-	put(t, root, motd, "somebody's")
+	hostroot.Put(t, root, motd, "somebody's")
 	for range 2 {
 		plan, err := converge(t, root, append(slices.Clone(bad), file("/etc/more", "1"))...)
 		var failed *BootFailedError
@@ -106,8 +107,8 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 		if !changes.Prepared(plan) {
 			t.Errorf("kubelet is held back by what it never had:\n%s", said(plan))
 		}
-		if read(t, root, boots) != "1" || there(root, "/etc/new") || read(t, root, motd) != "2" || !there(root, "/etc/more") {
-			t.Errorf("%s is %q, %s is %q\n%s", boots, read(t, root, boots), motd, read(t, root, motd), said(plan))
+		if hostroot.Read(t, root, boots) != "1" || hostroot.There(root, "/etc/new") || hostroot.Read(t, root, motd) != "2" || !hostroot.There(root, "/etc/more") {
+			t.Errorf("%s is %q, %s is %q\n%s", boots, hostroot.Read(t, root, boots), motd, hostroot.Read(t, root, motd), said(plan))
 		}
 	}
 	if plan, err := onRoot(root).DryRun(t.Context(), wanting(bad...)); plan == nil || !strings.Contains(said(plan), "no way out") {
@@ -116,8 +117,8 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 
 	// One file of it is wanted no more: nobody knows which was bad, and the others are made.
 	mustConverge(t, root, file(boots, "2"), file(motd, "2"))
-	if read(t, root, boots) != "2" || there(root, gone) || there(root, "/etc/new") {
-		t.Errorf("%s is %q; there are %v, %v", boots, read(t, root, boots), there(root, gone), there(root, "/etc/new"))
+	if hostroot.Read(t, root, boots) != "2" || hostroot.There(root, gone) || hostroot.There(root, "/etc/new") {
+		t.Errorf("%s is %q; there are %v, %v", boots, hostroot.Read(t, root, boots), hostroot.There(root, gone), hostroot.There(root, "/etc/new"))
 	}
 	mustConverge(t, root, file(boots, "3"), file(gone, "1"), file(motd, "2"))
 }
@@ -127,7 +128,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/boots", "1"))
-	failsABoot(t, root, checkpoint.Unsure, func() { put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
+	failsABoot(t, root, checkpoint.Unsure, func() { hostroot.Put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
 	if _, err := converge(t, root, file("/etc/boots", "2")); err == nil || !strings.Contains(err.Error(), "may not have been the change") {
 		t.Errorf("at once: %v", err)
 	}
@@ -153,7 +154,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, root, "/var/lib/netwright/boots.json", string(data))
+	hostroot.Put(t, root, "/var/lib/netwright/boots.json", string(data))
 	mustConverge(t, root, file("/etc/boots", "2"))
 }
 

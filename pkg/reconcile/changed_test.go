@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A reset keeps what a person changed, or with its flag takes it along and brings back what was
@@ -13,10 +14,10 @@ func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			put(t, root, "/etc/found", "theirs")
+			hostroot.Put(t, root, "/etc/found", "theirs")
 			mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"))
-			put(t, root, "/etc/ours", "changed")
-			put(t, root, "/etc/found", "changed")
+			hostroot.Put(t, root, "/etc/ours", "changed")
+			hostroot.Put(t, root, "/etc/found", "changed")
 			pass := onRoot(root)
 			pass.RemoveChanged = remove
 			dry, err := pass.DryReset(t.Context())
@@ -36,8 +37,8 @@ func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 				}
 			}
 			want := map[bool]string{false: "changed", true: "theirs"}[remove]
-			if got := read(t, root, "/etc/found"); got != want || there(root, "/etc/ours") == remove {
-				t.Errorf("/etc/found is %q, want %q; /etc/ours there: %v", got, want, there(root, "/etc/ours"))
+			if got := hostroot.Read(t, root, "/etc/found"); got != want || hostroot.There(root, "/etc/ours") == remove {
+				t.Errorf("/etc/found is %q, want %q; /etc/ours there: %v", got, want, hostroot.There(root, "/etc/ours"))
 			}
 		})
 	}

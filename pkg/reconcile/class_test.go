@@ -5,6 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -21,10 +26,21 @@ func TestAnotherPodRangeIsANewNode(t *testing.T) {
 		{"a switch says more", "bridge", "10.245.0.0/16", "drain", "drain"},
 		{"there was no network", "", "10.245.0.0/16", "live", "live"},
 	} {
-		r := &run{led: knows(t, c.had), desired: wants(t, "flannel: {backend: vxlan}")}
-		r.desired.Node.PodCIDR = nil
-		for _, text := range strings.Split(c.ranges, ",") {
-			r.desired.Node.PodCIDR = append(r.desired.Node.PodCIDR, netip.MustParsePrefix(text))
+		n := &config.Node{Networking: networks.Networking{Flannel: &networks.Flannel{}}}
+		for text := range strings.SplitSeq(c.ranges, ",") {
+			n.PodCIDR = append(n.PodCIDR, netip.MustParsePrefix(text))
+		}
+		h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		r := &run{led: ledger.Load(h.Live.Files), desired: &desired.State{Node: n}}
+		if c.had != "" {
+			had := ledger.Network{Name: c.had, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}
+			if err := r.led.Commit(t.Context(), h.Files, ledger.Batch{Head: ledger.Head{Network: had}}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		p := &report.Plan{Class: c.class}
 		if r.raise(p); p.Class != c.want {

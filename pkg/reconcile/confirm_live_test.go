@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -53,7 +54,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	// There is something that no checkpoint was needed for before, besides.
 	second := want("2", file("/etc/kubernetes/new", "2"))
 	p := made(asked, second)
-	if a := p.Awaits; a == nil || a.By != "ada" || a.Revision != 2 || read(t, "/", "/etc/a") != "2" || !strings.Contains(said(p), "log in anew") {
+	if a := p.Awaits; a == nil || a.By != "ada" || a.Revision != 2 || hostroot.Read(t, "/", "/etc/a") != "2" || !strings.Contains(said(p), "log in anew") {
 		t.Fatalf("%+v\n%s", a, said(p))
 	}
 	if p := made(plain, second); p.Awaits == nil || p.Summary.Changes()+p.Summary.Drifted > 0 {
@@ -67,7 +68,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, headNow, _ := entriesOf(t, "/")
-	if len(now) != len(was) || headNow != head || read(t, "/", "/etc/a") != "1" || there("/", "/etc/kubernetes/new") {
+	if len(now) != len(was) || headNow != head || hostroot.Read(t, "/", "/etc/a") != "1" || hostroot.There("/", "/etc/kubernetes/new") {
 		t.Errorf("after the undo: %+v, before %+v; %d entries, before %d", headNow, head, len(now), len(was))
 	}
 	h, err := history.Read(plain.Host)
@@ -84,7 +85,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if h, err = history.Read(plain.Host); err != nil || h.Current != 2 || len(h.Revisions) != 2 {
 		t.Errorf("history after the confirmation: %v, %+v", err, h)
 	}
-	if p := made(plain, second); p.Summary.Changes() > 0 || read(t, "/", "/etc/a") != "2" {
+	if p := made(plain, second); p.Summary.Changes() > 0 || hostroot.Read(t, "/", "/etc/a") != "2" {
 		t.Errorf("the next pass:\n%s", said(p))
 	}
 	if p := made(asked, second); p.Awaits != nil || !strings.Contains(said(p), "there is nothing to confirm") {
@@ -98,7 +99,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(asked, third); p.Awaits == nil {
 		t.Errorf("a change that is proved harmless does not await its confirmation:\n%s", said(p))
 	}
-	if err := plain.Undo(t.Context(), false); err != nil || read(t, "/", "/etc/kubernetes/new") != "2" {
+	if err := plain.Undo(t.Context(), false); err != nil || hostroot.Read(t, "/", "/etc/kubernetes/new") != "2" {
 		t.Errorf("its undo: %v", err)
 	}
 
@@ -106,7 +107,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	tools := archiveOf(&oneShelf{body: tarOf(t, "tool", "one")})
 	tools.Dir = "/var/lib/kubelet/tools"
 	if p := made(asked, want("2", file("/etc/kubernetes/new", "2"), tools)); p.Awaits != nil ||
-		!strings.Contains(said(p), "there is nothing to confirm") || read(t, "/", tools.Dir+"/tool") != "one" {
+		!strings.Contains(said(p), "there is nothing to confirm") || hostroot.Read(t, "/", tools.Dir+"/tool") != "one" {
 		t.Errorf("members of an archive:\n%s", said(p))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -62,7 +63,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, root, checkpoint.JournalFile, string(journal))
+	hostroot.Put(t, root, checkpoint.JournalFile, string(journal))
 }
 
 // While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes
@@ -73,8 +74,8 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
 	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
-	put(t, root, "/etc/a", "somebody's")
-	was := tree(t, root)
+	hostroot.Put(t, root, "/etc/a", "somebody's")
+	was := hostroot.Tree(t, root)
 
 	d := wanting(file("/etc/a", "2"))
 	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
@@ -104,7 +105,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	now := tree(t, root)
+	now := hostroot.Tree(t, root)
 	for path, content := range was {
 		if now[path] != content && !strings.Contains(path, "/lock") {
 			t.Errorf("%s was changed", path)
@@ -130,10 +131,10 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 	}
 	entries, head, _ := entriesOf(t, root)
 	if !head.Settled || head.Current != 2 || head.Former != 1 || entries["file:/etc/new"].Mode != ledger.Owned ||
-		there(root, "/etc/gone") || there(root, checkpoint.JournalFile) {
+		hostroot.There(root, "/etc/gone") || hostroot.There(root, checkpoint.JournalFile) {
 		t.Errorf("after the confirmation: %+v, %+v", head, entries)
 	}
-	if p := mustConverge(t, root, list...); p.Summary.Changes() != 0 || read(t, root, "/etc/a") != "2" {
+	if p := mustConverge(t, root, list...); p.Summary.Changes() != 0 || hostroot.Read(t, root, "/etc/a") != "2" {
 		t.Errorf("the next pass:\n%s", said(p))
 	}
 	if _, err := onRoot(root).Confirm(t.Context()); !errors.Is(err, checkpoint.ErrNothingAwaits) {
@@ -150,12 +151,12 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	mustConverge(t, root, file("/etc/a", "1"))
 	unconfirmedChange(t, root, time.Minute, file("/etc/a", "2"))
 	inTheWay := checkpoint.Dir + "/agent/x" // where the copy of the program was
-	put(t, root, inTheWay, "")
+	hostroot.Put(t, root, inTheWay, "")
 	kept, err := onRoot(root).Confirm(t.Context())
 	if err != nil || !strings.HasPrefix(kept, "generation 7 is confirmed, and stays; the next pass goes on: ") {
 		t.Errorf("%q, %v", kept, err)
 	}
-	if h, err := history.Read(onRoot(root).Host); err != nil || h.Awaits != nil || h.Current != 2 || read(t, root, "/etc/a") != "2" {
+	if h, err := history.Read(onRoot(root).Host); err != nil || h.Awaits != nil || h.Current != 2 || hostroot.Read(t, root, "/etc/a") != "2" {
 		t.Errorf("history: %v, %+v", err, h)
 	}
 }
@@ -188,7 +189,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 		err = json.Unmarshal(data, &j)
 	}
 	if err == nil { // as its undo
-		put(t, root, "/etc/a", "1")
+		hostroot.Put(t, root, "/etc/a", "1")
 		err = os.Remove(filepath.Join(root, checkpoint.JournalFile))
 	}
 	if err != nil {
@@ -212,7 +213,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, root, checkpoint.VerdictFile, string(verdict))
+	hostroot.Put(t, root, checkpoint.VerdictFile, string(verdict))
 	past, err := history.Read(onRoot(root).Host)
 	if err != nil || len(past.Revisions) != 1 || past.Current != 1 ||
 		len(past.Undone) != 1 || !past.Undone[0].Unconfirmed {
@@ -221,12 +222,12 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	d := wanting(file("/etc/a", "2"))
 	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
 	p, err := onRoot(root).Converge(t.Context(), d)
-	if err == nil || read(t, root, "/etc/a") != "1" || !strings.Contains(err.Error(), "nobody confirmed it") {
+	if err == nil || hostroot.Read(t, root, "/etc/a") != "1" || !strings.Contains(err.Error(), "nobody confirmed it") {
 		t.Errorf("nobody asked for it: %v\n%s", err, said(p))
 	}
 	person := onRoot(root)
 	person.TakeNow = "ada"
-	if _, err := person.Converge(t.Context(), d); err != nil || read(t, root, "/etc/a") != "2" {
-		t.Errorf("somebody asked for it: %v, /etc/a is %q", err, read(t, root, "/etc/a"))
+	if _, err := person.Converge(t.Context(), d); err != nil || hostroot.Read(t, root, "/etc/a") != "2" {
+		t.Errorf("somebody asked for it: %v, /etc/a is %q", err, hostroot.Read(t, root, "/etc/a"))
 	}
 }

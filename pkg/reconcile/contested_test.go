@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A conf that somebody else keeps writing is written again for ever, and the pass says that it is
@@ -32,7 +33,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	pass()
 	want := []report.State{report.Done, report.Contested, report.Contested, report.Contested}
 	for i, state := range want {
-		put(t, root, name, "theirs")
+		hostroot.Put(t, root, name, "theirs")
 		p := pass()
 		if got := stateOfKey(p, "file:"+name); got != state || contentOf(t, root, name) != "1" {
 			t.Fatalf("repair %d: %s, %q\n%s", i, got, contentOf(t, root, name), said(p))
@@ -43,7 +44,7 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 		t.Errorf("the ledger has %+v", e.Drift)
 	}
 	ago(t, root, "file:"+name, -drift.PodsPause) // as if it was just repaired
-	put(t, root, name, "theirs")
+	hostroot.Put(t, root, name, "theirs")
 	if p := pass(); stateOfKey(p, "file:"+name) != report.Contested || contentOf(t, root, name) != "theirs" || p.Again.IsZero() || !changes.Prepared(p) {
 		t.Errorf("before its time: %s, prepared %t", said(p), changes.Prepared(p))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -28,12 +29,12 @@ func TestKeyOfACAOnAWorker(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
 	client := ca.Client("own")
-	put(t, b.dir, "demo/pki/issued/client/1.crt", client.Cert)
-	put(t, b.dir, "demo/pki/private/client/1.key", client.Key)
+	hostroot.Put(t, b.dir, "demo/pki/issued/client/1.crt", client.Cert)
+	hostroot.Put(t, b.dir, "demo/pki/private/client/1.key", client.Key)
 	if d := b.load(); len(d.Refused) > 0 || d.Keypairs["etcd-ca"].Key.IsZero() {
 		t.Errorf("on a control plane: %q", d.Refused)
 	}
-	put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
+	hostroot.Put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
 	d := b.load()
 	said := strings.Join(d.Refused, "\n")
 	for _, want := range []string{"the private key of the CA etcd-ca is refused", "this node's role is Node", "pki/private/etcd-ca/", "take it away from what workers can read"} {
@@ -85,11 +86,11 @@ func having(t *testing.T, dir, text string) (names []string) {
 func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
-	put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
+	hostroot.Put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: Node}\n")
 	b.converge()
 	const state, lastGood = "/var/lib/netwright", "/var/lib/netwright/last-good.json"
 	var good ledger.LastGood
-	if err := json.Unmarshal([]byte(read(t, b.root, lastGood)), &good); err != nil {
+	if err := json.Unmarshal([]byte(hostroot.Read(t, b.root, lastGood)), &good); err != nil {
 		t.Fatal(err)
 	}
 	now := good
@@ -101,8 +102,8 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	put(t, b.root, state+"/blobs/"+content.Sum.String(), string(packed))
-	put(t, b.root, lastGood, string(text))
+	hostroot.Put(t, b.root, state+"/blobs/"+content.Sum.String(), string(packed))
+	hostroot.Put(t, b.root, lastGood, string(text))
 	if names := having(t, b.root+state, ca.Key()); len(names) != 1 {
 		t.Fatalf("as an earlier release left it: %q have the key", names)
 	}
@@ -110,7 +111,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	if names := having(t, b.root+state, ca.Key()); len(names) > 0 {
 		t.Errorf("%q still have the key", names)
 	}
-	if err := json.Unmarshal([]byte(read(t, b.root, lastGood)), &good); err != nil || good.Objects != now.Objects || good.Names != len(all)-1 {
+	if err := json.Unmarshal([]byte(hostroot.Read(t, b.root, lastGood)), &good); err != nil || good.Objects != now.Objects || good.Names != len(all)-1 {
 		t.Errorf("%+v, %v, want %+v", good, err, now)
 	}
 	store, err := statestore.Open(b.dir, "demo", statestore.Options{})
@@ -129,8 +130,8 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 	ca := pki.New(t, "etcd-ca")
 	b := newIssueBench(t, ca, ownEntry)
 	client := ca.Client("own")
-	put(t, b.dir, "demo/pki/issued/client/1.crt", client.Cert)
-	put(t, b.dir, "demo/pki/private/client/1.key", client.Key)
+	hostroot.Put(t, b.dir, "demo/pki/issued/client/1.crt", client.Cert)
+	hostroot.Put(t, b.dir, "demo/pki/private/client/1.key", client.Key)
 	objects := maps.Clone(b.load().Snapshot.Objects)
 	for where, c := range map[string]struct {
 		documents          bool
@@ -166,9 +167,9 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 	ca, cluster := pki.New(t, "etcd-ca"), pki.New(t, "kubernetes-ca")
 	b := newIssueBench(t, ca, ownEntry)
-	put(t, b.dir, "demo/pki/private/kubernetes-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: cluster.PEM, Key: cluster.Key()}))
-	put(t, b.dir, "demo/pki/private/service-account/1.key", ca.Client("sa").Key)
-	put(t, b.dir, "demo/nodegroups/nodes.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: nodes}\nspec: {role: Node}\n")
+	hostroot.Put(t, b.dir, "demo/pki/private/kubernetes-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: cluster.PEM, Key: cluster.Key()}))
+	hostroot.Put(t, b.dir, "demo/pki/private/service-account/1.key", ca.Client("sa").Key)
+	hostroot.Put(t, b.dir, "demo/nodegroups/nodes.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: nodes}\nspec: {role: Node}\n")
 	withheld := func() (keysets, left []string) {
 		t.Helper()
 		store, err := statestore.Open(b.dir, "demo", statestore.Options{})
@@ -200,7 +201,7 @@ func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 	if keysets, left := withheld(); !slices.Equal(keysets, []string{"kubernetes-ca", "service-account"}) || !slices.Equal(left, []string{"pki/private/etcd-ca/1.key"}) {
 		t.Errorf("withheld %q, left %q", keysets, left)
 	}
-	put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: ControlPlane}\n")
+	hostroot.Put(t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec: {role: ControlPlane}\n")
 	if keysets, left := withheld(); len(keysets) != 3 || len(left) > 0 {
 		t.Errorf("nobody signs with it: withheld %q, left %q", keysets, left)
 	}

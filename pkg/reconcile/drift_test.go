@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -73,7 +74,7 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	step("the first pass", map[string]bool{"file:/etc/a": false, "file:/etc/b": false}, a, b)
 	step("nothing", nil, a, b)
 
-	put(t, root, "/etc/a", "by hand")
+	hostroot.Put(t, root, "/etc/a", "by hand")
 	step("a file was changed", map[string]bool{"file:/etc/a": true}, a, b)
 	if err := os.Remove(filepath.Join(root, "/etc/a")); err != nil {
 		t.Fatal(err)
@@ -86,13 +87,13 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	// What is wanted of b is another thing; what is wanted of a is not, and a is drift all the
 	// same.
 	b.Content = []byte("2")
-	put(t, root, "/etc/a", "by hand")
+	hostroot.Put(t, root, "/etc/a", "by hand")
 	step("a new configuration and drift", map[string]bool{"file:/etc/a": true, "file:/etc/b": false}, a, b)
 
 	// Somebody changed b, and then something else is wanted of it: whoever asks for that did not
 	// mean to repair.
 	b.Content = []byte("3")
-	put(t, root, "/etc/b", "by hand")
+	hostroot.Put(t, root, "/etc/b", "by hand")
 	step("drift of a key that is to change", map[string]bool{"file:/etc/b": false}, a, b)
 
 	step("no longer wanted", map[string]bool{"file:/etc/b": false}, a)
@@ -105,7 +106,7 @@ func TestABootIsNoDrift(t *testing.T) {
 	root := t.TempDir()
 	run, etc := file("/run/x", "1"), file("/etc/x", "1")
 	boot := func(id string) {
-		put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
+		hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
 		for _, name := range []string{"/run/x", "/etc/x"} {
 			if err := os.Remove(filepath.Join(root, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
@@ -118,14 +119,14 @@ func TestABootIsNoDrift(t *testing.T) {
 			t.Errorf("boot %s: repairs are %v", id, got)
 		}
 	}
-	put(t, root, "/run/x", "by hand")
+	hostroot.Put(t, root, "/run/x", "by hand")
 	if got := repairsIn(mustConverge(t, root, run, etc)); !got["file:/run/x"] {
 		t.Errorf("in the same boot: %v", got)
 	}
 	// A boot after which all is right, and then somebody changes it.
-	put(t, root, "/proc/sys/kernel/random/boot_id", "three\n")
+	hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", "three\n")
 	mustConverge(t, root, run, etc)
-	put(t, root, "/run/x", "by hand")
+	hostroot.Put(t, root, "/run/x", "by hand")
 	if got := repairsIn(asDocumentsSay{root: root, list: []tasks.Task{run, etc}}.pass(t, true)); !got["file:/run/x"] {
 		t.Errorf("after a boot that needed nothing: %v", got)
 	}
@@ -148,7 +149,7 @@ func TestAPendingChangeIsARepairOnlyIfItWasMade(t *testing.T) {
 		if err := l.Commit(t.Context(), h.Files, ledger.Batch{Put: []ledger.Entry{e}, Head: l.Head()}); err != nil {
 			t.Fatal(err)
 		}
-		put(t, root, "/etc/a", "by hand")
+		hostroot.Put(t, root, "/etc/a", "by hand")
 	}
 	for _, again := range []bool{false, true} {
 		pending(again)
@@ -203,7 +204,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 		if contentOf(t, a.root, name) != "1" {
 			t.Fatalf("after the first pass %s is %q", name, contentOf(t, a.root, name))
 		}
-		put(t, a.root, name, "by hand")
+		hostroot.Put(t, a.root, name, "by hand")
 	}
 	for i := range 2 {
 		p := a.pass(t, i == 1) // also for who asks: documents decide
@@ -236,8 +237,8 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	a.pass(t, false)
 	var p *report.Plan
 	for range 4 {
-		put(t, a.root, "/etc/a", "theirs")
-		put(t, a.root, "/etc/other", fmt.Sprint(time.Now()))
+		hostroot.Put(t, a.root, "/etc/a", "theirs")
+		hostroot.Put(t, a.root, "/etc/other", fmt.Sprint(time.Now()))
 		p = a.pass(t, false)
 	}
 	// The second repair waits its turn, and the third look comes too early for it.
@@ -250,8 +251,8 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	if stateOfKey(p, "file:/etc/a") != report.Done || contentOf(t, a.root, "/etc/a") != "1" {
 		t.Errorf("a is %s", stateOfKey(p, "file:/etc/a"))
 	}
-	put(t, a.root, "/etc/a", "theirs")
-	put(t, a.root, "/etc/below", "by hand")
+	hostroot.Put(t, a.root, "/etc/a", "theirs")
+	hostroot.Put(t, a.root, "/etc/below", "by hand")
 	p = a.pass(t, false)
 	if stateOfKey(p, "file:/etc/a") != report.Contested || p.Summary.Contested != 1 || contentOf(t, a.root, "/etc/a") != "theirs" {
 		t.Errorf("a is %s, %+v", stateOfKey(p, "file:/etc/a"), p.Summary)
@@ -274,7 +275,7 @@ func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	if p = a.pass(t, true); stateOfKey(p, "file:/etc/a") != report.Done {
 		t.Errorf("asked by hand, a is %s", stateOfKey(p, "file:/etc/a"))
 	}
-	put(t, a.root, "/etc/a", "theirs")
+	hostroot.Put(t, a.root, "/etc/a", "theirs")
 	a.list[0] = file("/etc/a", "2")
 	if p = a.pass(t, false); stateOfKey(p, "file:/etc/a") != report.Done || entryOf(t, a.root, "file:/etc/a").Drift != nil {
 		t.Errorf("with another content, a is %s", stateOfKey(p, "file:/etc/a"))

@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // mounted is a kernel that has something mounted at a path.
@@ -25,8 +26,15 @@ func (v mounted) Mounted(path string) (string, error) {
 // Of a tree that a switch takes away, what is mounted in it is not looked into: files of a cgroup
 // cannot all be read.
 func TestWalkStopsAtMounts(t *testing.T) {
-	files := map[string]string{"/run/calico/bird/bird.ctl": "x", "/run/calico/cgroup/cgroup.kill": "x"}
-	v := nodeOver(t, files)
+	root := t.TempDir()
+	hostroot.Put(t, root, "/run/calico/bird/bird.ctl", "x")
+	hostroot.Put(t, root, "/run/calico/cgroup/cgroup.kill", "x")
+	live, err := host.OpenView(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	v := live.View()
 	v.Kernel = mounted{v.Kernel, "/run/calico/cgroup"}
 	keys, err := walk(v, v.Files.Plain(), "/run/calico", nil)
 	want := []graph.Key{tasks.FileKey("/run/calico/bird"), tasks.FileKey("/run/calico/bird/bird.ctl"), tasks.FileKey("/run/calico/cgroup")}

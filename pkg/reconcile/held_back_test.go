@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -17,7 +18,7 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
-	put(t, root, checkpoint.VerdictFile, `{"generation":7,"digest":"d7","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2026-11-21T12:00:00Z"}`)
+	hostroot.Put(t, root, checkpoint.VerdictFile, `{"generation":7,"digest":"d7","bad":true,"why":"tcp:x (no answer)","tries":1,"at":"2026-11-21T12:00:00Z"}`)
 	pass := func(digest, content string, do func(Pass, *desired.State) error) (said string) {
 		t.Helper()
 		d := wanting(file("/etc/a", content), file("/etc/b", content))
@@ -45,11 +46,11 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 		}
 		return nil
 	})
-	if why := pass("d7", "2", converge); !strings.Contains(why, "generation 7 is bad") || read(t, root, "/etc/a") != "1" || there(root, "/etc/b") {
-		t.Errorf("held: %q, /etc/a is %q", why, read(t, root, "/etc/a"))
+	if why := pass("d7", "2", converge); !strings.Contains(why, "generation 7 is bad") || hostroot.Read(t, root, "/etc/a") != "1" || hostroot.There(root, "/etc/b") {
+		t.Errorf("held: %q, /etc/a is %q", why, hostroot.Read(t, root, "/etc/a"))
 	}
-	if why := pass("d8", "2", converge); why != "" || read(t, root, "/etc/a") != "2" || read(t, root, "/etc/b") != "2" {
-		t.Errorf("the next generation: %q, /etc/a is %q", why, read(t, root, "/etc/a"))
+	if why := pass("d8", "2", converge); why != "" || hostroot.Read(t, root, "/etc/a") != "2" || hostroot.Read(t, root, "/etc/b") != "2" {
+		t.Errorf("the next generation: %q, /etc/a is %q", why, hostroot.Read(t, root, "/etc/a"))
 	}
 	if why := pass("d7", "2", converge); why != "" {
 		t.Errorf("where nothing changes: %q", why)
@@ -62,11 +63,11 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 func TestADirectoryThatOthersUseIsLetGo(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/ours/a", "1"))
-	put(t, root, "/etc/ours/theirs", "x")
+	hostroot.Put(t, root, "/etc/ours/theirs", "x")
 	mustConverge(t, root)
 	p := mustConverge(t, root)
 	_, head, _ := entriesOf(t, root)
-	if there(root, "/etc/ours/a") || !there(root, "/etc/ours/theirs") || len(p.Steps)+len(p.Notes) > 0 || !head.Settled {
+	if hostroot.There(root, "/etc/ours/a") || !hostroot.There(root, "/etc/ours/theirs") || len(p.Steps)+len(p.Notes) > 0 || !head.Settled {
 		t.Errorf("settled: %v\n%s", head.Settled, said(p))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/test/etcd"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -27,9 +28,9 @@ func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 	reaches := func(step string, names ...string) {
 		t.Helper()
 		b.converge()
-		own := pki.Pair{Cert: read(t, b.root, "/etc/own/own.crt"), Key: read(t, b.root, "/etc/own/own.key")}
+		own := pki.Pair{Cert: hostroot.Read(t, b.root, "/etc/own/own.crt"), Key: hostroot.Read(t, b.root, "/etc/own/own.key")}
 		for _, name := range names {
-			if err := servers[name].HealthBy(read(t, b.root, "/etc/own/ca.crt"), &own); err != nil {
+			if err := servers[name].HealthBy(hostroot.Read(t, b.root, "/etc/own/ca.crt"), &own); err != nil {
 				t.Errorf("%s: an etcd that is %q: %v", step, name, err)
 			}
 		}
@@ -40,7 +41,7 @@ func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 		for _, a := range all {
 			pairs = append(pairs, pki.Pair{Cert: a.PEM, Key: a.Key()})
 		}
-		put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset(primary, pairs...))
+		hostroot.Put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset(primary, pairs...))
 	}
 	reaches("before", "as it was", "trusts both")
 	keyset("1", old, next)
@@ -62,9 +63,9 @@ func TestEtcdLivesThroughAChangeOfCA(t *testing.T) {
 	}
 	keyset("1", next)
 	reaches("the old CA is gone", "trusts both, shows the new", "as it will be")
-	own := pki.Pair{Cert: read(t, b.root, "/etc/own/own.crt"), Key: read(t, b.root, "/etc/own/own.key")}
+	own := pki.Pair{Cert: hostroot.Read(t, b.root, "/etc/own/own.crt"), Key: hostroot.Read(t, b.root, "/etc/own/own.key")}
 	for _, name := range []string{"as it was", "trusts both"} {
-		if servers[name].HealthBy(read(t, b.root, "/etc/own/ca.crt"), &own) == nil {
+		if servers[name].HealthBy(hostroot.Read(t, b.root, "/etc/own/ca.crt"), &own) == nil {
 			t.Errorf("what the old CA signed is still trusted: an etcd that is %q", name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -119,7 +120,7 @@ func TestAskKubernetes(t *testing.T) {
 	})
 	b.converge()
 	first := b.leaf()
-	if read(t, b.root, "/etc/own/ca.crt") != api.ca.PEM || strings.Contains(read(t, b.root, issue.Dir+"/own.json"), "pending") {
+	if hostroot.Read(t, b.root, "/etc/own/ca.crt") != api.ca.PEM || strings.Contains(hostroot.Read(t, b.root, issue.Dir+"/own.json"), "pending") {
 		t.Error("the CA is another, or the request is still open")
 	}
 	b.converge()

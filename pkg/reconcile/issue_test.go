@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -39,14 +40,14 @@ func newIssueBench(t *testing.T, ca *pki.Authority, entry string) *issueBench {
 
 func (b *issueBench) documents(entry string) {
 	b.t.Helper()
-	put(b.t, b.dir, "demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking: {calico: {}}\n  assets: []\n")
-	put(b.t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec:\n  role: ControlPlane\n  certificates:\n  - "+entry+"\n")
+	hostroot.Put(b.t, b.dir, "demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking: {calico: {}}\n  assets: []\n")
+	hostroot.Put(b.t, b.dir, "demo/nodegroups/masters.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: masters}\nspec:\n  role: ControlPlane\n  certificates:\n  - "+entry+"\n")
 }
 
 func (b *issueBench) authority(ca *pki.Authority) {
 	b.t.Helper()
-	put(b.t, b.dir, "demo/pki/issued/etcd-ca/1.crt", ca.PEM)
-	put(b.t, b.dir, "demo/pki/private/etcd-ca/1.key", ca.Key())
+	hostroot.Put(b.t, b.dir, "demo/pki/issued/etcd-ca/1.crt", ca.PEM)
+	hostroot.Put(b.t, b.dir, "demo/pki/private/etcd-ca/1.key", ca.Key())
 }
 
 func (b *issueBench) load() *desired.State {
@@ -73,7 +74,7 @@ func (b *issueBench) converge() *report.Plan {
 
 func (b *issueBench) leaf() *x509.Certificate {
 	b.t.Helper()
-	all, err := certs.Parse([]byte(read(b.t, b.root, "/etc/own/own.crt")))
+	all, err := certs.Parse([]byte(hostroot.Read(b.t, b.root, "/etc/own/own.crt")))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestIssueByCA(t *testing.T) {
 	if err != nil || !strings.Contains(whys(shown), "would be issued by the CA etcd-ca of the store: there is none yet") {
 		t.Fatalf("%v\n%s", err, whys(shown))
 	}
-	if there(b.root, issue.Dir) || there(b.root, "/etc/own") {
+	if hostroot.There(b.root, issue.Dir) || hostroot.There(b.root, "/etc/own") {
 		t.Fatal("the dry run wrote something")
 	}
 
@@ -100,7 +101,7 @@ func TestIssueByCA(t *testing.T) {
 	if got := certs.Subject(first) + " " + strings.Join(certs.Names(first), " "); got != "CN=own m-1 10.0.0.1" {
 		t.Errorf("it is %s", got)
 	}
-	key, err := certs.ParseKey(secret.New(read(t, b.root, "/etc/own/own.key")))
+	key, err := certs.ParseKey(secret.New(hostroot.Read(t, b.root, "/etc/own/own.key")))
 	if err != nil || !certs.Fits(key, first) {
 		t.Errorf("its key does not fit: %v", err)
 	}
@@ -109,7 +110,7 @@ func TestIssueByCA(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if strings.Contains(read(t, b.root, issue.Dir+"/own.json"), ca.Key()) {
+	if strings.Contains(hostroot.Read(t, b.root, issue.Dir+"/own.json"), ca.Key()) {
 		t.Error("the CA's key is on the node")
 	}
 	for range 3 {
@@ -143,15 +144,15 @@ func TestIssueAgain(t *testing.T) {
 	}{
 		"another request": {func(b *issueBench) { b.documents(strings.Replace(ownEntry, "10.0.0.1", "10.0.0.2", 1)) }, "the documents ask for another"},
 		"another CA":      {func(b *issueBench) { b.authority(pki.New(b.t, "etcd-ca")) }, "the CA etcd-ca that signed it is not trusted any more"},
-		"damaged":         {func(b *issueBench) { put(b.t, b.root, issue.Dir+"/own.json", "{") }, "there is none yet"},
+		"damaged":         {func(b *issueBench) { hostroot.Put(b.t, b.root, issue.Dir+"/own.json", "{") }, "there is none yet"},
 		"due": {func(b *issueBench) {
-			put(b.t, b.root, issue.Dir+"/own.json", strings.Replace(read(b.t, b.root, issue.Dir+"/own.json"), `"request"`, `"superseded": "2020-01-01T00:00:00Z", "request"`, 1))
+			hostroot.Put(b.t, b.root, issue.Dir+"/own.json", strings.Replace(hostroot.Read(b.t, b.root, issue.Dir+"/own.json"), `"request"`, `"superseded": "2020-01-01T00:00:00Z", "request"`, 1))
 		}, "its renewal is due since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newIssueBench(t, pki.New(t, "etcd-ca"), ownEntry)
 			b.converge()
-			first, key := b.leaf(), read(t, b.root, "/etc/own/own.key")
+			first, key := b.leaf(), hostroot.Read(t, b.root, "/etc/own/own.key")
 			c.change(b)
 			shown, err := b.pass.DryRun(t.Context(), b.load())
 			if err != nil || !strings.Contains(whys(shown), c.why) {
@@ -161,7 +162,7 @@ func TestIssueAgain(t *testing.T) {
 				t.Fatal("the dry run issued one")
 			}
 			b.converge()
-			if b.leaf().Equal(first) || read(t, b.root, "/etc/own/own.key") == key {
+			if b.leaf().Equal(first) || hostroot.Read(t, b.root, "/etc/own/own.key") == key {
 				t.Error("it is the same certificate, or the same key")
 			}
 			second := b.leaf()
@@ -180,12 +181,12 @@ func TestIssueWhileTheCAChanges(t *testing.T) {
 	b := newIssueBench(t, old, ownEntry)
 	b.converge()
 	first := b.leaf()
-	put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset("2", pki.Pair{Cert: old.PEM, Key: old.Key()}, pki.Pair{Cert: next.PEM, Key: next.Key()}))
+	hostroot.Put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset("2", pki.Pair{Cert: old.PEM, Key: old.Key()}, pki.Pair{Cert: next.PEM, Key: next.Key()}))
 	b.converge()
 	if !b.leaf().Equal(first) {
 		t.Error("the whole fleet would restart at once")
 	}
-	if ca := read(t, b.root, "/etc/own/ca.crt"); !strings.Contains(ca, old.PEM) || !strings.Contains(ca, next.PEM) {
+	if ca := hostroot.Read(t, b.root, "/etc/own/ca.crt"); !strings.Contains(ca, old.PEM) || !strings.Contains(ca, next.PEM) {
 		t.Errorf("not both are trusted:\n%s", ca)
 	}
 	d := b.load()
@@ -195,9 +196,9 @@ func TestIssueWhileTheCAChanges(t *testing.T) {
 	if left := time.Until(d.LookAgain); left > 10*time.Minute { // a tenth of its life
 		t.Errorf("the new CA signs in %s only", left)
 	}
-	put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: next.PEM, Key: next.Key()}))
+	hostroot.Put(t, b.dir, "demo/pki/private/etcd-ca/keyset.yaml", pki.Keyset("1", pki.Pair{Cert: next.PEM, Key: next.Key()}))
 	b.converge()
-	if b.leaf().Equal(first) || read(t, b.root, "/etc/own/ca.crt") != next.PEM {
+	if b.leaf().Equal(first) || hostroot.Read(t, b.root, "/etc/own/ca.crt") != next.PEM {
 		t.Error("the old CA went, and what it signed is still shown")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -45,7 +46,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 			switch rapid.SampledFrom([]string{"converge", "converge", "converge", "kill before", "kill after", "write", "remove", "lose"}).Draw(rt, "what") {
 			case "write":
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
-				put(t, root, path, "somebody's "+string(rune('a'+step)))
+				hostroot.Put(t, root, path, "somebody's "+string(rune('a'+step)))
 				edited[path] = whose[path] == us || whose[path] == either || edited[path]
 				whose[path] = somebody
 			case "remove":
@@ -79,7 +80,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 				take(whose, edited, wanted)
 				held = wanted
 				for _, path := range paths {
-					is := there(root, path)
+					is := hostroot.There(root, path)
 					switch {
 					case wanted[path] && !is:
 						rt.Fatalf("step %d: %s is wanted and absent", step, path)

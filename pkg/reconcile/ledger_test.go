@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -38,8 +39,8 @@ func removed(p *report.Plan) []string {
 // giveBack.
 func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 	root := t.TempDir()
-	put(t, root, "/etc/found", "theirs")
-	put(t, root, "/etc/right", "r")
+	hostroot.Put(t, root, "/etc/found", "theirs")
+	hostroot.Put(t, root, "/etc/right", "r")
 	mustConverge(t, root, file("/etc/ours/deep/file", "1"), file("/etc/found", "ours now"), file("/etc/right", "r"), file("/etc/stays", "1"))
 
 	dry, err := onRoot(root).DryRun(t.Context(), wanting(file("/etc/stays", "1")))
@@ -54,13 +55,13 @@ func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 	if got := removed(dry); !slices.Equal(got, want) {
 		t.Errorf("the dry run listed %v, want %v", got, want)
 	}
-	if there(root, "/etc/ours") {
+	if hostroot.There(root, "/etc/ours") {
 		t.Error("what was ours is still there")
 	}
-	if got := read(t, root, "/etc/found"); got != "theirs" {
+	if got := hostroot.Read(t, root, "/etc/found"); got != "theirs" {
 		t.Errorf("/etc/found is %q: somebody's file does not come back", got)
 	}
-	if !there(root, "/etc/right") {
+	if !hostroot.There(root, "/etc/right") {
 		t.Error("a file that was right before us is gone")
 	}
 	if !strings.Contains(said(p), "/etc/right is no longer wanted and stays: it was there before") {
@@ -76,9 +77,9 @@ func TestPruneRemovesWhatIsOursAndNothingElse(t *testing.T) {
 func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"), file("/etc/b", "1"))
-	put(t, root, "/etc/a", "a person's")
+	hostroot.Put(t, root, "/etc/a", "a person's")
 	p := mustConverge(t, root, file("/etc/b", "1"))
-	if !there(root, "/etc/a") || !strings.Contains(said(p), "warning: file:/etc/a is no longer wanted and stays: somebody changed it") {
+	if !hostroot.There(root, "/etc/a") || !strings.Contains(said(p), "warning: file:/etc/a is no longer wanted and stays: somebody changed it") {
 		t.Errorf("a person's change was removed, or nothing was said of it:\n%s", said(p))
 	}
 }
@@ -96,8 +97,8 @@ func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := converge(t, root, wanted)
-			if err == nil || !there(root, "/etc/a") || !strings.Contains(said(p), "removed when all that is wanted is right") {
-				t.Errorf("err = %v, /etc/a there: %v\n%s", err, there(root, "/etc/a"), said(p))
+			if err == nil || !hostroot.There(root, "/etc/a") || !strings.Contains(said(p), "removed when all that is wanted is right") {
+				t.Errorf("err = %v, /etc/a there: %v\n%s", err, hostroot.There(root, "/etc/a"), said(p))
 			}
 		})
 	}
@@ -128,7 +129,7 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 				t.Errorf("nothing was said of it:\n%s", said(p))
 			}
 			mustConverge(t, root)
-			if !there(root, "/etc/a") || !there(root, "/etc/b") {
+			if !hostroot.There(root, "/etc/a") || !hostroot.There(root, "/etc/b") {
 				t.Error("something was removed for want of a memory")
 			}
 		})
@@ -142,13 +143,13 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	for name, before := range map[string]bool{"before the change": true, "after the change": false} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			put(t, root, "/etc/found", "theirs")
+			hostroot.Put(t, root, "/etc/found", "theirs")
 			die(t, root, []tasks.Task{file("/etc/ours", "1"), file("/etc/found", "2")}, before)
 			mustConverge(t, root) // nobody wants them any more
-			if there(root, "/etc/ours") {
+			if hostroot.There(root, "/etc/ours") {
 				t.Error("what we made before the kill is nobody's now")
 			}
-			if !there(root, "/etc/found") {
+			if !hostroot.There(root, "/etc/found") {
 				t.Error("what was there before us was removed")
 			}
 		})
@@ -203,8 +204,8 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		if got := read(t, root, "/etc/a"); got != "1" || !there(root, "/etc/gone") || there(root, "/etc/new") {
-			t.Errorf("%s: /etc/a is %q, /etc/gone there: %v, /etc/new there: %v", when, got, there(root, "/etc/gone"), there(root, "/etc/new"))
+		if got := hostroot.Read(t, root, "/etc/a"); got != "1" || !hostroot.There(root, "/etc/gone") || hostroot.There(root, "/etc/new") {
+			t.Errorf("%s: /etc/a is %q, /etc/gone there: %v, /etc/new there: %v", when, got, hostroot.There(root, "/etc/gone"), hostroot.There(root, "/etc/new"))
 		}
 	}
 	check("after the rollback")
@@ -225,7 +226,7 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 		t.Errorf("resume: %q, %v", was, err)
 	}
 	mustConverge(t, root, two...)
-	if got := read(t, root, "/etc/a"); got != "2" || there(root, "/etc/gone") {
+	if got := hostroot.Read(t, root, "/etc/a"); got != "2" || hostroot.There(root, "/etc/gone") {
 		t.Errorf("after resume /etc/a is %q", got)
 	}
 	h, err := history.Read(person.Host)
@@ -250,7 +251,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 		if _, err := person.Rollback(t.Context(), 0); err != nil {
 			t.Fatalf("to %s: %v", want, err)
 		}
-		if got := read(t, root, "/etc/a"); got != want {
+		if got := hostroot.Read(t, root, "/etc/a"); got != want {
 			t.Errorf("rolled back to %q, want %q", got, want)
 		}
 	}
@@ -263,11 +264,11 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 // pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
-	put(t, root, "/etc/found", "theirs")
-	put(t, root, "/etc/conf.toml", "# mine\n[a]\nx = 1\n")
-	put(t, root, "/etc/right", "r")
-	put(t, root, "/run/x", "")
-	put(t, root, "/var/lib/other/x", "")
+	hostroot.Put(t, root, "/etc/found", "theirs")
+	hostroot.Put(t, root, "/etc/conf.toml", "# mine\n[a]\nx = 1\n")
+	hostroot.Put(t, root, "/etc/right", "r")
+	hostroot.Put(t, root, "/run/x", "")
+	hostroot.Put(t, root, "/var/lib/other/x", "")
 	if err := os.Chmod(filepath.Join(root, "etc/found"), 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := tree(t, root)
+	before := hostroot.Tree(t, root)
 	one := []tasks.Task{file("/etc/found", "ours"), file("/etc/right", "r"), file("/etc/new/deep/file", "1"),
 		tasks.SymbolicLink{Path: "/etc/link", Target: "found"}, tasks.Directory{Path: "/opt/dir", Mode: 0o700},
 		tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"a"}, Key: "y", Value: "2"}, tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"b"}, Key: "z", Value: true}}
@@ -291,7 +292,7 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said(p))
 	}
-	after := tree(t, root)
+	after := hostroot.Tree(t, root)
 	delete(before, "") // what the lock was made in
 	delete(after, "")
 	delete(before, "/run")
@@ -305,12 +306,12 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 // The line that keeps it: reset.go, times (EROFS).
 func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	root := t.TempDir()
-	put(t, root, "/sys/fs/x", "")
+	hostroot.Put(t, root, "/sys/fs/x", "")
 	readOnly(t, filepath.Join(root, "sys"))
 	if _, err := onRoot(root).Converge(t.Context(), wanting(file("/sys/fs/ours", "1"), file("/etc/ours", "1"))); err == nil {
 		t.Fatal("a file was put onto a read-only file system")
 	}
-	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/ours") || there(root, "/var/lib/netwright/journal") {
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/ours") || hostroot.There(root, "/var/lib/netwright/journal") {
 		t.Errorf("the reset did not come to its end: %v\n%s", err, said(p))
 	}
 }
@@ -318,16 +319,16 @@ func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 // The line that keeps it: reset.go, sort (!ours).
 func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	root := t.TempDir()
-	put(t, root, "/etc/found", "theirs")
+	hostroot.Put(t, root, "/etc/found", "theirs")
 	mustConverge(t, root, file("/etc/found", "ours"), file("/etc/new", "ours"))
-	put(t, root, "/etc/found", "a person's")
-	put(t, root, "/etc/new", "a person's")
+	hostroot.Put(t, root, "/etc/found", "a person's")
+	hostroot.Put(t, root, "/etc/new", "a person's")
 	p, err := onRoot(root).Reset(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/etc/found", "/etc/new"} {
-		if got := read(t, root, path); got != "a person's" || !strings.Contains(said(p), "file:"+path+" stays: somebody changed it") {
+		if got := hostroot.Read(t, root, path); got != "a person's" || !strings.Contains(said(p), "file:"+path+" stays: somebody changed it") {
 			t.Errorf("%s is %q\n%s", path, got, said(p))
 		}
 	}
@@ -342,25 +343,25 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	} {
 		t.Run(peer, func(t *testing.T) {
 			root := t.TempDir()
-			put(t, root, c.sign, "theirs")
-			put(t, root, c.path, "theirs")
+			hostroot.Put(t, root, c.sign, "theirs")
+			hostroot.Put(t, root, c.path, "theirs")
 			list := []tasks.Task{file(c.path, "ours"), file("/etc/ours", "1")}
 			p := mustConverge(t, root, list...)
-			if got := read(t, root, c.path); got != "theirs" || !strings.Contains(said(p), "file:"+c.path+" not here: "+peer+"'s") {
+			if got := hostroot.Read(t, root, c.path); got != "theirs" || !strings.Contains(said(p), "file:"+c.path+" not here: "+peer+"'s") {
 				t.Errorf("%s is %q\n%s", c.path, got, said(p))
 			}
-			if !there(root, "/etc/ours") {
+			if !hostroot.There(root, "/etc/ours") {
 				t.Error("our own file was not written")
 			}
 			mustConverge(t, root)
-			if !there(root, c.path) {
+			if !hostroot.There(root, c.path) {
 				t.Error("their file was removed")
 			}
 			alone := t.TempDir()
-			put(t, alone, c.path+".other", "")
+			hostroot.Put(t, alone, c.path+".other", "")
 			if peer == "nodeup" { // without the sign it is a path like any other
 				mustConverge(t, alone, list[0])
-				if got := read(t, alone, c.path); got != "ours" {
+				if got := hostroot.Read(t, alone, c.path); got != "ours" {
 					t.Errorf("without %s the file is %q", peer, got)
 				}
 			}
@@ -373,14 +374,14 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
 	mustConverge(t, root, conf)
-	put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
+	hostroot.Put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
 	p := mustConverge(t, root)
-	if !there(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in /etc/cni/net.d: pods live here") {
-		t.Errorf("the conf is there: %v\n%s", there(root, conf.Path), said(p))
+	if !hostroot.There(root, conf.Path) || p.Summary.Waiting == 0 || !strings.Contains(said(p), "another CNI conf in /etc/cni/net.d: pods live here") {
+		t.Errorf("the conf is there: %v\n%s", hostroot.There(root, conf.Path), said(p))
 	}
 	other := file("/etc/cni/net.d/20-y.conflist", `{"name":"y","plugins":[{"type":"ptp"}]}`)
 	mustConverge(t, root, other)
-	if there(root, conf.Path) || !there(root, other.Path) {
+	if hostroot.There(root, conf.Path) || !hostroot.There(root, other.Path) {
 		t.Error("the conf stayed although another one came")
 	}
 }
@@ -394,14 +395,14 @@ func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	dir := tasks.Directory{Path: "/etc/cni/net.d", Mode: 0o755}
 	mustConverge(t, root, dir, conf)
 	wait := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist", FirstOnly: true}
-	put(t, root, "/etc/cni/net.d/10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"flannel"}]}`)
-	put(t, root, "/opt/cni/bin/flannel", "")
+	hostroot.Put(t, root, "/etc/cni/net.d/10-flannel.conflist", `{"name":"cbr0","plugins":[{"type":"flannel"}]}`)
+	hostroot.Put(t, root, "/opt/cni/bin/flannel", "")
 	p, err := onRoot(root).DryRun(t.Context(), wanting(dir, wait))
 	if err != nil || !slices.Equal(removed(p), []string{"file:/etc/cni/net.d/05-x.conflist"}) {
 		t.Errorf("the dry run: %v\n%s", err, said(p))
 	}
 	mustConverge(t, root, dir, wait)
-	if there(root, conf.Path) {
+	if hostroot.There(root, conf.Path) {
 		t.Error("the former network's conf stays")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -25,17 +26,17 @@ const journal = "var/lib/netwright/journal"
 func whole(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	put(t, root, "/etc/found", "theirs")
+	hostroot.Put(t, root, "/etc/found", "theirs")
 	mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"), file("/etc/edited", "1"))
 	mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"), file("/etc/edited", "1"), file("/etc/late", "1"))
-	put(t, root, "/etc/edited", "a person's")
+	hostroot.Put(t, root, "/etc/edited", "a person's")
 	return root
 }
 
 // keeps holds that nothing of others is gone, whatever became of ours.
 func keeps(t *testing.T, root, when string) {
 	t.Helper()
-	if !there(root, "/etc/found") || read(t, root, "/etc/edited") != "a person's" {
+	if !hostroot.There(root, "/etc/found") || hostroot.Read(t, root, "/etc/edited") != "a person's" {
 		t.Errorf("%s: something of others was removed or changed", when)
 	}
 }
@@ -45,7 +46,7 @@ func keeps(t *testing.T, root, when string) {
 // pkg/ledger/entries.go, lose; reset.go, refuseReset.
 func TestADamagedJournalHarmsNobody(t *testing.T) {
 	root := whole(t)
-	good := []byte(read(t, root, "/"+journal))
+	good := []byte(hostroot.Read(t, root, "/"+journal))
 	type harm struct {
 		what string
 		text []byte
@@ -90,16 +91,16 @@ func TestResetRefusesWithoutALedger(t *testing.T) {
 			if err := harm(filepath.Join(root, journal)); err != nil {
 				t.Fatal(err)
 			}
-			before := tree(t, root)
+			before := hostroot.Tree(t, root)
 			_, err := onRoot(root).Reset(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "file:/etc/ours") || !strings.Contains(err.Error(), "counts as found") {
 				t.Errorf("reset: %v", err)
 			}
-			same(t, before, tree(t, root))
+			same(t, before, hostroot.Tree(t, root))
 			want := []tasks.Task{file("/etc/ours", "1"), file("/etc/found", "2")}
 			mustConverge(t, root, want...)
 			p, err := onRoot(root).Reset(t.Context())
-			if err != nil || !there(root, "/etc/ours") || !strings.Contains(said(p), "file:/etc/ours stays") || read(t, root, "/etc/found") != "2" {
+			if err != nil || !hostroot.There(root, "/etc/ours") || !strings.Contains(said(p), "file:/etc/ours stays") || hostroot.Read(t, root, "/etc/found") != "2" {
 				t.Errorf("reset after another pass: %v\n%s", err, said(p))
 			}
 		})
@@ -149,8 +150,8 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 				} else {
 					plan, err = onRoot(root).Reset(t.Context())
 				}
-				if err != nil || !there(root, "/etc/ours") || !strings.Contains(said(plan), "file:/etc/ours stays") {
-					t.Errorf("%v, /etc/ours there: %v\n%s", err, there(root, "/etc/ours"), said(plan))
+				if err != nil || !hostroot.There(root, "/etc/ours") || !strings.Contains(said(plan), "file:/etc/ours stays") {
+					t.Errorf("%v, /etc/ours there: %v\n%s", err, hostroot.There(root, "/etc/ours"), said(plan))
 				}
 				keeps(t, root, verb)
 			})
@@ -169,16 +170,16 @@ func TestRollbackBringsCertificatesBack(t *testing.T) {
 		Cert: tasks.CertFile{Name: "cert.pem", PEM: []byte(pair.Cert), Mode: 0o644}, Key: tasks.CertFile{Name: "key.pem", PEM: []byte(pair.Key), Mode: 0o600}}
 	mustConverge(t, root, set, file("/etc/a", "1"))
 	mustConverge(t, root, file("/etc/a", "1"))
-	if there(root, "/etc/pki") {
+	if hostroot.There(root, "/etc/pki") {
 		t.Fatal("the certificates stay")
 	}
 	if _, err := onRoot(root).Rollback(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, root, "/etc/pki/key.pem") != pair.Key {
+	if hostroot.Read(t, root, "/etc/pki/key.pem") != pair.Key {
 		t.Error("the key is not back")
 	}
-	for path, is := range tree(t, root) {
+	for path, is := range hostroot.Tree(t, root) {
 		if strings.Contains(is, "PRIVATE KEY") && !strings.HasPrefix(is, "-rw------- 0:0") {
 			t.Errorf("%s: %.40s", path, is)
 		}
@@ -190,7 +191,7 @@ func TestRollbackBringsCertificatesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustConverge(t, root, file("/etc/a", "1"))
-	if there(root, "/etc/pki") {
+	if hostroot.There(root, "/etc/pki") {
 		t.Error("after resume the certificates are still there")
 	}
 }
@@ -217,7 +218,7 @@ func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 			root := whole(t)
 			dir := filepath.Join(root, "var/lib/netwright")
 			readOnly(t, dir)
-			before := tree(t, root)
+			before := hostroot.Tree(t, root)
 			var err error
 			switch verb {
 			case "change":
@@ -230,7 +231,7 @@ func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 			if !errors.Is(err, unix.EROFS) {
 				t.Errorf("%v", err)
 			}
-			same(t, before, tree(t, root))
+			same(t, before, hostroot.Tree(t, root))
 		})
 	}
 }
@@ -263,7 +264,7 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if there(root, "/opt/bin/tool") {
+	if hostroot.There(root, "/opt/bin/tool") {
 		t.Fatal("the archive's member is still there")
 	}
 	for name, harm := range map[string]oneShelf{
@@ -272,12 +273,12 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 	} {
 		good := *shelf
 		*shelf = harm
-		before := tree(t, root)
+		before := hostroot.Tree(t, root)
 		_, err := pass.Rollback(t.Context(), 1)
 		if err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), "tools") {
 			t.Errorf("%s: %v", name, err)
 		}
-		after := tree(t, root)
+		after := hostroot.Tree(t, root)
 		for _, dir := range []string{"/var/lib/netwright", "/var/lib/netwright/assets"} { // a file was there for a moment
 			delete(before, dir)
 			delete(after, dir)
@@ -291,7 +292,7 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 	if _, err := pass.Rollback(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, root, "/opt/bin/tool") != "one" || read(t, root, "/etc/a") != "1" {
+	if hostroot.Read(t, root, "/opt/bin/tool") != "one" || hostroot.Read(t, root, "/etc/a") != "1" {
 		t.Error("the rollback did not bring the archive back")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -22,12 +23,12 @@ func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 		says  string
 	}{
 		{"an immutable file", func(t *testing.T, dir string) {
-			immutable(t, filepath.Join(dir, "there"), true)
-			t.Cleanup(func() { immutable(t, filepath.Join(dir, "there"), false) })
+			hostroot.MakeImmutable(t, filepath.Join(dir, "there"), true)
+			t.Cleanup(func() { hostroot.MakeImmutable(t, filepath.Join(dir, "there"), false) })
 		}, "chattr -i"},
 		{"an immutable directory", func(t *testing.T, dir string) {
-			immutable(t, dir, true)
-			t.Cleanup(func() { immutable(t, dir, false) })
+			hostroot.MakeImmutable(t, dir, true)
+			t.Cleanup(func() { hostroot.MakeImmutable(t, dir, false) })
 		}, "chattr -i"},
 		{"a read-only file system", func(t *testing.T, dir string) { covered(t, dir, "ro") }, "mount it writable"},
 		{"a file system without room", func(t *testing.T, dir string) {
@@ -45,7 +46,7 @@ func TestAPlanSaysWhatCannotBeWritten(t *testing.T) {
 			want := wanting(file("/etc/lab/there", "2"), file("/etc/lab/new/deep", "1"), file("/etc/other", "1"))
 			dry, _ := onRoot(root).DryRun(t.Context(), want)
 			p, err := onRoot(root).Converge(t.Context(), want)
-			if err == nil || !there(root, "/etc/other") {
+			if err == nil || !hostroot.There(root, "/etc/other") {
 				t.Errorf("the run: %v\n%s", err, said(p))
 			}
 			for of, plan := range map[string]*report.Plan{"the plan": dry, "the run": p} {

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // classOf is the class of the one step that a dry run plans.
@@ -92,7 +93,7 @@ func TestWhatWasNeverRightIsNotProved(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Close() // all was committed
-		put(t, root, "/etc/hosts", "theirs")
+		hostroot.Put(t, root, "/etc/hosts", "theirs")
 		if got := classOf(t, root, hosts); got != c.class {
 			t.Errorf("repair %v: %s, want %s", c.repair, got, c.class)
 		}

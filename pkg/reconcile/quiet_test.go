@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -32,11 +33,11 @@ func newQuiet(t testing.TB, files int) quiet {
 	t.Helper()
 	needs.Root(t) // files belong to root
 	q := quiet{root: t.TempDir(), store: t.TempDir()}
-	put(t, q.root, "/proc/sys/kernel/random/boot_id", "boot\n") // stamps are of a boot
-	put(t, q.store, "c/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.33.0\n"+
+	hostroot.Put(t, q.root, "/proc/sys/kernel/random/boot_id", "boot\n") // stamps are of a boot
+	hostroot.Put(t, q.store, "c/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.33.0\n"+
 		"  networking: {cni: {}}\n  assets: []\n  fileAssets:\n  - path: "+confDir+"\n    source: files/conf.d/\n    mode: \"0644\"\n")
 	for i := range files {
-		put(t, q.store, fmt.Sprintf("c/files/conf.d/%05d.conf", i), content(i))
+		hostroot.Put(t, q.store, fmt.Sprintf("c/files/conf.d/%05d.conf", i), content(i))
 	}
 	return q
 }
@@ -174,7 +175,7 @@ func TestQuietPassSeesEveryChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, q.store, "c/files/conf.d/00007.conf", "!"+content(7)[1:])
+	hostroot.Put(t, q.store, "c/files/conf.d/00007.conf", "!"+content(7)[1:])
 	if err := os.Chtimes(source, time.Now(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func TestRepairWithoutTheStore(t *testing.T) {
 	if err := os.RemoveAll(q.store); err != nil {
 		t.Fatal(err)
 	}
-	put(t, q.root, confDir+"/00001.conf", "drift\n")
+	hostroot.Put(t, q.root, confDir+"/00001.conf", "drift\n")
 	plan, err := p.Converge(t.Context(), d)
 	text, readErr := os.ReadFile(q.root + confDir + "/00001.conf")
 	if err != nil || plan.Summary.Changes() != 1 || readErr != nil || string(text) != content(1) {

@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -97,11 +98,11 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 func TestWhatWasTakenBackIsKnown(t *testing.T) {
 	root := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	keep(t, root, "undone.json", []ledger.Undone{
+	hostroot.Keep(t, root, "undone.json", []ledger.Undone{
 		{Time: at, Generation: 1, Digest: "a", Why: "long ago"}, {Time: at.Add(2 * time.Hour), Generation: 2, Digest: "b", Why: "no answer"},
 		{Time: at.Add(time.Hour), Generation: 3, Digest: "c", Why: "nobody confirmed it", Unconfirmed: true},
 	})
-	keep(t, root, "boots.json", []ledger.Boot{
+	hostroot.Keep(t, root, "boots.json", []ledger.Boot{
 		{ID: "1", Time: at.Add(3 * time.Hour), Generation: 4, Names: []string{"/etc/a"}, Outcome: string(checkpoint.Bad), Why: "no address"},
 		{ID: "2", Time: at.Add(4 * time.Hour), Generation: 5, Names: []string{"/etc/a"}, Outcome: string(checkpoint.Confirmed)},
 		{ID: "3", Time: at.Add(5 * time.Hour), Outcome: string(checkpoint.Unsure), Why: "a gateway does not answer"},

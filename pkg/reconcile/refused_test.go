@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -35,14 +36,14 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 		if !changes.Prepared(plan) {
 			t.Errorf("kubelet is held back:\n%s", said(plan))
 		}
-		if x, y := read(t, root, "/etc/netwright/x"), read(t, root, "/etc/other"); x != "1" || y != "2" {
+		if x, y := hostroot.Read(t, root, "/etc/netwright/x"), hostroot.Read(t, root, "/etc/other"); x != "1" || y != "2" {
 			t.Errorf("the files are %q and %q", x, y)
 		}
-		if _, head, _ := entriesOf(t, root); there(root, "/etc/former") || head.Current != 2 || !head.Settled {
+		if _, head, _ := entriesOf(t, root); hostroot.There(root, "/etc/former") || head.Current != 2 || !head.Settled {
 			t.Errorf("what nobody wants any more stays, or the rest is no revision: %+v\n%s", head, said(plan))
 		}
 	}
-	if _, err := converge(t, root, other); err != nil || read(t, root, "/etc/netwright/x") != "1" {
+	if _, err := converge(t, root, other); err != nil || hostroot.Read(t, root, "/etc/netwright/x") != "1" {
 		t.Errorf("what is no longer wanted was removed: %v", err)
 	}
 }
@@ -55,8 +56,8 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, dir string){
 		"an immutable file": func(t *testing.T, dir string) {
-			immutable(t, dir+"/x", true)
-			t.Cleanup(func() { immutable(t, dir+"/x", false) })
+			hostroot.MakeImmutable(t, dir+"/x", true)
+			t.Cleanup(func() { hostroot.MakeImmutable(t, dir+"/x", false) })
 		},
 		"a read-only file system": func(t *testing.T, dir string) {
 			needs.Root(t)
@@ -90,11 +91,11 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 				held.Content = []byte("2")
 				for range 2 {
 					p, err := converge(t, root, held, file("/etc/other", "1"))
-					if err == nil || stateOfKey(p, "file:/etc/lab/x") != report.Failed || p.Summary.Failed != 1 || !there(root, "/etc/other") {
+					if err == nil || stateOfKey(p, "file:/etc/lab/x") != report.Failed || p.Summary.Failed != 1 || !hostroot.There(root, "/etc/other") {
 						t.Fatalf("asked %t: %v\n%s", asked, err, said(p))
 					}
-					if changes.Prepared(p) != asked || there(root, "/etc/former") == asked {
-						t.Errorf("asked %t: prepared %t, what nobody wants is there: %t\n%s", asked, changes.Prepared(p), there(root, "/etc/former"), said(p))
+					if changes.Prepared(p) != asked || hostroot.There(root, "/etc/former") == asked {
+						t.Errorf("asked %t: prepared %t, what nobody wants is there: %t\n%s", asked, changes.Prepared(p), hostroot.There(root, "/etc/former"), said(p))
 					}
 				}
 			}
@@ -138,13 +139,13 @@ func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 			t.Fatalf("%v\n%s", err, said(p))
 		}
 		for _, name := range refused {
-			if there(root, name) || !slices.ContainsFunc(p.Steps, func(s report.Step) bool {
+			if hostroot.There(root, name) || !slices.ContainsFunc(p.Steps, func(s report.Step) bool {
 				return graph.Key(s.Key).Name() == name && s.Refused == report.RefusedByRule
 			}) {
 				t.Errorf("%s is not refused:\n%s", name, said(p))
 			}
 		}
-		if read(t, root, "/etc/a") != "1" || there(root, "/etc/later") || !there(root, "/etc/netwright") {
+		if hostroot.Read(t, root, "/etc/a") != "1" || hostroot.There(root, "/etc/later") || !hostroot.There(root, "/etc/netwright") {
 			t.Errorf("the rest of the revision was not made:\n%s", said(p))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -27,7 +28,7 @@ func TestPrivateKeysFromAfar(t *testing.T) {
 	for name, data := range storetest.Publication(1, objects, true) {
 		source.Set(name, data)
 	}
-	put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
+	hostroot.Put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
 	for i, want := range []int{3, 2} { // manifest, bundle, key; a node that begins again knows the key
 		pass := onRoot(root)
 		store := statestore.NewRemote(source, storetest.Cluster, nil)
@@ -44,7 +45,7 @@ func TestPrivateKeysFromAfar(t *testing.T) {
 		if p, err := pass.Converge(t.Context(), d); err != nil {
 			t.Fatal(err, said(p))
 		}
-		if read(t, root, "/srv/kubernetes/calico/calico-client-key.pem") != client.Key {
+		if hostroot.Read(t, root, "/srv/kubernetes/calico/calico-client-key.pem") != client.Key {
 			t.Error("the key is not there")
 		}
 	}

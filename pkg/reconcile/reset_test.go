@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A reset that waits for pods has not come to its end: the ledger stays, so that the next one knows
@@ -13,15 +15,15 @@ func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
 	mustConverge(t, root, conf)
-	put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
+	hostroot.Put(t, root, "/var/lib/cni/results/x-pod-eth0", "{}")
 	p, err := onRoot(root).Reset(t.Context())
-	if err != nil || p.Summary.Waiting == 0 || !there(root, conf.Path) || !there(root, "/var/lib/netwright/journal") {
-		t.Fatalf("%v; the conf is there: %v\n%s", err, there(root, conf.Path), said(p))
+	if err != nil || p.Summary.Waiting == 0 || !hostroot.There(root, conf.Path) || !hostroot.There(root, "/var/lib/netwright/journal") {
+		t.Fatalf("%v; the conf is there: %v\n%s", err, hostroot.There(root, conf.Path), said(p))
 	}
 	if err := os.Remove(filepath.Join(root, "var/lib/cni/results/x-pod-eth0")); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, conf.Path) || there(root, "/var/lib/netwright") {
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, conf.Path) || hostroot.There(root, "/var/lib/netwright") {
 		t.Errorf("%v\n%s", err, said(p))
 	}
 }
@@ -31,10 +33,10 @@ func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 func TestAResetBringsNoConfBack(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
-	put(t, root, conf.Path, `{"name":"theirs","plugins":[{"type":"ptp"}]}`)
+	hostroot.Put(t, root, conf.Path, `{"name":"theirs","plugins":[{"type":"ptp"}]}`)
 	mustConverge(t, root, conf)
 	p, err := onRoot(root).Reset(t.Context())
-	if err != nil || read(t, root, conf.Path) != string(conf.Content) || !strings.Contains(said(p), "may no longer fit the pods") {
-		t.Errorf("%v; the conf is %q\n%s", err, read(t, root, conf.Path), said(p))
+	if err != nil || hostroot.Read(t, root, conf.Path) != string(conf.Content) || !strings.Contains(said(p), "may no longer fit the pods") {
+		t.Errorf("%v; the conf is %q\n%s", err, hostroot.Read(t, root, conf.Path), said(p))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -29,7 +30,7 @@ func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 		_, head, _ := entriesOf(t, root)
 		return head.Held != nil
 	}
-	put(t, root, checkpoint.VerdictFile,
+	hostroot.Put(t, root, checkpoint.VerdictFile,
 		`{"generation":1,"digest":"d1","bad":true,"why":"tcp:x","tries":1,"at":"2026-11-21T12:00:00Z"}`)
 	if _, err := onRoot(root).Rollback(t.Context(), 1); err == nil || held() {
 		t.Errorf("of a rollback to what is held back: %v; the node is held: %v", err, held())
@@ -37,10 +38,10 @@ func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 	if err := os.Remove(root + checkpoint.VerdictFile); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := onRoot(root).Converge(t.Context(), two); err != nil || read(t, root, "/etc/a") != "2" {
-		t.Errorf("the pass after it: %v, /etc/a is %q", err, read(t, root, "/etc/a"))
+	if _, err := onRoot(root).Converge(t.Context(), two); err != nil || hostroot.Read(t, root, "/etc/a") != "2" {
+		t.Errorf("the pass after it: %v, /etc/a is %q", err, hostroot.Read(t, root, "/etc/a"))
 	}
-	if _, err := onRoot(root).Rollback(t.Context(), 1); err != nil || !held() || read(t, root, "/etc/a") != "1" {
+	if _, err := onRoot(root).Rollback(t.Context(), 1); err != nil || !held() || hostroot.Read(t, root, "/etc/a") != "1" {
 		t.Errorf("a rollback that can be made: %v; held: %v", err, held())
 	}
 }
@@ -52,7 +53,7 @@ func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
 	mustConverge(t, root, file("/etc/a", "2"))
-	put(t, root, "/etc/a", "a person's") // its content is to be kept before it changes: a blob
+	hostroot.Put(t, root, "/etc/a", "a person's") // its content is to be kept before it changes: a blob
 	blobs := root + "/var/lib/netwright/blobs"
 	if err := os.Rename(blobs, blobs+"-away"); err != nil {
 		t.Fatal(err)
@@ -72,8 +73,8 @@ func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 	if _, head, _ := entriesOf(t, root); head.Held != nil {
 		t.Error("the node is held at a revision that it was not brought to")
 	}
-	if mustConverge(t, root, file("/etc/a", "2")); read(t, root, "/etc/a") != "2" {
-		t.Errorf("/etc/a is %q", read(t, root, "/etc/a"))
+	if mustConverge(t, root, file("/etc/a", "2")); hostroot.Read(t, root, "/etc/a") != "2" {
+		t.Errorf("/etc/a is %q", hostroot.Read(t, root, "/etc/a"))
 	}
 }
 

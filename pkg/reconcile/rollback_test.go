@@ -8,6 +8,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 	"github.com/netwright/netwright/test/pki"
@@ -28,7 +29,7 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 		"/etc/let-go": "theirs", "/etc/kept": "theirs",
 	}
 	for path, content := range was {
-		put(t, root, path, content)
+		hostroot.Put(t, root, path, content)
 	}
 	if err := os.Chmod(root+"/etc/hosts", 0o640); err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 		file("/etc/new", "ours"), file(conf, ourConf)}
 	mustConverge(t, root, append(later, file("/etc/let-go", "ours"))...) // 3
 	mustConverge(t, root, later...)                                      // 4
-	put(t, root, "/etc/changed", "a person's")
+	hostroot.Put(t, root, "/etc/changed", "a person's")
 
 	p, err := onRoot(root).Rollback(t.Context(), 2)
 	if err != nil {
@@ -51,14 +52,14 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 		"/etc/changed": "a person's", "/etc/kept": "ours", conf: ourConf,
 	}
 	for path, content := range want {
-		if got := read(t, root, path); got != content {
+		if got := hostroot.Read(t, root, path); got != content {
 			t.Errorf("%s is %q, want %q", path, got, content)
 		}
 	}
 	if info, err := os.Stat(root + "/etc/hosts"); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("/etc/hosts: %v, %v", info, err)
 	}
-	if there(root, "/etc/new") {
+	if hostroot.There(root, "/etc/new") {
 		t.Error("what the revision did not have is there")
 	}
 	for _, stays := range []string{"file:/etc/changed is not brought back: somebody changed it", "file:" + conf + " is not brought back"} {
@@ -78,11 +79,11 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustConverge(t, root, later...)
-	if got := read(t, root, "/etc/hosts"); got != "ours" {
+	if got := hostroot.Read(t, root, "/etc/hosts"); got != "ours" {
 		t.Errorf("after resume /etc/hosts is %q", got)
 	}
 	mustConverge(t, root, a, kept)
-	if got := read(t, root, "/etc/hosts"); got != was["/etc/hosts"] {
+	if got := hostroot.Read(t, root, "/etc/hosts"); got != was["/etc/hosts"] {
 		t.Errorf("when no document has it any more /etc/hosts is %q", got)
 	}
 }
@@ -109,7 +110,7 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 		kubeconfig: "token 2", deep: "ours",
 	}
 	for path := range want {
-		put(t, root, path, "old")
+		hostroot.Put(t, root, path, "old")
 	}
 	a := file("/etc/a", "1")
 	mustConverge(t, root, a)
@@ -119,7 +120,7 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, content := range want {
-		if got := read(t, root, path); got != content {
+		if got := hostroot.Read(t, root, path); got != content {
 			t.Errorf("%s is %q, want %q", path, got, content)
 		}
 		if !strings.Contains(said(p), "file:"+path+" is not brought back: ") {
@@ -138,7 +139,7 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	const token, netplan, unit = "/etc/kubernetes/app.conf", "/etc/netplan/50.yaml", "/etc/systemd/system/x.service"
 	was := map[string]string{netplan: "theirs", unit: "theirs"}
 	for path, content := range was {
-		put(t, root, path, content)
+		hostroot.Put(t, root, path, content)
 	}
 	set := func(client pki.Pair, ca string) tasks.Task {
 		return tasks.CertificateSet{
@@ -167,7 +168,7 @@ func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 			t.Fatal(err)
 		}
 		for path, content := range want {
-			if got := read(t, root, path); got != content {
+			if got := hostroot.Read(t, root, path); got != content {
 				t.Errorf("after rollback %d %s is %q, want %q", n+1, path, got, content)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -25,12 +26,12 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 			client := authority.Client("calico-client")
 			root, dir := t.TempDir(), t.TempDir()
 			document := func(networking string) {
-				put(t, dir, "demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking:\n    "+networking+"\n  assets: []\n")
+				hostroot.Put(t, dir, "demo/cluster.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.36.0\n  networking:\n    "+networking+"\n  assets: []\n")
 			}
-			put(t, dir, "demo/pki/issued/ca/1.crt", authority.PEM)
-			put(t, dir, "demo/pki/issued/calico-client/1.crt", client.Cert)
-			put(t, dir, "demo/pki/private/calico-client/1.key", client.Key)
-			put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
+			hostroot.Put(t, dir, "demo/pki/issued/ca/1.crt", authority.PEM)
+			hostroot.Put(t, dir, "demo/pki/issued/calico-client/1.crt", client.Cert)
+			hostroot.Put(t, dir, "demo/pki/private/calico-client/1.key", client.Key)
+			hostroot.Put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
 			document("calico: {datastore: etcd, etcd: {endpoints: [\"https://10.0.0.1:2379\"]}}")
 			pass := func() (string, error) {
 				store, err := statestore.Open(dir, "demo", statestore.Options{})
@@ -51,14 +52,14 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 				t.Fatal(err, out)
 			}
 			const key = "/srv/kubernetes/calico/calico-client-key.pem"
-			before := read(t, root, key)
+			before := hostroot.Read(t, root, key)
 
 			document(next)
 			out, _ := pass() // the plugins cannot be had from this store, which is another matter
 			if !strings.Contains(out, key+" is no longer wanted and stays: a former network's pods may still run on it, and to take it away would be an outage") {
 				t.Errorf("it does not say why the certificates stay:\n%s", out)
 			}
-			if read(t, root, key) != before || !there(root, filepath.Dir(key)+"/ca.pem") {
+			if hostroot.Read(t, root, key) != before || !hostroot.There(root, filepath.Dir(key)+"/ca.pem") {
 				t.Error("the certificates are not as they were")
 			}
 			if out, _ := pass(); strings.Contains(out, "stays: a former") {

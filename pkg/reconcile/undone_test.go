@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -83,8 +84,8 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
-	put(t, root, "/etc/found", "theirs")
-	put(t, root, "/etc/met", "theirs")
+	hostroot.Put(t, root, "/etc/found", "theirs")
+	hostroot.Put(t, root, "/etc/met", "theirs")
 	kept := []tasks.Task{file("/etc/kept", "1"), file("/etc/found", "ours")}
 	mustConverge(t, root, kept...)
 	entries, head, owed := entriesOf(t, root)
@@ -93,7 +94,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	asking.Then = append(asking.Then, tasks.Restart("x.service"))
 	takeBack(t, root, func() {
 		for path, content := range map[string]string{"/etc/kept": "1", "/etc/found": "ours", "/etc/met": "theirs"} {
-			put(t, root, path, content)
+			hostroot.Put(t, root, path, content)
 		}
 		if err := os.RemoveAll(filepath.Join(root, "etc/new")); err != nil {
 			t.Fatal(err)
@@ -110,17 +111,17 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	if len(owedNow) != len(owed) {
 		t.Errorf("owed after the undo: %v, before %v", owedNow, owed)
 	}
-	put(t, root, "/etc/new/deep", "2") // a person's, and just what the undone generation had
+	hostroot.Put(t, root, "/etc/new/deep", "2") // a person's, and just what the undone generation had
 	if p := mustConverge(t, root, kept...); len(removed(p)) > 0 {
 		t.Errorf("removed: %v", removed(p))
 	}
 	mustConverge(t, root)
 	for _, path := range []string{"/etc/new/deep", "/etc/found", "/etc/met"} {
-		if !there(root, path) {
+		if !hostroot.There(root, path) {
 			t.Errorf("%s was removed", path)
 		}
 	}
-	if there(root, "/etc/kept") {
+	if hostroot.There(root, "/etc/kept") {
 		t.Error("what was ours before the undo is not pruned any more")
 	}
 	h, err := history.Read(onRoot(root).Host)
@@ -142,13 +143,13 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 		if err := os.Remove(filepath.Join(root, "etc/new/a")); err != nil {
 			t.Fatal(err)
 		}
-		put(t, root, "/etc/new/theirs", "x")
+		hostroot.Put(t, root, "/etc/new/theirs", "x")
 	}, file("/etc/kept", "1"), file("/etc/new/a", "1"))
 	if err := os.Remove(filepath.Join(root, "etc/new/theirs")); err != nil {
 		t.Fatal(err)
 	}
 	mustConverge(t, root, file("/etc/kept", "1"))
-	if there(root, "/etc/new") {
+	if hostroot.There(root, "/etc/new") {
 		t.Error("our empty directory stays for ever")
 	}
 }

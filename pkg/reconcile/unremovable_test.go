@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // What cannot be removed waits for a person and is told with what to do. All else goes, and so do
@@ -18,8 +19,8 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 	stuck := filepath.Join(root, "etc/lab/stuck")
 	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/lab/goes", "1"), file("/etc/goes", "1"), file("/etc/stays", "1"))
 	for name, hold := range map[string]func(bool){
-		"the file is immutable":      func(on bool) { immutable(t, stuck, on) },
-		"its directory is immutable": func(on bool) { immutable(t, filepath.Dir(stuck), on) },
+		"the file is immutable":      func(on bool) { hostroot.MakeImmutable(t, stuck, on) },
+		"its directory is immutable": func(on bool) { hostroot.MakeImmutable(t, filepath.Dir(stuck), on) },
 	} {
 		hold(true)
 		t.Cleanup(func() { hold(false) })
@@ -36,7 +37,7 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 				t.Errorf("%s: it does not say what to do:\n%s", name, said(p))
 			}
 		}
-		if there(root, "/etc/goes") || read(t, root, "/etc/stays") != "2" || !there(root, "/etc/lab/stuck") {
+		if hostroot.There(root, "/etc/goes") || hostroot.Read(t, root, "/etc/stays") != "2" || !hostroot.There(root, "/etc/lab/stuck") {
 			t.Errorf("%s: it held up the rest", name)
 		}
 		entries, _, _ := entriesOf(t, root)
@@ -47,18 +48,18 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 		}
 		hold(false)
 	}
-	if p := mustConverge(t, root, file("/etc/stays", "2")); there(root, "/etc/lab") || p.Summary.Waiting > 0 {
+	if p := mustConverge(t, root, file("/etc/stays", "2")); hostroot.There(root, "/etc/lab") || p.Summary.Waiting > 0 {
 		t.Errorf("it does not go when it can:\n%s", said(p))
 	}
 
 	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/stays", "2"))
-	immutable(t, stuck, true)
-	t.Cleanup(func() { immutable(t, stuck, false) })
-	if p, err := onRoot(root).Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "chattr -i") || there(root, "/etc/stays") || !there(root, "/var/lib/netwright/journal") {
+	hostroot.MakeImmutable(t, stuck, true)
+	t.Cleanup(func() { hostroot.MakeImmutable(t, stuck, false) })
+	if p, err := onRoot(root).Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "chattr -i") || hostroot.There(root, "/etc/stays") || !hostroot.There(root, "/var/lib/netwright/journal") {
 		t.Errorf("a reset that leaves it: %v\n%s", err, said(p))
 	}
-	immutable(t, stuck, false)
-	if p, err := onRoot(root).Reset(t.Context()); err != nil || there(root, "/etc/lab") || there(root, "/var/lib/netwright") {
+	hostroot.MakeImmutable(t, stuck, false)
+	if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/lab") || hostroot.There(root, "/var/lib/netwright") {
 		t.Errorf("a reset when it can go: %v\n%s", err, said(p))
 	}
 }

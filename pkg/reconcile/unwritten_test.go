@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // Where nothing can be written down, nothing new is begun and nothing goes, and what was right
@@ -18,15 +19,15 @@ import (
 // pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()
-	boot := func(id string) { put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n") }
+	boot := func(id string) { hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n") }
 	boot("one")
 	all := []tasks.Task{file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/goes", "1"), file("/run/x", "1")}
 	mustConverge(t, root, all...)
-	sealed(t, root, true)
-	t.Cleanup(func() { sealed(t, root, false) })
+	hostroot.Seal(t, root, true)
+	t.Cleanup(func() { hostroot.Seal(t, root, false) })
 
 	boot("two")
-	put(t, root, "/etc/a", "by hand")
+	hostroot.Put(t, root, "/etc/a", "by hand")
 	if err := os.Remove(filepath.Join(root, "/run/x")); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 		}
 	}
 
-	put(t, root, "/etc/a", "by hand")
+	hostroot.Put(t, root, "/etc/a", "by hand")
 	changed := []tasks.Task{file("/etc/a", "1"), file("/etc/b", "2"), file("/run/x", "1"), file("/etc/new", "1")}
 	p, err := converge(t, root, changed...)
 	var unwritten *UnwrittenError
@@ -47,7 +48,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	if contentOf(t, root, "/etc/a") != "1" {
 		t.Error("what was right is not brought back beside what is new")
 	}
-	if contentOf(t, root, "/etc/b") != "1" || there(root, "/etc/new") || !there(root, "/etc/goes") {
+	if contentOf(t, root, "/etc/b") != "1" || hostroot.There(root, "/etc/new") || !hostroot.There(root, "/etc/goes") {
 		t.Error("what cannot be written down was begun")
 	}
 	for _, key := range []string{"file:/etc/b", "file:/etc/new"} {
@@ -59,9 +60,9 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 		t.Error("prepared, and what was to be made is not")
 	}
 
-	sealed(t, root, false)
+	hostroot.Seal(t, root, false)
 	mustConverge(t, root, changed...)
-	if contentOf(t, root, "/etc/b") != "2" || !there(root, "/etc/new") || there(root, "/etc/goes") {
+	if contentOf(t, root, "/etc/b") != "2" || !hostroot.There(root, "/etc/new") || hostroot.There(root, "/etc/goes") {
 		t.Error("it is not made when it can be written down")
 	}
 }
@@ -84,9 +85,9 @@ func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(path), os.Symlink(filepath.Base(at), path)); err != nil {
 				t.Fatal(err)
 			}
-			put(t, root, "/etc/other", "by hand")
+			hostroot.Put(t, root, "/etc/other", "by hand")
 			p, err := converge(t, root, append(list, file("/etc/new", "1"))...)
-			if contentOf(t, root, "/etc/other") != "1" || !there(root, "/etc/new") {
+			if contentOf(t, root, "/etc/other") != "1" || !hostroot.There(root, "/etc/new") {
 				t.Errorf("the rest is not kept right: %v", err)
 			}
 			if at == "/etc/deep" && (err == nil || stateOfKey(p, "file:/etc/deep/down") != report.Failed) {

@@ -53,8 +53,8 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 	})
 }
 
-// Two assets that name one URL with two checksums are both judged: neither takes the other's download
-// away, and who opens the URL reads what is right.
+// Two assets that name one URL with two checksums are both judged: neither takes the other's
+// download away, and who opens the URL reads what is right.
 func TestTwoChecksumsOfOneURL(t *testing.T) {
 	root, m := t.TempDir(), &mirror{content: []byte("what there is")}
 	const url = "https://mirror.example.com/plugins.tar"

@@ -2,9 +2,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/hostroot"
 )
 
 // these are the pods of a runtime.
@@ -37,7 +35,7 @@ func nodeOver(t *testing.T, files map[string]string, pods ...cri.Pod) host.View 
 	t.Helper()
 	root := t.TempDir()
 	for path, content := range files {
-		write(t, root, path, content)
+		hostroot.Put(t, root, path, content)
 	}
 	live, err := host.OpenView(t.Context(), host.Options{Root: root})
 	if err != nil {
@@ -78,12 +76,4 @@ func wants(t *testing.T, spec string) *desired.State {
 		t.Fatal(err)
 	}
 	return &desired.State{Node: node, Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: 7, Digest: "d"}}}
-}
-
-func write(t *testing.T, root, name, content string) {
-	t.Helper()
-	path := filepath.Join(root, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
-		t.Fatal(err)
-	}
 }
