@@ -1,10 +1,9 @@
 package config
 
 import (
-	"github.com/netwright/netwright/pkg/problem"
-
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // AWS is what the agent asks EC2's API for, besides what the instance's own metadata says: each

@@ -2,7 +2,6 @@ package config
 
 import (
 	"github.com/netwright/netwright/pkg/config/decode"
-
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
-
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
-
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"

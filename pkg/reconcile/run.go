@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/model/network"
-
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"

@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/reconcile/ownership"
-	"github.com/netwright/netwright/pkg/tasks"
-
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Undo takes back a change that was not confirmed; without one it does

@@ -1,9 +1,8 @@
 package networks
 
 import (
-	"github.com/netwright/netwright/pkg/config/document"
-
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // AmazonVPC is kOps' amazonVPC (amazonvpc in v1alpha2). All of it is for its DaemonSet, and only

@@ -1,9 +1,8 @@
 package networks
 
 import (
-	"github.com/netwright/netwright/pkg/config/document"
-
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Antrea holds what of antrea-agent.conf matters to the node; kOps never had it. The names are its

@@ -1,9 +1,8 @@
 package networks
 
 import (
-	"github.com/netwright/netwright/pkg/config/document"
-
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Azure is Azure's CNI; kOps never had it. https://github.com/Azure/azure-container-networking

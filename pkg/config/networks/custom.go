@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/problem"
-
-	"github.com/netwright/netwright/pkg/config/decode"
 )
 
 // Custom is a network that this agent does not know, declared in the terms in which it knows the

@@ -1,9 +1,8 @@
 package networks
 
 import (
-	"github.com/netwright/netwright/pkg/config/document"
-
 	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
 )
 
 // Switch is spec.networking.switch: what a node may do when the documents name another network than
