@@ -27,8 +27,8 @@ func main() {
 }
 
 // deferCollection lets the heap grow to 8 MB before it is collected for the first time; the runtime
-// begins at 4. A pass that has nothing to do allocates about 4 MB and ends, and a collection would
-// cost it a seventh of its time. From the first collection on the runtime's own measure holds.
+// begins at 4. A pass that has nothing to do allocates about 4 MB and ends. A collection would cost
+// it a sixth of its processor time. After the first collection the runtime's own measure holds.
 func deferCollection() {
 	percent := debug.SetGCPercent(200)
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, percent)
