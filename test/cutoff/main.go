@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer h.Close() // every write was checked where it was made
-	settings := checkpoint.Settings{Probes: []checkpoint.Probe{"tcp:10.77.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: checkpoint.Means{
+	settings := checkpoint.Settings{Probes: []checkpoint.Probe{"tcp:10.79.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: checkpoint.Means{
 		Ping: func(ctx context.Context, to netip.Addr) error {
 			_, err := verify.Ping(ctx, "", to)
 			return err
@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 		_, err := checkpoint.Undo(ctx, h, settings)
 		return err
 	}
-	drop, digest := netip.MustParsePrefix("10.77.0.0/24"), "cutoff"
+	drop, digest := netip.MustParsePrefix("10.79.0.0/24"), "cutoff"
 	if len(os.Args) > 1 {
 		if drop, err = netip.ParsePrefix(os.Args[1]); err != nil {
 			return err

@@ -28,7 +28,7 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	peer := func(address string) string {
 		return "bridge: {nodes: [{name: peer, address: " + address + ", podCIDRs: [10.244.7.0/24]}]}"
 	}
-	good = strings.Replace(good, "bridge: {}", peer(serverAddress), 1)
+	good = strings.Replace(good, "bridge: {}", peer(nearAddress), 1)
 	s.write(t, "cluster.yaml", good)
 	conf := func(window string) string {
 		return "store: /srv/netwright\ncluster: " + cluster + "\nnode: node-1\nprobeWindow: " + window + "\n"
@@ -49,7 +49,7 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name, files string
 		undone      string // by this probe; "": it stays
-		peer        string // whose pods are known; "": the server's address
+		peer        string // whose pods are known; "": nearAddress
 		unsure      bool   // whether the change was bad is not known
 		warns       string // of what is no failure
 		check       func(t *testing.T)
@@ -69,8 +69,8 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 				t.Errorf("after the undo: %s", now)
 			}
 		}, files: strings.Replace(uplink("Gateway="+node.Gateway4+"\n"), "10.77.0.11/24", "10.77.0.12/24", 1)},
-		{name: "another gateway that answers", files: uplink("Gateway=" + serverAddress + "\n"), check: func(t *testing.T) {
-			if now := gateway(); !strings.Contains(now, "via "+serverAddress+" ") {
+		{name: "another gateway that answers", files: uplink("Gateway=" + nearAddress + "\n"), check: func(t *testing.T) {
+			if now := gateway(); !strings.Contains(now, "via "+nearAddress+" ") {
 				t.Errorf("after the change: %s", now)
 			}
 		}},
@@ -85,7 +85,7 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 			}
 		}},
 		{name: "a known node's address that nobody has", peer: "10.77.0.99", undone: "next-hop:host0/10.77.0.99 (", unsure: true, check: func(t *testing.T) {
-			if now := n.Must(ctx, "ip", "route", "show", "10.244.7.0/24"); !strings.Contains(now, "via "+serverAddress+" ") {
+			if now := n.Must(ctx, "ip", "route", "show", "10.244.7.0/24"); !strings.Contains(now, "via "+nearAddress+" ") {
 				t.Errorf("after the undo: %s", now)
 			}
 		}},
@@ -102,7 +102,7 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 			}
 			n.Write("/etc/netwright/agent.yaml", conf(window), 0o644)
 			document := strings.Replace(good, "  networking:", c.files+"  networking:", 1)
-			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(document, peer(serverAddress), peer(cmp.Or(c.peer, serverAddress)), 1), 0o644)
+			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(document, peer(nearAddress), peer(cmp.Or(c.peer, nearAddress)), 1), 0o644)
 			res := n.Run(ctx, "netwright", "--once", "-o", "json")
 			switch {
 			case c.undone == "" && (res.Code != 0 || !strings.Contains(res.Stdout, c.warns)):

@@ -92,13 +92,14 @@ func (n aged) well(when string) {
 	}
 }
 
-// cut makes a change that cuts the node off, and kills it as soon as that is made.
-func (n aged) cut() {
+// cut makes a route to a range that nobody is reached by, and kills the agent as soon as that is
+// made.
+func (n aged) cut(pods string) {
 	n.t.Helper()
 	ctx := n.t.Context()
-	n.Write(documents, strings.Replace(n.good, "bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: ["+serverAddress+"/30]}]}", 1), 0o644)
+	n.Write(documents, strings.Replace(n.good, "bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: ["+pods+"]}]}", 1), 0o644)
 	n.Shell(ctx, "cd /srv; /opt/earlier store publish netwright published") // the later one refuses it
-	n.Start(ctx, "acting", "/bin/sh", "-c", "until ip route show "+serverAddress+"/30 | grep -q 10.77.0.99; do sleep 0.01; done; systemctl kill --signal=KILL cutting && touch /run/acted")
+	n.Start(ctx, "acting", "/bin/sh", "-c", "until ip route show "+pods+" | grep -q 10.77.0.99; do sleep 0.01; done; systemctl kill --signal=KILL cutting && touch /run/acted")
 	n.Start(ctx, "cutting", "netwright", "--once")
 	until(n.t, n.Node, "the change is made", "test -e /run/acted")
 	n.Shell(ctx, "rm /run/acted; systemctl reset-failed; test -e /var/lib/netwright/checkpoint/journal.json")
@@ -122,7 +123,7 @@ func (n aged) keep() {
 	}
 	copied("/var/lib/netwright", "right")
 	copied(published, "published")
-	n.cut()
+	n.cut(nearAddress + "/30") // that release takes no checkpoint for what a default route leads to
 	copied("/var/lib/netwright", "armed")
 	n.publish("earlier", wants(65))
 	n.once()
@@ -208,7 +209,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	// A change that the earlier release made, and did not live to confirm.
 	n.become("earlier")
 	before, claimed = n.Snapshot(), n.claims()
-	n.cut()
+	n.cut(nearAddress + "/30") // that release takes no checkpoint for what a default route leads to
 	n.become("later")
 	n.publish("later", wants(66))
 	n.once()
@@ -264,7 +265,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	// confirmation.
 	n.become("later")
 	n.once()
-	n.cut()
+	n.cut(serverAddress + "/30")
 	n.become("earlier")
 	n.publish("earlier", wants(67))
 	n.once()

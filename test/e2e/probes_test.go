@@ -11,7 +11,7 @@ import (
 
 // Servers of the fabric that the default probes find, each at an address of its own.
 const (
-	dnsAddress      = "10.77.0.24"
+	dnsAddress      = "10.79.0.24"
 	metadataAddress = "169.254.169.254"
 )
 
@@ -21,7 +21,7 @@ func serveAll(t *testing.T) *node.Fabric {
 	t.Helper()
 	f := serve(t)
 	ns := strings.TrimPrefix(f.Netns(), "/run/netns/")
-	command(t, "ip", "-n", ns, "addr", "add", dnsAddress+"/24", "dev", "br0")
+	command(t, "ip", "-n", ns, "addr", "add", dnsAddress+"/32", "dev", "br0")
 	command(t, "ip", "-n", ns, "addr", "add", metadataAddress+"/32", "dev", "br0")
 	command(t, "nsenter", "--net="+f.Netns(), "--", "nft", "add table ip6 mute; add chain ip6 mute in { type filter hook input priority 0; }; "+
 		"add rule ip6 mute in icmpv6 type echo-request drop")

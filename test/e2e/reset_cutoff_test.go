@@ -37,7 +37,7 @@ func TestResetThatCutsOffIsUndone(t *testing.T) {
 	}
 	t.Cleanup(func() { l.Close() })
 	s, good := goodStore(t)
-	s.write(t, "cluster.yaml", strings.Replace(good, "    bridge: {}", "    bridge: {nodes: [{name: far, address: "+serverAddress+", podCIDRs: [10.88.0.0/24]}]}\n"+
+	s.write(t, "cluster.yaml", strings.Replace(good, "    bridge: {}", "    bridge: {nodes: [{name: far, address: "+nearAddress+", podCIDRs: [10.88.0.0/24]}]}\n"+
 		"  sysctlParameters: [net.ipv4.ip_default_ttl=64]", 1))
 	n := f.Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{}))
 	conf := func(window string, ports ...string) {
