@@ -80,10 +80,10 @@ type stratum struct {
 var strata = []stratum{
 	{"sysctl", 13, 50, 10, false, draw.sysctls},
 	{"file", 16, 50, 10, true, draw.files},
-	{"route", 13, 50, 10, false, draw.routes},
+	{"route", 12, 50, 10, false, draw.routes},
 	{"hook", 11, 50, 10, true, draw.hooks},
 	{"name", 11, 50, 10, false, draw.names},
-	{"link manager", 12, 100, 50, true, draw.uplink},
+	{"link manager", 11, 100, 50, true, draw.uplink},
 	{"boot file", 16, 15, 10, true, draw.bootFiles},
 }
 

@@ -41,13 +41,12 @@ func (d draw) routes() Change {
 }
 
 // pods are the range of a peer's pods: a wild one has anything in it, but for what is taken, which
-// no store takes twice.
+// no store takes twice. Of the node's own subnet it is refused.
 func (d draw) pods(taken []string) string {
 	for {
 		pods := d.prefix()
 		if d.wild {
-			about := pick(d, node.Gateway4, node.Gateway4, node.Gateway4, node.Gateway4,
-				node.Outside4, d.ground.api(), d.address())
+			about := pick(d, node.Gateway4, node.Outside4, node.Outside4, d.ground.api(), d.ground.api(), d.address())
 			pods = netip.PrefixFrom(netip.MustParseAddr(about), 24+d.IntN(7)).Masked().String()
 		}
 		overlaps := func(other string) bool {
