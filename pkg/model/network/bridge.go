@@ -109,8 +109,9 @@ func buildBridge(in Input) (Built, error) {
 	b.Tasks = append(b.Tasks, tasks.Link{Meta: link,
 		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
 	for _, gw := range gateways {
-		b.Tasks = append(b.Tasks,
-			tasks.Address{Meta: bridgeMeta(in, "the pods' gateway"), Link: BridgeLink, Prefix: gw})
+		meta := bridgeMeta(in, "the pods' gateway")
+		meta.Refused = in.onLink(gw.Masked())
+		b.Tasks = append(b.Tasks, tasks.Address{Meta: meta, Link: BridgeLink, Prefix: gw})
 	}
 	b.addRoutes(in)
 	b.addMasquerade(in, in.PodCIDRs, BridgeLink)

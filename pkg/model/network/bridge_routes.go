@@ -1,6 +1,7 @@
 package network
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -44,11 +45,34 @@ func (b *Built) addRoutes(in Input) {
 				continue
 			}
 			b.Tasks = append(b.Tasks, tasks.Route{
-				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name},
+				Meta: tasks.Meta{From: origin, Why: "the pods of " + peer.Name, Refused: in.onLink(cidr)},
 				Route: rtnl.Route{Type: "unicast", Dst: cidr, Gateway: via, Link: link, Table: mainTable,
 					Protocol: rtnl.RouteProtocol}})
 		}
 	}
+}
+
+// onLink says that a range of pods lies in the subnet of a link of this node, and that no document
+// states it as pods' in spec.podCIDR; "" where that is not so. What leads to the range would take
+// the machines of that subnet from the node. The node need not know of any of them, so that no
+// probe would see it. A range that holds a whole subnet takes nothing from it: the link's own route
+// is longer.
+func (in Input) onLink(pods netip.Prefix) string {
+	holds := func(p netip.Prefix) bool { return p.Bits() <= pods.Bits() && p.Overlaps(pods) }
+	if !in.Node.Origin("spec.podCIDR").IsDefault() && slices.ContainsFunc(in.Node.PodCIDR, holds) {
+		return ""
+	}
+	for _, l := range in.Facts.Links {
+		if l.Loopback || l.Name == BridgeLink || l.Master == BridgeLink {
+			continue
+		}
+		if i := slices.IndexFunc(l.Addresses, holds); i >= 0 {
+			return fmt.Sprintf("%s lies in %s, the subnet of this node's link %s: what is there would not be "+
+				"reached any more; give these pods another range, or state it in spec.podCIDR",
+				pods, l.Addresses[i].Masked(), l.Name)
+		}
+	}
+	return ""
 }
 
 // linkTo finds the link whose subnet holds an address; the uplink first. Without any known link
