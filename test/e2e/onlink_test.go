@@ -9,7 +9,8 @@ import (
 
 // A range of pods that takes a part of the node's own subnet is refused, a peer's and the node's
 // own, and nothing else is: a machine of that part, of which no probe knows, is still reached. The
-// lines that keep it: pkg/model/network/bridge_routes.go, onLink; pkg/model/network/bridge.go, buildBridge.
+// lines that keep it: pkg/model/network/bridge_routes.go, onLink; pkg/model/network/bridge.go,
+// buildBridge.
 func TestPodsInTheSubnetOfALink(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
