@@ -71,6 +71,7 @@ type draw struct {
 type stratum struct {
 	name     string
 	wild     int // how many of twenty in a row
+	far      int // percent of its documents whose API server and name server are beyond the gateway
 	networkd int // percent of its documents that meet a node under networkd
 	leased   int // percent of these
 	reboots  bool
@@ -78,13 +79,13 @@ type stratum struct {
 }
 
 var strata = []stratum{
-	{"sysctl", 13, 50, 10, false, draw.sysctls},
-	{"file", 16, 50, 10, true, draw.files},
-	{"route", 12, 50, 10, false, draw.routes},
-	{"hook", 11, 50, 10, true, draw.hooks},
-	{"name", 11, 50, 10, false, draw.names},
-	{"link manager", 11, 100, 50, true, draw.uplink},
-	{"boot file", 16, 15, 10, true, draw.bootFiles},
+	{"sysctl", 13, 30, 50, 10, false, draw.sysctls},
+	{"file", 16, 30, 50, 10, true, draw.files},
+	{"route", 14, 80, 50, 10, false, draw.routes}, // on the link a range of pods is refused
+	{"hook", 14, 30, 50, 10, true, draw.hooks},
+	{"name", 11, 30, 50, 10, false, draw.names},
+	{"link manager", 14, 30, 100, 50, true, draw.uplink},
+	{"boot file", 16, 30, 15, 10, true, draw.bootFiles},
 }
 
 // Draw draws a document. The same kernel, seed and number give the same one, whatever was drawn
@@ -94,7 +95,7 @@ func Draw(w World, seed uint64, number int) Document {
 	s := strata[number%len(strata)]
 	d := draw{Rand: rand.New(rand.NewPCG(seed, uint64(number))), world: w}
 	d.wild = (number/len(strata)+number%len(strata))*s.wild%20 < s.wild
-	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(30), OnLink6: d.percent(50)}
+	d.ground = Ground{Networkd: d.percent(s.networkd), Far: d.percent(s.far), OnLink6: d.percent(50)}
 	d.ground.Leased = d.ground.Networkd && d.percent(s.leased)
 	if d.percent(15) {
 		d.ground.Kill, d.ground.NoExec = 300+d.IntN(1500), d.percent(80)

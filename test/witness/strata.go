@@ -46,7 +46,7 @@ func (d draw) pods(taken []string) string {
 	for {
 		pods := d.prefix()
 		if d.wild {
-			about := pick(d, node.Gateway4, node.Outside4, node.Outside4, d.ground.api(), d.ground.api(), d.address())
+			about := pick(d, node.Gateway4, node.Outside4, node.Outside4, node.Outside4, d.ground.api(), d.address())
 			pods = netip.PrefixFrom(netip.MustParseAddr(about), 24+d.IntN(7)).Masked().String()
 		}
 		overlaps := func(other string) bool {
