@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
 )
@@ -52,12 +53,12 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 		found.Names = append(found.Names, a.Files...)
 	}
 	for range 2 { // it may be killed and done again
-		if err := (bootBooks{led}).Forget(ctx, h, awaits, found); err != nil {
+		if err := (revert.BootBooks{Ledger: led}).Forget(ctx, h, awaits, found); err != nil {
 			t.Fatal(err)
 		}
 	}
 	found.Outcome = outcome
-	if err := (bootBooks{led}).Note(ctx, h, found); err != nil {
+	if err := (revert.BootBooks{Ledger: led}).Note(ctx, h, found); err != nil {
 		t.Fatal(err)
 	}
 	return awaits

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
@@ -205,7 +206,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 		Tries: 1, At: time.Now(), Awaits: j.Awaits,
 	}
 	for range 2 { // it may be killed and done again
-		if err := recorder(nil)(t.Context(), h, j.Memory, v); err != nil {
+		if err := revert.Recorder(nil)(t.Context(), h, j.Memory, v); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/inbound"
-	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/graph"
@@ -25,6 +26,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -74,7 +76,7 @@ func (p Pass) take(
 		return nil, ctx, nil
 	}
 	settings := p.Checkpoint
-	settings.Log, settings.Record, settings.KeepsCopy = p.Log, recorder(r.led), p.Ready
+	settings.Log, settings.Record, settings.KeepsCopy = p.Log, revert.Recorder(r.led), p.Ready
 	if settings.Inbound == nil {
 		settings.Inbound = p.inbound(r)
 	}
@@ -182,7 +184,7 @@ func notApplied(p *report.Plan, why error) *report.Plan {
 // it is, it leaves in the ledger too: members of archives.
 func (r *run) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network,
+	m := revert.Memory{By: by, Network: r.desired.Network(), Tasks: len(r.custody.Set.Order), Had: head.Network,
 		Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, t := range r.custody.Set.Order {
 		change := r.changes.Get(t.Owns()[0])
@@ -190,7 +192,7 @@ func (r *run) remember(by string) (json.RawMessage, error) {
 			continue
 		}
 		for _, key := range append(t.Owns(), r.custody.Parents(change)...) {
-			one := remembered{Key: key}
+			one := revert.Remembered{Key: key}
 			if e, known := r.led.Entries()[key]; known {
 				one.Was = &e
 			}
@@ -263,7 +265,7 @@ func (r *run) addAtBoot(list []checkpoint.Await, t tasks.Task, key graph.Key) ([
 	if len(files)+len(units) == 0 {
 		return list, nil
 	}
-	was := remembered{Key: key}
+	was := revert.Remembered{Key: key}
 	if e, known := r.led.Entries()[key]; known {
 		was.Was = &e
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -189,12 +190,12 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 // first half takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print,
+	m := revert.Memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print,
 		Settled: head.Settled, Owed: r.led.Owed()}
 	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {
-				m.Keys = append(m.Keys, remembered{Key: key, Was: &e})
+				m.Keys = append(m.Keys, revert.Remembered{Key: key, Was: &e})
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
@@ -60,7 +61,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	back()
 	v := checkpoint.Verdict{Generation: 7, Digest: "d7", Bad: true, Why: "tcp:x (no answer)", Tries: 1, At: time.Now()}
 	for range 2 { // it may be killed and done again, by another process
-		if err := recorder(nil)(ctx, h, raw, v); err != nil {
+		if err := revert.Recorder(nil)(ctx, h, raw, v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,7 +210,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 		err = led.Commit(ctx, h.Files, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})
 	}
 	if err == nil {
-		err = recorder(nil)(ctx, h, raw, checkpoint.Verdict{Why: "tcp:x (no answer)", At: time.Now()})
+		err = revert.Recorder(nil)(ctx, h, raw, checkpoint.Verdict{Why: "tcp:x (no answer)", At: time.Now()})
 	}
 	if err != nil {
 		t.Fatal(err)

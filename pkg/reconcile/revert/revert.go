@@ -1,0 +1,187 @@
+// Package revert makes the ledger true again after an undo: what it said before a change lies in the
+// checkpoint's journal, and whoever undoes brings it back.
+package revert
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Memory is what the ledger said before a change that may be undone. It lies in the checkpoint's
+// journal, so that whoever undoes can make the ledger true again: of what was undone nothing is
+// ours that was not before.
+type Memory struct {
+	By, Network string
+	Tasks       int
+	Had         ledger.Network
+	Print       string
+	Settled     bool
+	Owed        map[string][]string
+	Keys        []Remembered
+}
+
+// Remembered is the entry of one key; nil: there was none.
+type Remembered struct {
+	Key graph.Key
+	Was *ledger.Entry `json:",omitempty"`
+}
+
+// Recorder makes the ledger say what is true after an undo. led is the one that the caller goes on
+// with, nil where it has none. The ledger is only made poorer by what its own memory says: a
+// damaged memory leaves it as it is, and what is pending is looked at by the next pass.
+func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMessage, checkpoint.Verdict) error {
+	return func(ctx context.Context, h *host.Host, raw json.RawMessage, v checkpoint.Verdict) error {
+		led := led
+		if led == nil {
+			led = ledger.Load(h.Live.Files)
+		}
+		if led.Newer != nil {
+			return nil // what is undone is; the agent that knows this ledger looks at what is pending
+		}
+		var m Memory
+		if err := json.Unmarshal(raw, &m); err != nil {
+			m = Memory{}
+		}
+		if err := m.restore(ctx, h, led); err != nil {
+			return fmt.Errorf("record that the change was undone: %w", err)
+		}
+		if a := v.Awaits; a != nil && a.New && a.Set != led.Head().Current {
+			if err := ledger.DropRevision(h.Files, a.Set); err != nil {
+				return fmt.Errorf("record that the change was undone: %w", err)
+			}
+		}
+		return ledger.NoteUndone(ctx, h.Files, ledger.Undone{
+			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks,
+			Bad: v.Bad, Why: v.Told(), Tries: v.Tries,
+			Unconfirmed: v.Unconfirmed,
+		})
+	}
+}
+
+// restore brings the entries back. It may be killed and done again.
+func (m Memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+	b := ledger.Batch{Head: led.Head()}
+	b.Head.Print, b.Head.Settled, b.Head.Network = m.Print, m.Settled, m.Had
+	mine, back := map[string]bool{}, map[graph.Key]bool{}
+	for _, one := range m.Keys {
+		mine[string(one.Key)] = true
+		now, there := led.Entries()[one.Key]
+		switch {
+		case one.Was != nil && (!there || !ownership.SameEntry(now, *one.Was)):
+			b.Put, back[one.Key] = append(b.Put, *one.Was), true
+		case one.Was == nil && there && !stillOurs(ctx, h.Live.View(), now):
+			b.Drop, back[one.Key] = append(b.Drop, one.Key), true
+		}
+	}
+	for key, e := range led.Entries() { // what stays is for the next pass to look at
+		b.Head.Settled = b.Head.Settled && (!e.Pending || back[key])
+	}
+	if len(b.Put)+len(b.Drop) > 0 || b.Head != led.Head() {
+		if err := led.Commit(ctx, h.Files, b); err != nil {
+			return err
+		}
+	}
+	m.forgive(led, mine)
+	return led.SaveOwed(ctx, h.Files)
+}
+
+// stillOurs says that something which the change made is there after the undo: a directory that
+// others use by now.
+func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
+	if e.Mode == ledger.Found {
+		return false
+	}
+	t, err := e.Rebuild(v.Files)
+	if err != nil {
+		return false
+	}
+	k := tasks.KeeperOf(t, e.Key)
+	if k == nil {
+		return false
+	}
+	live, err := k.Live(ctx, v)
+	return err == nil && live != ""
+}
+
+// forgive takes back what the undone changes owed: the undo did their effects, over what it brought
+// back.
+func (m Memory) forgive(led *ledger.Ledger, mine map[string]bool) {
+	for effect, by := range led.Owed() {
+		for _, key := range by {
+			if mine[key] && !slices.Contains(m.Owed[effect], key) {
+				led.Forgive(effect, key)
+			}
+		}
+	}
+	for effect, by := range m.Owed {
+		for _, key := range by {
+			led.Owe(effect, key)
+		}
+	}
+}
+
+// BootBooks are the ledger's part of judging a boot.
+type BootBooks struct{ Ledger *ledger.Ledger }
+
+var _ checkpoint.Books = BootBooks{}
+
+// Right implements [checkpoint.Books].
+func (b BootBooks) Right() string { return b.Ledger.Head().Boot }
+
+// Forget implements [checkpoint.Books].
+func (b BootBooks) Forget(
+	ctx context.Context, h *host.Host, keys []checkpoint.Await, found checkpoint.Boot,
+) error {
+	head := b.Ledger.Head()
+	m := Memory{Had: head.Network, Owed: b.Ledger.Owed()}
+	note := noteOf(found)
+	note.Tries = 1
+	for _, await := range keys {
+		one := Remembered{Key: await.Key}
+		if err := json.Unmarshal(await.Memory, &one); err != nil {
+			return fmt.Errorf("read what the ledger said of %s: %w", await.Key, err)
+		}
+		m.Keys = append(m.Keys, one)
+		e, known := b.Ledger.Entries()[await.Key]
+		if known && e.Task == nil { // a part of another key's task
+			continue
+		}
+		note.Keys = append(note.Keys, ledger.BootKey{Key: await.Key, Task: e.Task})
+	}
+	list, err := ledger.ReadBoots(h.Live.Files)
+	if err != nil || !slices.ContainsFunc(list, note.Same) {
+		if err := ledger.NoteBoot(ctx, h.Files, note); err != nil {
+			return err
+		}
+	} // else it was killed here before, and the ledger may say already what it said once
+	return m.restore(ctx, h, b.Ledger)
+}
+
+// Note implements [checkpoint.Books].
+func (b BootBooks) Note(ctx context.Context, h *host.Host, found checkpoint.Boot) error {
+	note := noteOf(found)
+	list, _ := ledger.ReadBoots(h.Live.Files) // a damaged one is as good as none
+	for _, o := range list {
+		if o.Same(note) {
+			note.Keys, note.Tries = o.Keys, o.Tries
+		}
+	}
+	return ledger.NoteBoot(ctx, h.Files, note)
+}
+
+func noteOf(b checkpoint.Boot) ledger.Boot {
+	return ledger.Boot{
+		ID: b.ID, Time: time.Now().UTC(), Generation: b.Generation, Digest: b.Digest, Names: b.Names,
+		Outcome: string(b.Outcome), Why: b.Why,
+	}
+}
