@@ -23,7 +23,7 @@ Open a new ssh session, or log in at the console, and run it there.`,
   ssh NODE sudo agent confirm            in a new one`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.local().MayConfirm(cmd.Context()); err != nil {
+			if err := f.local().Session().MayConfirm(cmd.Context()); err != nil {
 				return err
 			}
 			p := newProgress(f, s, false)

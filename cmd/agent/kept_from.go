@@ -12,7 +12,9 @@ type keptFrom struct {
 	Paused *report.Paused `json:"paused,omitempty"`
 }
 
-func (w *wired) keptFrom() keptFrom { return keptFrom{service.Off(w.pass.Host), w.pass.Paused()} }
+func (w *wired) keptFrom() keptFrom {
+	return keptFrom{service.Off(w.pass.Host), w.pass.Session().Paused()}
+}
 
 // lines are for eyes; none where nothing does.
 func (k keptFrom) lines() (out []string) {

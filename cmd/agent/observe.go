@@ -36,12 +36,12 @@ func (f *flags) observe(ctx context.Context, d *daemon.Daemon, w *wired) (end fu
 		running.Go(func() { n.Run(ctx) })
 	}
 	if f.root == "/" {
-		p := &inbound.Peer{API: d.Pass.API.Peers(), Busy: d.Pass.MidChange, Log: d.Pass.Log}
+		p := &inbound.Peer{API: d.Pass.API.Peers(), Busy: d.Pass.Session().MidChange, Log: d.Pass.Log}
 		d.Observers = append(d.Observers, p)
 		running.Go(func() { p.Run(ctx) })
 	}
 	if f.root == "/" && len(f.peers.Answer) > 0 {
-		r := &inbound.Responder{Static: f.peers, Busy: d.Pass.MidChange, Log: d.Pass.Log}
+		r := &inbound.Responder{Static: f.peers, Busy: d.Pass.Session().MidChange, Log: d.Pass.Log}
 		running.Go(func() { r.Run(ctx) })
 	}
 	if put, err := f.statusPlace(w); err != nil {

@@ -54,7 +54,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 func (w *wired) desired(ctx context.Context, s streams) (*desired.State, error) {
 	d, why, err := w.documents(ctx)
 	switch {
-	case why != nil && w.pass.Held():
+	case why != nil && w.pass.Session().Held():
 		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", why)
 		return nil, nil
 	case err == nil:
@@ -101,10 +101,10 @@ func (w *wired) passes(s streams) func(context.Context, reconcile.Hooks) ending 
 	loaded := false
 	return func(ctx context.Context, h reconcile.Hooks) ending {
 		if !loaded {
-			if _, err := w.pass.Recover(ctx); err != nil { // also where the store cannot be read
+			if _, err := w.pass.Session().Recover(ctx); err != nil { // also where the store cannot be read
 				fmt.Fprintln(s.err, "agent: warning:", err)
 			}
-			if err := w.pass.FirstBoot(ctx); err != nil {
+			if err := w.pass.Session().FirstBoot(ctx); err != nil {
 				return ending{err: err}
 			}
 			var err error

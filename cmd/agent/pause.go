@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 )
 
 func pauseCommand(f *flags, s streams) *cobra.Command {
@@ -30,13 +31,13 @@ pause takes the place of the first.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := time.ParseDuration(args[0])
 			if err != nil {
-				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], reconcile.MaxPause)
+				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], session.MaxPause)
 			}
 			p, req := newProgress(f, s, false), control.Request{Command: control.Pause, For: d, Reason: reason}
 			end := f.beside(cmd.Context(), s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
 				pass := f.localThatChanges()
 				pass.Hooks = h
-				z, err := pass.Pause(ctx, d, reason)
+				z, err := pass.Session().Pause(ctx, d, reason)
 				if err != nil {
 					return ending{err: err}
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -54,7 +55,7 @@ func (p *progress) hooks() reconcile.Hooks {
 				p.begin()
 			}
 		},
-		OnWait: func(who string) { p.say("  … waiting for %s\n", who) },
+		Progress: session.Progress{OnWait: func(who string) { p.say("  … waiting for %s\n", who) }},
 	}
 }
 

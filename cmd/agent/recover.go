@@ -23,7 +23,7 @@ the same when it starts; this is for the boot, before anybody reads the files.`,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p := reconcile.Pass{Host: host.Options{Root: f.root}, Log: f.logger(s, zapcore.DebugLevel)}
-			n, err := p.Recover(cmd.Context())
+			n, err := p.Session().Recover(cmd.Context())
 			if err == nil && n > 0 {
 				fmt.Fprintf(s.out, "completed: %d\n", n)
 			}

@@ -69,7 +69,7 @@ spec.update.`,
 					next = "from the next run on it follows the store again (now: agent --once)"
 					pass := f.local()
 					pass.Hooks = h
-					was, err := pass.Resume(ctx)
+					was, err := pass.Session().Resume(ctx)
 					return ending{text: was, err: err}
 				})
 			switch {

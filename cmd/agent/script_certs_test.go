@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/netwright/netwright/pkg/certs"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/netwright/netwright/pkg/certs"
 )
 
 // keypair puts a CA and a certificate that it signed into a store: keypair CLUSTER-DIR CA NAME LEFT

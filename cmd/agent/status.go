@@ -109,7 +109,7 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	case err != nil:
 		return view, nil, err
 	default:
-		view.Daemon.From, view.Awaits = publish.StatusFile, st.f.local().Awaits()
+		view.Daemon.From, view.Awaits = publish.StatusFile, st.f.local().Session().Awaits()
 	}
 	return view, nil, nil
 }

@@ -136,7 +136,7 @@ func (g *gathering) statusJSON(ctx context.Context) ([]byte, error) {
 
 // plan is a dry run as `agent --dry-run` makes it.
 func (g *gathering) plan(ctx context.Context) ([]byte, error) {
-	if g.wired == nil || g.desired == nil && !g.wired.pass.Held() {
+	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Held() {
 		return nil, g.why
 	}
 	pass := g.wired.pass

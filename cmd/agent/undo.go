@@ -41,15 +41,15 @@ func undoCommand(s streams) *cobra.Command {
 			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: (&flags{}).logger(s, zapcore.DebugLevel),
 				Checkpoint: checkpoint.Settings{Means: means(nil)}}
 			if check {
-				return p.CheckUndo()
+				return p.Session().CheckUndo()
 			}
 			if watch {
-				return p.Undo(cmd.Context(), true)
+				return p.Session().Undo(cmd.Context(), true)
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), undoLimit,
 				fmt.Errorf("undo: not done within %s", undoLimit))
 			defer cancel()
-			return p.Undo(ctx, false)
+			return p.Session().Undo(ctx, false)
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only say whether it could be done, and change nothing")

@@ -93,15 +93,15 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 			t.Errorf("a daemon that begins says that applied is %+v", first.Configuration.Applied)
 		}
 		b.trueGenerations(t, again.last(), digest, "four", "one", "one") // held
-		if _, err := pass.Resume(t.Context()); err != nil {
+		if _, err := pass.Session().Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pass.Pause(t.Context(), time.Hour, "a new switch"); err != nil {
+		if _, err := pass.Session().Pause(t.Context(), time.Hour, "a new switch"); err != nil {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
 		b.trueGenerations(t, again.last(), digest, "four", "four", "one")
-		if _, err := pass.Resume(t.Context()); err != nil {
+		if _, err := pass.Session().Resume(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -50,10 +51,10 @@ func (d Daemon) Run(ctx context.Context) error {
 	go func() { defer close(patient); l.patience(ctx, ended) }()
 	defer func() { close(ended); <-patient }()
 
-	reconcile.RecoverFirst(ctx, d.Pass.Log, d.Pass.Recover)
+	session.RecoverFirst(ctx, d.Pass.Log, d.Pass.Session().Recover)
 	l.beginTelling()
 	l.at("the first boot with changed files", func() {
-		if err := d.Pass.FirstBoot(ctx); err != nil && ctx.Err() == nil {
+		if err := d.Pass.Session().FirstBoot(ctx); err != nil && ctx.Err() == nil {
 			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
 		}
 	})
@@ -217,7 +218,7 @@ func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		}
 		l.health.store(out.load, l.desired)
 	}
-	if l.desired == nil && !pass.Held() {
+	if l.desired == nil && !pass.Session().Held() {
 		return out
 	}
 	if pass.Answers = l.looks.answers; pass.Answers == nil {

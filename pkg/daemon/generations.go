@@ -4,10 +4,11 @@ import (
 	"errors"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
-	"go.uber.org/zap"
 )
 
 func generationOf(r statestore.Revision, at time.Time) *report.Generation {

@@ -102,7 +102,7 @@ func TestRollbackToKeptPlugins(t *testing.T) {
 	if got, err := os.ReadFile(b.root + "/opt/cni/bin/bridge"); err != nil || string(got) != "bridge" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := b.daemon.Pass.Resume(t.Context()); err != nil {
+	if _, err := b.daemon.Pass.Session().Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range ledger.KeptRevisions {

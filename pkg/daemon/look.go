@@ -175,7 +175,7 @@ func (l *life) knows(ctx context.Context) bool {
 			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
 		}
 	}
-	return l.desired != nil || l.Pass.Held()
+	return l.desired != nil || l.Pass.Session().Held()
 }
 
 // endLook ends with the daemon: who waits hears of it, and a look that can end is waited for.

@@ -57,9 +57,9 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 				_, err := p.DryReset(t.Context())
 				return err
 			},
-			"a pause":  func() error { _, err := p.Pause(t.Context(), time.Hour, "x"); return err },
-			"a resume": func() error { _, err := p.Resume(t.Context()); return err },
-			"recover":  func() error { _, err := p.Recover(t.Context()); return err },
+			"a pause":  func() error { _, err := p.Session().Pause(t.Context(), time.Hour, "x"); return err },
+			"a resume": func() error { _, err := p.Session().Resume(t.Context()); return err },
+			"recover":  func() error { _, err := p.Session().Recover(t.Context()); return err },
 			"history":  func() error { _, err := history.Read(p.Host); return err },
 			"certs":    func() error { _, err := issue.List(p.Host, "n", time.Now()); return err },
 		} {

@@ -21,7 +21,7 @@ func (l *life) beginTelling() {
 		Version: report.StatusVersion, State: report.NodeStarting,
 		Agent: report.Agent{Version: l.Version, PID: os.Getpid(), Started: time.Now()},
 		Node:  l.Select.Node, NodeGroup: l.Select.Group, Cluster: l.Target.Cluster,
-		Configuration: report.Configuration{Store: l.Store.String(), Applied: l.Pass.Applied()},
+		Configuration: report.Configuration{Store: l.Store.String(), Applied: l.Pass.Session().Applied()},
 		Kinds:         []report.KindStatus{}, Keys: []report.KeyStatus{},
 	}
 	if a := s.now.Configuration.Applied; a != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/hostroot"
@@ -26,7 +26,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 	b.live(t, func(t *testing.T) {
 		alice := b.daemon.Pass
 		alice.By = "alice"
-		z, err := alice.Pause(t.Context(), time.Hour, "swapping the uplink")
+		z, err := alice.Session().Pause(t.Context(), time.Hour, "swapping the uplink")
 		if err != nil || !strings.HasSuffix(z.String(), "by alice: swapping the uplink") {
 			t.Fatalf("%v %v", z, err)
 		}
@@ -51,7 +51,7 @@ func TestAPauseChangesNothingAndEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		alice.TakeNow = "alice"
-		var refused *reconcile.PausedError
+		var refused *session.PausedError
 		if _, err := alice.Converge(t.Context(), d); !errors.As(err, &refused) || !strings.Contains(err.Error(), "`agent resume` ends that") {
 			t.Errorf("--once says %v", err)
 		}
@@ -92,16 +92,16 @@ func TestResumeEndsAPause(t *testing.T) {
 			d      time.Duration
 			reason string
 			want   string
-		}{{reconcile.MaxPause + 1, "x", "expected up to 24h0m0s"}, {0, "x", "expected up to"}, {-time.Hour, "x", "expected up to"}, {time.Hour, "", "--reason"}} {
-			if _, err := pass.Pause(t.Context(), c.d, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
+		}{{session.MaxPause + 1, "x", "expected up to 24h0m0s"}, {0, "x", "expected up to"}, {-time.Hour, "x", "expected up to"}, {time.Hour, "", "--reason"}} {
+			if _, err := pass.Session().Pause(t.Context(), c.d, c.reason); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s %q: %v", c.d, c.reason, err)
 			}
 		}
-		if was, err := pass.Resume(t.Context()); err != nil || was != "" {
+		if was, err := pass.Session().Resume(t.Context()); err != nil || was != "" {
 			t.Errorf("of nothing: %q %v", was, err)
 		}
 		for range 2 { // the second takes the place of the first
-			if _, err := pass.Pause(t.Context(), reconcile.MaxPause, "a reason"); err != nil {
+			if _, err := pass.Session().Pause(t.Context(), session.MaxPause, "a reason"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -109,11 +109,11 @@ func TestResumeEndsAPause(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(11 * time.Minute)
-		if was, err := pass.Resume(t.Context()); err != nil || was != "paused until 2000-01-02T00:00:00Z by agent: a reason" || b.has(conflist) {
+		if was, err := pass.Session().Resume(t.Context()); err != nil || was != "paused until 2000-01-02T00:00:00Z by agent: a reason" || b.has(conflist) {
 			t.Errorf("%q %v", was, err)
 		}
 		later(11 * time.Minute)
-		if !b.has(conflist) || pass.Paused() != nil {
+		if !b.has(conflist) || pass.Session().Paused() != nil {
 			t.Error("drift is not repaired after the pause")
 		}
 	})
@@ -130,16 +130,16 @@ func TestARollbackMayEndAPause(t *testing.T) {
 		later(11 * time.Minute)
 		alice := b.daemon.Pass
 		alice.By = "alice"
-		if _, err := alice.Pause(t.Context(), time.Hour, "two is bad"); err != nil {
+		if _, err := alice.Session().Pause(t.Context(), time.Hour, "two is bad"); err != nil {
 			t.Fatal(err)
 		}
 		publish(t, "{auto: restart, splay: 0s}", "three")
 		alice.EndPause = true
-		if _, err := alice.Rollback(t.Context(), 99); err == nil || alice.Paused() == nil {
+		if _, err := alice.Rollback(t.Context(), 99); err == nil || alice.Session().Paused() == nil {
 			t.Errorf("a rollback that is refused ended the pause: %v", err)
 		}
-		if _, err := alice.Rollback(t.Context(), 0); err != nil || alice.Paused() != nil {
-			t.Errorf("%v, %v", err, alice.Paused())
+		if _, err := alice.Rollback(t.Context(), 0); err != nil || alice.Session().Paused() != nil {
+			t.Errorf("%v, %v", err, alice.Session().Paused())
 		}
 		later(11 * time.Minute)
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {

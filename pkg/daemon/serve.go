@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -63,14 +64,14 @@ func (l *life) serve(ctx context.Context, w wake) {
 			l.finish(ctx, w, out, clock)
 		case control.Resume:
 			pass, _ := l.passFor(ctx, job)
-			was, err := pass.Resume(ctx)
+			was, err := pass.Session().Resume(ctx)
 			if err == nil && was != "" {
 				l.next = time.Now() // it follows the store from now on
 			}
 			job.End(control.Event{Text: was, Error: failureOf(outcome{err: err})})
 		case control.Pause:
 			pass, _ := l.passFor(ctx, job)
-			z, err := pass.Pause(ctx, job.For, job.Reason)
+			z, err := pass.Session().Pause(ctx, job.For, job.Reason)
 			end := control.Event{Error: failureOf(outcome{err: err})}
 			if err == nil {
 				end.Text = z.String()
@@ -243,8 +244,8 @@ func (l *life) heardBy(ctx context.Context, pass reconcile.Pass, w wake) (reconc
 					Pause: pause})
 			},
 		},
-		OnPlan: func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
-		OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) },
+		OnPlan:   func(p *report.Plan) { job.Send(control.Event{Event: control.Plan, Plan: p}) },
+		Progress: session.Progress{OnWait: func(who string) { job.Send(control.Event{Event: control.Queued, Text: who}) }},
 	}
 	return l.observed(ctx, pass, w)
 }

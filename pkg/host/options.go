@@ -43,3 +43,6 @@ func (o Options) Files() hostfs.Options {
 
 // live says that the root is the one that the running kernel and its systemd see.
 func (o Options) live() bool { return sys.IsLive(o.Root) }
+
+// Running says that it is the running host: no image, and nothing in throw-away namespaces.
+func (o Options) Running() bool { return o.live() && !o.Sandbox }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
@@ -63,26 +61,6 @@ func appliedWhole(plan *report.Plan) bool {
 	return true
 }
 
-// Applied is what the disk says of the configuration that is applied; nil: none is known.
-func (p Pass) Applied() *report.Generation {
-	files, err := host.OpenFiles(p.Host)
-	if err != nil {
-		return nil
-	}
-	defer files.Close() // only read from
-	a, _ := ledger.ReadApplied(files)
-	return history.AppliedOf(a)
-}
-
-// note remembers for the history what was done, which made no revision. It comes after the deed:
-// where there is no room for the word, the deed stands.
-func (p Pass) note(ctx context.Context, h *host.Host, d ledger.Deed) {
-	d.Time, d.By = time.Now(), p.by()
-	if err := ledger.NoteDeed(context.WithoutCancel(ctx), h.Files, d); err != nil && p.Log != nil {
-		p.Log.Warn("the history does not have it", zap.String("what", string(d.Act)), zap.Error(err))
-	}
-}
-
 // noteForward remembers, where the node was at a revision before and the next was to have a number,
 // that a generation brought back what a kept revision has: it is at that one again, and no new one
 // says when and by which generation.
@@ -91,6 +69,6 @@ func (p Pass) noteForward(ctx context.Context, h *host.Host, led *ledger.Ledger,
 	if plan == nil || before == 0 || now == before || now >= next || led.Head().Held != nil {
 		return
 	}
-	p.note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
+	p.Session().Note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
 		Text: fmt.Sprintf("generation %d wants what revision %d has", plan.Generation, now)})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -37,7 +38,7 @@ func (p Pass) madeBy() string {
 	if p.TakeNow != "" {
 		return p.TakeNow
 	}
-	return p.by()
+	return p.Session().Maker()
 }
 
 // tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.
@@ -51,7 +52,7 @@ func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
 			Text: "nothing was changed that an undo takes back: there is nothing to confirm"})
 	default:
 		plan.Notes = append(plan.Notes, report.Note{Level: "warning",
-			Text: plan.Awaits.String() + ", and is undone then: " + logInAnew})
+			Text: plan.Awaits.String() + ", and is undone then: " + session.LogInAnew})
 	}
 	return plan
 }
@@ -64,6 +65,3 @@ func (p Pass) mayAwait(h *host.Host) error {
 	}
 	return nil
 }
-
-// logInAnew is what to do with a change that awaits its confirmation.
-const logInAnew = "log in anew, by ssh or at the console, and run `agent confirm` there"

@@ -1,8 +1,6 @@
 package reconcile
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,29 +13,6 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/report"
 )
-
-// What a change makes act at the next boot is on record until a boot has shown that the node is
-// reached with it: docs/adr/0020-boot.md.
-
-// FirstBoot judges what awaited this boot. It comes before the store is asked, which a node that
-// cannot be reached cannot ask either. Where nothing awaited it, it opens one file and takes no
-// lock.
-func (p Pass) FirstBoot(ctx context.Context) error {
-	if !p.live() {
-		return nil
-	}
-	files, err := host.OpenFiles(p.Host)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", p.Host.Root, err)
-	}
-	due, err := checkpoint.BootDue(files)
-	if err = errors.Join(err, files.Close()); err != nil || !due {
-		return err
-	}
-	none := func(*host.Host, *ledger.Ledger) (*report.Plan, error) { return nil, nil }
-	_, err = p.locked(ctx, none)
-	return err
-}
 
 // failedBoots says which tasks are not made, by their first key: a boot failed with them, and all
 // that it failed with is wanted still. Nobody knows which of it was bad, so without one of it the

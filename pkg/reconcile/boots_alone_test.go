@@ -50,7 +50,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	if err != nil || len(plan.AwaitingBoot) != 1 || plan.AwaitingBoot[0] != "/etc/boots" {
 		t.Fatalf("%v, awaiting %q", err, plan.AwaitingBoot)
 	}
-	if err := pass(time.Second).FirstBoot(t.Context()); err != nil { // it is the same boot
+	if err := pass(time.Second).Session().FirstBoot(t.Context()); err != nil { // it is the same boot
 		t.Fatal(err)
 	}
 	boot := func(id, script string) {
@@ -106,7 +106,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 		t.Fatalf("%v, awaiting %q", err, plan.AwaitingBoot)
 	}
 	boot("two", "true")
-	if err := pass(time.Second).FirstBoot(t.Context()); err != nil {
+	if err := pass(time.Second).Session().FirstBoot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if h, err = history.Read(pass(0).Host); err != nil || h.Boots[len(h.Boots)-1].Outcome != string(checkpoint.Confirmed) || len(h.AwaitingBoot) > 0 {

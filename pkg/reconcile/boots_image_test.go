@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -40,11 +41,11 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 	boot := func(id string) []ledger.Boot {
 		t.Helper()
 		hostroot.Put(t, root, "/proc/sys/kernel/random/boot_id", id+"\n")
-		led, err := onRoot(root).loadLedger()
+		led, err := onRoot(root).Session().LoadLedger()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := firstOfImage(t.Context(), h, led, zap.NewNop()); err != nil {
+		if err := session.FirstOfImage(t.Context(), h, led, zap.NewNop()); err != nil {
 			t.Fatal(err)
 		}
 		list, err := ledger.ReadBoots(h.Live.Files)

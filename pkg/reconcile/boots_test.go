@@ -26,7 +26,7 @@ import (
 func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func(), list ...tasks.Task) []checkpoint.Await {
 	t.Helper()
 	ctx := t.Context()
-	led, err := onRoot(root).loadLedger()
+	led, err := onRoot(root).Session().LoadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 	}
 	mustConverge(t, root, list...)
 	back()
-	if led, err = onRoot(root).loadLedger(); err != nil {
+	if led, err = onRoot(root).Session().LoadLedger(); err != nil {
 		t.Fatal(err)
 	}
 	found := checkpoint.Boot{ID: "b", Generation: 7, Outcome: checkpoint.Restored, Why: "no way out"}

@@ -28,7 +28,7 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p.Hooks.enter("plan")
+	p.Hooks.Enter("plan")
 	h.Files.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
 	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	if before.Summary.Changes() == 0 {
 		return r.unchanged(ctx, p, h, before)
 	}
-	p.Hooks.enter("apply")
+	p.Hooks.Enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
 	guard, ctx, err := p.guard(ctx, h, r)
 	if err == nil {
@@ -116,7 +116,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.Unfinished(rep) != nil {
 		return nil
 	}
-	p.Hooks.enter("remove")
+	p.Hooks.Enter("remove")
 	r.removals, r.pruneRep, err = execute.Apply(ctx, r.pruning.Graph, h, r.led, planned, r.options(p, nil))
 	return err
 }
@@ -124,7 +124,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 // settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
 // whole with the pass.
 func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
-	p.Hooks.enter("settle")
+	p.Hooks.Enter("settle")
 	late := r.sw.Unfinished(r.rep, migrate.Essential(h.Live.View(), r.pruneRep))
 	if r.sw.Begins() && late == nil {
 		late = r.sw.Arrive(ctx, h, led)
@@ -158,7 +158,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	}
 	r.custody.Judge.NameWriters(ctx, h)
 	err := r.custody.Settle(context.WithoutCancel(ctx), h, ownership.Ending{
-		Rep: r.rep, Changed: r.changes, Pruned: r.pruning, Removed: r.pruneRep.Results, By: p.by(), Desired: r.desired,
+		Rep: r.rep, Changed: r.changes, Pruned: r.pruning, Removed: r.pruneRep.Results, By: p.Session().Maker(), Desired: r.desired,
 		Halfway: r.halfway, Proof: cmp.Or(r.guard.proof(), p.confirmed),
 	})
 	if failed := changes.Failure(all); failed != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
@@ -60,11 +61,11 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(plain, second); p.Awaits == nil || p.Summary.Changes()+p.Summary.Drifted > 0 {
 		t.Errorf("the daemon meanwhile:\n%s", said(p))
 	}
-	var awaits *AwaitsError
+	var awaits *session.AwaitsError
 	if _, err := asked.Converge(t.Context(), second); !errors.As(err, &awaits) {
 		t.Errorf("another run: %v", err)
 	}
-	if err := plain.Undo(t.Context(), false); err != nil {
+	if err := plain.Session().Undo(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	now, headNow, _ := entriesOf(t, "/")
@@ -99,7 +100,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(asked, third); p.Awaits == nil {
 		t.Errorf("a change that is proved harmless does not await its confirmation:\n%s", said(p))
 	}
-	if err := plain.Undo(t.Context(), false); err != nil || hostroot.Read(t, "/", "/etc/kubernetes/new") != "2" {
+	if err := plain.Session().Undo(t.Context(), false); err != nil || hostroot.Read(t, "/", "/etc/kubernetes/new") != "2" {
 		t.Errorf("its undo: %v", err)
 	}
 

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
@@ -25,7 +26,7 @@ import (
 func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
-	led, err := onRoot(root).loadLedger()
+	led, err := onRoot(root).Session().LoadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +98,11 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	for what, do := range map[string]func() error{
 		"--once":   func() error { _, err := person.Converge(t.Context(), newer); return err },
 		"rollback": func() error { _, err := person.Rollback(t.Context(), 1); return err },
-		"pause":    func() error { _, err := person.Pause(t.Context(), time.Minute, "x"); return err },
-		"resume":   func() error { _, err := person.Resume(t.Context()); return err },
+		"pause":    func() error { _, err := person.Session().Pause(t.Context(), time.Minute, "x"); return err },
+		"resume":   func() error { _, err := person.Session().Resume(t.Context()); return err },
 		"reset":    func() error { _, err := person.Reset(t.Context()); return err },
 	} {
-		var awaits *AwaitsError
+		var awaits *session.AwaitsError
 		if err := do(); !errors.As(err, &awaits) || awaits.By != "ada" {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -167,11 +168,11 @@ func TestOnlyANewLoginConfirms(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/a", "1"))
-	if err := onRoot(root).MayConfirm(t.Context()); !errors.Is(err, checkpoint.ErrNothingAwaits) {
+	if err := onRoot(root).Session().MayConfirm(t.Context()); !errors.Is(err, checkpoint.ErrNothingAwaits) {
 		t.Errorf("without a change: %v", err)
 	}
 	unconfirmedChange(t, root, 0, file("/etc/a", "2"))
-	if err := onRoot(root).MayConfirm(t.Context()); err == nil || !strings.Contains(err.Error(), "login") {
+	if err := onRoot(root).Session().MayConfirm(t.Context()); err == nil || !strings.Contains(err.Error(), "login") {
 		t.Errorf("a login from before the change: %v", err)
 	}
 }

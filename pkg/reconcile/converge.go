@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 )
@@ -18,12 +19,12 @@ import (
 // The error is that of tasks that could not be planned; the plan is returned
 // with it.
 func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	led, view, err := p.look(ctx)
+	led, view, err := p.Session().Look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer view.Close() // only read from
-	undo, err := p.undoDue(view.Files)
+	undo, err := p.Session().UndoDue(view.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 		out.Off = append(out.Off, off)
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: "the agent is switched off: " + off})
 	}
-	if out.Paused = p.paused(view.Files); out.Paused != nil {
+	if out.Paused = p.Session().PausedBy(view.Files); out.Paused != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning",
 			Text: "nothing of this is done now: the node is " + out.Paused.String() + "; `agent resume` ends that"})
 	}
@@ -59,7 +60,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	plan, err := p.convergeLocked(ctx, d)
-	var awaits *AwaitsError
+	var awaits *session.AwaitsError
 	if errors.As(err, &awaits) && p.TakeNow == "" {
 		return p.lookMeanwhile(ctx, d, &awaits.Awaits)
 	}
@@ -67,9 +68,9 @@ func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, err
 }
 
 func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		if z := p.paused(h.Live.Files); z != nil && p.TakeNow != "" {
-			return nil, &PausedError{*z, "`agent resume`"}
+	return p.Session().Locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if z := p.Session().PausedBy(h.Live.Files); z != nil && p.TakeNow != "" {
+			return nil, &session.PausedError{Paused: *z, Ends: "`agent resume`"}
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
 		}

@@ -26,7 +26,7 @@ const cordonTime = 10 * time.Second
 // is a note of the plan, and the switch goes on. That the node is owed an uncordon is written down
 // first. It is called once, when the switch begins.
 func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
-	if p.API == nil || !p.live() || r.desired.Node.Name == "" || !r.sw.Begins() || r.sw.Safe {
+	if p.API == nil || !p.Host.Running() || r.desired.Node.Name == "" || !r.sw.Begins() || r.sw.Safe {
 		return
 	}
 	learnt := r.learnt
@@ -69,7 +69,7 @@ func triedAgain(err error) bool {
 // What fails is tried again in the next pass.
 func (p Pass) uncordon(ctx context.Context, h *host.Host) {
 	learnt, err := ledger.LoadLearnt(h.Live.Files)
-	if err != nil || !learnt.Cordoned || p.API == nil || !p.live() {
+	if err != nil || !learnt.Cordoned || p.API == nil || !p.Host.Running() {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)

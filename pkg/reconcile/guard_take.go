@@ -41,7 +41,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 	if err := p.mayAwait(h); err != nil {
 		return nil, ctx, err
 	}
-	before, err := r.remember(p.by())
+	before, err := r.remember(p.Session().Maker())
 	if err != nil {
 		return nil, ctx, err
 	}
@@ -72,7 +72,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard, context.
 func (p Pass) take(
 	ctx context.Context, h *host.Host, r *run, change checkpoint.Change,
 ) (*guard, context.Context, error) {
-	if !p.live() {
+	if !p.Host.Running() {
 		return nil, ctx, nil
 	}
 	settings := p.Checkpoint
@@ -224,16 +224,6 @@ func (p Pass) inbound(r *run) checkpoint.Knocks {
 		}
 		return said, err
 	}
-}
-
-// MidChange says that a change of this node is under way, or awaits its confirmation.
-func (p Pass) MidChange() bool {
-	files, err := host.OpenFiles(p.Host)
-	if err != nil {
-		return true
-	}
-	defer files.Close() // only read from
-	return checkpoint.UnderWay(files)
 }
 
 // atBoot are the keys that changes of this pass make act at the next boot, with what the ledger

@@ -161,7 +161,7 @@ func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	t.Helper()
 	ctx := t.Context()
-	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
+	led, err := Pass{Host: host.Options{Root: root}}.Session().LoadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 	if _, err := person.Converge(t.Context(), nil); err != nil {
 		t.Errorf("without a store: %v", err)
 	}
-	if was, err := person.Resume(t.Context()); err != nil || was != "held at revision 1 by ada" {
+	if was, err := person.Session().Resume(t.Context()); err != nil || was != "held at revision 1 by ada" {
 		t.Errorf("resume: %q, %v", was, err)
 	}
 	mustConverge(t, root, two...)

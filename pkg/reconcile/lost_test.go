@@ -133,7 +133,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 			}
 		},
 		"newer": func(t *testing.T, root string) {
-			led, err := onRoot(root).loadLedger()
+			led, err := onRoot(root).Session().LoadLedger()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +187,7 @@ func TestRollbackBringsCertificatesBack(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(root, "var/lib/netwright/blobs")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the contents are in a directory %v, %v", info.Mode(), err)
 	}
-	if _, err := onRoot(root).Resume(t.Context()); err != nil {
+	if _, err := onRoot(root).Session().Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	mustConverge(t, root, file("/etc/a", "1"))

@@ -12,42 +12,6 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes
-// look, and tell. It ends by itself, and by [Pass.Resume]. A second one takes the place of the
-// first.
-func (p Pass) Pause(ctx context.Context, d time.Duration, reason string) (*report.Paused, error) {
-	switch {
-	case d <= 0 || d > MaxPause:
-		return nil, fmt.Errorf("pause for %s: expected up to %s, such as 30m: a pause ends by itself; for longer "+
-			"switch the agent off (touch %s)", d, MaxPause, "/etc/netwright/disabled")
-	case reason == "":
-		return nil, fmt.Errorf("pause for %s: say why with --reason: whoever finds the node so shall know", d)
-	}
-	var out *report.Paused
-	_, err := p.locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
-		now := ledger.ClockOf(h.Live.Files, time.Now().UTC())
-		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: p.by(), Boot: now.Boot,
-			Up: now.Up}
-		out = pausedAs(z, now)
-		if err := ledger.SavePause(ctx, h.Files, z); err != nil {
-			return nil, err
-		}
-		p.note(ctx, h, ledger.Deed{Act: ledger.WasPaused, Text: fmt.Sprintf("for %s: %s", d, reason)})
-		return nil, nil
-	})
-	return out, err
-}
-
-// Paused says until when nothing is changed on the node; nil: it is not paused.
-func (p Pass) Paused() *report.Paused {
-	files, err := host.OpenFiles(p.Host)
-	if err != nil {
-		return nil
-	}
-	defer files.Close() // only read from
-	return p.paused(files)
-}
-
 // lookOnly is the pass of a paused node: it says what is not as wanted, and leaves it. An undo of a
 // change that cut the node off is not asked: it was done before.
 func (p Pass) lookOnly(

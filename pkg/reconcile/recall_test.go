@@ -60,7 +60,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	by := func(generation int64) *report.Proof {
 		return &report.Proof{Generation: generation, By: []string{"neighbour"}, Unproved: []string{"dns", "inbound", "pods"}}
 	}
-	led, err := pass.loadLedger()
+	led, err := pass.Session().LoadLedger()
 	plan := &report.Plan{}
 	history.Recall(plan, rootFiles{"/"}, led)
 	if diff := cmp.Diff(&report.Proof{Unproved: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
@@ -71,7 +71,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	proved(pass, 1, "1", "1", by(1))
 	proved(pass, 2, "1", "2", by(1)) // harmless
 	proved(asked, 3, "2", "2", by(1))
-	if err := pass.Undo(t.Context(), false); err != nil {
+	if err := pass.Session().Undo(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	proved(asked, 4, "2", "2", by(1))

@@ -33,7 +33,7 @@ func (e *RenamedError) Error() string {
 func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
 	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || led.Baked() ||
-		!p.live() && !p.UpdatesAnywhere || migrate.AllowedBy(d, led, p.AllowDisruptive) != "" {
+		!p.Host.Running() && !p.UpdatesAnywhere || migrate.AllowedBy(d, led, p.AllowDisruptive) != "" {
 		return nil
 	}
 	if head.Machine != "" && head.Machine != ownership.MachineID(r) {

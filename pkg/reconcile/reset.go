@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -32,23 +33,23 @@ import (
 // converge again, and none can start until the end. What cannot be brought back is said by name,
 // and then the ledger stays, so that reset can be called again.
 func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
-	if a := p.Awaits(); a != nil {
-		return nil, &AwaitsError{*a}
+	if a := p.Session().Awaits(); a != nil {
+		return nil, &session.AwaitsError{Awaits: *a}
 	}
 	if err := p.resettable(); err != nil { // while the daemon still runs
 		return nil, err
 	}
-	alone, err := service.StopDaemon(ctx, p.Host, p.By, p.Hooks.waits)
+	alone, err := service.StopDaemon(ctx, p.Host, p.By, p.Hooks.Waits)
 	if err != nil {
 		return nil, err
 	}
 	defer alone()
-	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.onWait())
+	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.OnLock())
 	if err != nil {
 		return nil, err
 	}
 	defer unlock() // when nothing is left that another pass could go by
-	out, err := p.holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	out, err := p.Session().Holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts)
 		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
 		r, err := p.planReset(ctx, h.Live.View(), led)
@@ -83,12 +84,12 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 
 // DryReset says what Reset would do.
 func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
-	led, view, err := p.look(ctx)
+	led, view, err := p.Session().Look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer view.Close() // only read from
-	if _, err := p.undoDue(view.Files); err != nil {
+	if _, err := p.Session().UndoDue(view.Files); err != nil {
 		return nil, err
 	}
 	r, err := p.planReset(ctx, view.View(), led)

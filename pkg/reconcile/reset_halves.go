@@ -176,7 +176,7 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 	if !of.going.Any() && !of.coming.Any() {
 		return nil, ctx, nil
 	}
-	memory, err := r.remember(p.by() + ", by reset")
+	memory, err := r.remember(p.Session().Maker() + ", by reset")
 	if err != nil {
 		return nil, ctx, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
@@ -15,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -24,10 +24,10 @@ import (
 // free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a
 // paused node it is a [PausedError] without [Pass.EndPause].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
-	return p.locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		paused := p.paused(h.Live.Files)
+	return p.Session().Locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		paused := p.Session().PausedBy(h.Live.Files)
 		if paused != nil && !p.EndPause {
-			return nil, &PausedError{*paused, "`agent rollback --end-pause`"}
+			return nil, &session.PausedError{Paused: *paused, Ends: "`agent rollback --end-pause`"}
 		}
 		rev, err := rollbackTo(led, h.Live.Files, number)
 		if err != nil {
@@ -57,7 +57,7 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 			if paused != nil { // last: until the node is held it must not take what the store has
 				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h.Files))
 			}
-			p.note(ctx, h, deed)
+			p.Session().Note(ctx, h, deed)
 		}
 		return plan, err
 	}))
@@ -117,36 +117,4 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 	}
 	return nil, errors.Join(errors.New("there is no revision before the current one: `agent history` lists those that "+
 		"are kept"), err)
-}
-
-// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how
-// it was: "held at revision 3 by root", "paused until …"; "" if neither.
-func (p Pass) Resume(ctx context.Context) (was string, err error) {
-	_, err = p.locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		var how []string
-		if z := p.paused(h.Live.Files); z != nil {
-			how = append(how, z.String())
-		}
-		pin := led.Head().Held
-		if pin != nil {
-			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
-			led.Hold(nil)
-			if err := led.SaveHold(ctx, h.Files); err != nil { // it needs room, and to end a pause needs none
-				return nil, err
-			}
-		}
-		if err := ledger.DropPause(h.Files); err != nil {
-			led.Hold(pin)
-			return nil, errors.Join(err, led.SaveHold(ctx, h.Files))
-		}
-		if was = strings.Join(how, ", and "); was != "" {
-			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}
-			if pin != nil {
-				deed.Revision = pin.Revision
-			}
-			p.note(ctx, h, deed)
-		}
-		return nil, nil
-	})
-	return was, err
 }

@@ -75,7 +75,7 @@ func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	if err != nil || p.Summary.Changes() > 0 || strings.Contains(said(p), "brought back") {
 		t.Errorf("the next pass: %v\n%s", err, said(p))
 	}
-	if _, err := onRoot(root).Resume(t.Context()); err != nil {
+	if _, err := onRoot(root).Session().Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	mustConverge(t, root, later...)

@@ -96,7 +96,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 // made is the change that the pass makes, for the history, should it be taken back.
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
-		By: p.by(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
+		By: p.Session().Maker(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
 		Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.Set.List),
 	}
 }

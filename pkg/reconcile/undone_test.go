@@ -27,7 +27,7 @@ import (
 func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	t.Helper()
 	ctx := t.Context()
-	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
+	led, err := Pass{Host: host.Options{Root: root}}.Session().LoadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 
 func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head, map[string][]string) {
 	t.Helper()
-	led, err := Pass{Host: host.Options{Root: root}}.loadLedger()
+	led, err := Pass{Host: host.Options{Root: root}}.Session().LoadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	root, ctx := t.TempDir(), t.Context()
 	mustConverge(t, root, file("/etc/systemd/network/10-x.network", "1"), file("/etc/kept", "1"))
 	entries, head, _ := entriesOf(t, root)
-	led, err := onRoot(root).loadLedger()
+	led, err := onRoot(root).Session().LoadLedger()
 	if err != nil {
 		t.Fatal(err)
 	}

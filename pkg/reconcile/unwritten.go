@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -78,7 +79,7 @@ func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
 // mayNotGoOn says that nothing is made of a pass whose changes could not be written down: somebody
 // ended it, or confirms all or nothing of it, or a change awaits its confirmation.
 func (p Pass) mayNotGoOn(ctx context.Context, err error) bool {
-	var awaits *AwaitsError
+	var awaits *session.AwaitsError
 	return ctx.Err() != nil || p.ConfirmWithin > 0 || errors.As(err, &awaits)
 }
 

@@ -124,7 +124,7 @@ func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
 // nil: nothing waits.
 func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
 	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() ||
-		!p.live() && !p.UpdatesAnywhere {
+		!p.Host.Running() && !p.UpdatesAnywhere {
 		return nil
 	}
 	good, err := ledger.ReadLastGood(r)

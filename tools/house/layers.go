@@ -72,6 +72,8 @@ var inner = map[string][]string{
 	"reconcile/discover":  {"config", "graph", "host", "kube", "kube/access", "ledger", "model", "reconcile/desired", "report", "tasks"},
 	"reconcile/ownership": {"checkpoint", "config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/drift", "reconcile/starts", "report", "tasks"},
 	"reconcile/migrate":   {"checkpoint", "cleanup", "config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/ownership", "report", "tasks"},
+	"reconcile/revert":    {"checkpoint", "graph", "host", "ledger", "reconcile/ownership", "tasks"},
+	"reconcile/session":   {"checkpoint", "host", "kube/access", "ledger", "reconcile/history", "reconcile/revert", "report"},
 	"reconcile/probation": {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "service", "tasks"},
 }
 

@@ -1,8 +1,10 @@
-package reconcile
+package session
 
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,31 +14,55 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
+	"github.com/netwright/netwright/pkg/report"
 )
+
+// What a change makes act at the next boot is on record until a boot has shown that the node is
+// reached with it: docs/adr/0020-boot.md.
+
+// FirstBoot judges what awaited this boot. It comes before the store is asked, which a node that
+// cannot be reached cannot ask either. Where nothing awaited it, it opens one file and takes no
+// lock.
+func (s Session) FirstBoot(ctx context.Context) error {
+	if !s.Host.Running() {
+		return nil
+	}
+	files, err := host.OpenFiles(s.Host)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", s.Host.Root, err)
+	}
+	due, err := checkpoint.BootDue(files)
+	if err = errors.Join(err, files.Close()); err != nil || !due {
+		return err
+	}
+	none := func(*host.Host, *ledger.Ledger) (*report.Plan, error) { return nil, nil }
+	_, err = s.Locked(ctx, none)
+	return err
+}
 
 // firstBoot judges what awaited this boot, before the caller, who has the lock, makes its pass. A
 // record that cannot be read holds nothing up: what acted at the boot has acted.
-func (p Pass) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
-	if !p.live() {
+func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+	if !s.Host.Running() {
 		return nil
 	}
-	log := cmp.Or(p.Log, zap.NewNop())
+	log := cmp.Or(s.Log, zap.NewNop())
 	due, err := checkpoint.BootDue(h.Live.Files)
 	if err != nil {
 		log.Warn("what awaited the boot is not known", zap.Error(err))
 	}
 	if !due {
-		return firstOfImage(ctx, h, led, log)
+		return FirstOfImage(ctx, h, led, log)
 	}
-	p.Hooks.enter("boot")
-	settings := p.Checkpoint
+	s.Progress.Enter("boot")
+	settings := s.Checkpoint
 	settings.Log = log
 	return checkpoint.FirstBoot(ctx, h, settings, revert.BootBooks{Ledger: led}, h.Units.Reboot)
 }
 
-// firstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
+// FirstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
 // is known of how this machine was reached before, and there is nothing to go back to.
-func firstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *zap.Logger) error {
+func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *zap.Logger) error {
 	if !led.Baked() || led.Boot() == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package session
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 // Undo takes back a change that was not confirmed; without one it does
 // nothing. The timer and the boot call it, in a process of its own. With watches it
 // watches a change that was good, and takes it back should it still cost the node its network.
-func (p Pass) Undo(ctx context.Context, watches bool) error {
-	opt := p.Host
-	opt.Log = p.Log
+func (s Session) Undo(ctx context.Context, watches bool) error {
+	opt := s.Host
+	opt.Log = s.Log
 	h, err := host.Open(ctx, opt)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	settings := p.Checkpoint
-	settings.Log, settings.Record = p.Log, revert.Recorder(nil)
+	settings := s.Checkpoint
+	settings.Log, settings.Record = s.Log, revert.Recorder(nil)
 	settings.Lock = func(ctx context.Context) (func(), error) {
-		unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, nil)
+		unlock, err := ipc.Lock(ctx, s.Host.Files(), ledger.LockFile, nil)
 		if err == nil {
-			RecoverFirst(ctx, p.Log, h.Files.Recover)
+			RecoverFirst(ctx, s.Log, h.Files.Recover)
 		}
 		return unlock, err
 	}
@@ -42,20 +42,20 @@ func (p Pass) Undo(ctx context.Context, watches bool) error {
 
 // CheckUndo says whether Undo could read what it would take back. It changes nothing, and takes no
 // lock.
-func (p Pass) CheckUndo() error {
-	files, err := host.OpenFiles(p.Host)
+func (s Session) CheckUndo() error {
+	files, err := host.OpenFiles(s.Host)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", p.Host.Root, err)
+		return fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
 	defer files.Close() // only read from
 	return checkpoint.Check(files)
 }
 
-// undoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back
+// UndoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back
 // holds up every pass: it is an error here too.
-func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
+func (s Session) UndoDue(r checkpoint.Reader) ([]report.Note, error) {
 	due := checkpoint.Pending
-	if !p.live() { // see finishUndo
+	if !s.Host.Running() { // see finishUndo
 		due = checkpoint.Unconfirmed
 	}
 	j, err := due(r)
@@ -73,18 +73,29 @@ func (p Pass) undoDue(r checkpoint.Reader) ([]report.Note, error) {
 // finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
 // only when the timer says so. A change that may still be confirmed stays, and is the error:
 // nothing else is changed meanwhile. The caller has the lock.
-func (p Pass) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
-	settings := p.Checkpoint
-	settings.Log, settings.Record = p.Log, revert.Recorder(led)
+func (s Session) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+	settings := s.Checkpoint
+	settings.Log, settings.Record = s.Log, revert.Recorder(led)
 	undo := checkpoint.UndoDue
-	if !p.live() {
+	if !s.Host.Running() {
 		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) {
 			return checkpoint.Unconfirmed(h.Live.Files)
 		}
 	}
 	j, err := undo(ctx, h, settings)
-	if err != nil || j == nil || p.confirms {
+	if err != nil || j == nil || s.Confirms {
 		return err
 	}
 	return &AwaitsError{*history.AwaitsOf(j)}
 }
+
+// AwaitsError is something that was asked for and not done, since a change awaits its confirmation.
+type AwaitsError struct{ report.Awaits }
+
+func (e *AwaitsError) Error() string {
+	return "nothing was changed: " + e.String() + "; " +
+		"`agent confirm` in a new login keeps it, and `agent undo` takes it back now"
+}
+
+// LogInAnew is what to do with a change that awaits its confirmation.
+const LogInAnew = "log in anew, by ssh or at the console, and run `agent confirm` there"

@@ -1,0 +1,116 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Pause has nothing changed on the node for a while: neither repairs nor new configurations. Passes
+// look, and tell. It ends by itself, and by [Session.Resume]. A second one takes the place of the
+// first.
+func (s Session) Pause(ctx context.Context, d time.Duration, reason string) (*report.Paused, error) {
+	switch {
+	case d <= 0 || d > MaxPause:
+		return nil, fmt.Errorf("pause for %s: expected up to %s, such as 30m: a pause ends by itself; for longer "+
+			"switch the agent off (touch %s)", d, MaxPause, "/etc/netwright/disabled")
+	case reason == "":
+		return nil, fmt.Errorf("pause for %s: say why with --reason: whoever finds the node so shall know", d)
+	}
+	var out *report.Paused
+	_, err := s.Locked(ctx, func(h *host.Host, _ *ledger.Ledger) (*report.Plan, error) {
+		now := ledger.ClockOf(h.Live.Files, time.Now().UTC())
+		z := &ledger.Pause{Since: now.Now.Truncate(time.Second), For: d, Reason: reason, By: s.Maker(), Boot: now.Boot,
+			Up: now.Up}
+		out = pausedAs(z, now)
+		if err := ledger.SavePause(ctx, h.Files, z); err != nil {
+			return nil, err
+		}
+		s.Note(ctx, h, ledger.Deed{Act: ledger.WasPaused, Text: fmt.Sprintf("for %s: %s", d, reason)})
+		return nil, nil
+	})
+	return out, err
+}
+
+// Paused says until when nothing is changed on the node; nil: it is not paused.
+func (s Session) Paused() *report.Paused {
+	files, err := host.OpenFiles(s.Host)
+	if err != nil {
+		return nil
+	}
+	defer files.Close() // only read from
+	return s.PausedBy(files)
+}
+
+// PausedBy says until when nothing is changed on the host of these files; nil: it is not paused.
+func (s Session) PausedBy(r ledger.Reader) *report.Paused {
+	z, err := ledger.ReadPause(r)
+	if err != nil && s.Log != nil {
+		s.Log.Warn("whether the node is paused is not known: it is not", zap.Error(err))
+	}
+	if z == nil {
+		return nil
+	}
+	now := ledger.ClockOf(r, time.Now().UTC())
+	if !now.Now.Before(z.Ends(now)) {
+		return nil
+	}
+	return pausedAs(z, now)
+}
+
+func pausedAs(z *ledger.Pause, now ledger.Clock) *report.Paused {
+	return &report.Paused{Until: z.Ends(now).UTC().Truncate(time.Second), Reason: z.Reason, By: z.By}
+}
+
+// Resume ends a pause, and lets the node follow the store again, from the next pass on. It says how
+// it was: "held at revision 3 by root", "paused until …"; "" if neither.
+func (s Session) Resume(ctx context.Context) (was string, err error) {
+	_, err = s.Locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		var how []string
+		if z := s.PausedBy(h.Live.Files); z != nil {
+			how = append(how, z.String())
+		}
+		pin := led.Head().Held
+		if pin != nil {
+			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
+			led.Hold(nil)
+			if err := led.SaveHold(ctx, h.Files); err != nil { // it needs room, and to end a pause needs none
+				return nil, err
+			}
+		}
+		if err := ledger.DropPause(h.Files); err != nil {
+			led.Hold(pin)
+			return nil, errors.Join(err, led.SaveHold(ctx, h.Files))
+		}
+		if was = strings.Join(how, ", and "); was != "" {
+			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}
+			if pin != nil {
+				deed.Revision = pin.Revision
+			}
+			s.Note(ctx, h, deed)
+		}
+		return nil, nil
+	})
+	return was, err
+}
+
+// PausedError is something that was asked for and not done, because the node is paused.
+type PausedError struct {
+	report.Paused
+	Ends string // the command that ends it
+}
+
+func (e *PausedError) Error() string {
+	return fmt.Sprintf("nothing was changed: the node is %s; %s ends that", e.Paused.String(), e.Ends)
+}
+
+// MaxPause is how long a pause may be: one that nobody ends must not be found a month later.
+const MaxPause = 24 * time.Hour

@@ -1,0 +1,56 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// Recover completes files that belong together and that a killed run left partly old and partly
+// new. It needs neither store nor documents, and comes first: at the start of the agent, and at the
+// boot before anybody reads the files. Where there is nothing to complete it looks at one directory
+// and takes no lock. The number is that of the sets completed.
+func (s Session) Recover(ctx context.Context) (int, error) {
+	files, err := host.OpenFiles(s.Host)
+	if err != nil {
+		return 0, fmt.Errorf("open %s: %w", s.Host.Root, err)
+	}
+	list, err := hostfs.Interrupted(files)
+	if len(list) > 0 { // a later version may want something else of these files
+		err = errors.Join(err, ledger.CheckFormat(files))
+	}
+	if err := files.Close(); err != nil {
+		return 0, fmt.Errorf("close %s: %w", s.Host.Root, err)
+	}
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	unlock, err := ipc.Lock(ctx, s.Host.Files(), ledger.LockFile, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	opt := s.Host
+	opt.Log = s.Log
+	h, err := host.Open(ctx, opt)
+	if err != nil {
+		return 0, fmt.Errorf("look at the host: %w", err)
+	}
+	defer h.Close() // every write was synced and checked where it was made
+	return h.Files.Recover(ctx)
+}
+
+// RecoverFirst is Recover for a run that goes on whatever comes of it: the tasks of the files say
+// what is wrong with them.
+func RecoverFirst(ctx context.Context, log *zap.Logger, recover func(context.Context) (int, error)) {
+	if _, err := recover(ctx); err != nil && log != nil {
+		log.Warn("what a killed run had begun is not completed", zap.Error(err))
+	}
+}
