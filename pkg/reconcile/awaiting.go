@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/session"
@@ -16,20 +17,20 @@ import (
 
 // await has the change of the run kept only if somebody confirms it. It comes before the guard
 // settles, and returns why that must undo: late, or that it cannot await.
-func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard, late error) error {
-	if p.ConfirmWithin == 0 || g == nil || !g.armed || late != nil {
+func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard.Guard, late error) error {
+	if p.ConfirmWithin == 0 || g == nil || !g.Armed || late != nil {
 		return late
 	}
 	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
 	if changes.Failure(changes.Allowed(r.rep)) == nil {
 		var err error
-		a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired, Proof: g.proof()})
+		a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired, Proof: g.Proof()})
 		if err != nil {
 			return fmt.Errorf("have the change await its confirmation: %w", err)
 		}
 	}
 	r.awaits = true
-	g.point.Await(a)
+	g.Await(a)
 	return nil
 }
 

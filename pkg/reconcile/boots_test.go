@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -39,7 +40,7 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaits, err := r.atBoot()
+	awaits, err := guard.AtBoot(r.led, guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals})
 	if err != nil {
 		t.Fatal(err)
 	}

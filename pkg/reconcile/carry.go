@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
@@ -72,7 +73,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		err = r.write(ctx, p, h)
 	}
 	if err != nil {
-		if err = errors.Join(err, guard.settle(ctx, nil)); p.mayNotGoOn(whole, err) {
+		if err = errors.Join(err, guard.Settle(ctx, nil)); p.mayNotGoOn(whole, err) {
 			return before, err
 		}
 		if r.sw.Begins() {
@@ -84,10 +85,10 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	}
 	r.guard = guard
 	if guard != nil { // a switch that cannot be taken back is not begun, and cordons nobody
-		guard.begun = func() { p.cordon(whole, h, r) }
+		guard.Begun = func() { p.cordon(whole, h, r) }
 	}
 	if err := r.apply(ctx, p, h); err != nil {
-		return before, errors.Join(err, guard.settle(ctx, r.sw.Broken(err)))
+		return before, errors.Join(err, guard.Settle(ctx, r.sw.Broken(err)))
 	}
 	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
 		return notApplied(before, err), err
@@ -123,18 +124,18 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 
 // settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
 // whole with the pass.
-func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard) error {
+func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard.Guard) error {
 	p.Hooks.Enter("settle")
 	late := r.sw.Unfinished(r.rep, migrate.Essential(h.Live.View(), r.pruneRep))
 	if r.sw.Begins() && late == nil {
 		late = r.sw.Arrive(ctx, h, led)
 	}
 	r.halfway = late != nil
-	guard.waitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))
-	if err := guard.settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
+	guard.WaitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))
+	if err := guard.Settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
 		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
 	}
-	r.amiss = guard.warnings()
+	r.amiss = guard.Warnings()
 	return nil
 }
 
@@ -159,7 +160,7 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	r.custody.Judge.NameWriters(ctx, h)
 	err := r.custody.Settle(context.WithoutCancel(ctx), h, ownership.Ending{
 		Rep: r.rep, Changed: r.changes, Pruned: r.pruning, Removed: r.pruneRep.Results, By: p.Session().Maker(), Desired: r.desired,
-		Halfway: r.halfway, Proof: cmp.Or(r.guard.proof(), p.confirmed),
+		Halfway: r.halfway, Proof: cmp.Or(r.guard.Proof(), p.confirmed),
 	})
 	if failed := changes.Failure(all); failed != nil {
 		return failed

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
@@ -42,7 +43,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := r.remember("ada")
+	memory, err := guard.Remember(r.custody, r.changes, "ada", r.desired.Network())
 	if err == nil {
 		err = r.custody.Intend(ctx, h, r.changes, false)
 	}

@@ -71,7 +71,7 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 		}
 		// Where there is no ledger none is made: a second reset changes nothing.
 		if err := r.custody.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
-			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.settle(guarded, nil)))
+			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.Settle(guarded, nil)))
 		}
 		return r.do(ctx, guarded, guard, p, h)
 	})

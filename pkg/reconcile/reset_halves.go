@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/report"
@@ -102,7 +103,7 @@ func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err
 
 // do resets, and gives directories the times that they had. guarded is the context of what the
 // guard looks after.
-func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *host.Host) (*report.Plan, error) {
+func (r *resetting) do(ctx, guarded context.Context, guard *guard.Guard, p Pass, h *host.Host) (*report.Plan, error) {
 	var dirs []string
 	for key := range r.led.Entries() {
 		if file := tasks.FileOf(key); file != "" {
@@ -113,7 +114,7 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard, p Pass, h *ho
 	planned := r.report(report.Planned)
 	r.guard = guard
 	err := r.risky.do(guarded, r, p, h)
-	if undone := guard.settle(guarded, nil); undone != nil {
+	if undone := guard.Settle(guarded, nil); undone != nil {
 		return notApplied(planned, undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
 	}
 	r.guard = nil
@@ -171,7 +172,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 
 // guardReset is the checkpoint of a reset's first half. It is of no generation: what is undone bans
 // none.
-func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guard, context.Context, error) {
+func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
 	if !of.going.Any() && !of.coming.Any() {
 		return nil, ctx, nil
@@ -181,8 +182,8 @@ func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guar
 		return nil, ctx, err
 	}
 	change := checkpoint.Change{Memory: memory, Tasks: map[graph.Key]tasks.Task{}}
-	undoable(&change, of.gone, of.going)
-	undoable(&change, of.back, of.coming)
+	guard.Work{Graph: of.gone, Changes: of.going}.Undoable(&change)
+	guard.Work{Graph: of.back, Changes: of.coming}.Undoable(&change)
 	return p.take(ctx, h, &r.run, change)
 }
 

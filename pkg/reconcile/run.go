@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
@@ -50,7 +51,7 @@ type run struct {
 	unbuilt   error               // why the set is the last revision's, and not that of the documents
 	unwritten error               // why the pass only brings back what was right
 
-	guard    *guard // of what cuts the node off; nil: nothing does
+	guard    *guard.Guard // of what cuts the node off; nil: nothing does
 	removals *changes.Set
 	pruneRep graph.Report[tasks.Task]
 	learnt   ledger.Learnt       // of the Kubernetes API

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -41,7 +42,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := r.remember("ada")
+	raw, err := guard.Remember(r.custody, r.changes, "ada", r.desired.Network())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,15 +168,15 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{graph: g, changes: changes.NewSet()}
+		w := guard.Work{Graph: g, Changes: changes.NewSet()}
 		for _, one := range g.Order() {
-			r.changes.Put(one.Owns()[0], &tasks.Change{})
+			w.Changes.Put(one.Owns()[0], &tasks.Change{})
 		}
 		view, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := netdevs(t.Context(), view.View(), r); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
+		if got, err := w.Netdevs(t.Context(), view.View()); err != nil || !slices.Equal(got, []graph.Key{tasks.LinkKey("br9")}) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 		view.Close()

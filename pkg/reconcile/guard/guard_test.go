@@ -1,4 +1,4 @@
-package reconcile
+package guard
 
 import (
 	"errors"
@@ -10,13 +10,13 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
 )
 
 // A change begins, once, when its undo is armed. One that could not be taken back does not begin:
-// no node is cordoned for it. The lines that keep it: guard.go, Before (begun); carry.go, carryOut.
+// no node is cordoned for it. The lines that keep it: guard.go, Before (Begun);
+// pkg/reconcile/carry.go, carryOut.
 func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -26,21 +26,18 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	p := Pass{
-		Host:       host.Options{Root: "/"},
-		Checkpoint: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second},
-	}
+	taker := Taker{Running: true,
+		Settings: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second}}
 	try := func() (begun int, err error) {
-		r := &run{led: ledger.Load(h.Live.Files), custody: &ownership.Transaction{}}
-		g, ctx, err := p.take(t.Context(), h, r, checkpoint.Change{})
+		g, ctx, err := taker.Take(t.Context(), h, ledger.Load(h.Live.Files), checkpoint.Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.begun = func() { begun++ }
+		g.Begun = func() { begun++ }
 		for range 2 {
-			err = g.Before(ctx, file("/etc/a", "1"), &tasks.Change{})
+			err = g.Before(ctx, tasks.File{Path: "/etc/a"}, &tasks.Change{})
 		}
-		if failed := g.settle(ctx, nil); failed != nil {
+		if failed := g.Settle(ctx, nil); failed != nil {
 			t.Fatal(failed)
 		}
 		return begun, err

@@ -1,0 +1,103 @@
+// Package guard keeps a change from cutting the node off: it takes down how everything is that the
+// change touches, arms a checkpoint before the first change that needs one, and has it settled.
+package guard
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Guard keeps a pass from cutting the node off. A nil guard is that of a pass of which every change
+// is proved: it costs nothing and does nothing.
+type Guard struct {
+	point *checkpoint.Checkpoint
+	all   bool                    // also of changes that are proved harmless
+	end   context.CancelCauseFunc // of the run
+	Begun func()                  // hears that it is armed, before the first change; nil: nobody does
+
+	once  sync.Once
+	Armed bool
+	err   error // why it could not be armed
+	limit *time.Timer
+}
+
+// errTooLong ends a run that may have cut the node off and does not come to its end.
+var errTooLong = errors.New("the change did not come to its end in time")
+
+// Unproved says that a change is made under a checkpoint only.
+func Unproved(c *tasks.Change) bool { return c.NotHere == "" && c.Proof == tasks.Unproved }
+
+// Before arms the checkpoint before the first change that needs it: not
+// earlier, since a download may take longer than a checkpoint lasts.
+func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error {
+	if g == nil || !Unproved(c) && !(g.all && Undone(t, c)) {
+		return nil
+	}
+	g.once.Do(func() {
+		if g.err = g.point.Arm(ctx); g.err == nil {
+			g.Armed = true
+			if g.Begun != nil {
+				g.Begun()
+			}
+			g.limit = time.AfterFunc(g.point.Limit(), func() { g.end(errTooLong) })
+		}
+	})
+	return g.err
+}
+
+// WaitFor has the change settled only when nothing starts any more: see
+// [checkpoint.Checkpoint.WaitFor].
+func (g *Guard) WaitFor(starting func(context.Context) bool) {
+	if g != nil {
+		g.point.WaitFor(starting)
+	}
+}
+
+// Await has the change kept only if somebody confirms it: see [checkpoint.Checkpoint.Await].
+func (g *Guard) Await(a checkpoint.Awaits) { g.point.Await(a) }
+
+// Settle keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun
+// is of no use as it is.
+func (g *Guard) Settle(ctx context.Context, unfinished error) error {
+	if g == nil {
+		return nil
+	}
+	defer g.end(errors.New("the run is over"))
+	if !g.Armed {
+		return g.point.Drop(context.WithoutCancel(ctx))
+	}
+	g.limit.Stop()
+	late := unfinished
+	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
+		late = cause
+	}
+	return g.point.Settle(ctx, late)
+}
+
+// Proof is what a change was proved by that stayed, nil where no checkpoint was armed.
+func (g *Guard) Proof() *checkpoint.Proof {
+	if g == nil || !g.Armed {
+		return nil
+	}
+	return g.point.Proof()
+}
+
+// Warnings are what is amiss with a change that stayed.
+func (g *Guard) Warnings() (notes []report.Note) {
+	if g == nil {
+		return nil
+	}
+	for _, text := range g.point.Warnings() {
+		notes = append(notes, report.Note{Level: "warning", Text: text})
+	}
+	return notes
+}
+
+// Undone says that an undo takes a task's change back.
+func Undone(t tasks.Task, c *tasks.Change) bool { return c.NotHere == "" && !tasks.StaysAfterUndo(t) }

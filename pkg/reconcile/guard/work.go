@@ -1,0 +1,192 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/revert"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Work is a graph of tasks, and which changes of theirs are to be made.
+type Work struct {
+	Graph   *graph.Graph[tasks.Task]
+	Changes *changes.Set
+}
+
+// Unproved says that any of the changes is made under a checkpoint only.
+func (w Work) Unproved() bool {
+	for _, c := range w.Changes.ByKey {
+		if Unproved(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// Undoable adds the keys that change and that an undo brings back.
+func (w Work) Undoable(to *checkpoint.Change) {
+	for _, key := range slices.Sorted(maps.Keys(w.Changes.ByKey)) {
+		t, _ := w.Graph.Find(key)
+		if !Undone(t, w.Changes.ByKey[key]) {
+			continue
+		}
+		for _, it := range w.Changes.ByKey[key].Items {
+			to.Keys = append(to.Keys, it.Key)
+			to.Tasks[it.Key] = t
+		}
+	}
+}
+
+// Netdevs are the links that systemd-networkd will make by files of the change. It does not remove
+// what such a file made when the file goes: the undo does.
+func (w Work) Netdevs(ctx context.Context, v host.View) (keys []graph.Key, err error) {
+	for key := range w.Changes.ByKey {
+		t, _ := w.Graph.Find(key)
+		f, ok := t.(interface{ Netdev() (string, error) })
+		if !ok {
+			continue
+		}
+		name, err := f.Netdev()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.Net.Link(ctx, name); name != "" && errors.Is(err, host.ErrNotExist) {
+			keys = append(keys, tasks.LinkKey(name))
+		}
+	}
+	return keys, nil
+}
+
+// Below are the paths in the directories that a switch takes away whole: an undo brings back what
+// was in them, too.
+func (w Work) Below(v host.View) (keys []graph.Key, err error) {
+	for first, c := range w.Changes.ByKey {
+		if first.Kind() != tasks.KindCleanup {
+			continue
+		}
+		for _, it := range c.Items {
+			if it.Key.Kind() != tasks.KindFile {
+				continue
+			}
+			if keys, err = walk(v, v.Files.Plain(), it.Key.Name(), keys); err != nil {
+				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
+			}
+		}
+	}
+	return keys, nil
+}
+
+// walk adds what is below a directory, a directory before what is in it. What is mounted there is
+// nobody's file: a cgroup2 of Calico's or Cilium's has some that cannot be read. What is no
+// directory any more when it is listed has nothing below it.
+func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.Key, error) {
+	info, err := at.Lstat(dir)
+	if errors.Is(err, host.ErrNotExist) || err == nil && info.Type != hostfs.Directory {
+		return keys, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := v.Kernel.Mounted(dir); {
+	case err == nil:
+		return keys, nil
+	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):
+		return nil, err
+	}
+	names, err := at.ReadDir(dir)
+	if link := (*hostfs.LinkError)(nil); errors.As(err, &link) || errors.Is(err, host.ErrNotExist) ||
+		errors.Is(err, syscall.ENOTDIR) {
+		return keys, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		file := path.Join(dir, name)
+		if keys, err = walk(v, at, file, append(keys, tasks.FileKey(file))); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// AtBoot are the keys that changes of works make act at the next boot, with what the ledger
+// says of them.
+func AtBoot(led *ledger.Ledger, works ...Work) (list []checkpoint.Await, err error) {
+	for _, of := range works {
+		for _, first := range slices.Sorted(maps.Keys(of.Changes.ByKey)) {
+			t, _ := of.Graph.Find(first)
+			c := of.Changes.ByKey[first]
+			if !Undone(t, c) || c.Proof != tasks.Unproved {
+				continue
+			}
+			for _, it := range c.Items {
+				if list, err = addAtBoot(list, led, t, it.Key); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// addAtBoot adds a key, if anything of it acts at the next boot.
+func addAtBoot(
+	list []checkpoint.Await, led *ledger.Ledger, t tasks.Task, key graph.Key,
+) ([]checkpoint.Await, error) {
+	files, units := tasks.AwaitsBoot(t, key)
+	if len(files)+len(units) == 0 {
+		return list, nil
+	}
+	was := revert.Remembered{Key: key}
+	if e, known := led.Entries()[key]; known {
+		was.Was = &e
+	}
+	raw, err := json.Marshal(was)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the ledger says of %s: %w", key, err)
+	}
+	return append(list, checkpoint.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
+}
+
+// Remember takes down what the ledger says of all that a pass writes down before its first change. What an undo leaves where
+// it is, it leaves in the ledger too: members of archives.
+func Remember(
+	of *ownership.Transaction, made *changes.Set, by, network string,
+) (json.RawMessage, error) {
+	head := of.Led.Head()
+	m := revert.Memory{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
+		Print: head.Print, Settled: head.Settled, Owed: of.Led.Owed()}
+	for _, t := range of.Set.Order {
+		change := made.Get(t.Owns()[0])
+		if change == nil || !Undone(t, change) || !tasks.IsState(t.Owns()[0]) {
+			continue
+		}
+		for _, key := range append(t.Owns(), of.Parents(change)...) {
+			one := revert.Remembered{Key: key}
+			if e, known := of.Led.Entries()[key]; known {
+				one.Was = &e
+			}
+			m.Keys = append(m.Keys, one)
+		}
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode what the ledger says: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,130 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/policy"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
+// how everything is that the pass changes, and returns the context of the run.
+func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
+	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
+	if p.ConfirmWithin == 0 && !made.Unproved() && !gone.Unproved() {
+		return nil, ctx, nil
+	}
+	if err := p.mayAwait(h); err != nil {
+		return nil, ctx, err
+	}
+	before, err := guard.Remember(r.custody, r.changes, p.Session().Maker(), r.desired.Network())
+	if err != nil {
+		return nil, ctx, err
+	}
+	links, err := made.Netdevs(ctx, h.Live.View())
+	if err != nil {
+		return nil, ctx, err
+	}
+	trees, err := made.Below(h.Live.View())
+	if err != nil {
+		return nil, ctx, err
+	}
+	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
+		Memory: before, Tasks: map[graph.Key]tasks.Task{},
+		Watch: time.Duration(r.desired.Node.Update.Watch)}
+	made.Undoable(&change)
+	gone.Undoable(&change)
+	change.Keys = slices.Concat(change.Keys, links, trees)
+	if change.AtBoot, err = guard.AtBoot(r.led, made, gone); err != nil {
+		return nil, ctx, err
+	}
+	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts)
+	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot,
+		desired.PodRanges(r.desired.Node)
+	return p.take(ctx, h, r, change)
+}
+
+// take takes a checkpoint, where there is something to be cut off from.
+func (p Pass) take(
+	ctx context.Context, h *host.Host, r *run, change checkpoint.Change,
+) (*guard.Guard, context.Context, error) {
+	g, ctx, err := guard.Taker{Running: p.Host.Running(), Settings: p.Checkpoint, Log: p.Log, API: p.API,
+		Node: r.desired.Node.Name, Keeps: p.Ready, All: p.ConfirmWithin > 0}.Take(ctx, h, r.led, change)
+	if g != nil {
+		r.custody.Around = checkpoint.Around
+	}
+	return g, ctx, err
+}
+
+// judged says that pods of the agent's own can judge the network: that they are added by a conf,
+// and are to it as pods of the API's are.
+func (r *run) judged(f *host.Facts) bool {
+	net, known := network.Of(r.desired.Node)
+	byConf := func(t tasks.Task) bool {
+		conf, is := t.(tasks.WaitConf)
+		return is && conf.Network == net.Name
+	}
+	return known && model.Unjudged(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
+}
+
+// heldBack says why the documents are not applied now, nil if they are.
+func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
+	if why := p.verdict(r, d); why != nil {
+		return why
+	}
+	return nil
+}
+
+// refuseUnproved refuses what is not proved, where what holds the generation back came with it
+// later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is
+// false where there is no rest, and of a generation that the node never took: half of one is no
+// configuration.
+func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
+	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil ||
+		good.Digest != r.desired.Snapshot.Digest {
+		return false
+	}
+	for _, c := range []*changes.Set{r.changes, r.removals} {
+		for key, change := range c.ByKey {
+			switch {
+			case guard.Unproved(change):
+				r.refused[key] = why
+				delete(c.ByKey, key)
+			case change.NotHere == "":
+				rest = true
+			}
+		}
+	}
+	return rest
+}
+
+// notApplied is a plan of which nothing was done, or nothing is left.
+func notApplied(p *report.Plan, why error) *report.Plan {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.State == report.Planned {
+			s.State, s.Message = report.Stopped, "not applied: see the note"
+		}
+	}
+	p.Notes = append(p.Notes, report.Note{Level: "warning", Text: why.Error()})
+	total := p.Summary.Tasks
+	p.Summary = report.Summary{}
+	p.Finish(total)
+	return p
+}
+
+// mayReboot says that the documents allow a reboot after a boot that failed.
+func mayReboot(n *config.Node) bool { return n.Update.BootUndo == policy.BootUndoReboot }
