@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/reset"
 )
 
 func rollbackCommand(f *flags, s streams) *cobra.Command {
@@ -106,21 +107,20 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
   agent reset --changed remove           also what somebody changed since`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pass := f.localThatChanges()
+			r := reset.Reset{Session: f.localThatChanges().Session(), RemoveChanged: changed == policy.Remove}
 			switch changed {
-			case policy.Keep:
-			case policy.Remove:
-				pass.RemoveChanged = true
+			case policy.Keep, policy.Remove:
 			default:
 				return problem.Usage.Errorf("--changed %q: expected keep or remove", changed)
 			}
 			if !dry {
 				p := newProgress(f, s, false)
-				pass.Hooks = p.hooks()
+				hooks := p.hooks()
+				r.Session.Progress, r.Hooks, r.OnPlan = hooks.Progress, hooks.Hooks, hooks.OnPlan
 				outlivePipe()
-				return p.shows(endingOf(pass.Reset(cmd.Context())))
+				return p.shows(endingOf(r.Run(cmd.Context())))
 			}
-			plan, err := pass.DryReset(cmd.Context())
+			plan, err := r.Plan(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/reset"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/hostroot"
 )
@@ -52,9 +53,9 @@ func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 			"a pass":     func() error { _, err := p.Converge(t.Context(), d); return err },
 			"a dry run":  func() error { _, err := p.DryRun(t.Context(), d); return err },
 			"a rollback": func() error { _, err := p.Rollback(t.Context(), 1); return err },
-			"a reset":    func() error { _, err := p.Reset(t.Context()); return err },
+			"a reset":    func() error { _, err := reset.Reset{Session: p.Session()}.Run(t.Context()); return err },
 			"a dry reset": func() error {
-				_, err := p.DryReset(t.Context())
+				_, err := reset.Reset{Session: p.Session()}.Plan(t.Context())
 				return err
 			},
 			"a pause":  func() error { _, err := p.Session().Pause(t.Context(), time.Hour, "x"); return err },

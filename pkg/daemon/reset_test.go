@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reset"
 )
 
 // Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
@@ -38,7 +39,7 @@ func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 		}()
 		<-waiting
 	}
-	if _, err := b.daemon.Pass.Reset(t.Context()); err != nil {
+	if _, err := (reset.Reset{Session: b.daemon.Pass.Session()}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-looked; err != nil {

@@ -75,7 +75,7 @@ func TestWhatIsMadeAgainAfterItWasLetGoIsOurs(t *testing.T) {
 			t.Run("reset", func(t *testing.T) {
 				root := letGo(t, how)
 				mustConverge(t, root, file("/etc/a", "2"))
-				if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
+				if p, err := resetOf(onRoot(root)).Run(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
 					t.Errorf("err = %v; a reset left what we made, or brought back what a person had removed:\n%s", err, said(p))
 				}
 			})
@@ -114,7 +114,7 @@ func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
 	for _, how := range waysToLetGo {
 		t.Run(how, func(t *testing.T) {
 			root := letGo(t, how)
-			if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
+			if p, err := resetOf(onRoot(root)).Run(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
 				t.Errorf("err = %v, /etc/a there: %v\n%s", err, hostroot.There(root, "/etc/a"), said(p))
 			}
 		})
@@ -127,7 +127,7 @@ func TestAResetDoesNotBringBackWhatAPersonRemoved(t *testing.T) {
 		if err := os.Remove(filepath.Join(root, "etc/a")); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
+		if p, err := resetOf(onRoot(root)).Run(t.Context()); err != nil || hostroot.There(root, "/etc/a") {
 			t.Errorf("err = %v, /etc/a there: %v\n%s", err, hostroot.There(root, "/etc/a"), said(p))
 		}
 	})

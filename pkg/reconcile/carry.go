@@ -57,7 +57,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	}
 	if before.Summary.Changes() > 0 {
 		if why := p.heldBack(h.Live.Files, r.desired); why != nil && !r.refuseUnproved(h, why) {
-			return notApplied(before, why), why
+			return before.NotApplied(why), why
 		}
 	}
 	if p.Hooks.OnPlan != nil {
@@ -91,7 +91,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		return before, errors.Join(err, guard.Settle(ctx, r.sw.Broken(err)))
 	}
 	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
-		return notApplied(before, err), err
+		return before.NotApplied(err), err
 	}
 	failed, tried := r.trials.Settle(whole, h, r.led)
 	probation.Fail(r.rep, failed)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/reset"
 	"github.com/netwright/netwright/test/hostroot"
 )
 
 // A reset keeps what a person changed, or with its flag takes it along and brings back what was
-// there before. The lines that keep it: reset.go, resetPolicy and sort.
+// there before. The lines that keep it: pkg/reset/reset.go, policy and sort.
 func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {
@@ -18,13 +19,12 @@ func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 			mustConverge(t, root, file("/etc/ours", "1"), file("/etc/found", "2"))
 			hostroot.Put(t, root, "/etc/ours", "changed")
 			hostroot.Put(t, root, "/etc/found", "changed")
-			pass := onRoot(root)
-			pass.RemoveChanged = remove
-			dry, err := pass.DryReset(t.Context())
+			r := reset.Reset{Session: onRoot(root).Session(), RemoveChanged: remove}
+			dry, err := r.Plan(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := pass.Reset(t.Context())
+			p, err := r.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -101,7 +101,7 @@ func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 		"rollback": func() error { _, err := person.Rollback(t.Context(), 1); return err },
 		"pause":    func() error { _, err := person.Session().Pause(t.Context(), time.Minute, "x"); return err },
 		"resume":   func() error { _, err := person.Session().Resume(t.Context()); return err },
-		"reset":    func() error { _, err := person.Reset(t.Context()); return err },
+		"reset":    func() error { _, err := resetOf(person).Run(t.Context()); return err },
 	} {
 		var awaits *session.AwaitsError
 		if err := do(); !errors.As(err, &awaits) || awaits.By != "ada" {

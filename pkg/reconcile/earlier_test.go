@@ -97,7 +97,7 @@ func TestWhatAnEarlierReleaseBeganIsRead(t *testing.T) {
 	if err != nil || j == nil || len(j.Probes) == 0 || j.Net == nil || len(j.Net.Routes) == 0 || j.Digest == "" || j.Window == 0 || j.Process.PID == 0 {
 		t.Fatalf("the journal is %+v: %v", j, err)
 	}
-	var m revert.Memory
+	var m revert.LedgerBefore
 	if err := json.Unmarshal(j.Memory, &m); err != nil || len(m.Keys) == 0 || m.Print == "" || m.Network == "" {
 		t.Errorf("what the ledger said before is %+v: %v", m, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/reset"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
@@ -27,6 +28,8 @@ func wanting(list ...tasks.Task) *desired.State {
 func onRoot(root string) Pass {
 	return Pass{Host: host.Options{Root: root}, Log: zap.NewNop()}
 }
+
+func resetOf(p Pass) reset.Reset { return reset.Reset{Session: p.Session()} }
 
 // converge makes a whole pass on a root, ledger and all.
 func converge(t testing.TB, root string, list ...tasks.Task) (*report.Plan, error) {

@@ -284,11 +284,11 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 		tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"a"}, Key: "y", Value: "2"}, tasks.TOMLKey{Path: "/etc/conf.toml", Table: []string{"b"}, Key: "z", Value: true}}
 	mustConverge(t, root, one...)
 	mustConverge(t, root, one[0], one[3], file("/etc/second", "x"), one[5]) // some were let go of before the reset
-	dry, err := onRoot(root).DryReset(t.Context())
+	dry, err := resetOf(onRoot(root)).Plan(t.Context())
 	if err != nil || dry.Summary.Changes() == 0 {
 		t.Errorf("the dry run of reset: %v, %d changes", err, dry.Summary.Changes())
 	}
-	p, err := onRoot(root).Reset(t.Context())
+	p, err := resetOf(onRoot(root)).Run(t.Context())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said(p))
 	}
@@ -311,7 +311,7 @@ func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	if _, err := onRoot(root).Converge(t.Context(), wanting(file("/sys/fs/ours", "1"), file("/etc/ours", "1"))); err == nil {
 		t.Fatal("a file was put onto a read-only file system")
 	}
-	if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/ours") || hostroot.There(root, "/var/lib/netwright/journal") {
+	if p, err := resetOf(onRoot(root)).Run(t.Context()); err != nil || hostroot.There(root, "/etc/ours") || hostroot.There(root, "/var/lib/netwright/journal") {
 		t.Errorf("the reset did not come to its end: %v\n%s", err, said(p))
 	}
 }
@@ -323,7 +323,7 @@ func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	mustConverge(t, root, file("/etc/found", "ours"), file("/etc/new", "ours"))
 	hostroot.Put(t, root, "/etc/found", "a person's")
 	hostroot.Put(t, root, "/etc/new", "a person's")
-	p, err := onRoot(root).Reset(t.Context())
+	p, err := resetOf(onRoot(root)).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

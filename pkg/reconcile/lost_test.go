@@ -68,7 +68,7 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 			if verb == "prune" {
 				mustConverge(t, root)
 			} else {
-				_, _ = onRoot(root).Reset(t.Context()) // it may refuse
+				_, _ = resetOf(onRoot(root)).Run(t.Context()) // it may refuse
 			}
 			keeps(t, root, verb+" after the journal was "+h.what)
 		}
@@ -92,14 +92,14 @@ func TestResetRefusesWithoutALedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := hostroot.Tree(t, root)
-			_, err := onRoot(root).Reset(t.Context())
+			_, err := resetOf(onRoot(root)).Run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "file:/etc/ours") || !strings.Contains(err.Error(), "counts as found") {
 				t.Errorf("reset: %v", err)
 			}
 			same(t, before, hostroot.Tree(t, root))
 			want := []tasks.Task{file("/etc/ours", "1"), file("/etc/found", "2")}
 			mustConverge(t, root, want...)
-			p, err := onRoot(root).Reset(t.Context())
+			p, err := resetOf(onRoot(root)).Run(t.Context())
 			if err != nil || !hostroot.There(root, "/etc/ours") || !strings.Contains(said(p), "file:/etc/ours stays") || hostroot.Read(t, root, "/etc/found") != "2" {
 				t.Errorf("reset after another pass: %v\n%s", err, said(p))
 			}
@@ -148,7 +148,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 				if verb == "prune" {
 					plan, err = onRoot(root).Converge(t.Context(), wanting())
 				} else {
-					plan, err = onRoot(root).Reset(t.Context())
+					plan, err = resetOf(onRoot(root)).Run(t.Context())
 				}
 				if err != nil || !hostroot.There(root, "/etc/ours") || !strings.Contains(said(plan), "file:/etc/ours stays") {
 					t.Errorf("%v, /etc/ours there: %v\n%s", err, hostroot.There(root, "/etc/ours"), said(plan))
@@ -226,7 +226,7 @@ func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 			case "prune":
 				_, err = onRoot(root).Converge(t.Context(), wanting())
 			case "reset":
-				_, err = onRoot(root).Reset(t.Context())
+				_, err = resetOf(onRoot(root)).Run(t.Context())
 			}
 			if !errors.Is(err, unix.EROFS) {
 				t.Errorf("%v", err)

@@ -58,9 +58,6 @@ type Pass struct {
 	// changes; 0: what passes its probes stays.
 	ConfirmWithin time.Duration
 	By            string // who makes the pass, for the history; "" is the agent itself
-	// RemoveChanged makes a reset take along what somebody changed meanwhile. Of any other pass the
-	// documents say it (spec.prune).
-	RemoveChanged bool
 
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
 	// which may so below any root. A dry run never calls it.

@@ -17,7 +17,6 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/guard"
-	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -110,20 +109,6 @@ func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 		}
 	}
 	return rest
-}
-
-// notApplied is a plan of which nothing was done, or nothing is left.
-func notApplied(p *report.Plan, why error) *report.Plan {
-	for i := range p.Steps {
-		if s := &p.Steps[i]; s.State == report.Planned {
-			s.State, s.Message = report.Stopped, "not applied: see the note"
-		}
-	}
-	p.Notes = append(p.Notes, report.Note{Level: "warning", Text: why.Error()})
-	total := p.Summary.Tasks
-	p.Summary = report.Summary{}
-	p.Finish(total)
-	return p
 }
 
 // mayReboot says that the documents allow a reboot after a boot that failed.

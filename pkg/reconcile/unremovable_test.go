@@ -55,11 +55,11 @@ func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 	mustConverge(t, root, file("/etc/lab/stuck", "1"), file("/etc/stays", "2"))
 	hostroot.MakeImmutable(t, stuck, true)
 	t.Cleanup(func() { hostroot.MakeImmutable(t, stuck, false) })
-	if p, err := onRoot(root).Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "chattr -i") || hostroot.There(root, "/etc/stays") || !hostroot.There(root, "/var/lib/netwright/journal") {
+	if p, err := resetOf(onRoot(root)).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "chattr -i") || hostroot.There(root, "/etc/stays") || !hostroot.There(root, "/var/lib/netwright/journal") {
 		t.Errorf("a reset that leaves it: %v\n%s", err, said(p))
 	}
 	hostroot.MakeImmutable(t, stuck, false)
-	if p, err := onRoot(root).Reset(t.Context()); err != nil || hostroot.There(root, "/etc/lab") || hostroot.There(root, "/var/lib/netwright") {
+	if p, err := resetOf(onRoot(root)).Run(t.Context()); err != nil || hostroot.There(root, "/etc/lab") || hostroot.There(root, "/var/lib/netwright") {
 		t.Errorf("a reset when it can go: %v\n%s", err, said(p))
 	}
 }

@@ -329,3 +329,17 @@ func ran(p *Plan) bool {
 	}
 	return false
 }
+
+// NotApplied makes it a plan of which nothing was done, or nothing is left, with the reason.
+func (p *Plan) NotApplied(why error) *Plan {
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.State == Planned {
+			s.State, s.Message = Stopped, "not applied: see the note"
+		}
+	}
+	p.Notes = append(p.Notes, Note{Level: "warning", Text: why.Error()})
+	total := p.Summary.Tasks
+	p.Summary = Summary{}
+	p.Finish(total)
+	return p
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/reset"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
@@ -58,11 +59,8 @@ func TestMain(m *testing.M) {
 		plan, err = p.Converge(ctx, desired.FromTasks("n", want))
 	case "prune":
 		plan, err = p.Converge(ctx, desired.FromTasks("n", nil))
-	case "forced": // --changed=remove
-		p.RemoveChanged = true
-		fallthrough
-	case "reset":
-		plan, err = p.Reset(ctx)
+	case "forced", "reset": // --changed=remove, and without
+		plan, err = reset.Reset{Session: p.Session(), RemoveChanged: verb == "forced"}.Run(ctx)
 	}
 	if plan != nil {
 		for _, n := range plan.Notes {

@@ -50,11 +50,12 @@ var allowed = map[string][]string{
 	"service":    {"host", "config", "report", "publish", "control"},    // the agent's own unit
 	"reconcile":  slices.Concat(upper, slices.Sorted(maps.Keys(inner))), // a pass
 	"daemon":     slices.Concat([]string{"reconcile"}, upper, slices.Sorted(maps.Keys(inner))),
+	"reset":      slices.Concat(upper, slices.Sorted(maps.Keys(inner))),
 	"check":      slices.Concat([]string{"reconcile/changes", "reconcile/desired"}, upper),
 	"install":    slices.Concat([]string{"reconcile/changes", "reconcile/execute"}, upper),
 	"bootstrap":  {"config", "host"},
 	"support":    nil, // what it packs its caller brings
-	"cmd":        slices.Concat([]string{"daemon", "reconcile", "check", "install", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
+	"cmd":        slices.Concat([]string{"daemon", "reconcile", "reset", "check", "install", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
 }
 
 // inner says the same of packages below a component that are none of its parts: they know what the

@@ -152,7 +152,7 @@ func addAtBoot(
 	if len(files)+len(units) == 0 {
 		return list, nil
 	}
-	was := revert.Remembered{Key: key}
+	was := revert.EntryBefore{Key: key}
 	if e, known := led.Entries()[key]; known {
 		was.Was = &e
 	}
@@ -169,7 +169,7 @@ func Remember(
 	of *ownership.Transaction, made *changes.Set, by, network string,
 ) (json.RawMessage, error) {
 	head := of.Led.Head()
-	m := revert.Memory{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
+	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
 		Print: head.Print, Settled: head.Settled, Owed: of.Led.Owed()}
 	for _, t := range of.Set.Order {
 		change := made.Get(t.Owns()[0])
@@ -177,7 +177,7 @@ func Remember(
 			continue
 		}
 		for _, key := range append(t.Owns(), of.Parents(change)...) {
-			one := revert.Remembered{Key: key}
+			one := revert.EntryBefore{Key: key}
 			if e, known := of.Led.Entries()[key]; known {
 				one.Was = &e
 			}

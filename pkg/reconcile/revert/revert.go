@@ -17,21 +17,21 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Memory is what the ledger said before a change that may be undone. It lies in the checkpoint's
-// journal, so that whoever undoes can make the ledger true again: of what was undone nothing is
+// LedgerBefore is what the ledger said before a change that may be undone. It lies in the
+// checkpoint's journal, so that whoever undoes can make the ledger true again: of what was undone nothing is
 // ours that was not before.
-type Memory struct {
+type LedgerBefore struct {
 	By, Network string
 	Tasks       int
 	Had         ledger.Network
 	Print       string
 	Settled     bool
 	Owed        map[string][]string
-	Keys        []Remembered
+	Keys        []EntryBefore
 }
 
-// Remembered is the entry of one key; nil: there was none.
-type Remembered struct {
+// EntryBefore is the entry of one key; nil: there was none.
+type EntryBefore struct {
 	Key graph.Key
 	Was *ledger.Entry `json:",omitempty"`
 }
@@ -48,9 +48,9 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 		if led.Newer != nil {
 			return nil // what is undone is; the agent that knows this ledger looks at what is pending
 		}
-		var m Memory
+		var m LedgerBefore
 		if err := json.Unmarshal(raw, &m); err != nil {
-			m = Memory{}
+			m = LedgerBefore{}
 		}
 		if err := m.restore(ctx, h, led); err != nil {
 			return fmt.Errorf("record that the change was undone: %w", err)
@@ -69,7 +69,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 }
 
 // restore brings the entries back. It may be killed and done again.
-func (m Memory) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
+func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	b := ledger.Batch{Head: led.Head()}
 	b.Head.Print, b.Head.Settled, b.Head.Network = m.Print, m.Settled, m.Had
 	mine, back := map[string]bool{}, map[graph.Key]bool{}
@@ -115,7 +115,7 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 
 // forgive takes back what the undone changes owed: the undo did their effects, over what it brought
 // back.
-func (m Memory) forgive(led *ledger.Ledger, mine map[string]bool) {
+func (m LedgerBefore) forgive(led *ledger.Ledger, mine map[string]bool) {
 	for effect, by := range led.Owed() {
 		for _, key := range by {
 			if mine[key] && !slices.Contains(m.Owed[effect], key) {
@@ -143,11 +143,11 @@ func (b BootBooks) Forget(
 	ctx context.Context, h *host.Host, keys []checkpoint.Await, found checkpoint.Boot,
 ) error {
 	head := b.Ledger.Head()
-	m := Memory{Had: head.Network, Owed: b.Ledger.Owed()}
+	m := LedgerBefore{Had: head.Network, Owed: b.Ledger.Owed()}
 	note := noteOf(found)
 	note.Tries = 1
 	for _, await := range keys {
-		one := Remembered{Key: await.Key}
+		one := EntryBefore{Key: await.Key}
 		if err := json.Unmarshal(await.Memory, &one); err != nil {
 			return fmt.Errorf("read what the ledger said of %s: %w", await.Key, err)
 		}

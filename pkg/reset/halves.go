@@ -1,4 +1,4 @@
-package reconcile
+package reset
 
 import (
 	"context"
@@ -87,23 +87,23 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 }
 
 // do takes away and brings back.
-func (h *half) do(ctx context.Context, r *resetting, p Pass, to *host.Host) (err error) {
+func (h *half) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
 	if h.gone != nil {
 		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going,
-			execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks}); err != nil {
+			execute.Options{Log: p.Session.Log, Guard: r.guard, Hooks: p.Hooks}); err != nil {
 			return err
 		}
 	}
 	if h.back != nil {
 		h.coming, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.coming,
-			execute.Options{Log: p.Log, Guard: r.guard, Hooks: p.Hooks.Hooks})
+			execute.Options{Log: p.Session.Log, Guard: r.guard, Hooks: p.Hooks})
 	}
 	return err
 }
 
 // do resets, and gives directories the times that they had. guarded is the context of what the
 // guard looks after.
-func (r *resetting) do(ctx, guarded context.Context, guard *guard.Guard, p Pass, h *host.Host) (*report.Plan, error) {
+func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h *host.Host) (*report.Plan, error) {
 	var dirs []string
 	for key := range r.led.Entries() {
 		if file := tasks.FileOf(key); file != "" {
@@ -112,10 +112,10 @@ func (r *resetting) do(ctx, guarded context.Context, guard *guard.Guard, p Pass,
 	}
 	h.Files.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
 	planned := r.report(report.Planned)
-	r.guard = guard
+	r.guard = g
 	err := r.risky.do(guarded, r, p, h)
-	if undone := guard.Settle(guarded, nil); undone != nil {
-		return notApplied(planned, undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
+	if undone := g.Settle(guarded, nil); undone != nil {
+		return planned.NotApplied(undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
 	}
 	r.guard = nil
 	if err == nil {
@@ -170,33 +170,38 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	return p
 }
 
-// guardReset is the checkpoint of a reset's first half. It is of no generation: what is undone bans
+// guard is the checkpoint of a reset's first half. It is of no generation: what is undone bans
 // none.
-func (p Pass) guardReset(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
+func (p Reset) guard(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
 	if !of.going.Any() && !of.coming.Any() {
 		return nil, ctx, nil
 	}
-	memory, err := r.remember(p.Session().Maker() + ", by reset")
+	memory, err := r.remember(p.Session.Maker() + ", by reset")
 	if err != nil {
 		return nil, ctx, err
 	}
 	change := checkpoint.Change{Memory: memory, Tasks: map[graph.Key]tasks.Task{}}
 	guard.Work{Graph: of.gone, Changes: of.going}.Undoable(&change)
 	guard.Work{Graph: of.back, Changes: of.coming}.Undoable(&change)
-	return p.take(ctx, h, &r.run, change)
+	g, ctx, err := guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,
+		API: p.Session.API, Node: r.desired.Node.Name}.Take(ctx, h, r.led, change)
+	if g != nil {
+		r.custody.Around = checkpoint.Around
+	}
+	return g, ctx, err
 }
 
 // remember takes down what the ledger says before a reset, of the network too, and of what its
 // first half takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := revert.Memory{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print,
+	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print,
 		Settled: head.Settled, Owed: r.led.Owed()}
 	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {
-				m.Keys = append(m.Keys, revert.Remembered{Key: key, Was: &e})
+				m.Keys = append(m.Keys, revert.EntryBefore{Key: key, Was: &e})
 			}
 		}
 	}

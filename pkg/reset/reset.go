@@ -1,4 +1,5 @@
-package reconcile
+// Package reset takes everything of the agent's off a host, and brings back what was there before.
+package reset
 
 import (
 	"context"
@@ -19,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
@@ -28,52 +30,62 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-// Reset takes everything of ours off the host and brings back what was there before: files with
+// Reset is a reset that somebody asks for.
+type Reset struct {
+	Session session.Session
+	Hooks   execute.Hooks
+	// OnPlan hears the plan before the first change; nil: nobody does.
+	OnPlan func(*report.Plan)
+	// RemoveChanged takes along what somebody changed meanwhile.
+	RemoveChanged bool
+}
+
+// Run takes everything of ours off the host and brings back what was there before: files with
 // owner, mode and times, sysctls, units. The daemon is stopped and disabled first, or it would
 // converge again, and none can start until the end. What cannot be brought back is said by name,
 // and then the ledger stays, so that reset can be called again.
-func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
-	if a := p.Session().Awaits(); a != nil {
+func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
+	if a := p.Session.Awaits(); a != nil {
 		return nil, &session.AwaitsError{Awaits: *a}
 	}
 	if err := p.resettable(); err != nil { // while the daemon still runs
 		return nil, err
 	}
-	alone, err := service.StopDaemon(ctx, p.Host, p.By, p.Hooks.Waits)
+	alone, err := service.StopDaemon(ctx, p.Session.Host, p.Session.By, p.Session.Progress.Waits)
 	if err != nil {
 		return nil, err
 	}
 	defer alone()
-	unlock, err := ipc.Lock(ctx, p.Host.Files(), ledger.LockFile, p.Hooks.OnLock())
+	unlock, err := ipc.Lock(ctx, p.Session.Host.Files(), ledger.LockFile, p.Session.Progress.OnLock())
 	if err != nil {
 		return nil, err
 	}
 	defer unlock() // when nothing is left that another pass could go by
-	out, err := p.Session().Holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	out, err := p.Session.Holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts)
 		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
-		r, err := p.planReset(ctx, h.Live.View(), led)
+		r, err := p.plan(ctx, h.Live.View(), led)
 		if err != nil {
 			return nil, err
 		}
 		if left != nil {
 			r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "warning", Text: left.Error()})
 		}
-		if p.Hooks.OnPlan != nil {
-			p.Hooks.OnPlan(r.report(report.Planned))
+		if p.OnPlan != nil {
+			p.OnPlan(r.report(report.Planned))
 		}
 		if err := checkpoint.EndWatch(ctx, h); err != nil { // it would bring things back
 			return nil, err
 		}
-		guard, guarded, err := p.guardReset(ctx, h, r)
+		g, guarded, err := p.guard(ctx, h, r)
 		if err != nil {
 			return nil, err
 		}
 		// Where there is no ledger none is made: a second reset changes nothing.
 		if err := r.custody.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
-			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, guard.Settle(guarded, nil)))
+			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, g.Settle(guarded, nil)))
 		}
-		return r.do(ctx, guarded, guard, p, h)
+		return r.do(ctx, guarded, g, p, h)
 	})
 	if err != nil || out.Summary.Waiting > 0 {
 		return out, err
@@ -82,17 +94,17 @@ func (p Pass) Reset(ctx context.Context) (*report.Plan, error) {
 	return out, p.forget(ctx)
 }
 
-// DryReset says what Reset would do.
-func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
-	led, view, err := p.Session().Look(ctx)
+// Plan says what Run would do.
+func (p Reset) Plan(ctx context.Context) (*report.Plan, error) {
+	led, view, err := p.Session.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer view.Close() // only read from
-	if _, err := p.Session().UndoDue(view.Files); err != nil {
+	if _, err := p.Session.UndoDue(view.Files); err != nil {
 		return nil, err
 	}
-	r, err := p.planReset(ctx, view.View(), led)
+	r, err := p.plan(ctx, view.View(), led)
 	if err != nil {
 		return nil, err
 	}
@@ -101,25 +113,28 @@ func (p Pass) DryReset(ctx context.Context) (*report.Plan, error) {
 
 // resetting is a reset under way.
 type resetting struct {
-	run
+	desired     *desired.State // what the node has
+	led         *ledger.Ledger
+	custody     *ownership.Transaction
+	pruning     *ownership.Removals
+	guard       *guard.Guard // of the half that is under way; nil: nothing of it cuts the node off
 	risky, rest half
 }
 
-// planReset sorts all entries out. It changes nothing.
-func (p Pass) planReset(ctx context.Context, v host.View, led *ledger.Ledger) (*resetting, error) {
+// plan sorts all entries out. It changes nothing.
+func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*resetting, error) {
 	if led.Unreadable {
 		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
 	}
 	if err := execute.PayDone(ctx, v, led); err != nil {
 		return nil, err
 	}
-	c := &ownership.Transaction{Led: led, Set: &desired.Records{}, Changed: p.resetPolicy()}
-	r := &resetting{}
+	c := &ownership.Transaction{Led: led, Set: &desired.Records{}, Changed: p.policy()}
 	last, err := ledger.ReadRevision(v.Files, led.Head().Current)
 	if err != nil { // nothing was ever right, or it is damaged: the entries are what counts
 		last = &ledger.Revision{Node: v.Facts.Hostname}
 	}
-	r.run = run{
+	r := &resetting{
 		desired: &desired.State{
 			Node: &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
 			Snapshot: &statestore.Snapshot{Origin: last.Store,
@@ -246,8 +261,8 @@ func (r *resetting) times(h *host.Host) error {
 // forget removes the ledger and the lock, last of all, while the lock is held: who waits for it
 // then makes another. First the ledger owns nothing any more, but still knows the times of
 // directories, and its journal goes last: killed anywhere, the next reset does the rest.
-func (p Pass) forget(ctx context.Context) error {
-	h, err := host.Open(ctx, p.Host)
+func (p Reset) forget(ctx context.Context) error {
+	h, err := host.Open(ctx, p.Session.Host)
 	if err != nil {
 		return fmt.Errorf("remove the ledger: %w", err)
 	}
@@ -271,8 +286,8 @@ func (p Pass) forget(ctx context.Context) error {
 	return nil
 }
 
-// resetPolicy is that of a reset: the ledger alone speaks, and the person who asks for it.
-func (p Pass) resetPolicy() ownership.Policy {
+// policy is that of a reset: the ledger alone speaks, and the person who asks for it.
+func (p Reset) policy() ownership.Policy {
 	if p.RemoveChanged {
 		return "--changed=remove"
 	}
@@ -281,10 +296,10 @@ func (p Pass) resetPolicy() ownership.Policy {
 
 // resettable says early what [refuseReset] would say under the lock: the daemon is not stopped for
 // nothing.
-func (p Pass) resettable() error {
-	files, err := host.OpenFiles(p.Host)
+func (p Reset) resettable() error {
+	files, err := host.OpenFiles(p.Session.Host)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", p.Host.Root, err)
+		return fmt.Errorf("open %s: %w", p.Session.Host.Root, err)
 	}
 	defer files.Close() // only read from
 	return refuseReset(ledger.Load(files), files)
