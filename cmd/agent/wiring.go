@@ -30,6 +30,7 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/https"
@@ -73,7 +74,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	}
 	target := f.target()
 	if err := f.onlyCluster(); err != nil {
-		if f.cluster = f.local().KeptCluster(f.store); f.cluster == "" {
+		if f.cluster = rollout.KeptCluster(f.local().Host, f.store); f.cluster == "" {
 			return nil, err
 		}
 	}
@@ -108,7 +109,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	if len(f.peers.Ask) > 0 {
 		w.pass.Checkpoint.Inbound = f.peers.Knock
 	}
-	policy.Seen = w.pass.Seen
+	policy.Seen = w.pass.Rollout().Seen
 	return w, w.pass.Remember(store)
 }
 
@@ -134,7 +135,7 @@ func (w *wired) documents(ctx context.Context) (d *desired.State, why, err error
 	if err == nil {
 		return d, nil, nil
 	}
-	kept, keptErr := w.pass.LastGood(ctx, w.store, w.sel, err)
+	kept, keptErr := w.pass.Rollout().LastGood(ctx, w.store, w.sel, err)
 	return kept, err, keptErr
 }
 

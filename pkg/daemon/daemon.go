@@ -250,7 +250,7 @@ func (l *life) take(ctx context.Context, pass reconcile.Pass, got *looked) error
 		l.desired.Because(got.err)
 		return got.err
 	}
-	good, worse := pass.LastGood(ctx, l.Store, l.Select, got.err)
+	good, worse := pass.Rollout().LastGood(ctx, l.Store, l.Select, got.err)
 	if good == nil {
 		return worse
 	}

@@ -103,7 +103,7 @@ func (s *signer) restart(t *testing.T) {
 		defer s.turn.Unlock()
 		s.phases++
 	}
-	s.policy.Seen = s.daemon.Pass.Seen
+	s.policy.Seen = s.daemon.Pass.Rollout().Seen
 }
 
 // drifts takes a file of ours away, for the daemon to bring back.
@@ -249,7 +249,7 @@ func TestStoreComesBack(t *testing.T) {
 		s.key, s.generation = private, 6
 		s.publish(t, "")
 		later(11 * time.Minute)
-		if seen := s.daemon.Pass.Seen(s.daemon.Store.String()); seen.Generation != 7 {
+		if seen := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); seen.Generation != 7 {
 			t.Errorf("the new key: %+v, %+v", seen, s.manager.last(t))
 		}
 		s.generation = 4
@@ -262,7 +262,7 @@ func TestStoreComesBack(t *testing.T) {
 		later(11 * time.Minute)
 		s.decide(func(p *trust.Policy) { p.Older = false })
 		later(11 * time.Minute)
-		if seen := s.daemon.Pass.Seen(s.daemon.Store.String()); seen.Generation != 5 || strings.Contains(s.manager.last(t).text, "going on") {
+		if seen := s.daemon.Pass.Rollout().Seen(s.daemon.Store.String()); seen.Generation != 5 || strings.Contains(s.manager.last(t).text, "going on") {
 			t.Errorf("a person said so: %+v, %+v", seen, s.manager.last(t))
 		}
 	})

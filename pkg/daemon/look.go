@@ -170,7 +170,7 @@ func (l *life) due(ctx context.Context) (wake, bool) {
 func (l *life) knows(ctx context.Context) bool {
 	if l.desired == nil {
 		// that there is none is said with the store's answer
-		l.desired, _ = l.Pass.LastGood(ctx, l.Store, l.Select, errNotYet)
+		l.desired, _ = l.Pass.Rollout().LastGood(ctx, l.Store, l.Select, errNotYet)
 		if l.desired != nil {
 			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/test/hostroot"
@@ -47,7 +47,7 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	for name, sel := range map[string]config.Select{"another name": {Node: "m", Group: "other"}, "a group alone": {Node: "n-1", Group: "g"}, "another group": {Node: "n", Group: "other"}} {
 		for range 2 {
 			_, err := run(sel)
-			var renamed *reconcile.RenamedError
+			var renamed *rollout.RenamedError
 			if !errors.As(err, &renamed) || !ours() {
 				t.Errorf("%s: %v; /etc/ours is there: %t", name, err, ours())
 			}
@@ -63,7 +63,7 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	if _, err := run(own); err != nil || !ours() {
 		t.Errorf("allowed: %v; /etc/ours is there: %t", err, ours())
 	}
-	if text := (&reconcile.RenamedError{What: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
+	if text := (&rollout.RenamedError{What: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
 		t.Error(text)
 	}
 }

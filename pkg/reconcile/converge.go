@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
@@ -38,7 +39,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	out := r.report(report.Planned)
 	history.Recall(out, view.Files, led)
 	r.tell(p, out, view.View())
-	p.foretell(out, r, d, view.View())
+	p.Rollout().Foretell(out, d, view.Files, led, r.planned)
 	out.Notes = append(out.Notes, undo...)
 	for _, off := range service.Off(p.Host) {
 		out.Off = append(out.Off, off)
@@ -77,7 +78,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		pauses := ledger.DropPause(h.Files) // it is over, whether or not its note goes
 		newest := d
 		waited, _ := ledger.ReadUpdate(h.Live.Files) // what is damaged is said by taking
-		d, err := p.taking(ctx, d, h, led)
+		d, err := p.Rollout().Take(ctx, d, h, led, func() *rollout.Planned { return p.planned(ctx, d, h, led) })
 		if err != nil {
 			return nil, err
 		}
@@ -95,18 +96,36 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 			err = errors.Join(err, d.Undone)
 		}
 		if p.TakeNow != "" && aborted(err) {
-			err = errors.Join(err, waitAgain(context.WithoutCancel(ctx), h, waited))
+			err = errors.Join(err, rollout.WaitAgain(context.WithoutCancel(ctx), h, waited))
 		}
 		// it worked towards something else, or took it back
 		if plan == nil || d == nil || plan.Awaits != nil || d.Waiting != nil || plan.Digest != d.Snapshot.Digest ||
 			changes.BesidesTasks(err) != nil {
 			return plan, errors.Join(err, pauses)
 		}
-		if failed := p.keep(ctx, d, h, led); failed != nil {
+		if failed := p.Rollout().Keep(ctx, d, h, led); failed != nil {
 			return plan, errors.Join(err, failed, pauses)
 		}
 		return plan, errors.Join(err, ledger.DropUpdate(h.Files), pauses)
 	}))
+}
+
+// planned is what d would change; nil where it cannot be made.
+func (p Pass) planned(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) *rollout.Planned {
+	d.Planned(h.Live.Files, p.mayIssue())
+	r, err := p.begin(ctx, d, h.Live.View(), led)
+	if err != nil {
+		return nil
+	}
+	return r.planned()
+}
+
+// planned is what the documents would change; nil where the run is not towards them.
+func (r *run) planned() *rollout.Planned {
+	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil {
+		return nil
+	}
+	return &rollout.Planned{Plan: r.report(report.Planned), Print: r.custody.Set.Print}
 }
 
 // issue has issued what is due of the certificates of d.

@@ -118,7 +118,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := b.pass.LastGood(t.Context(), store, config.Select{Node: "m-1", Group: "masters"}, fs.ErrNotExist); err != nil || d.Keypairs["etcd-ca"].Cert == nil {
+	if d, err := b.pass.Rollout().LastGood(t.Context(), store, config.Select{Node: "m-1", Group: "masters"}, fs.ErrNotExist); err != nil || d.Keypairs["etcd-ca"].Cert == nil {
 		t.Errorf("what is kept cannot be used: %v", err)
 	}
 }

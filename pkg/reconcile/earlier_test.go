@@ -83,7 +83,7 @@ func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 		if good == nil || err != nil {
 			t.Fatalf("%s: no last good copy: %v", state, err)
 		}
-		d, err := p.kept(t.Context(), files, good, config.Select{Node: "node-1"})
+		d, err := p.Rollout().Kept(t.Context(), files, good, config.Select{Node: "node-1"})
 		if err != nil || d.Snapshot.Generation != generation || len(d.Node.Hooks) != 1 {
 			t.Errorf("%s: the last good copy: %v", state, err)
 		}

@@ -14,8 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -95,16 +97,21 @@ func (p Pass) mayIssue() bool {
 func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
 		Sandbox: p.Host.Sandbox, Live: p.Host.Running(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
-		Held: func() *checkpoint.HeldError { return p.verdict(r, d) },
+		Held: func() *checkpoint.HeldError { return p.Rollout().Verdict(r, d) },
 	}
 }
 
-// verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
-// asks for it has it.
-func (p Pass) verdict(r checkpoint.Reader, d *desired.State) *checkpoint.HeldError {
-	why := checkpoint.Held(r, d.Snapshot.Digest, time.Now())
-	if why != nil && why.Unconfirmed && p.TakeNow != "" {
-		return nil
+// Rollout is which configuration the pass works towards.
+func (p Pass) Rollout() rollout.Rollout {
+	return rollout.Rollout{Host: p.Host, Log: p.Log, Assets: p.Assets, Trust: p.Trust, TakeNow: p.TakeNow,
+		AllowDisruptive: p.AllowDisruptive, Anywhere: p.UpdatesAnywhere}
+}
+
+// Remember gives a store the memory of this pass' host: see [rollout.Remember].
+func (p *Pass) Remember(store statestore.Store) error {
+	stamps, err := rollout.Remember(p.Host, store)
+	if stamps != nil {
+		p.stamps = stamps
 	}
-	return why
+	return err
 }

@@ -82,7 +82,7 @@ func (r *run) judged(f *host.Facts) bool {
 
 // heldBack says why the documents are not applied now, nil if they are.
 func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
-	if why := p.verdict(r, d); why != nil {
+	if why := p.Rollout().Verdict(r, d); why != nil {
 		return why
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 )
 
 // LedgerBefore is what the ledger said before a change that may be undone. It lies in the
-// checkpoint's journal, so that whoever undoes can make the ledger true again: of what was undone nothing is
-// ours that was not before.
+// checkpoint's journal, so that whoever undoes can make the ledger true again: of what was undone
+// nothing is ours that was not before.
 type LedgerBefore struct {
 	By, Network string
 	Tasks       int

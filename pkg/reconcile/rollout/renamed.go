@@ -1,4 +1,4 @@
-package reconcile
+package rollout
 
 import (
 	"context"
@@ -30,16 +30,16 @@ func (e *RenamedError) Error() string {
 // renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
 // where somebody allows it, or where another machine made the ledger, as that of an image. All that
 // a node has is made for its name: another one takes it away, a typing error too.
-func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *RenamedError {
+func (r Rollout) renamed(d *desired.State, files ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
 	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || led.Baked() ||
-		!p.Host.Running() && !p.UpdatesAnywhere || migrate.AllowedBy(d, led, p.AllowDisruptive) != "" {
+		!r.Host.Running() && !r.Anywhere || migrate.AllowedBy(d, led, r.AllowDisruptive) != "" {
 		return nil
 	}
-	if head.Machine != "" && head.Machine != ownership.MachineID(r) {
+	if head.Machine != "" && head.Machine != ownership.MachineID(files) {
 		return nil
 	}
-	rev, err := ledger.ReadRevision(r, head.Current)
+	rev, err := ledger.ReadRevision(files, head.Current)
 	switch {
 	case err != nil: // the pass itself says what is damaged
 		return nil
@@ -52,7 +52,7 @@ func (p Pass) renamed(d *desired.State, r ledger.Reader, led *ledger.Ledger) *Re
 }
 
 // underFormerName is what the machine has, by its former name.
-func (p Pass) underFormerName(
+func (r Rollout) underFormerName(
 	ctx context.Context, d *desired.State, why *RenamedError, h *host.Host, led *ledger.Ledger,
 ) (*desired.State, error) {
 	w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Reason: why.Error()}
@@ -66,7 +66,7 @@ func (p Pass) underFormerName(
 	}
 	former := *d
 	former.Sel = config.Select{Node: rev.Node, Group: rev.NodeGroup}
-	out, err := p.inForce(ctx, &former, good, w, h, led)
+	out, err := r.InForce(ctx, &former, good, w, h, led)
 	if err == nil {
 		out.Undone = why
 	}

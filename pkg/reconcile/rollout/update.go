@@ -1,4 +1,6 @@
-package reconcile
+// Package rollout says which configuration of a node is in force: what the store has, or what the
+// node took last, while the new one waits for its turn or the store cannot be had.
+package rollout
 
 import (
 	"context"
@@ -11,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
@@ -18,6 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -28,20 +32,42 @@ import (
 // theAgent is who lets a configuration go that its documents let go.
 const theAgent = "spec.update"
 
-// taking is what of d the pass works towards: d itself, or what is in force while d waits. Who lets
-// d go is on the disk before its first change: a run that is killed then goes on with it, whatever
-// the clock says by then.
-func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*desired.State, error) {
-	if why := p.renamed(d, h.Live.Files, led); why != nil {
-		return p.underFormerName(ctx, d, why, h, led)
+// Rollout is who asks, and of which host.
+type Rollout struct {
+	Host   host.Options
+	Log    *zap.Logger
+	Assets tasks.Fetcher
+	Trust  *trust.Policy // what the store is held against; nil: nothing
+	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
+	TakeNow string
+	// AllowDisruptive lets a machine have another name, whatever the documents say.
+	AllowDisruptive bool
+	Anywhere        bool // spec.update holds also below a root that is no node's
+}
+
+// Planned is what a configuration would change.
+type Planned struct {
+	*report.Plan
+	Print string // names what it makes of the node
+}
+
+// Take is what of d the pass works towards: d itself, or what is in force while d waits. Who lets d
+// go is on the disk before its first change: a run that is killed then goes on with it, whatever
+// the clock says by then. plan says what d would change; nil where it cannot be made, which the
+// pass itself meets, and says.
+func (r Rollout) Take(
+	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger, plan func() *Planned,
+) (*desired.State, error) {
+	if why := r.renamed(d, h.Live.Files, led); why != nil {
+		return r.underFormerName(ctx, d, why, h, led)
 	}
-	good := p.changes(d, h.Live.Files, led)
+	good := r.Changes(d, h.Live.Files, led)
 	if good == nil {
 		return d, nil
 	}
-	was, u := p.seen(d, h.Live.Files)
-	if why := p.verdict(h.Live.Files, d); why != nil {
-		out, err := p.inForce(ctx, d, good,
+	was, u := r.waits(d, h.Live.Files)
+	if why := r.Verdict(h.Live.Files, d); why != nil {
+		out, err := r.InForce(ctx, d, good,
 			&report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
 		if err == nil && !why.Unconfirmed {
 			out.Undone = why
@@ -51,24 +77,23 @@ func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *l
 	switch {
 	case u.LetGo != "":
 		return d, nil
-	case p.TakeNow != "":
-		u.LetGo = p.TakeNow
+	case r.TakeNow != "":
+		u.LetGo = r.TakeNow
 	case booting(ctx, h.Live.View()) && !d.Node.Update.Freeze:
 		u.LetGo = "the boot"
 	}
 	if u.LetGo != "" {
 		err := ledger.SaveUpdate(ctx, h.Files, &u)
-		if err != nil && p.TakeNow == "" {
-			return p.inForce(ctx, d, good, unnoted(&u, err), h, led)
+		if err != nil && r.TakeNow == "" {
+			return r.InForce(ctx, d, good, unnoted(&u, err), h, led)
 		}
 		return d, err
 	}
-	d.Planned(h.Live.Files, p.mayIssue())
-	r, err := p.begin(ctx, d, h.Live.View(), led)
-	if err != nil || r.unbuilt != nil || r.sw != nil && r.sw.Held != nil {
-		return d, nil // the pass itself meets it, and says so
+	planned := plan()
+	if planned == nil {
+		return d, nil
 	}
-	w := r.weigh(&u, time.Now())
+	w := weigh(planned, d.Node, &u, time.Now())
 	if u != was && (w != nil || u.LetGo != "") { // else nothing changes here
 		if err := ledger.SaveUpdate(ctx, h.Files, &u); err != nil {
 			w = unnoted(&u, err)
@@ -77,11 +102,21 @@ func (p Pass) taking(ctx context.Context, d *desired.State, h *host.Host, led *l
 	if w == nil {
 		return d, nil
 	}
-	out, err := p.inForce(ctx, d, good, w, h, led)
+	out, err := r.InForce(ctx, d, good, w, h, led)
 	if err == nil {
 		out.Renew(d.Keypairs)
 	}
 	return out, err
+}
+
+// Verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
+// asks for it has it.
+func (r Rollout) Verdict(files checkpoint.Reader, d *desired.State) *checkpoint.HeldError {
+	why := checkpoint.Held(files, d.Snapshot.Digest, time.Now())
+	if why != nil && why.Unconfirmed && r.TakeNow != "" {
+		return nil
+	}
+	return why
 }
 
 // unnoted is why a configuration waits of which cannot be written down that it is taken, or waits:
@@ -91,9 +126,9 @@ func unnoted(u *ledger.Update, err error) *report.Waiting {
 		Reason: "it cannot be noted on this node: " + desired.OneLine(err)}
 }
 
-// waitAgain takes back that a person let a configuration go, since his pass ended with an error:
+// WaitAgain takes back that a person let a configuration go, since his pass ended with an error:
 // what it did not do is not done later without him.
-func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
+func WaitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	switch now, err := ledger.ReadUpdate(h.Live.Files); {
 	case err != nil || now == nil || was != nil && *now == *was:
 		return nil
@@ -103,12 +138,12 @@ func waitAgain(ctx context.Context, h *host.Host, was *ledger.Update) error {
 	return ledger.DropUpdate(h.Files) // that needs no room; since when it waits is seen anew
 }
 
-// seen is what the disk says of a configuration that is not taken yet, and what it means for d:
+// waits is what the disk says of a configuration that is not taken yet, and what it means for d:
 // that a person let an earlier one go says nothing of this one.
-func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
-	u, err := ledger.ReadUpdate(r)
-	if err != nil && p.Log != nil {
-		p.Log.Warn("since when a configuration waits is not known", zap.Error(err))
+func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.Update) {
+	u, err := ledger.ReadUpdate(files)
+	if err != nil && r.Log != nil {
+		r.Log.Warn("since when a configuration waits is not known", zap.Error(err))
 	}
 	if u != nil {
 		was = *u
@@ -120,14 +155,14 @@ func (p Pass) seen(d *desired.State, r ledger.Reader) (was, now ledger.Update) {
 	return was, now
 }
 
-// changes says that d is another configuration than the node has taken last, which is returned;
+// Changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits.
-func (p Pass) changes(d *desired.State, r ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
+func (r Rollout) Changes(d *desired.State, files ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
 	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() ||
-		!p.Host.Running() && !p.UpdatesAnywhere {
+		!r.Host.Running() && !r.Anywhere {
 		return nil
 	}
-	good, err := ledger.ReadLastGood(r)
+	good, err := ledger.ReadLastGood(files)
 	if err != nil || good == nil || good.Digest == d.Snapshot.Digest {
 		return nil // a node that never took one takes what there is
 	}
@@ -146,17 +181,16 @@ func booting(ctx context.Context, v host.View) bool {
 }
 
 // weigh says why what was planned waits; nil: it does not. What it has found stands in u.
-func (r *run) weigh(u *ledger.Update, now time.Time) *report.Waiting {
-	class, why, changes := intended(r.report(report.Planned))
+func weigh(plan *Planned, node *config.Node, u *ledger.Update, now time.Time) *report.Waiting {
+	class, why, changes := intended(plan.Plan)
 	if !changes {
 		return nil
 	}
 	now = now.UTC().Truncate(time.Second)
-	if u.Print != r.custody.Set.Print { // of the same the node has known for as long as it waits
-		u.Print, u.Since, u.Free = r.custody.Set.Print, now, time.Time{}
+	if u.Print != plan.Print { // of the same the node has known for as long as it waits
+		u.Print, u.Since, u.Free = plan.Print, now, time.Time{}
 	}
 	u.Class = class.String()
-	node := r.desired.Node
 	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
 		Reason: barred(node, class, why, Place(node.Name, u.Print))}
 	if w.Reason != "" {
@@ -192,19 +226,19 @@ func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 	return class, why, changes
 }
 
-// inForce is the configuration that the node has, with what waits.
-func (p Pass) inForce(
+// InForce is the configuration that the node has, with what waits.
+func (r Rollout) InForce(
 	ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger,
 ) (*desired.State, error) {
 	var out *desired.State
 	err := errors.New("no configuration is kept")
 	if good != nil {
-		out, err = p.kept(ctx, h.Live.Files, good, d.Sel)
+		out, err = r.Kept(ctx, h.Live.Files, good, d.Sel)
 	}
 	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
 		rev, worse := ledger.ReadRevision(h.Live.Files, led.Head().Current)
 		if worse == nil {
-			out, worse = desired.FromRevision(rev, h.Live.Files, p.Assets)
+			out, worse = desired.FromRevision(rev, h.Live.Files, r.Assets)
 		}
 		if worse != nil {
 			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w",
@@ -234,21 +268,27 @@ func barred(n *config.Node, class tasks.Class, why string, place int) string {
 	return ""
 }
 
-// foretell says in a dry run's plan how the daemon would take it.
-func (p Pass) foretell(out *report.Plan, r *run, d *desired.State, v host.View) {
-	if why := p.renamed(d, v.Files, r.led); why != nil {
+// Foretell says in a dry run's plan how the daemon would take d. plan is as in [Rollout.Take].
+func (r Rollout) Foretell(
+	out *report.Plan, d *desired.State, files ledger.Reader, led *ledger.Ledger, plan func() *Planned,
+) {
+	if why := r.renamed(d, files, led); why != nil {
 		out.Notes = append(out.Notes,
 			report.Note{Level: string(network.Error), Text: "nothing of this is made: " + why.Error()})
 		return
 	}
-	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil || p.changes(d, v.Files, r.led) == nil {
+	if r.Changes(d, files, led) == nil {
 		return
 	}
-	_, u := p.seen(d, v.Files)
+	planned := plan()
+	if planned == nil {
+		return
+	}
+	_, u := r.waits(d, files)
 	if u.LetGo != "" {
 		return
 	}
-	if out.Waiting = r.weigh(&u, time.Now()); out.Waiting != nil {
+	if out.Waiting = weigh(planned, d.Node, &u, time.Now()); out.Waiting != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "info",
 			Text: fmt.Sprintf("the daemon waits with it: %s; `agent --once` takes it now", out.Waiting.Reason)})
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package rollout
 
 import (
 	"context"
@@ -20,10 +20,10 @@ import (
 // used: verified again by hash and by what the node trusts, but that it may have expired. why is
 // the store's error; it is the answer where there is no such thing, with the reason if there was
 // one.
-func (p Pass) LastGood(
+func (r Rollout) LastGood(
 	ctx context.Context, store statestore.Store, sel config.Select, why error,
 ) (*desired.State, error) {
-	files, err := host.OpenFiles(p.Host)
+	files, err := host.OpenFiles(r.Host)
 	if err != nil {
 		return nil, why
 	}
@@ -35,7 +35,7 @@ func (p Pass) LastGood(
 		}
 		return nil, why
 	}
-	d, err := p.kept(ctx, files, good, sel)
+	d, err := r.Kept(ctx, files, good, sel)
 	if err != nil {
 		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
 	}
@@ -44,8 +44,8 @@ func (p Pass) LastGood(
 	return d, nil
 }
 
-// kept loads what was kept.
-func (p Pass) kept(
+// Kept loads what was kept.
+func (r Rollout) Kept(
 	ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select,
 ) (*desired.State, error) {
 	manifest, err := ledger.Blob(files, good.Manifest)
@@ -57,19 +57,19 @@ func (p Pass) kept(
 		return nil, err
 	}
 	policy := &trust.Policy{}
-	if p.Trust != nil {
-		policy = p.Trust
+	if r.Trust != nil {
+		policy = r.Trust
 	}
 	store := statestore.NewKept(good.Store, good.Cluster, manifest, objects, policy)
-	if err := p.Remember(store); err != nil {
+	if _, err := Remember(r.Host, store); err != nil {
 		return nil, err
 	}
 	return desired.Load(ctx, store, sel, statestore.Revision{})
 }
 
-// keep writes down what a pass worked towards, so that the node can do without the store. It comes
+// Keep writes down what a pass worked towards, so that the node can do without the store. It comes
 // at the end of the pass: until then the earlier one is there.
-func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+func (r Rollout) Keep(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
 	if d.Held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *led
 	if err == nil && was != nil {
 		same := *was
 		same.Taken, same.Objects = now.Taken, now.Objects
-		if same == now && (!p.Host.Verify || was.Intact(h.Live.Files)) {
+		if same == now && (!r.Host.Verify || was.Intact(h.Live.Files)) {
 			return nil
 		}
 	}
@@ -91,8 +91,8 @@ func (p Pass) keep(ctx context.Context, d *desired.State, h *host.Host, led *led
 }
 
 // Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.
-func (p Pass) Seen(store string) trust.Seen {
-	files, err := host.OpenFiles(p.Host)
+func (r Rollout) Seen(store string) trust.Seen {
+	files, err := host.OpenFiles(r.Host)
 	if err != nil {
 		return trust.Seen{}
 	}
@@ -101,9 +101,9 @@ func (p Pass) Seen(store string) trust.Seen {
 	if err != nil || good == nil || good.Store != store {
 		return trust.Seen{} // that it is damaged is said where it would have been used
 	}
-	if p.Trust != nil && len(p.Trust.Keys) > 0 {
+	if r.Trust != nil && len(r.Trust.Keys) > 0 {
 		if raw, err := ledger.Blob(files, good.Manifest); err == nil {
-			if _, err := p.Trust.CheckKept(raw); err != nil {
+			if _, err := r.Trust.CheckKept(raw); err != nil {
 				// a key signed it that is listed no more: whoever has that key says nothing of how
 				// far the store has come
 				return trust.Seen{}
@@ -115,8 +115,8 @@ func (p Pass) Seen(store string) trust.Seen {
 
 // KeptCluster names the cluster that the node took last from the store in a directory, for who
 // names none and cannot list it; "" where there is none.
-func (p Pass) KeptCluster(location string) string {
-	files, err := host.OpenFiles(p.Host)
+func KeptCluster(opt host.Options, location string) string {
+	files, err := host.OpenFiles(opt)
 	if err != nil {
 		return ""
 	}
@@ -159,19 +159,20 @@ func (m StoreMemory) Blob(sum hostfs.Digest) ([]byte, error) {
 	return ledger.Blob(files, sum)
 }
 
-// Remember gives a store the memory of this pass' host, where it can use one. The caller does so
-// once, before anything is fetched; without it everything is read.
-func (p *Pass) Remember(store statestore.Store) error {
+// Remember gives a store the memory of a host, where it can use one, and returns the stamps that
+// both have then. The caller does so once, before anything is fetched; without it everything is
+// read.
+func Remember(opt host.Options, store statestore.Store) (*ledger.Stamps, error) {
 	s, ok := store.(interface{ Remember(statestore.Memory) })
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	files, err := host.OpenFiles(p.Host)
+	files, err := host.OpenFiles(opt)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", p.Host.Root, err)
+		return nil, fmt.Errorf("open %s: %w", opt.Root, err)
 	}
 	defer files.Close() // only read from
-	p.stamps = ledger.LoadStamps(files)
-	s.Remember(StoreMemory{p.stamps, p.Host})
-	return nil
+	stamps := ledger.LoadStamps(files)
+	s.Remember(StoreMemory{stamps, opt})
+	return stamps, nil
 }
