@@ -10,6 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
+	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -18,7 +19,7 @@ import (
 // does not forget it.
 
 // noting makes of a pass one that notes which configuration it has applied.
-func (p Pass) noting(
+func noting(
 	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
 ) func(*host.Host, *ledger.Ledger) (*report.Plan, error) {
 	return func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
@@ -64,11 +65,13 @@ func appliedWhole(plan *report.Plan) bool {
 // noteForward remembers, where the node was at a revision before and the next was to have a number,
 // that a generation brought back what a kept revision has: it is at that one again, and no new one
 // says when and by which generation.
-func (p Pass) noteForward(ctx context.Context, h *host.Host, led *ledger.Ledger, before, next int, plan *report.Plan) {
+func noteForward(
+	ctx context.Context, s session.Session, h *host.Host, led *ledger.Ledger, before, next int, plan *report.Plan,
+) {
 	now := led.Head().Current
 	if plan == nil || before == 0 || now == before || now >= next || led.Head().Held != nil {
 		return
 	}
-	p.Session().Note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
+	s.Note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
 		Text: fmt.Sprintf("generation %d wants what revision %d has", plan.Generation, now)})
 }

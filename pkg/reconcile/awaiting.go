@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
@@ -43,8 +44,8 @@ func (p Pass) madeBy() string {
 }
 
 // tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.
-func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
-	if p.ConfirmWithin == 0 {
+func tellAwaits(confirm time.Duration, plan *report.Plan, r checkpoint.Reader) *report.Plan {
+	if confirm == 0 {
 		return plan
 	}
 	switch plan.Awaits = history.Awaits(r); plan.Awaits {
@@ -59,8 +60,8 @@ func (p Pass) tellAwaits(plan *report.Plan, r checkpoint.Reader) *report.Plan {
 }
 
 // mayAwait refuses a confirmation where nobody would undo what is not confirmed.
-func (p Pass) mayAwait(h *host.Host) error {
-	if p.ConfirmWithin > 0 && h.Live.Facts.Init != "systemd" {
+func mayAwait(confirm time.Duration, h *host.Host) error {
+	if confirm > 0 && h.Live.Facts.Init != "systemd" {
 		return errors.New("nothing was changed: --confirm needs systemd, " +
 			"for nobody else would undo what is not confirmed in time")
 	}

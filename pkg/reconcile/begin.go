@@ -102,7 +102,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
 	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
 		r.late = r.owedLate()
-		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.late, r.refused, nil, r.ahead()...)
+		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.late, r.refused, nil, ahead(r)...)
 		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.Graph, v, r.desired.Node)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 
 // ahead is what the removals of a switch find when their turn comes: what the old network left is
 // gone.
-func (r *run) ahead() (facts []host.Fact) {
+func ahead(r *run) (facts []host.Fact) {
 	if r.sw.Begins() {
 		for _, c := range r.changes.ByKey {
 			facts = append(facts, c.Pending...)

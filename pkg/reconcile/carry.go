@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+
+	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
@@ -18,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -42,8 +48,8 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 	if d != nil {
 		undone = d.Undone
 	}
-	if !triedAgain(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
-		p.uncordon(ctx, h)
+	if !rollout.TriedAgain(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
+		p.Rollout().Uncordon(ctx, h)
 	}
 	return plan, errors.Join(err, beside)
 }
@@ -56,7 +62,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		return before, r.sw.Failure()
 	}
 	if before.Summary.Changes() > 0 {
-		if why := p.heldBack(h.Live.Files, r.desired); why != nil && !r.refuseUnproved(h, why) {
+		if why := heldBack(p.Rollout(), h.Live.Files, r.desired); why != nil && !r.refuseUnproved(h, why) {
 			return before.NotApplied(why), why
 		}
 	}
@@ -73,7 +79,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		err = r.write(ctx, p, h)
 	}
 	if err != nil {
-		if err = errors.Join(err, guard.Settle(ctx, nil)); p.mayNotGoOn(whole, err) {
+		if err = errors.Join(err, guard.Settle(ctx, nil)); mayNotGoOn(whole, p.ConfirmWithin, err) {
 			return before, err
 		}
 		if r.sw.Begins() {
@@ -97,7 +103,25 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	probation.Fail(r.rep, failed)
 	r.awaitStarts(whole, p, h)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade(), r.unwritten)
-	return p.tellAwaits(r.keepArchives(ctx, p, h, r.report(report.Done)), h.Live.Files), err
+	return tellAwaits(p.ConfirmWithin, keepArchives(ctx, p.Ready, h, r, r.report(report.Done)), h.Live.Files), err
+}
+
+// cordon makes the node unschedulable for a switch of networks.
+func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
+	if !r.sw.Begins() || r.sw.Safe {
+		return
+	}
+	var err error
+	r.learnt, err = p.Rollout().Cordon(ctx, h, r.learnt, r.desired.Node.Name,
+		fmt.Sprintf("netwright switches its network from %s to %s", r.sw.From.Name, r.sw.To.Name))
+	if err == nil {
+		return
+	}
+	r.notes = append(r.notes, model.Note{Level: network.Warning,
+		Text: "the node is not cordoned for the switch, which goes on: " + err.Error()})
+	if p.Log != nil {
+		p.Log.Warn("the node is not cordoned for the switch of networks, which goes on", zap.Error(err))
+	}
 }
 
 // apply makes what was planned, and then takes away what nobody wants any more.
@@ -145,7 +169,7 @@ func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *repor
 		before = r.report(report.Planned)
 	}
 	err := errors.Join(r.end(ctx, p, h), r.unmade(), r.writable(ctx, p, h))
-	return p.tellAwaits(r.keepArchives(ctx, p, h, before), h.Live.Files), err
+	return tellAwaits(p.ConfirmWithin, keepArchives(ctx, p.Ready, h, r, before), h.Live.Files), err
 }
 
 // end writes down how the pass ended. Its error is first that of the tasks.
@@ -189,8 +213,8 @@ func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
 // daemon that has said READY: it has the time, and no one who asked for a single pass waits for a
 // copy that he may never need. A node that cannot keep it is right all the same, and needs the
 // archive's URL when somebody deletes a plugin: that is a note.
-func (r *run) keepArchives(ctx context.Context, p Pass, h *host.Host, out *report.Plan) *report.Plan {
-	if !p.Ready {
+func keepArchives(ctx context.Context, ready bool, h *host.Host, r *run, out *report.Plan) *report.Plan {
+	if !ready {
 		return out
 	}
 	for i := range r.rep.Results {

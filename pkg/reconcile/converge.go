@@ -69,7 +69,7 @@ func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, err
 }
 
 func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	return p.Session().Locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	return p.Session().Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := p.Session().PausedBy(h.Live.Files); z != nil && p.TakeNow != "" {
 			return nil, &session.PausedError{Paused: *z, Ends: "`agent resume`"}
 		} else if z != nil {
@@ -90,7 +90,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 			before := led.Head().Current
 			next, _ := led.NextRevision(h.Live.Files) // that they cannot be listed is said where one is made
 			plan, err = p.converge(ctx, d, h, led)
-			p.noteForward(ctx, h, led, before, next, plan)
+			noteForward(ctx, p.Session(), h, led, before, next, plan)
 		}
 		if d != nil && d.Undone != nil {
 			err = errors.Join(err, d.Undone)

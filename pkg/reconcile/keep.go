@@ -87,7 +87,7 @@ func (r *run) tell(p Pass, out *report.Plan, v host.View) {
 	if r.unbuilt != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: r.unbuilt.Error()})
 	}
-	if why := p.heldBack(v.Files, r.desired); why != nil {
+	if why := heldBack(p.Rollout(), v.Files, r.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
 	}
 }

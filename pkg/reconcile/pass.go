@@ -103,7 +103,7 @@ func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.L
 
 // Rollout is which configuration the pass works towards.
 func (p Pass) Rollout() rollout.Rollout {
-	return rollout.Rollout{Host: p.Host, Log: p.Log, Assets: p.Assets, Trust: p.Trust, TakeNow: p.TakeNow,
+	return rollout.Rollout{Host: p.Host, Log: p.Log, Assets: p.Assets, API: p.API, Trust: p.Trust, TakeNow: p.TakeNow,
 		AllowDisruptive: p.AllowDisruptive, Anywhere: p.UpdatesAnywhere}
 }
 

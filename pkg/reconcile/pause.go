@@ -43,13 +43,13 @@ func (p Pass) lookOnly(
 	plan.Paused = z
 	plan.Notes = append(plan.Notes,
 		report.Note{Level: "warning", Text: "nothing is changed here: the node is " + z.String()})
-	plan.Notes = append(plan.Notes, p.endsInPause(r.desired.Node.Name, z)...)
+	plan.Notes = append(plan.Notes, endsInPause(p.Host, r.desired.Node.Name, z)...)
 	return plan, nil
 }
 
 // endsInPause shouts for certificates that end while nothing is renewed, or soon after.
-func (p Pass) endsInPause(node string, z *report.Paused) (notes []report.Note) {
-	list, err := issue.List(p.Host, node, time.Now())
+func endsInPause(at host.Options, node string, z *report.Paused) (notes []report.Note) {
+	list, err := issue.List(at, node, time.Now())
 	if err != nil {
 		return []report.Note{{Level: "warning",
 			Text: fmt.Sprintf("which certificates end in the pause is not known: %v", err)}}

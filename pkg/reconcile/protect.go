@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/guard"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -27,7 +28,7 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard.Guard, co
 	if p.ConfirmWithin == 0 && !made.Unproved() && !gone.Unproved() {
 		return nil, ctx, nil
 	}
-	if err := p.mayAwait(h); err != nil {
+	if err := mayAwait(p.ConfirmWithin, h); err != nil {
 		return nil, ctx, err
 	}
 	before, err := guard.Remember(r.custody, r.changes, p.Session().Maker(), r.desired.Network())
@@ -54,13 +55,6 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard.Guard, co
 	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts)
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot,
 		desired.PodRanges(r.desired.Node)
-	return p.take(ctx, h, r, change)
-}
-
-// take takes a checkpoint, where there is something to be cut off from.
-func (p Pass) take(
-	ctx context.Context, h *host.Host, r *run, change checkpoint.Change,
-) (*guard.Guard, context.Context, error) {
 	g, ctx, err := guard.Taker{Running: p.Host.Running(), Settings: p.Checkpoint, Log: p.Log, API: p.API,
 		Node: r.desired.Node.Name, Keeps: p.Ready, All: p.ConfirmWithin > 0}.Take(ctx, h, r.led, change)
 	if g != nil {
@@ -81,8 +75,8 @@ func (r *run) judged(f *host.Facts) bool {
 }
 
 // heldBack says why the documents are not applied now, nil if they are.
-func (p Pass) heldBack(r checkpoint.Reader, d *desired.State) error {
-	if why := p.Rollout().Verdict(r, d); why != nil {
+func heldBack(by rollout.Rollout, r checkpoint.Reader, d *desired.State) error {
+	if why := by.Verdict(r, d); why != nil {
 		return why
 	}
 	return nil

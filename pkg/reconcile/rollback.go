@@ -24,7 +24,7 @@ import (
 // free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a
 // paused node it is a [PausedError] without [Pass.EndPause].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
-	return p.Session().Locked(ctx, p.noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	return p.Session().Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		paused := p.Session().PausedBy(h.Live.Files)
 		if paused != nil && !p.EndPause {
 			return nil, &session.PausedError{Paused: *paused, Ends: "`agent rollback --end-pause`"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -78,9 +79,9 @@ func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
 
 // mayNotGoOn says that nothing is made of a pass whose changes could not be written down: somebody
 // ended it, or confirms all or nothing of it, or a change awaits its confirmation.
-func (p Pass) mayNotGoOn(ctx context.Context, err error) bool {
+func mayNotGoOn(ctx context.Context, confirm time.Duration, err error) bool {
 	var awaits *session.AwaitsError
-	return ctx.Err() != nil || p.ConfirmWithin > 0 || errors.As(err, &awaits)
+	return ctx.Err() != nil || confirm > 0 || errors.As(err, &awaits)
 }
 
 // instead keeps the network that the node has, where the switch of networks cannot be begun.

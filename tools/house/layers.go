@@ -75,6 +75,7 @@ var inner = map[string][]string{
 	"reconcile/migrate":   {"checkpoint", "cleanup", "config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/ownership", "report", "tasks"},
 	"reconcile/revert":    {"checkpoint", "graph", "host", "ledger", "reconcile/ownership", "tasks"},
 	"reconcile/guard":     {"checkpoint", "graph", "host", "inbound", "kube/access", "ledger", "reconcile/changes", "reconcile/ownership", "reconcile/revert", "report", "tasks"},
+	"reconcile/rollout":   {"checkpoint", "config", "host", "kube", "kube/access", "ledger", "model", "reconcile/desired", "reconcile/migrate", "reconcile/ownership", "report", "statestore", "tasks"},
 	"reconcile/session":   {"checkpoint", "host", "kube/access", "ledger", "reconcile/history", "reconcile/revert", "report"},
 	"reconcile/probation": {"config", "graph", "host", "ledger", "model", "reconcile/changes", "reconcile/desired", "reconcile/starts", "report", "service", "tasks"},
 }

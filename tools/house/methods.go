@@ -28,8 +28,6 @@ var manyMethods = map[string]string{
 	"pkg/ledger.Ledger":                   "not yet cut: entries, revisions and what is owed, in one file",
 	"pkg/model.builder":                   "not yet cut: one for each part of a node",
 	"pkg/daemon.life":                     "not yet cut: the daemon's loop",
-	"pkg/reconcile.Pass":                  "not yet cut: one pass with all that it may do",
-	"pkg/reconcile.run":                   "not yet cut: the steps of a pass",
 	"pkg/reconcile/ownership.Transaction": "not yet cut: what a pass writes down of what is ours",
 	"pkg/report.statusText":               "one for each paragraph of the text",
 	"pkg/tasks.Archive":                   "a kind's methods and Meta's, with what it keeps beside the members",

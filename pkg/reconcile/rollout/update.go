@@ -17,6 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -37,6 +38,7 @@ type Rollout struct {
 	Host   host.Options
 	Log    *zap.Logger
 	Assets tasks.Fetcher
+	API    *access.API   // by which a node is cordoned; nil: it is not
 	Trust  *trust.Policy // what the store is held against; nil: nothing
 	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
 	TakeNow string

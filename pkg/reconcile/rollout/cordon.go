@@ -1,0 +1,86 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
+	"github.com/netwright/netwright/pkg/ledger"
+)
+
+// cordonTime bounds what cordon and uncordon may take: an API that does not answer does not hold a
+// switch up.
+const cordonTime = 10 * time.Second
+
+// Cordon makes a node unschedulable before pods lose their network, if the API lets us. That the
+// node is owed an uncordon is written down first, in learnt, which is returned as it is then. An
+// error is a note of the plan, and what disturbs the pods goes on. It is called once, as that
+// begins.
+func (r Rollout) Cordon(
+	ctx context.Context, h *host.Host, learnt ledger.Learnt, node, why string,
+) (ledger.Learnt, error) {
+	if r.API == nil || !r.Host.Running() || node == "" {
+		return learnt, nil
+	}
+	now := learnt
+	if now.Node != node {
+		now = ledger.Learnt{Node: node}
+	}
+	now.Cordoned = true
+	if err := ledger.SaveLearnt(ctx, h.Files, now); err != nil {
+		return learnt, err
+	}
+	return now, markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
+		_, err := c.Cordon(ctx, node, why)
+		return err
+	})
+}
+
+// TriedAgain says that a change was undone, or is held back, and is made again by itself.
+func TriedAgain(err error) bool {
+	var undone *checkpoint.UndoneError
+	var held *checkpoint.HeldError
+	switch {
+	case errors.As(err, &undone):
+		return !undone.Verdict.Bad && !undone.Verdict.Unconfirmed
+	case errors.As(err, &held):
+		return !held.Bad && !held.Unconfirmed
+	}
+	return false
+}
+
+// Uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed.
+// What fails is tried again in the next pass.
+func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
+	learnt, err := ledger.LoadLearnt(h.Live.Files)
+	if err != nil || !learnt.Cordoned || r.API == nil || !r.Host.Running() {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	err = markNode(ctx, r.API, h.Live.Facts,
+		func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
+		learnt.Cordoned = false
+		err = ledger.SaveLearnt(ctx, h.Files, learnt)
+	}
+	if err != nil && r.Log != nil {
+		r.Log.Warn("the node stays cordoned until a later pass; or: kubectl uncordon "+learnt.Node, zap.Error(err))
+	}
+}
+
+// markNode changes the node's own Node, as the first identity that may.
+func markNode(
+	ctx context.Context, a *access.API, facts *host.Facts, do func(context.Context, *kube.Client) error,
+) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cordonTime, fmt.Errorf("no answer within %s", cordonTime))
+	defer cancel()
+	return a.As(ctx, a.Identities(facts, false), func(c *kube.Client) error { return do(ctx, c) })
+}
