@@ -13,7 +13,7 @@ import (
 )
 
 // What nobody confirmed waits beside what is in force, which is kept right; the person's word that
-// let it go does not count any more. The line that keeps it: pkg/reconcile/update.go, taking
+// let it go does not count any more. The line that keeps it: pkg/reconcile/rollout/update.go, Take
 // (Unconfirmed).
 func TestWhatNobodyConfirmedIsNotTakenByItself(t *testing.T) {
 	b, publish := fleetNode(t)

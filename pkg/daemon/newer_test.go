@@ -22,7 +22,8 @@ import (
 
 // A downgrade meets the memory of a later version: nothing is repaired, pruned, taken or forgotten,
 // each command says by name what to do, and with the right version it goes on as if nothing had
-// been. The lines that keep it: pkg/reconcile/pass.go, loadLedger; pkg/reconcile/lock.go, Recover.
+// been. The lines that keep it: pkg/reconcile/session/session.go, LoadLedger;
+// pkg/reconcile/session/recover.go, Recover.
 func TestTheMemoryOfALaterVersionIsLeftAlone(t *testing.T) {
 	b := newBox(t)
 	b.document(t, b.plugins(t, "plugins.tar", "")+"  fileAssets: [{path: /etc/hello, content: one}, {path: /etc/gone, content: x}]\n")

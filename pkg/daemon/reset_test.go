@@ -13,7 +13,7 @@ import (
 
 // Who waits for a reset has its turn when nothing of the ledger is left: else it would work with
 // what is removed under it, beside whoever takes the lock next. The line that keeps it:
-// pkg/reconcile/reset.go, Reset (the lock until forget has returned).
+// pkg/reset/reset.go, Run (the lock until forget has returned).
 func TestNobodyRunsBeforeAResetHasForgotten(t *testing.T) {
 	b := newBox(t)
 	b.pass(t, false)

@@ -15,7 +15,7 @@ import (
 
 // A person's word that a configuration may go is taken back when his pass ends with an error: it
 // waits as it did. The lines that keep it: pkg/reconcile/converge.go, convergeLocked;
-// pkg/reconcile/update.go, waitAgain.
+// pkg/reconcile/rollout/update.go, WaitAgain.
 func TestAWordThatFailedIsTakenBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")

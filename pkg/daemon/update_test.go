@@ -53,7 +53,7 @@ func (b *box) waits(t *testing.T) *ledger.Update {
 
 // What is above spec.update.auto waits, and says so once; meanwhile the configuration that was
 // taken is kept right, whole. A restart of the agent is no way to take it. A person's word is. The
-// lines that keep it: pkg/reconcile/update.go, taking and inForce.
+// lines that keep it: pkg/reconcile/rollout/update.go, Take and InForce.
 func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")
@@ -113,7 +113,7 @@ func TestAConfigurationAboveAutoWaits(t *testing.T) {
 
 // A configuration of which cannot be written down that it is taken holds nothing up: what is in
 // force is kept right, READY is said, and a person's word for it is an error without a later
-// effect. The lines that keep it: pkg/reconcile/update.go, taking and unnoted.
+// effect. The lines that keep it: pkg/reconcile/rollout/update.go, Take and unnoted.
 func TestWhatCannotBeNotedWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")
@@ -292,7 +292,7 @@ func TestPercent(t *testing.T) {
 }
 
 // A freeze holds live changes back too, and no repair. The line that keeps it:
-// pkg/reconcile/update.go, barred.
+// pkg/reconcile/rollout/update.go, barred.
 func TestFreeze(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s, freeze: true}", "one") // a first configuration is no change
@@ -316,7 +316,7 @@ func TestFreeze(t *testing.T) {
 }
 
 // What only the API brings is not held back with the documents that wait: it goes by those in
-// force. The lines that keep it: pkg/reconcile/update.go, taking and inForce.
+// force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and InForce.
 func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")
@@ -356,8 +356,7 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 
 // A generation that was undone holds itself back, and not the one in force: what drifts is
 // repaired, and what a boot took away comes back. Each pass is an error all the same. The lines
-// that keep it: pkg/reconcile/update.go, taking;
-// pkg/reconcile/converge.go, convergeLocked.
+// that keep it: pkg/reconcile/rollout/update.go, Take; pkg/reconcile/converge.go, convergeLocked.
 func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s}", "one")
@@ -387,7 +386,7 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 }
 
 // So it is where the generation in force was undone later, with a hook that ran anew: what is not
-// proved is refused, and nothing else. The line that keeps it: pkg/reconcile/guard_take.go,
+// proved is refused, and nothing else. The line that keeps it: pkg/reconcile/protect.go,
 // refuseUnproved.
 func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)

@@ -16,8 +16,8 @@ import (
 )
 
 // The first boot of what was baked into an image asks the gateways once, and reports. It takes
-// nothing back. The lines that keep it: judge_boot.go, firstOfImage; pkg/checkpoint/reach.go,
-// Gateways.
+// nothing back. The lines that keep it: pkg/reconcile/session/boot.go, FirstOfImage;
+// pkg/checkpoint/reach.go, Gateways.
 func TestTheFirstBootOfAnImageOnlyReports(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -67,7 +67,8 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 
 // What was brought back after a boot is not made again as long as the documents want all of it; the
 // rest of them is, and it is made when they want something else of it. The lines that keep it:
-// guard_take.go, atBoot; judge_boot.go, Forget; boots.go, failedBoots; begin.go, plan (refused).
+// pkg/reconcile/guard/work.go, AtBoot; pkg/reconcile/revert/revert.go, Forget; boots.go,
+// failedBoots; begin.go, plan (refused).
 func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	const boots, gone, motd = "/etc/boots", "/etc/gone", "/etc/motd"
@@ -160,7 +161,7 @@ func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	mustConverge(t, root, file("/etc/boots", "2"))
 }
 
-// The line that keeps it: guard_take.go, mayReboot.
+// The line that keeps it: protect.go, mayReboot.
 func TestARebootIsForTheDocumentsToAllow(t *testing.T) {
 	for undo, want := range map[string]bool{"": false, policy.BootUndoFiles: false, policy.BootUndoReboot: true} {
 		if got := mayReboot(&config.Node{Update: policy.Update{BootUndo: undo}}); got != want {

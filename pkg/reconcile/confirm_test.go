@@ -70,8 +70,8 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 }
 
 // While a change awaits its confirmation nothing else is changed, by nobody; the daemon's passes
-// tell so, and who asks for something hears why not. The lines that keep it: undo.go, finishUndo;
-// confirm.go, lookMeanwhile; converge.go, Converge.
+// tell so, and who asks for something hears why not. The lines that keep it:
+// pkg/reconcile/session/undo.go, finishUndo; confirm.go, lookMeanwhile; converge.go, Converge.
 func TestNothingIsChangedWhileAChangeAwaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -164,7 +164,8 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 	}
 }
 
-// Only who came in after the change may confirm it. The line that keeps it: confirm.go, MayConfirm.
+// Only who came in after the change may confirm it. The line that keeps it:
+// pkg/reconcile/session/known.go, MayConfirm.
 func TestOnlyANewLoginConfirms(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -179,8 +180,8 @@ func TestOnlyANewLoginConfirms(t *testing.T) {
 }
 
 // What nobody confirmed is in no revision, and the node goes on with what it had until somebody
-// asks for it again. The lines that keep it: undo.go, recorder (DropRevision); update.go, taking;
-// pass.go, verdict.
+// asks for it again. The lines that keep it: pkg/reconcile/revert/revert.go, Recorder
+// (DropRevision); pkg/reconcile/rollout/update.go, Take; pkg/reconcile/rollout/update.go, Verdict.
 func TestWhatNobodyConfirmedWaits(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

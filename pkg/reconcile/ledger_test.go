@@ -260,8 +260,8 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	}
 }
 
-// The lines that keep it: reset.go, times and forget; pkg/tasks/heldpath.go, Restore (SetMtime);
-// pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
+// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/heldpath.go, Restore
+// (SetMtime); pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/etc/found", "theirs")
@@ -302,8 +302,8 @@ func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	}
 }
 
-// What could not be put onto a file system that is read-only leaves nothing to take back there.
-// The line that keeps it: reset.go, times (EROFS).
+// What could not be put onto a file system that is read-only leaves nothing to take back there. The
+// line that keeps it: pkg/reset/reset.go, times (EROFS).
 func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/sys/fs/x", "")
@@ -316,7 +316,7 @@ func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	}
 }
 
-// The line that keeps it: reset.go, sort (!ours).
+// The line that keeps it: pkg/reset/reset.go, sort (!ours).
 func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/etc/found", "theirs")

@@ -43,7 +43,7 @@ func keeps(t *testing.T, root, when string) {
 
 // A journal that is cut short anywhere, or has one bit changed anywhere, never makes a prune or a
 // reset take away what is not ours. The lines that keep it: pkg/ledger/journal.go, readLines;
-// pkg/ledger/entries.go, lose; reset.go, refuseReset.
+// pkg/ledger/entries.go, lose; pkg/reset/reset.go, refuseReset.
 func TestADamagedJournalHarmsNobody(t *testing.T) {
 	root := whole(t)
 	good := []byte(hostroot.Read(t, root, "/"+journal))
@@ -76,7 +76,7 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 }
 
 // Where the ledger is lost, reset refuses before it does anything, and names what it would have
-// been about; after the next pass it names what stays. The lines that keep it: reset.go,
+// been about; after the next pass it names what stays. The lines that keep it: pkg/reset/reset.go,
 // refuseReset and sort (Head.Lost); pkg/ledger/entries.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
@@ -124,7 +124,7 @@ func same(t *testing.T, before, after map[string]string) {
 
 // What this agent cannot read of an entry stays, by name: a content that is missing, a task that a
 // newer agent wrote. The lines that keep it: pkg/reconcile/ownership/removals.go, sort (Rebuild);
-// reset.go, sort (Rebuild).
+// pkg/reset/reset.go, sort (Rebuild).
 func TestWhatCannotBeReadStays(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, root string){
 		"content gone": func(t *testing.T, root string) {
@@ -209,9 +209,9 @@ func readOnly(t *testing.T, dir string) {
 	})
 }
 
-// Where the ledger cannot be written nothing is changed, not even taken away.
-// The lines that keep it: pkg/reconcile/ownership/intend.go, Intend (removing); reset.go, Reset
-// (Intend before do).
+// Where the ledger cannot be written nothing is changed, not even taken away. The lines that keep
+// it: pkg/reconcile/ownership/intend.go, Intend (removing); pkg/reset/reset.go, Run (Intend before
+// do).
 func TestALedgerThatCannotBeWrittenStopsAll(t *testing.T) {
 	for _, verb := range []string{"change", "prune", "reset"} {
 		t.Run(verb, func(t *testing.T) {

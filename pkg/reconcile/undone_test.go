@@ -82,7 +82,8 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 }
 
 // What was undone is nobody's: the ledger says what it said before, and whoever makes the same
-// later keeps it. The lines that keep it: undo.go, restore (Put, Drop, Settled) and forgive.
+// later keeps it. The lines that keep it: pkg/reconcile/revert/revert.go, restore (Put, Drop,
+// Settled) and forgive.
 func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -136,7 +137,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 }
 
 // What an undo could not take away stays ours, or nobody would ever remove it: a directory that
-// others use by now. The line that keeps it: undo.go, stillOurs.
+// others use by now. The line that keeps it: pkg/reconcile/revert/revert.go, stillOurs.
 func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -157,8 +158,8 @@ func TestWhatTheUndoLeavesStaysOurs(t *testing.T) {
 }
 
 // A link that networkd makes by a file of the change is the change's, however the builders hand the
-// file over; one that is there already is not. The lines that keep it: guard_take.go, netdevs;
-// pkg/tasks/cutoff.go, Netdev.
+// file over; one that is there already is not. The lines that keep it: pkg/reconcile/guard/work.go,
+// Netdevs; pkg/tasks/cutoff.go, Netdev.
 func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	bridge := file("/etc/systemd/network/05-x.netdev", "[NetDev]\nName = br9\nKind=bridge\n")
 	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")

@@ -196,8 +196,8 @@ func (p Reset) guard(ctx context.Context, h *host.Host, r *resetting) (*guard.Gu
 // first half takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
-	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()), Had: head.Network, Print: head.Print,
-		Settled: head.Settled, Owed: r.led.Owed()}
+	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),
+		Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
 	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {

@@ -164,9 +164,12 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 }
 
 // sort decides what becomes of one entry.
-func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration) error {
+func (r *resetting) sort(
+	ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration,
+) error {
 	stays := func(why string) {
-		r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
+		r.pruning.Notes = append(r.pruning.Notes,
+			report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
 	}
 	t, err := e.Rebuild(v.Files)
 	if err != nil {
@@ -210,7 +213,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		case ownership.Foreign(e, k, live) && r.custody.Changed != "":
 			stays(ownership.NotOurs)
 		case !ours:
-			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with --changed=remove")
+			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with " +
+				"--changed=remove")
 		case holds != "":
 			stays(holds)
 		default:
@@ -221,7 +225,8 @@ func (r *resetting) sort(ctx context.Context, v host.View, e ledger.Entry, gone 
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
 	case e.Key.Kind() == tasks.KindModule:
-		r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
+		r.pruning.Notes = append(r.pruning.Notes,
+			report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
 	case e.Baseline == nil && removable && live != "":
 		stays("it was there before netwright, as far as the ledger knows")
 	case e.Baseline == nil && live != "" && r.led.Head().Lost:

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile"
@@ -54,7 +53,7 @@ func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 		err = r.custody.Intend(ctx, h, changes.NewSet(), true)
 	}
 	if err == nil { // another process: what the reset took out of the ledger on its way is not known here
-		err = led.Commit(ctx, h.Files, ledger.Batch{Head: led.Head(), Drop: []graph.Key{tasks.FileKey("/etc/systemd/network/10-x.network")}})
+		err = led.Commit(ctx, h.Files, ledger.Batch{Head: led.Head(), Drop: want[0].Owns()})
 	}
 	if err == nil {
 		err = revert.Recorder(nil)(ctx, h, raw, checkpoint.Verdict{Why: "tcp:x (no answer)", At: time.Now()})

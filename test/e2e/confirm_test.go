@@ -169,8 +169,8 @@ func TestConfirm(t *testing.T) {
 
 // A daemon that makes such a change, or stands beside it, neither undoes it nor changes anything
 // else, nor makes it again once it was undone; it may be killed meanwhile. The lines that keep it:
-// pkg/reconcile/undo.go, finishUndo; pkg/reconcile/confirm.go, lookMeanwhile;
-// pkg/reconcile/update.go, taking.
+// pkg/reconcile/session/undo.go, finishUndo; pkg/reconcile/confirm.go, lookMeanwhile;
+// pkg/reconcile/rollout/update.go, Take.
 func TestConfirmBesideTheDaemon(t *testing.T) {
 	t.Parallel() // it waits
 	rerun.Never(t, "it kills the agent")

@@ -148,10 +148,9 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 // A hook that breaks the network when its change was found good long ago is taken back too, while
 // it is watched: by a process of its own, for a run that has ended, for a daemon that was killed,
 // for a change that somebody confirmed, and when another change came meanwhile. The first time that
-// may have been an outage, the second time it is bad. Nothing is left of a watch that is over.
-//
-// The lines that keep it: pkg/checkpoint/watch.go, all of it; pkg/checkpoint/arm.go, Take
-// (WatchUS); pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/undo.go, Undo.
+// may have been an outage, the second time it is bad. Nothing is left of a watch that is over. The
+// lines that keep it: pkg/checkpoint/watch.go, all of it; pkg/checkpoint/arm.go, Take (WatchUS);
+// pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/session/undo.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // it watches
 	rerun.Never(t, "it cuts the node off")

@@ -166,7 +166,7 @@ func onDisk(calls []trap.Call) []trap.Call {
 // the file, it is known once and for all that the boot failed with it, and nothing else.
 //
 // What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored) and end (Note before
-// drop), pkg/checkpoint/awaiting.go drop; pkg/reconcile/judge_boot.go Forget.
+// drop), pkg/checkpoint/awaiting.go drop; pkg/reconcile/revert/revert.go Forget.
 func TestKilledAtTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -163,11 +163,9 @@ func addAtBoot(
 	return append(list, checkpoint.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
 }
 
-// Remember takes down what the ledger says of all that a pass writes down before its first change. What an undo leaves where
-// it is, it leaves in the ledger too: members of archives.
-func Remember(
-	of *ownership.Transaction, made *changes.Set, by, network string,
-) (json.RawMessage, error) {
+// Remember takes down what the ledger says of all that a pass writes down before its first change.
+// What an undo leaves where it is, it leaves in the ledger too: members of archives.
+func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
 	head := of.Led.Head()
 	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
 		Print: head.Print, Settled: head.Settled, Owed: of.Led.Owed()}

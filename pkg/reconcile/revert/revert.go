@@ -1,5 +1,5 @@
-// Package revert makes the ledger true again after an undo: what it said before a change lies in the
-// checkpoint's journal, and whoever undoes brings it back.
+// Package revert makes the ledger true again after an undo: what it said before a change lies in
+// the checkpoint's journal, and whoever undoes brings it back.
 package revert
 
 import (
