@@ -69,7 +69,7 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 			return nil, err
 		}
 		if left != nil {
-			r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: "warning", Text: left.Error()})
+			r.note("warning", left.Error())
 		}
 		if p.OnPlan != nil {
 			p.OnPlan(r.report(report.Planned))
@@ -121,6 +121,10 @@ type resetting struct {
 	risky, rest half
 }
 
+func (r *resetting) note(level, text string) {
+	r.pruning.Notes = append(r.pruning.Notes, report.Note{Level: level, Text: text})
+}
+
 // plan sorts all entries out. It changes nothing.
 func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*resetting, error) {
 	if led.Unreadable {
@@ -167,10 +171,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 func (r *resetting) sort(
 	ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration,
 ) error {
-	stays := func(why string) {
-		r.pruning.Notes = append(r.pruning.Notes,
-			report.Note{Level: "warning", Text: fmt.Sprintf("%s stays: %s", e.Key, why)})
-	}
+	stays := func(why string) { r.note("warning", fmt.Sprintf("%s stays: %s", e.Key, why)) }
 	t, err := e.Rebuild(v.Files)
 	if err != nil {
 		stays(err.Error())
@@ -225,8 +226,7 @@ func (r *resetting) sort(
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:
 	case e.Key.Kind() == tasks.KindModule:
-		r.pruning.Notes = append(r.pruning.Notes,
-			report.Note{Level: "info", Text: fmt.Sprintf("%s stays loaded until the next boot", e.Key)})
+		r.note("info", fmt.Sprintf("%s stays loaded until the next boot", e.Key))
 	case e.Baseline == nil && removable && live != "":
 		stays("it was there before netwright, as far as the ledger knows")
 	case e.Baseline == nil && live != "" && r.led.Head().Lost:

@@ -189,8 +189,8 @@ func TestKilledWhileLearning(t *testing.T) {
 // The agent is killed in a switch of networks for which it cordons the node: in the end the node
 // takes pods again, and where a person had cordoned it, it does not.
 //
-// What keeps it: pkg/reconcile/rollout/cordon.go Cordon (SaveLearnt before the API is asked), Uncordon;
-// pkg/kube/nodes.go Cordon, Uncordon.
+// What keeps it: pkg/reconcile/rollout/cordon.go Cordon (SaveLearnt before the API is asked),
+// Uncordon; pkg/kube/nodes.go Cordon, Uncordon.
 func TestKilledWhileCordoned(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

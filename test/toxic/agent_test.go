@@ -65,8 +65,8 @@ type trial struct {
 // once, and for how long already, asks no more often than it may, restarts and rewrites nothing,
 // and has what is new when the fault is over.
 //
-// The lines that keep it: pkg/daemon/daemon.go once, tell; pkg/reconcile/rollout/lastgood.go LastGood;
-// pkg/daemon/health.go store.
+// The lines that keep it: pkg/daemon/daemon.go once, tell; pkg/reconcile/rollout/lastgood.go
+// LastGood; pkg/daemon/health.go store.
 func TestNodeStandsIt(t *testing.T) {
 	t.Parallel()
 	var table toxic.Table
