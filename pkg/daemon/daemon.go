@@ -27,7 +27,7 @@ import (
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
 	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(),
-		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}}
+		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}, notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
@@ -48,11 +48,11 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer func() { l.fetch.Close() }()
 	ended := make(chan struct{})
 	patient := make(chan struct{})
-	go func() { defer close(patient); l.patience(ctx, ended) }()
+	go func() { defer close(patient); l.notify.patience(ctx, ended, l.alive) }()
 	defer func() { close(ended); <-patient }()
 
 	session.RecoverFirst(ctx, d.Pass.Log, d.Pass.Session().Recover)
-	l.beginTelling()
+	l.standing.begin(d, l.begun)
 	l.at("the first boot with changed files", func() {
 		if err := d.Pass.Session().FirstBoot(ctx); err != nil && ctx.Err() == nil {
 			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
@@ -163,7 +163,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	if ctx.Err() != nil {
 		return
 	}
-	defer l.ended(w, out, clock)
+	defer func() { l.standing.ended(w, out, clock, l.after()) }()
 	l.drift.ended(out.plan)
 	switch {
 	case w.known && out.err == nil: // what else was wrong still is
@@ -185,7 +185,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	said.load = l.unread // a pass that did not ask the store knows nothing better
 	status := said.status(l.desired)
 	l.notify.last.Store(&status)
-	l.told(tell(status))
+	l.notify.logged(tell(status))
 	wait := l.delay(l.failures)
 	if w.known && l.looks.idle() { // the store is asked when it was to be asked
 		wait = min(wait, max(time.Until(l.next), 0))
@@ -224,7 +224,7 @@ func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 	if pass.Answers = l.looks.answers; pass.Answers == nil {
 		pass.Answers = &discover.Answers{} // nobody was asked yet, and a pass asks nobody
 	}
-	defer l.reloading()(&out)
+	defer l.notify.reloading(l.desired)(&out)
 	pass.WasUnwritten = l.unwritten
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	var unwritten *reconcile.UnwrittenError

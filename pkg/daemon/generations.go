@@ -16,14 +16,14 @@ func generationOf(r statestore.Revision, at time.Time) *report.Generation {
 }
 
 // generations brings up to date which configuration is published, wanted and applied.
-func (l *life) generations(now *report.Configuration, out outcome) {
+func generations(now *report.Configuration, d *desired.State, out outcome) {
 	was := now.Applied
 	var documents *desired.DocumentError
 	if errors.As(out.load, &documents) {
 		now.Published = generationOf(documents.Revision, documents.Published)
 		now.Published.By = documents.By
 	}
-	if d := l.desired; d != nil {
+	if d != nil {
 		s := d.Snapshot
 		now.Wanted = generationOf(s.Revision, time.Time{})
 		if documents == nil {
@@ -47,14 +47,14 @@ func (l *life) generations(now *report.Configuration, out outcome) {
 	}
 }
 
-// pausing logs how a pause begins, changes and ends, whoever ended it.
-func (l *life) pausing(was, now *report.Paused) {
-	switch {
+// logPause logs how a pause begins, changes and ends, whoever ended it.
+func (s *standing) logPause(now *report.Paused) {
+	switch was := s.now.Paused; {
 	case now != nil && (was == nil || *was != *now):
-		l.Pass.Log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until),
+		s.log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until),
 			zap.String("by", now.By), zap.String("reason", now.Reason))
 	case now == nil && was != nil:
-		l.Pass.Log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By),
+		s.log.Info("the pause is over", zap.Time("until", was.Until), zap.String("by", was.By),
 			zap.String("reason", was.Reason))
 	}
 }

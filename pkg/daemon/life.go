@@ -68,7 +68,7 @@ type life struct {
 	edited    <-chan struct{} // has something when the files of a store of this machine changed
 	held      []wake          // commands that what is being fetched keeps waiting
 	drift     *hostWatch
-	notify    notifying
+	notify    *notifier
 	quarrels  quarrels
 }
 

@@ -2,9 +2,12 @@ package daemon
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
 // Times of what the service manager is told.
@@ -18,10 +21,20 @@ const (
 	extendBy    = time.Minute // the unit's TimeoutStopSec
 )
 
+// notifier tells the service manager how the daemon goes on. Several goroutines use it.
+type notifier struct {
+	manager Manager
+	log     *zap.Logger
+	ready   atomic.Bool // all that kubelet needs was right once
+	last    atomic.Pointer[string]
+	digest  string // of the configuration that was last worked towards; the loop's own
+}
+
 // patience keeps the service manager from ending a daemon that works: while it starts, and while it
 // brings to its end what it was at when it was told to stop, which may be a checkpoint. After
-// readyWithin it lets kubelet start all the same. It returns when the daemon has ended.
-func (l *life) patience(ctx context.Context, ended <-chan struct{}) {
+// readyWithin it lets kubelet start all the same. alive says that the daemon works. It returns when
+// the daemon has ended.
+func (n *notifier) patience(ctx context.Context, ended <-chan struct{}, alive func() bool) {
 	bound := time.NewTimer(readyWithin)
 	defer bound.Stop()
 	tick := time.NewTicker(extendEvery)
@@ -33,46 +46,46 @@ func (l *life) patience(ctx context.Context, ended <-chan struct{}) {
 			return
 		case <-bound.C:
 			starting = false
-			if ctx.Err() == nil && !l.notify.ready.Load() {
-				l.late()
+			if ctx.Err() == nil && !n.ready.Load() {
+				n.late()
 			}
 		case <-tick.C:
-			starting = starting && !l.notify.ready.Load()
-			if (starting || ctx.Err() != nil) && l.alive() {
-				l.told(l.Manager.Extend(extendBy))
+			starting = starting && !n.ready.Load()
+			if (starting || ctx.Err() != nil) && alive() {
+				n.logged(n.manager.Extend(extendBy))
 			}
 		}
 	}
 }
 
 // late lets kubelet start on a node that is not prepared, and says why.
-func (l *life) late() {
+func (n *notifier) late() {
 	why := "no pass has ended yet"
-	if last := l.notify.last.Load(); last != nil {
+	if last := n.last.Load(); last != nil {
 		why = *last
 	}
-	l.Pass.Log.Warn("not prepared in time: kubelet may start all the same", zap.Duration("after", readyWithin),
+	n.log.Warn("not prepared in time: kubelet may start all the same", zap.Duration("after", readyWithin),
 		zap.String("because", why))
-	l.told(l.Manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start all the same: " + why))
+	n.logged(n.manager.Ready("not prepared after " + readyWithin.String() + ", kubelet may start all the same: " + why))
 }
 
 // reloading tells that another configuration than before is taken, and what it returns that this
 // has ended. A daemon that starts is no reload.
-func (l *life) reloading() (ended func(*outcome)) {
-	was := l.notify.digest
-	if l.desired != nil {
-		l.notify.digest = l.desired.Snapshot.Digest
+func (n *notifier) reloading(to *desired.State) (ended func(*outcome)) {
+	was := n.digest
+	if to != nil {
+		n.digest = to.Snapshot.Digest
 	}
-	if !l.ready || was == "" || was == l.notify.digest {
+	if !n.ready.Load() || was == "" || was == n.digest {
 		return func(*outcome) {}
 	}
-	l.told(l.Manager.Reloading())
-	return func(out *outcome) { l.told(l.Manager.Ready(out.status(l.desired))) }
+	n.logged(n.manager.Reloading())
+	return func(out *outcome) { n.logged(n.manager.Ready(out.status(to))) }
 }
 
-// told logs that the service manager could not be told.
-func (l *life) told(err error) {
+// logged logs that the service manager could not be told.
+func (n *notifier) logged(err error) {
 	if err != nil {
-		l.Pass.Log.Warn("systemd was not told", zap.Error(err))
+		n.log.Warn("systemd was not told", zap.Error(err))
 	}
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"os"
 	"slices"
 	"time"
 
@@ -12,23 +11,6 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
-
-// beginTelling tells that there is a daemon.
-func (l *life) beginTelling() {
-	s := &l.standing
-	s.observers, s.counts, s.undone = l.Observers, map[string]*report.KindStatus{}, time.Now()
-	s.now = report.Status{
-		Version: report.StatusVersion, State: report.NodeStarting,
-		Agent: report.Agent{Version: l.Version, PID: os.Getpid(), Started: time.Now()},
-		Node:  l.Select.Node, NodeGroup: l.Select.Group, Cluster: l.Target.Cluster,
-		Configuration: report.Configuration{Store: l.Store.String(), Applied: l.Pass.Session().Applied()},
-		Kinds:         []report.KindStatus{}, Keys: []report.KeyStatus{},
-	}
-	if a := s.now.Configuration.Applied; a != nil {
-		s.now.Configuration.Generation, s.now.Configuration.Digest = a.Number, a.Digest
-	}
-	s.tell(s.now, nil)
-}
 
 // observed is a pass that tells how it goes on.
 func (l *life) observed(ctx context.Context, pass reconcile.Pass, w wake) (reconcile.Pass, *phases) {
@@ -64,15 +46,12 @@ func (l *life) observed(ctx context.Context, pass reconcile.Pass, w wake) (recon
 
 // seen tells how the services stand, if that is another thing than before.
 func (l *life) seen(list []sighting) {
-	s := &l.standing
-	next := s.now
-	next.Services = l.services.take(list, time.Now())
-	if slices.Equal(next.Services, s.now.Services) {
+	now := l.services.take(list, time.Now())
+	if slices.Equal(now, l.standing.now.Services) {
 		return
 	}
-	for _, one := range next.Services {
+	for _, one := range now {
 		l.health.service(one)
 	}
-	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
-	s.tell(next, nil)
+	l.standing.services(now)
 }

@@ -16,12 +16,26 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
+// after is what the loop knows after a pass.
+type after struct {
+	desired *desired.State // the last documents that could be used
+	ready   bool           // kubelet may start
+	next    time.Time      // when to look again
+	wakes   map[string]int64
+	away    bool // the store gives no answer
+	pinned  bool // it has another configuration than the pin names, and the node has that
+}
+
+// after is what is known after a pass.
+func (l *life) after() after {
+	return after{desired: l.desired, ready: l.ready, next: l.next, wakes: l.drift.heard(), away: l.away, pinned: l.pinned}
+}
+
 // ended tells what became of a pass.
-func (l *life) ended(w wake, out outcome, clock *phases) {
-	s := &l.standing
+func (s *standing) ended(w wake, out outcome, clock *phases, a after) {
 	next := s.now
-	next.Working, next.Prepared, next.Next = nil, l.ready, l.next
-	next.Configuration = l.configuration(next.Configuration, w, out)
+	next.Working, next.Prepared, next.Next = nil, a.ready, a.next
+	next.Configuration = s.configuration(w, out, a)
 	next.Totals.Passes++
 	if out.load != nil || out.err != nil {
 		next.Totals.Failed++
@@ -36,7 +50,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	}
 	changed, repaired := s.count(out.plan)
 	next.Totals.Changes, next.Totals.Repairs = next.Totals.Changes+int64(changed), next.Totals.Repairs+int64(repaired)
-	next.Wakes = l.drift.heard()
+	next.Wakes = a.wakes
 	next.Last = &report.LastPass{Cause: w.cause, Began: clock.began, Took: report.SecondsOf(time.Since(clock.began)),
 		Phases: clock.list(), Changed: changed, Repairs: repaired}
 	if out.err != nil {
@@ -51,7 +65,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 		next.Keys = keysOf(p, next.Keys, time.Now())
 		next.Kinds = s.kinds(p)
 		next.State, next.Reason = stateOf(next.Keys, p.Summary)
-		l.pausing(s.now.Paused, p.Paused)
+		s.logPause(p.Paused)
 		if next.Paused = p.Paused; p.Paused != nil &&
 			(next.State == report.NodeConverged || next.State == report.NodeWaiting) {
 			next.State, next.Reason = report.NodePaused, p.Paused.String()
@@ -69,7 +83,7 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	// each key would have become is not why.
 	blameless := out.plan == nil || out.plan.Summary.Failed == 0
 	why := cmp.Or(next.Last.Error, next.Configuration.Error)
-	if next.Last.Error == "" && l.away && out.plan != nil {
+	if next.Last.Error == "" && a.away && out.plan != nil {
 		why = "" // an outage of the store is none of the network
 	}
 	if silent := next.Configuration.Silent; why == "" && !silent.IsZero() && next.State == report.NodeConverged {
@@ -84,13 +98,14 @@ func (l *life) ended(w wake, out outcome, clock *phases) {
 	s.state, s.reason = next.State, next.Reason
 	next.State, next.Reason = withServices(s.state, s.reason, next.Services)
 	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
-		next.Certificates, s.certs = l.certificates(), time.Now()
+		next.Certificates, s.certs = s.certificates(), time.Now()
 	}
 	s.tell(next, out.plan)
 }
 
 // configuration is what the daemon works towards.
-func (l *life) configuration(was report.Configuration, w wake, out outcome) report.Configuration {
+func (s *standing) configuration(w wake, out outcome, a after) report.Configuration {
+	was := s.now.Configuration
 	now := was
 	if !w.known {
 		now.Error = ""
@@ -98,14 +113,14 @@ func (l *life) configuration(was report.Configuration, w wake, out outcome) repo
 			now.Checked, now.Silent = time.Now(), time.Time{}
 		} else {
 			now.Error = desired.OneLine(out.load)
-			now.Silent = l.silentSince(was)
+			now.Silent = s.silentSince(a.away)
 		}
-		now.Untrusted, now.Pinned = errors.Is(out.load, trust.ErrUntrusted), l.pinned
+		now.Untrusted, now.Pinned = errors.Is(out.load, trust.ErrUntrusted), a.pinned
 	}
-	if d := l.desired; d != nil {
+	if d := a.desired; d != nil {
 		now.LastGood, now.Expires = d.Taken, d.Snapshot.Expires
 	}
-	l.generations(&now, out)
+	generations(&now, a.desired, out)
 	return now
 }
 
@@ -114,12 +129,12 @@ const silentAfter = 3
 
 // silentSince is since when the store was not read; zero while that is not long, or where what it
 // has is the reason.
-func (l *life) silentSince(was report.Configuration) time.Time {
-	since := was.Checked
+func (s *standing) silentSince(away bool) time.Time {
+	since := s.now.Configuration.Checked
 	if since.IsZero() {
-		since = l.begun
+		since = s.begun
 	}
-	if !l.away || time.Since(since) < silentAfter*l.Interval {
+	if !away || time.Since(since) < silentAfter*s.interval {
 		return time.Time{}
 	}
 	return since
@@ -127,10 +142,10 @@ func (l *life) silentSince(was report.Configuration) time.Time {
 
 // certificates are those of the node as they are now. What cannot be read is said by `agent certs`,
 // and by the pass that needs it.
-func (l *life) certificates() []report.Certificate {
-	list, err := issue.List(l.Pass.Host, l.Select.Node, time.Now())
+func (s *standing) certificates() []report.Certificate {
+	list, err := issue.List(s.host, s.node, time.Now())
 	if err != nil {
-		l.Pass.Log.Warn("the certificates cannot be listed", zap.Error(err))
+		s.log.Warn("the certificates cannot be listed", zap.Error(err))
 		return nil
 	}
 	out := make([]report.Certificate, len(list))

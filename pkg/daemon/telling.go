@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	"os"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -17,6 +21,11 @@ type Observer interface {
 // standing is how the node stands, as the daemon tells it.
 type standing struct {
 	observers []Observer
+	log       *zap.Logger
+	host      host.Options
+	interval  time.Duration // between passes of the daemon
+	begun     time.Time     // the daemon
+	node      string        // its name, where it is known from the start
 	now       report.Status // what was told last; a copy goes out
 	told      bool
 	state     report.NodeState // by the keys and the store alone: see withServices
@@ -29,6 +38,24 @@ type standing struct {
 
 // certsEvery is how old the list of certificates may be in a pass that changes nothing.
 const certsEvery = 10 * time.Minute
+
+// begin tells that there is a daemon.
+func (s *standing) begin(d Daemon, at time.Time) {
+	s.observers, s.log, s.host, s.interval, s.begun = d.Observers, d.Pass.Log, d.Pass.Host, d.Interval, at
+	s.node = d.Select.Node
+	s.counts, s.undone = map[string]*report.KindStatus{}, time.Now()
+	s.now = report.Status{
+		Version: report.StatusVersion, State: report.NodeStarting,
+		Agent: report.Agent{Version: d.Version, PID: os.Getpid(), Started: time.Now()},
+		Node:  d.Select.Node, NodeGroup: d.Select.Group, Cluster: d.Target.Cluster,
+		Configuration: report.Configuration{Store: d.Store.String(), Applied: d.Pass.Session().Applied()},
+		Kinds:         []report.KindStatus{}, Keys: []report.KeyStatus{},
+	}
+	if a := s.now.Configuration.Applied; a != nil {
+		s.now.Configuration.Generation, s.now.Configuration.Digest = a.Number, a.Digest
+	}
+	s.tell(s.now, nil)
+}
 
 // tell gives a status to all observers, with what happened since the last one.
 func (s *standing) tell(next report.Status, done *report.Plan) {
@@ -52,5 +79,13 @@ func (s *standing) tell(next report.Status, done *report.Plan) {
 func (s *standing) working(what string, plan *report.Plan) {
 	next := s.now
 	next.Working = &report.Working{What: what, Since: time.Now(), Changes: plan.Summary.Changes()}
+	s.tell(next, nil)
+}
+
+// services tells how the runtime and kubelet stand.
+func (s *standing) services(now []report.Service) {
+	next := s.now
+	next.Services = now
+	next.State, next.Reason = withServices(s.state, s.reason, now)
 	s.tell(next, nil)
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -81,11 +80,4 @@ func (w want) refuse(why error) {
 	if w.job != nil {
 		w.job.End(control.Event{Error: &control.Failure{Text: why.Error(), Besides: why.Error()}})
 	}
-}
-
-// notifying is what of the service manager's view several goroutines know.
-type notifying struct {
-	ready  atomic.Bool // all that kubelet needs was right once
-	last   atomic.Pointer[string]
-	digest string // of the configuration that was last worked towards; the loop's own
 }

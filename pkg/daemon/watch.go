@@ -28,16 +28,16 @@ func (l *life) watch(ctx context.Context) <-chan string {
 	}
 	// after a pass that could not read it, the pauses between passes decide
 	if w, ok := l.Store.(statestore.Watcher); ok && l.unread == nil && l.looks.now == nil {
-		go l.follow(ctx, "the store", w.Changed, changed)
+		go follow(ctx, l.Daemon, "the store", w.Changed, changed)
 	}
 	if l.Pass.API != nil {
-		go l.follow(ctx, "the Kubernetes API", l.Pass.API.Changed, changed)
+		go follow(ctx, l.Daemon, "the Kubernetes API", l.Pass.API.Changed, changed)
 	}
 	return changed
 }
 
 // follow waits for one change.
-func (l *life) follow(ctx context.Context, what string, await func(context.Context) error, changed chan<- string) {
+func follow(ctx context.Context, d Daemon, what string, await func(context.Context) error, changed chan<- string) {
 	for failures := 1; ; failures++ {
 		err := await(ctx)
 		switch {
@@ -49,9 +49,9 @@ func (l *life) follow(ctx context.Context, what string, await func(context.Conte
 		case ctx.Err() != nil, errors.Is(err, errors.ErrUnsupported):
 			return
 		case !graph.IsTransient(err):
-			l.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
+			d.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
 			return
-		case !starts.Pause(ctx, l.delay(failures)):
+		case !starts.Pause(ctx, d.delay(failures)):
 			return
 		}
 	}
