@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/reconcile/session"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
@@ -26,11 +27,11 @@ import (
 // passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
-	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, begun: time.Now(),
+	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
 		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}, notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
-	go func() { petted <- d.Manager.Watchdog(watched, l.alive) }()
+	go func() { petted <- d.Manager.Watchdog(watched, l.turn.alive) }()
 	defer func() {
 		stop(errors.New("the daemon stops"))
 		if err := <-petted; err != nil {
@@ -48,11 +49,11 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer func() { l.fetch.Close() }()
 	ended := make(chan struct{})
 	patient := make(chan struct{})
-	go func() { defer close(patient); l.notify.patience(ctx, ended, l.alive) }()
+	go func() { defer close(patient); l.notify.patience(ctx, ended, l.turn.alive) }()
 	defer func() { close(ended); <-patient }()
 
 	session.RecoverFirst(ctx, d.Pass.Log, d.Pass.Session().Recover)
-	l.standing.begin(d, l.begun)
+	l.standing.begin(d, l.turn.daemon)
 	l.at("the first boot with changed files", func() {
 		if err := d.Pass.Session().FirstBoot(ctx); err != nil && ctx.Err() == nil {
 			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
@@ -65,7 +66,7 @@ func (d Daemon) Run(ctx context.Context) error {
 			l.round(ctx, w)
 		}
 	}
-	l.endLook()
+	l.looks.end(l.held)
 	return d.Manager.Stopping()
 }
 
@@ -115,7 +116,7 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 		case got := <-l.looks.result():
 			return l.lookEnded(got)
 		case <-l.looks.late():
-			return l.lookLate(), true
+			return l.looks.giveUp(), true
 		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.forget()
 			return wake{cause: "the container runtime answers otherwise", known: true}, l.knows(ctx)
@@ -127,15 +128,15 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 		case <-l.fetch.Ended():
 			return l.fetched(ctx)
 		case what := <-changed:
-			l.seek(want{cause: what + " changed"})
+			l.looks.seek(want{cause: what + " changed"})
 			return wake{}, false
 		case job := <-l.Control.Jobs():
 			return asked(job), true
 		case <-l.edited:
-			l.seek(want{cause: "the store changed"})
+			l.looks.seek(want{cause: "the store changed"})
 			return wake{}, false
 		case <-l.Reload:
-			l.seek(want{cause: "a reload was asked for"})
+			l.looks.seek(want{cause: "a reload was asked for"})
 			return wake{}, false
 		case <-woken:
 			woken, due = nil, l.drift.due()
@@ -153,8 +154,8 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 // at marks that the daemon works, for the watchdog and for who waits.
 func (l *life) at(what string, do func()) {
 	defer l.Control.Working(what)()
-	l.pass.Store(int64(max(time.Since(l.begun), 1)))
-	defer l.pass.Store(0)
+	l.turn.begin()
+	defer l.turn.end()
 	do()
 }
 
@@ -186,7 +187,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 	status := said.status(l.desired)
 	l.notify.last.Store(&status)
 	l.notify.logged(tell(status))
-	wait := l.delay(l.failures)
+	wait := Delay(l.Interval, l.failures)
 	if w.known && l.looks.idle() { // the store is asked when it was to be asked
 		wait = min(wait, max(time.Until(l.next), 0))
 	}
@@ -200,12 +201,6 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 		wait = min(wait, max(time.Until(at), time.Second))
 	}
 	l.next = time.Now().Add(wait)
-}
-
-// alive says that no pass hangs.
-func (l *life) alive() bool {
-	since := time.Duration(l.pass.Load())
-	return since == 0 || time.Since(l.begun)-since < passLimit
 }
 
 // once makes one pass, with what a look found if there was one. A store that cannot be reached, and
@@ -242,7 +237,8 @@ func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 func (l *life) take(ctx context.Context, pass reconcile.Pass, got *looked) error {
 	switch {
 	case got.err == nil:
-		l.took(got.desired)
+		logTaken(l.Pass.Log, l.desired, l.standing.now.Configuration.Applied, got.desired)
+		l.desired = got.desired
 		return nil
 	case errors.Is(got.err, statestore.ErrNotModified):
 		return nil
@@ -258,12 +254,12 @@ func (l *life) take(ctx context.Context, pass reconcile.Pass, got *looked) error
 	return got.err
 }
 
-// took takes documents, and logs who published them where the node has not made them yet.
-func (l *life) took(d *desired.State) {
-	was, s := l.desired, d.Snapshot
-	l.desired = d
+// logTaken logs who published documents where the node has not made them yet: it had others, or
+// made none of these before the daemon began.
+func logTaken(log *zap.Logger, was *desired.State, made *report.Generation, d *desired.State) {
+	s := d.Snapshot
 	known := was != nil && was.Snapshot.Digest == s.Digest
-	if made := l.standing.now.Configuration.Applied; known || was == nil && made != nil && made.Digest == s.Digest {
+	if known || was == nil && made != nil && made.Digest == s.Digest {
 		return
 	}
 	fields := []zap.Field{zap.Int64("generation", s.Generation), zap.String("digest", s.Digest),
@@ -273,5 +269,5 @@ func (l *life) took(d *desired.State) {
 		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", note.Publisher),
 			zap.String("commit", note.Commit), zap.String("message", note.Message))
 	}
-	l.Pass.Log.Info("the store has another configuration", fields...)
+	log.Info("the store has another configuration", fields...)
 }

@@ -51,8 +51,7 @@ type life struct {
 	Daemon
 	desired   *desired.State // the last documents that could be used
 	health    health
-	begun     time.Time
-	pass      atomic.Int64 // when the running pass began, in nanoseconds after begun; 0 between passes
+	turn      turn
 	ready     bool
 	failures  int
 	next      time.Time // when to look again
@@ -72,7 +71,20 @@ type life struct {
 	quarrels  quarrels
 }
 
-func (d Daemon) delay(failures int) time.Duration { return Delay(d.Interval, failures) }
+// turn is what the loop is at. The watchdog looks at it.
+type turn struct {
+	daemon time.Time    // when the daemon began
+	began  atomic.Int64 // when this did, in nanoseconds after that; 0: the loop waits
+}
+
+func (t *turn) begin() { t.began.Store(int64(max(time.Since(t.daemon), 1))) }
+func (t *turn) end()   { t.began.Store(0) }
+
+// alive says that nothing hangs.
+func (t *turn) alive() bool {
+	since := time.Duration(t.began.Load())
+	return since == 0 || time.Since(t.daemon)-since < passLimit
+}
 
 // Delay is the pause before the next pass: the interval, or after failures a shorter one that
 // grows; both with jitter, so that a fleet does not act in step. After failures there is more of

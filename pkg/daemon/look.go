@@ -39,8 +39,7 @@ var (
 
 // seek has a look made. Several of the daemon's own are one. One that a command asks for begins
 // after the command did: one of the daemon's own that is under way makes room for it.
-func (l *life) seek(w want) {
-	s := &l.looks
+func (s *looks) seek(w want) {
 	if w.job != nil && s.now != nil && s.now.job == nil && !s.now.lost {
 		s.now.old = true
 		s.now.stop(errLookOld)
@@ -65,7 +64,7 @@ func (l *life) beginLook(ctx context.Context) (answer wake, at bool) {
 	if s.now != nil {
 		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs",
 			s.now.began.UTC().Format(time.RFC3339), l.Store))
-		return wake{cause: w.cause, job: w.job, got: &looked{err: err, pass: l.passOf(w.job), lost: true}}, true
+		return wake{cause: w.cause, job: w.job, got: &looked{err: err, pass: passOf(l.Pass, w.job), lost: true}}, true
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	s.now = &looking{want: w, began: time.Now(), pass: l.readied(w.job), result: make(chan looked, 1),
@@ -129,9 +128,9 @@ func (l *life) lookEnded(out looked) (wake, bool) {
 	return wake{cause: now.cause, job: now.job, got: &out}, true
 }
 
-// lookLate gives the look up that is under way.
-func (l *life) lookLate() wake {
-	now := l.looks.now
+// giveUp gives the look up that is under way.
+func (s *looks) giveUp() wake {
+	now := s.now
 	now.lost = true
 	now.stop(errLoadLate)
 	return wake{cause: now.cause, job: now.job,
@@ -154,11 +153,11 @@ func (l *life) due(ctx context.Context) (wake, bool) {
 		cause = "again after a failure"
 	}
 	if l.looks.idle() {
-		l.seek(want{cause: cause})
+		l.looks.seek(want{cause: cause})
 		l.next = time.Now().Add(lookGrace)
 		return wake{}, false
 	}
-	l.next = time.Now().Add(l.delay(l.failures))
+	l.next = time.Now().Add(Delay(l.Interval, l.failures))
 	if !l.knows(ctx) {
 		return wake{}, false
 	}
@@ -178,16 +177,17 @@ func (l *life) knows(ctx context.Context) bool {
 	return l.desired != nil || l.Pass.Session().Held()
 }
 
-// endLook ends with the daemon: who waits hears of it, and a look that can end is waited for.
-func (l *life) endLook() {
+// end ends with the daemon: who waits hears of it, also those whom what is being fetched keeps
+// waiting, and a look that can end is waited for.
+func (s *looks) end(held []wake) {
 	why := errors.New("the daemon stops, and nothing of this was begun: run it again")
-	for _, w := range l.looks.wanted {
+	for _, w := range s.wanted {
 		w.refuse(why)
 	}
-	for _, w := range l.held {
+	for _, w := range held {
 		want{job: w.job}.refuse(errors.New("the daemon stops, and this waited for what is being fetched: run it again"))
 	}
-	now := l.looks.now
+	now := s.now
 	if now == nil {
 		return
 	}

@@ -28,8 +28,8 @@ func (l *life) serve(ctx context.Context, w wake) {
 	if w.got == nil {
 		l.Pass.Log.Info("asked", zap.Stringer("for", job))
 		job.Send(control.Event{Event: control.Begin})
-		if once && l.follows(job) {
-			l.seek(want{cause: w.cause, job: job})
+		if once && follows(l.Target, job) {
+			l.looks.seek(want{cause: w.cause, job: job})
 		}
 		if once {
 			l.fetch.Retry()
@@ -48,14 +48,14 @@ func (l *life) serve(ctx context.Context, w wake) {
 		case control.Once, control.OnceConfirmed:
 			held = l.serveOnce(ctx, w)
 		case control.Confirm:
-			pass, _ := l.passFor(ctx, job)
+			pass, _ := l.heardBy(ctx, passBy(l.Pass, job), w)
 			kept, err := pass.Confirm(ctx)
 			if err == nil {
 				l.next = time.Now() // the next pass tells everybody
 			}
 			job.End(control.Event{Text: kept, Error: failureOf(outcome{err: err})})
 		case control.Rollback:
-			pass, clock := l.passFor(ctx, job)
+			pass, clock := l.heardBy(ctx, passBy(l.Pass, job), w)
 			if l.fetch != nil {
 				pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
 			}
@@ -63,14 +63,14 @@ func (l *life) serve(ctx context.Context, w wake) {
 			out.plan, out.err = pass.Rollback(ctx, job.Revision)
 			l.finish(ctx, w, out, clock)
 		case control.Resume:
-			pass, _ := l.passFor(ctx, job)
+			pass, _ := l.heardBy(ctx, passBy(l.Pass, job), w)
 			was, err := pass.Session().Resume(ctx)
 			if err == nil && was != "" {
 				l.next = time.Now() // it follows the store from now on
 			}
 			job.End(control.Event{Text: was, Error: failureOf(outcome{err: err})})
 		case control.Pause:
-			pass, _ := l.passFor(ctx, job)
+			pass, _ := l.heardBy(ctx, passBy(l.Pass, job), w)
 			z, err := pass.Session().Pause(ctx, job.For, job.Reason)
 			end := control.Event{Error: failureOf(outcome{err: err})}
 			if err == nil {
@@ -90,8 +90,8 @@ func (l *life) serve(ctx context.Context, w wake) {
 }
 
 // follows says that the client means the documents that the daemon follows, and else tells it.
-func (l *life) follows(job *control.Job) bool {
-	what, own, others := l.Target.Differs(job.Target)
+func follows(target control.Target, job *control.Job) bool {
+	what, own, others := target.Differs(job.Target)
 	if what == "" {
 		return true
 	}
@@ -101,9 +101,8 @@ func (l *life) follows(job *control.Job) bool {
 	return false
 }
 
-// passOf is the pass that a command asks for; nil: the daemon's own.
-func (l *life) passOf(job *control.Job) reconcile.Pass {
-	pass := l.Pass
+// passOf makes of the daemon's own pass the one that a command asks for; nil: it is that.
+func passOf(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	if job == nil {
 		return pass
 	}
@@ -120,12 +119,12 @@ func (l *life) passOf(job *control.Job) reconcile.Pass {
 // readied is that pass, and has the store read as the command wants it, until [life.restore]: while
 // no look is under way, and only then, may this change.
 func (l *life) readied(job *control.Job) reconcile.Pass {
-	pass := l.passOf(job)
+	pass := passOf(l.Pass, job)
 	if job == nil {
 		return pass
 	}
 	if pass.Host.Verify && !l.Pass.Host.Verify { // neither the host's files nor the store's are believed, for this once
-		l.remember(&pass)
+		remember(&pass, l.Store)
 	}
 	if job.AcceptOlder && pass.Trust != nil { // the store asks this same policy
 		pass.Trust.Older = true
@@ -147,7 +146,7 @@ func (l *life) restore(now *looking) {
 // believe takes back that everything was verified.
 func (l *life) believe(after reconcile.Pass) {
 	if after.Host.Verify && !l.Pass.Host.Verify {
-		l.remember(&l.Pass)
+		remember(&l.Pass, l.Store)
 	}
 }
 
@@ -206,9 +205,9 @@ func (l *life) fetched(ctx context.Context) (wake, bool) {
 
 // remember gives the store the memory of a pass. Without it the store is read as a whole: slower,
 // and as right.
-func (l *life) remember(pass *reconcile.Pass) {
-	if err := pass.Remember(l.Store); err != nil {
-		l.Pass.Log.Warn("the store is read without memory", zap.Error(err))
+func remember(pass *reconcile.Pass, store statestore.Store) {
+	if err := pass.Remember(store); err != nil {
+		pass.Log.Warn("the store is read without memory", zap.Error(err))
 	}
 }
 
@@ -223,11 +222,10 @@ func (l *life) finish(ctx context.Context, w wake, out outcome, clock *phases) {
 // asked is the wake of a job.
 func asked(job *control.Job) wake { return wake{cause: "asked: " + job.String(), job: job} }
 
-// passFor is the daemon's pass with somebody who hears of it.
-func (l *life) passFor(ctx context.Context, job *control.Job) (reconcile.Pass, *phases) {
-	pass := l.Pass
+// passBy is the daemon's pass, made by who asks for it.
+func passBy(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	pass.By = job.By
-	return l.heardBy(ctx, pass, asked(job))
+	return pass
 }
 
 // heardBy is a pass that tells the client how it goes on.

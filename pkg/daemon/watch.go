@@ -51,7 +51,7 @@ func follow(ctx context.Context, d Daemon, what string, await func(context.Conte
 		case !graph.IsTransient(err):
 			d.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
 			return
-		case !starts.Pause(ctx, d.delay(failures)):
+		case !starts.Pause(ctx, Delay(d.Interval, failures)):
 			return
 		}
 	}

@@ -27,7 +27,6 @@ var manyMethods = map[string]string{
 	"pkg/kube.Client":                     "a method for each thing that is asked of the API, and those that ask",
 	"pkg/ledger.Ledger":                   "not yet cut: entries, revisions and what is owed, in one file",
 	"pkg/model.builder":                   "not yet cut: one for each part of a node",
-	"pkg/daemon.life":                     "not yet cut: the daemon's loop",
 	"pkg/reconcile/ownership.Transaction": "not yet cut: what a pass writes down of what is ours",
 	"pkg/report.statusText":               "one for each paragraph of the text",
 	"pkg/tasks.Archive":                   "a kind's methods and Meta's, with what it keeps beside the members",
