@@ -196,7 +196,7 @@ func (r *resetting) sort(
 	changed := r.custody.Altered(ctx, v, e, live)
 	ours := !changed || r.custody.Changed != ""
 	meta := tasks.Meta{From: ownership.OriginOf(e), Then: ownership.Without(e.Asks, tasks.DaemonReload)}
-	holds, err := r.custody.Holds(ctx, v, k)
+	holds, err := ownership.Holds(ctx, v, r.led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
 	}

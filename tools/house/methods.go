@@ -17,20 +17,19 @@ const (
 // manyMethods lists the types that have too many methods still, with the reason. A line goes when
 // its type is cut.
 var manyMethods = map[string]string{
-	"cmd/agent.flags":                     "not yet cut: the options of all commands, each of which needs a few",
-	"pkg/checkpoint.Journal":              "not yet cut: what an undo brings back, and how it is proved",
-	"pkg/config/decode.Doc":               "it embeds its document, a text with its values",
-	"pkg/config/document.Document":        "not yet cut: a text, its values and what is wrong with them",
-	"pkg/host/facts.gatherer":             "one for each thing that is true of a host",
-	"pkg/host/hostfs.Reader":              "not yet cut: half of them walk to a path without being led astray",
-	"pkg/host/hostfs.Writer":              "what a file can be given; those of a batch have a type already",
-	"pkg/kube.Client":                     "a method for each thing that is asked of the API, and those that ask",
-	"pkg/ledger.Ledger":                   "not yet cut: entries, revisions and what is owed, in one file",
-	"pkg/model.builder":                   "not yet cut: one for each part of a node",
-	"pkg/reconcile/ownership.Transaction": "not yet cut: what a pass writes down of what is ours",
-	"pkg/report.statusText":               "one for each paragraph of the text",
-	"pkg/tasks.Archive":                   "a kind's methods and Meta's, with what it keeps beside the members",
-	"pkg/verify.scene":                    "not yet cut: one for each thing that is proved",
+	"cmd/agent.flags":              "not yet cut: the options of all commands, each of which needs a few",
+	"pkg/checkpoint.Journal":       "not yet cut: what an undo brings back, and how it is proved",
+	"pkg/config/decode.Doc":        "it embeds its document, a text with its values",
+	"pkg/config/document.Document": "not yet cut: a text, its values and what is wrong with them",
+	"pkg/host/facts.gatherer":      "one for each thing that is true of a host",
+	"pkg/host/hostfs.Reader":       "not yet cut: half of them walk to a path without being led astray",
+	"pkg/host/hostfs.Writer":       "what a file can be given; those of a batch have a type already",
+	"pkg/kube.Client":              "a method for each thing that is asked of the API, and those that ask",
+	"pkg/ledger.Ledger":            "not yet cut: entries, revisions and what is owed, in one file",
+	"pkg/model.builder":            "not yet cut: one for each part of a node",
+	"pkg/report.statusText":        "one for each paragraph of the text",
+	"pkg/tasks.Archive":            "a kind's methods and Meta's, with what it keeps beside the members",
+	"pkg/verify.scene":             "not yet cut: one for each thing that is proved",
 }
 
 // Methods bounds how much one type does.

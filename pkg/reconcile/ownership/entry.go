@@ -106,7 +106,7 @@ func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) b
 	if e.Key.Kind() != tasks.KindFile || e.Parent {
 		return true
 	}
-	e.Task = c.taskOf(e)
+	e.Task = taskOf(c.Led, e)
 	t, err := e.Rebuild(v.Files)
 	if err != nil || t == nil {
 		return false
@@ -117,22 +117,22 @@ func (c *Transaction) leftBy(ctx context.Context, v host.View, e ledger.Entry) b
 }
 
 // taskOf is the task that looks after a key, as it is recorded; nil: it is not.
-func (c *Transaction) taskOf(e ledger.Entry) *tasks.Recorded {
+func taskOf(led *ledger.Ledger, e ledger.Entry) *tasks.Recorded {
 	if e.Of != "" {
-		return c.Led.Entries()[e.Of].Task
+		return led.Entries()[e.Of].Task
 	}
 	return e.Task
 }
 
 // Holds says what of somebody else's would go along with a key of ours; "" if nothing would.
 // Directories are looked at when their turn comes, since what is in them may go before.
-func (c *Transaction) Holds(ctx context.Context, v host.View, k tasks.Keeper) (string, error) {
+func Holds(ctx context.Context, v host.View, led *ledger.Ledger, k tasks.Keeper) (string, error) {
 	holder, ok := k.(tasks.Holder)
 	if !ok {
 		return "", nil
 	}
 	return holder.Holds(ctx, v, func(key graph.Key) bool {
-		_, known := c.Led.Entries()[key]
+		_, known := led.Entries()[key]
 		return known
 	})
 }

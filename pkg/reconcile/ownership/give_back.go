@@ -43,7 +43,7 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	if c.Held == 0 || !e.Released {
 		return c.Held != 0
 	}
-	task := c.taskOf(e)
+	task := taskOf(c.Led, e)
 	if task == nil {
 		return false
 	}
@@ -73,7 +73,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 		return true, nil
 	}
 	back, err := RestorationOf(v.Files, e, restorer)
-	why := staysInRollback(v, e.Key, c.taskOf(e))
+	why := staysInRollback(v, e.Key, taskOf(c.Led, e))
 	switch {
 	case why != "" && c.Held == 0: // it stays, as all else that was there before
 		return false, nil

@@ -101,7 +101,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
-	holds, err := c.Holds(ctx, v, k)
+	holds, err := Holds(ctx, v, c.Led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
