@@ -29,6 +29,7 @@ var Rules = []*analysis.Analyzer{
 	Wrap,
 	Size,
 	Circle,
+	Packages,
 	Methods,
 	FuncFields,
 	Columns,

@@ -15,6 +15,8 @@ func TestRules(t *testing.T) {
 	manyMethods = map[string]string{"pkg/a.Kept": why, "pkg/mended.Mended": why, "pkg/mended.Absent": why}
 	manyFuncs = map[string]string{"pkg/a.Kept": why, "pkg/mended.Mended": why}
 	wideStill = map[string]string{"pkg/kept": why, "pkg/mended": why}
+	mostFiles, mostLines = 4, 1000
+	largeStill = map[string]string{"pkg/kept": why, "pkg/mended": why}
 	sharedNames = map[string]string{"Reader": why, "Unique": why}
 	for _, rule := range Rules {
 		t.Run(rule.Name, func(t *testing.T) {

@@ -159,3 +159,14 @@ func (g gatherer) effective(rt *RuntimeFacts, s cri.Status) {
 	rt.InternalLoopback = cni.Loopback
 	g.loadedConf(rt, s.Info)
 }
+
+// RuntimeUnit is the unit of a container runtime, by the name that [RuntimeFacts] has; "" where
+// none is known.
+func RuntimeUnit(name string) string {
+	for _, kind := range runtimeKinds {
+		if kind.name == name {
+			return kind.unit
+		}
+	}
+	return ""
+}

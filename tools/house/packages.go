@@ -1,0 +1,43 @@
+package house
+
+// The bounds on a package, tests not counted.
+var mostFiles, mostLines = 25, 3500
+
+// flatCircle is the largest circle of files of a flat list, which may have any length: whoever
+// reads one of its files need not know the others.
+const flatCircle = 4
+
+// largeStill lists the packages that are too large still, with the reason. A line goes when its
+// package is cut.
+var largeStill = map[string]string{
+	"cmd/agent":         "not yet cut: a file or two for each command, which share what opens a store and a host",
+	"pkg/checkpoint":    "not yet cut: to take down, to judge, to undo, and what awaits a boot",
+	"pkg/host/hostfs":   "not yet cut: to walk to a path, to write, and batches",
+	"pkg/model/network": "not yet cut: a network a file, and what they share",
+	"pkg/statestore":    "not yet cut: a store, what is published into it, and what is fetched from it",
+	"pkg/tasks":         "not yet cut: a kind a file, and what the table of kinds says of each",
+	"pkg/verify":        "not yet cut: what is proved, and the pods that prove it",
+}
+
+// Packages bounds how much a package is, unless it is a flat list.
+var Packages = rule("packages", "a package has at most 25 files and 3,500 lines, or its files know little of each other",
+	func(p *pass) {
+		at, ours := p.within()
+		files := p.sources()
+		if !ours || !below(at, "pkg") && !below(at, "cmd") || len(files) == 0 {
+			return
+		}
+		lines := 0
+		for _, f := range files {
+			lines += p.Fset.File(f.Package).LineCount()
+		}
+		large := (len(files) > mostFiles || lines > mostLines) && len(largestCircle(p, files)) > flatCircle
+		switch reason, exempt := largeStill[at]; {
+		case exempt && !large:
+			p.say(files[0].Package, "package %s is cut now: remove its line from largeStill in "+
+				"tools/house/packages.go (%s)", at, reason)
+		case !exempt && large:
+			p.say(files[0].Package, "package %s has %d files and %d lines, at most %d and %d: give what its files share "+
+				"a package below; a newcomer reads a package as a whole", at, len(files), lines, mostFiles, mostLines)
+		}
+	})

@@ -1,0 +1,3 @@
+package large
+
+func b() { c() }
