@@ -99,16 +99,14 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 			return problem.KeyUnknown.Errorf("nothing owns %q on this node; %s", key, similar(g, key))
 		}
 	}
+	m := t.Base()
 	e := explained{
-		Key: key, Owns: t.Owns(), Origin: t.Origin(), Gate: "before kubelet", MadeFor: madeFor,
-		Now:   now(plan, t.Owns()[0], key),
+		Key: key, Owns: t.Owns(), Origin: m.From, Why: m.Why, Overrides: m.Overrides, Gate: "before kubelet",
+		MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
 		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)), keptFrom: keptFrom{plan.Off, plan.Paused},
 	}
-	if t.Gate() == graph.AfterKubelet {
+	if m.At == graph.AfterKubelet {
 		e.Gate = "after kubelet"
-	}
-	if m, ok := t.(interface{ Base() tasks.Meta }); ok {
-		e.Why, e.Overrides = m.Base().Why, m.Base().Overrides
 	}
 	if !f.text() {
 		return f.data(s, e)

@@ -262,9 +262,8 @@ func notLive(list []tasks.Task, facts *host.Facts) string {
 	var names []string
 	read := tasks.ReadByUnits(list)
 	for _, t := range list {
-		if m, ok := t.(interface{ Base() tasks.Meta }); ok && model.Asked(m.Base()) && !ofNodeup(t.Origin()) &&
-			tasks.NotLive(t, facts, read) {
-			names = append(names, fmt.Sprintf("%s (%s)", t.Owns()[0], t.Origin()))
+		if m := t.Base(); model.Asked(m) && !ofNodeup(m.From) && tasks.NotLive(t, facts, read) {
+			names = append(names, fmt.Sprintf("%s (%s)", t.Owns()[0], m.From))
 		}
 	}
 	if len(names) == 0 {

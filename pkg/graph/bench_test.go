@@ -82,7 +82,7 @@ func BenchmarkPlanAndRun(b *testing.B) {
 
 func benchNew(b *testing.B, nodes []*node) *Graph[*node] {
 	b.Helper()
-	g, err := New(nodes, Options{Parent: PathParent})
+	g, err := New(nodes, stated{}, Options{Parent: PathParent})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,8 +12,10 @@ import (
 // told at once, as one joined error of *InvalidError, *DuplicateError, *UnknownEffectError,
 // *GateError and *CycleError, in an order and in words that do not depend on the order of the
 // nodes. A node that needs, lies under or asks for itself is fine.
-func New[N Node](nodes []N, opt Options) (*Graph[N], error) {
-	b := &builder[N]{g: &Graph[N]{}, opt: opt}
+//
+// of is asked once for what a node needs and asks for, as often as New likes for the rest.
+func New[N Node](nodes []N, of Dependencies[N], opt Options) (*Graph[N], error) {
+	b := &builder[N]{g: &Graph[N]{}, of: of, opt: opt}
 	b.number(nodes)
 	b.own()
 	b.connect()
@@ -22,7 +24,7 @@ func New[N Node](nodes []N, opt Options) (*Graph[N], error) {
 	g.out = group(g.edges, len(nodes), func(e edge) int32 { return e.from })
 	g.in = group(g.edges, len(nodes), func(e edge) int32 { return e.to })
 	if missing := g.sort(); len(g.order) < len(nodes) {
-		b.errs = append(b.errs, g.cycles(missing)...)
+		b.errs = append(b.errs, g.cycles(missing, b.origin)...)
 	}
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
@@ -36,6 +38,7 @@ func New[N Node](nodes []N, opt Options) (*Graph[N], error) {
 
 type builder[N Node] struct {
 	g    *Graph[N]
+	of   Dependencies[N]
 	opt  Options
 	errs []error
 	mark []int32       // node → the node that it was last put before, so that one pair has one edge
@@ -60,7 +63,7 @@ func (b *builder[N]) number(nodes []N) {
 	heads := make([]head, len(nodes))
 	g.keys = make([]Key, 0, len(nodes))
 	for i, n := range nodes {
-		h := head{gate: uint8(min(max(gate(n), BeforeKubelet), AfterKubelet)), at: int32(i),
+		h := head{gate: uint8(min(max(b.of.Gate(n), BeforeKubelet), AfterKubelet)), at: int32(i),
 			keys: span{from: int32(len(g.keys))}}
 		g.keys = append(g.keys, n.Owns()...)
 		h.keys.to = int32(len(g.keys))
@@ -69,14 +72,14 @@ func (b *builder[N]) number(nodes []N) {
 		}
 		heads[i] = h
 	}
-	slices.SortFunc(heads, func(a, b head) int {
-		if a.gate != b.gate {
-			return cmp.Compare(a.gate, b.gate)
+	slices.SortFunc(heads, func(x, y head) int {
+		if x.gate != y.gate {
+			return cmp.Compare(x.gate, y.gate)
 		}
-		if c := strings.Compare(string(a.first), string(b.first)); c != 0 {
+		if c := strings.Compare(string(x.first), string(y.first)); c != 0 {
 			return c
 		}
-		return strings.Compare(origin(nodes[a.at]), origin(nodes[b.at]))
+		return strings.Compare(b.origin(nodes[x.at]), b.origin(nodes[y.at]))
 	})
 	g.nodes, g.gates, g.spans = make([]N, len(nodes)), make([]uint8, len(nodes)), make([]span, len(nodes))
 	for id, h := range heads {
@@ -85,10 +88,13 @@ func (b *builder[N]) number(nodes []N) {
 	}
 }
 
+// origin is where a node was asked for, in words also where nobody says it.
+func (b *builder[N]) origin(n N) string { return cmp.Or(b.of.Origin(n), "origin unknown") }
+
 func (b *builder[N]) validate(id int, first Key) {
 	n := b.g.nodes[id]
 	invalid := func(k Key, format string, args ...any) {
-		b.errs = append(b.errs, &InvalidError{Key: k, Origin: origin(n), Problem: fmt.Sprintf(format, args...)})
+		b.errs = append(b.errs, &InvalidError{Key: k, Origin: b.origin(n), Problem: fmt.Sprintf(format, args...)})
 	}
 	owned := b.g.keys[b.g.spans[id].from:b.g.spans[id].to]
 	if len(owned) == 0 {
@@ -102,7 +108,7 @@ func (b *builder[N]) validate(id int, first Key) {
 			invalid(k, "is no key: write it as kind:name")
 		}
 	}
-	if at := gate(n); at < 0 || at >= gateCount {
+	if at := b.of.Gate(n); at < 0 || at >= gateCount {
 		invalid(first, "has gate %d: only %s (%d) and %s (%d) exist", int(at), BeforeKubelet, int(BeforeKubelet),
 			AfterKubelet, int(AfterKubelet))
 	}
@@ -121,8 +127,8 @@ func (b *builder[N]) own() {
 			case !taken:
 				g.index[g.keys[i]] = i
 			case g.nodeOf[first] != int32(id):
-				b.errs = append(b.errs, &DuplicateError{Key: g.keys[i], First: origin(g.nodes[g.nodeOf[first]]),
-					Second: origin(g.nodes[id])})
+				b.errs = append(b.errs, &DuplicateError{Key: g.keys[i], First: b.origin(g.nodes[g.nodeOf[first]]),
+					Second: b.origin(g.nodes[id])})
 			}
 		}
 	}
@@ -136,7 +142,7 @@ func (b *builder[N]) connect() {
 	g.edges = make([]edge, 0, 2*len(g.nodes))
 	for id := range g.nodes {
 		id := int32(id)
-		for _, k := range g.nodes[id].Needs() {
+		for _, k := range b.of.Needs(g.nodes[id]) {
 			if at, ok := g.index[k]; ok {
 				b.before(id, at, Need)
 			}
@@ -155,9 +161,7 @@ func (b *builder[N]) connect() {
 				}
 			}
 		}
-		if asker, ok := any(g.nodes[id]).(Asker); ok {
-			b.ask(id, asker.Asks())
-		}
+		b.ask(id, b.of.Asks(g.nodes[id]))
 	}
 }
 
@@ -181,7 +185,7 @@ func (b *builder[N]) ask(id int32, effects []Key) {
 		switch {
 		case slices.Contains(effects[:i], k):
 		case !ok:
-			b.errs = append(b.errs, &UnknownEffectError{Effect: k, Key: g.name(id), Origin: origin(g.nodes[id])})
+			b.errs = append(b.errs, &UnknownEffectError{Effect: k, Key: g.name(id), Origin: b.origin(g.nodes[id])})
 		case g.nodeOf[at] != id:
 			g.edges = append(g.edges, edge{from: id, to: g.nodeOf[at], via: at, why: Ask})
 		}
@@ -214,8 +218,8 @@ func (b *builder[N]) checkGates() {
 			continue
 		}
 		b.errs = append(b.errs, &GateError{
-			Key: g.name(e.to), Origin: origin(g.nodes[e.to]), Gate: Gate(g.gates[e.to]),
-			Blocker: g.name(e.from), BlockerOrigin: origin(g.nodes[e.from]), BlockerGate: Gate(g.gates[e.from]),
+			Key: g.name(e.to), Origin: b.origin(g.nodes[e.to]), Gate: Gate(g.gates[e.to]),
+			Blocker: g.name(e.from), BlockerOrigin: b.origin(g.nodes[e.from]), BlockerGate: Gate(g.gates[e.from]),
 			Why: e.why, Via: g.keys[e.via],
 		})
 	}

@@ -10,7 +10,7 @@ var errMoreCycles = errors.New("there are more cycles: mend these and look again
 
 // cycles finds cycles that share no node among what sort left over: missing is above zero there.
 // Each is a shortest one through one of its nodes, told from its smallest node on.
-func (g *Graph[N]) cycles(missing []int32) []error {
+func (g *Graph[N]) cycles(missing []int32, origin func(N) string) []error {
 	var errs []error
 	for id := 0; id < len(missing); id++ {
 		if missing[id] == 0 {
@@ -20,7 +20,7 @@ func (g *Graph[N]) cycles(missing []int32) []error {
 			return append(errs, errMoreCycles)
 		}
 		cycle := g.shortest(g.walkBack(int32(id), missing), missing)
-		errs = append(errs, g.cycleError(cycle))
+		errs = append(errs, g.cycleError(cycle, origin))
 		g.release(cycle, missing)
 		id = -1 // the smallest one left over may be behind us
 	}
@@ -75,7 +75,7 @@ func trace(edges []edge, via map[int32]int32, start int32) []int32 {
 }
 
 // cycleError tells a cycle from its smallest node on.
-func (g *Graph[N]) cycleError(cycle []int32) *CycleError {
+func (g *Graph[N]) cycleError(cycle []int32, origin func(N) string) *CycleError {
 	first := 0
 	for i, at := range cycle {
 		if g.edges[at].to < g.edges[cycle[first]].to {

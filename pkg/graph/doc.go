@@ -4,22 +4,22 @@
 // # Keys
 //
 // A [Key] names one piece of host state: file:/etc/cni/net.d/10-bridge.conflist, link:cbr0. A
-// [Node] owns some keys and needs others. Nobody writes edges; they follow:
+// [Node] owns some keys and needs others ([Dependencies]). Nobody writes edges; they follow:
 //
 //   - A need: who owns the key comes first. If nobody does, the key is the host's own and orders nothing.
 //   - A parent: file:/a/b comes after whoever owns file:/a, or else file:/. [Options].Parent says what lies under what.
 //   - An ask: an effect (reload, restart) is a node as well. It comes after all who may ask for it and before all who need
-//     it, so that it happens once. Who asks implements [Asker].
+//     it, so that it happens once.
 //
 // Needs and parents carry failure along, asks only order: see [Reason.Propagates].
 //
 // # Building
 //
 // [New] finds everything wrong before anything runs, and tells all of it at once, with the origins
-// that the nodes give ([Sourced]): two owners of one key, an effect that nobody owns, a node before
-// kubelet that would have to wait for one after it, a cycle with the reason of each edge. The same
-// nodes make the same graph and the same words in whatever order they come. The plan
-// ([Graph.Order]) goes by gate, then by what is possible, then by key.
+// of the nodes: two owners of one key, an effect that nobody owns, a node before kubelet that would
+// have to wait for one after it, a cycle with the reason of each edge. The same nodes make the same
+// graph and the same words in whatever order they come. The plan ([Graph.Order]) goes by gate, then
+// by what is possible, then by key.
 //
 // # Running
 //

@@ -59,7 +59,7 @@ none of these 2 can go first; take one of the lines away:
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := read(tt.nodes)
 			for range 2 {
-				g, err := New(nodes, Options{Parent: PathParent})
+				g, err := New(nodes, stated{}, Options{Parent: PathParent})
 				if err == nil || g != nil {
 					t.Fatal("no error, or a graph beside it")
 				}
@@ -76,7 +76,7 @@ func TestNodeWithoutKeyOrGate(t *testing.T) {
 	_, err := New([]*node{
 		{origin: "line 1", asks: []Key{"effect:x"}},
 		{origin: "line 2", owns: []Key{"a:1"}, gate: 7},
-	}, Options{})
+	}, stated{}, Options{})
 	want := `a node (line 1) of type *graph.node owns no key: let Owns return what it brings about, as kind:name
 a:1 (line 2) has gate 7: only before-kubelet (0) and after-kubelet (1) exist
 a node without a key (line 1) asks for effect:x, which no node brings about: add that effect or correct its name`
@@ -86,7 +86,7 @@ a node without a key (line 1) asks for effect:x, which no node brings about: add
 }
 
 func TestErrorsAreTyped(t *testing.T) {
-	_, err := New(read("a:1 b:1 !effect:x\nb:1 @late a:1\na:1\nbad"), Options{})
+	_, err := New(read("a:1 b:1 !effect:x\nb:1 @late a:1\na:1\nbad"), stated{}, Options{})
 	var (
 		invalid   *InvalidError
 		duplicate *DuplicateError
@@ -114,7 +114,7 @@ func TestManyCyclesAreCutShort(t *testing.T) {
 		a, b := Key("a:"+string(rune('A'+i))), Key("b:"+string(rune('A'+i)))
 		nodes = append(nodes, &node{owns: []Key{a}, needs: []Key{b}}, &node{owns: []Key{b}, needs: []Key{a}})
 	}
-	_, err := New(nodes, Options{})
+	_, err := New(nodes, stated{}, Options{})
 	if err == nil || strings.Count(err.Error(), "none of these") != maxCycles || !strings.HasSuffix(err.Error(), "\n"+errMoreCycles.Error()) {
 		t.Errorf("not %d cycles and a hint at more: %v", maxCycles, err)
 	}

@@ -8,63 +8,55 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// file is a node: one file, and perhaps an effect to ask for when it changed.
-type file struct {
-	path   string
-	effect graph.Key
+// reload is the effect that systemd reads its units again.
+const reload graph.Key = "effect:daemon-reload"
+
+// step is a node: a key, what it needs, and the effects to ask for when it changed.
+type step struct {
+	key         graph.Key
+	needs, asks []graph.Key
 }
 
-func (f file) Owns() []graph.Key  { return []graph.Key{graph.MakeKey("file", f.path)} }
-func (f file) Needs() []graph.Key { return nil }
-func (f file) Asks() []graph.Key {
-	if f.effect == "" {
-		return nil
-	}
-	return []graph.Key{f.effect}
-}
+func (s step) Owns() []graph.Key { return []graph.Key{s.key} }
 
-// reload is an effect: systemd reads its units again.
-type reload struct{}
+// steps tells the graph of them.
+type steps struct{}
 
-func (reload) Owns() []graph.Key  { return []graph.Key{"effect:daemon-reload"} }
-func (reload) Needs() []graph.Key { return nil }
-
-// unit is a unit to start, which systemd must have read before.
-type unit string
-
-func (u unit) Owns() []graph.Key  { return []graph.Key{graph.MakeKey("unit", string(u))} }
-func (u unit) Needs() []graph.Key { return []graph.Key{"effect:daemon-reload"} }
+func (steps) Gate(step) graph.Gate     { return graph.BeforeKubelet }
+func (steps) Origin(step) string       { return "example" }
+func (steps) Needs(s step) []graph.Key { return s.needs }
+func (steps) Asks(s step) []graph.Key  { return s.asks }
 
 func Example() {
-	g, err := graph.New([]graph.Node{
-		unit("bpf.mount"),
-		reload{},
-		file{path: "/etc/systemd/system/bpf.mount", effect: "effect:daemon-reload"},
-		file{path: "/etc/cni/net.d/10-bridge.conflist"},
-		file{path: "/etc/cni"},
-	}, graph.Options{Parent: graph.PathParent})
+	g, err := graph.New([]step{
+		{key: "unit:bpf.mount", needs: []graph.Key{reload}},
+		{key: reload},
+		{key: "file:/etc/systemd/system/bpf.mount", asks: []graph.Key{reload}},
+		{key: "file:/etc/cni/net.d/10-bridge.conflist"},
+		{key: "file:/etc/cni"},
+	}, steps{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		fmt.Println(err) // all that is wrong, before anything ran
 		return
 	}
 
 	fmt.Println("plan:")
-	for _, n := range g.Order() {
-		fmt.Println(" ", n.Owns()[0])
-		for _, e := range g.Before(n) {
-			fmt.Println("    after", e.Node.Owns()[0])
+	for _, s := range g.Order() {
+		fmt.Println(" ", s.key)
+		for _, e := range g.Before(s) {
+			fmt.Println("    after", e.Node.key)
 		}
 	}
 
-	report := graph.Run(context.Background(), g, graph.RunOptions{}, func(_ context.Context, n graph.Node) error {
-		if n.Owns()[0] == "file:/etc/cni" {
+	report := graph.Run(context.Background(), g, graph.RunOptions{}, func(_ context.Context, s step) error {
+		if s.key == "file:/etc/cni" {
 			return errors.New("make directory /etc/cni: read-only file system")
 		}
 		return nil
 	})
 	fmt.Println("run:")
 	for _, r := range report.Results {
-		fmt.Printf("  %s: %s\n", r.Node.Owns()[0], r.State)
+		fmt.Printf("  %s: %s\n", r.Node.key, r.State)
 	}
 	fmt.Println(report.Err())
 

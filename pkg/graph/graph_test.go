@@ -15,11 +15,15 @@ type node struct {
 	origin            string
 }
 
-func (n *node) Owns() []Key    { return n.owns }
-func (n *node) Needs() []Key   { return n.needs }
-func (n *node) Asks() []Key    { return n.asks }
-func (n *node) Gate() Gate     { return n.gate }
-func (n *node) Origin() string { return n.origin }
+func (n *node) Owns() []Key { return n.owns }
+
+// stated has what nodes say of themselves.
+type stated struct{}
+
+func (stated) Gate(n *node) Gate     { return n.gate }
+func (stated) Origin(n *node) string { return n.origin }
+func (stated) Needs(n *node) []Key   { return n.needs }
+func (stated) Asks(n *node) []Key    { return n.asks }
 
 // read makes nodes of lines "owned[,owned] [@late] [needed…] [!asked…]", each asked for at its
 // line.
@@ -48,7 +52,7 @@ func read(lines string) []*node {
 
 func build(t testing.TB, lines string) *Graph[*node] {
 	t.Helper()
-	g, err := New(read(lines), Options{Parent: PathParent})
+	g, err := New(read(lines), stated{}, Options{Parent: PathParent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,28 +130,35 @@ func TestEdgesSayWhy(t *testing.T) {
 	}
 }
 
-func TestNodesNeedNoAbilities(t *testing.T) {
-	g, err := New([]plain{"b:1", "a:1"}, Options{})
+func TestNodesNeedNoDependencies(t *testing.T) {
+	g, err := New([]plain{"b:1", "a:1"}, nothing{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]plain{"a:1", "b:1"}, g.Order()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err = New([]plain{"a:1", "a:1"}, Options{}); err == nil || err.Error() != "a:1 is wanted twice, by origin unknown and by origin unknown: remove one of them" {
+	if _, err = New([]plain{"a:1", "a:1"}, nothing{}, Options{}); err == nil || err.Error() != "a:1 is wanted twice, by origin unknown and by origin unknown: remove one of them" {
 		t.Error(err)
 	}
 }
 
-// plain is a node without any further ability, by value.
+// plain is a node that depends on nothing, by value.
 type plain Key
 
 func (p plain) Owns() []Key { return []Key{Key(p)} }
-func (plain) Needs() []Key  { return nil }
+
+// nothing is what a plain node depends on.
+type nothing struct{}
+
+func (nothing) Gate(plain) Gate     { return BeforeKubelet }
+func (nothing) Origin(plain) string { return "" }
+func (nothing) Needs(plain) []Key   { return nil }
+func (nothing) Asks(plain) []Key    { return nil }
 
 func TestParentInCircles(t *testing.T) {
 	circle := func(k Key) (Key, bool) { return k[:2] + Key('0'+('9'-k[2]+1)%10), true }
-	if _, err := New(read("a:3\na:5"), Options{Parent: circle}); err != nil {
+	if _, err := New(read("a:3\na:5"), stated{}, Options{Parent: circle}); err != nil {
 		t.Error(err)
 	}
 }

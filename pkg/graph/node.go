@@ -1,28 +1,29 @@
 package graph
 
-// Node is one vertex. New calls each method once and keeps what it got; the graph knows nothing
-// else of a node.
+// Node is one vertex. The graph knows nothing else of a node than its keys, and what New is told of
+// it: [Dependencies].
 type Node interface {
 	// Owns lists the keys that this node, and no other, brings about. At least one; the first is
 	// the node's name.
 	Owns() []Key
+}
+
+// Dependencies tells New what it has to know of nodes besides their keys. New keeps nothing of it
+// but gates and edges.
+type Dependencies[N Node] interface {
+	// Gate says before what the node must be right.
+	Gate(N) Gate
+	// Origin is where the node was asked for: "cluster.yaml:12:3", "node default". Errors quote it.
+	Origin(N) string
 	// Needs lists the keys that must be right first. Whoever owns such a key comes before this
 	// node, and takes it along when it fails or waits. A key that nobody owns is no error: it is
 	// the host's, and the plan looks there.
-	Needs() []Key
+	Needs(N) []Key
+	// Asks lists the effects (reload, restart) that the node may ask for. An effect is a node like
+	// any other, that owns the key: it comes after all its askers and before all who need it. To
+	// ask for a key that nobody owns is a build error, since the effect would silently not happen.
+	Asks(N) []Key
 }
-
-// Gated is a Node that says its gate. Without it a node is BeforeKubelet.
-type Gated interface{ Gate() Gate }
-
-// Sourced is a Node that says where it was asked for: "cluster.yaml:12:3", "node default". Errors
-// and explain quote it.
-type Sourced interface{ Origin() string }
-
-// Asker is a Node that may ask for effects (reload, restart). An effect is a node like any other,
-// that owns the key: it comes after all its askers and before all who need it. To ask for a key
-// that nobody owns is a build error, since the effect would silently not happen.
-type Asker interface{ Asks() []Key }
 
 // Options of New.
 type Options struct {
@@ -31,8 +32,8 @@ type Options struct {
 	// is owned, whose owner comes first. It must be pure; New calls it at most once for each
 	// ancestor that nobody owns. Nil: no derived edges. PathParent fits paths.
 	Parent func(Key) (Key, bool)
-	// After names, by a node's first key, keys that it needs in this set besides its own
-	// [Node.Needs]: what only who puts the set together can know, as that links are made after
+	// After names, by a node's first key, keys that it needs in this set besides those of its
+	// [Dependencies]: what only who puts the set together can know, as that links are made after
 	// those of another network went. Nil: none.
 	After func(first Key) []Key
 }
@@ -65,22 +66,4 @@ func (r Reason) String() string {
 		return "asks for"
 	}
 	return "unknown reason"
-}
-
-// origin is where a node was asked for, in words also where the node does not say.
-func origin(n Node) string {
-	if s, ok := n.(Sourced); ok {
-		if o := s.Origin(); o != "" {
-			return o
-		}
-	}
-	return "origin unknown"
-}
-
-// gate is a node's gate.
-func gate(n Node) Gate {
-	if g, ok := n.(Gated); ok {
-		return g.Gate()
-	}
-	return BeforeKubelet
 }

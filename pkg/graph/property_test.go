@@ -137,7 +137,7 @@ func TestNewAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, up := drawNodes(t, false)
 		want := reference(nodes, up)
-		g, err := New(nodes, Options{Parent: up.of})
+		g, err := New(nodes, stated{}, Options{Parent: up.of})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestCyclesAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, up := drawNodes(t, true)
 		edges := reference(nodes, up)
-		_, err := New(nodes, Options{Parent: up.of})
+		_, err := New(nodes, stated{}, Options{Parent: up.of})
 		if cyclic := len(edges.plan(nodes)) < len(nodes); cyclic != (err != nil) {
 			t.Fatalf("cyclic: %t, but New says: %v", cyclic, err)
 		}
@@ -210,7 +210,7 @@ func TestCyclesAgainstReference(t *testing.T) {
 				t.Fatalf("no cycle: %v", e)
 			}
 		}
-		if _, again := New(rapid.Permutation(nodes).Draw(t, "other input"), Options{Parent: up.of}); again.Error() != err.Error() {
+		if _, again := New(rapid.Permutation(nodes).Draw(t, "other input"), stated{}, Options{Parent: up.of}); again.Error() != err.Error() {
 			t.Fatalf("another order of the input, another error (-first +second):\n%s", gocmp.Diff(err.Error(), again.Error()))
 		}
 	})
@@ -241,7 +241,7 @@ func TestRunAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes, up := drawNodes(t, false)
 		edges := reference(nodes, up)
-		g, err := New(nodes, Options{Parent: up.of})
+		g, err := New(nodes, stated{}, Options{Parent: up.of})
 		if err != nil {
 			t.Fatal(err)
 		}

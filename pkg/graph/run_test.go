@@ -126,7 +126,7 @@ func TestReportErr(t *testing.T) {
 }
 
 func TestRunOfNothing(t *testing.T) {
-	g, err := New[*node](nil, Options{})
+	g, err := New(nil, stated{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

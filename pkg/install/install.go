@@ -54,7 +54,7 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		return nil, err
 	}

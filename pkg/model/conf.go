@@ -47,7 +47,7 @@ func (b *builder) confNeeds() []graph.Key {
 		out = append(out, tasks.SysctlKey(s.Key))
 	}
 	for _, t := range b.built.Tasks {
-		if t.Gate() == graph.BeforeKubelet {
+		if t.Base().At == graph.BeforeKubelet {
 			out = append(out, t.Owns()...)
 		}
 	}

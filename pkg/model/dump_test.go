@@ -17,13 +17,13 @@ func dump(ts []tasks.Task, notes []Note) string {
 		fmt.Fprintf(&b, "note %s [%s] %s\n", n.Level, n.Origin, n.Text)
 	}
 	for _, t := range ts {
-		m := t.(interface{ Base() tasks.Meta }).Base()
-		fmt.Fprintf(&b, "%s%s [%s] %s\n", kind(t), keys(t.Owns()), t.Origin(), m.Why)
+		m := t.Base()
+		fmt.Fprintf(&b, "%s%s [%s] %s\n", kind(t), keys(t.Owns()), m.From, m.Why)
 		line(&b, "overrides", m.Overrides)
-		line(&b, "needs", keys(t.Needs()))
-		line(&b, "asks", keys(t.Asks()))
-		if t.Gate() != graph.BeforeKubelet {
-			line(&b, "gate", " "+t.Gate().String())
+		line(&b, "needs", keys(tasks.NeedsOf(t)))
+		line(&b, "asks", keys(tasks.AsksOf(t)))
+		if m.At != graph.BeforeKubelet {
+			line(&b, "gate", " "+m.At.String())
 		}
 		if m.Secret {
 			line(&b, "secret", " yes")

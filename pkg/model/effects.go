@@ -13,7 +13,7 @@ import (
 func (b *builder) effects() {
 	var asked []graph.Key
 	for _, t := range b.tasks {
-		for _, k := range t.Asks() {
+		for _, k := range tasks.AsksOf(t) {
 			if !slices.Contains(asked, k) {
 				asked = append(asked, k)
 			}

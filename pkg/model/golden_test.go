@@ -110,7 +110,7 @@ func (s *scenario) write(t *testing.T) {
 // ordered checks what the graph would: one owner a key, no cycle, every effect asked for is there.
 func ordered(t *testing.T, ts []tasks.Task) {
 	t.Helper()
-	if _, err := graph.New(ts, graph.Options{Parent: graph.PathParent}); err != nil {
+	if _, err := graph.New(ts, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent}); err != nil {
 		t.Errorf("the tasks make no graph: %v", err)
 	}
 }

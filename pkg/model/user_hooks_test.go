@@ -31,7 +31,7 @@ func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := graph.New(list, graph.Options{})
+	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestHooksComeAfterWhatTheyRead(t *testing.T) {
 		if !ok {
 			t.Fatalf("there is no %s", key)
 		}
-		return slices.Contains(task.Needs(), tasks.FileKey(file))
+		return slices.Contains(tasks.NeedsOf(task), tasks.FileKey(file))
 	}
 	for unit, want := range map[string][]string{
 		"own.service": files[1:5], "theirs.service": files, "off.service": nil,

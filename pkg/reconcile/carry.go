@@ -224,7 +224,7 @@ func keepArchives(ctx context.Context, ready bool, h *host.Host, r *run, out *re
 			continue
 		}
 		if err := a.Keep(ctx, h); err != nil && ctx.Err() == nil {
-			out.Notes = append(out.Notes, report.Note{Level: "warning", Origin: a.Origin(),
+			out.Notes = append(out.Notes, report.Note{Level: "warning", Origin: a.From,
 				Text: err.Error() + "; what it installed is right, and is fetched again should somebody delete it"})
 		}
 	}

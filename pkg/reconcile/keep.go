@@ -28,7 +28,7 @@ func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
 		s.Stuck = true
 		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log, p.Known),
 			changes.NewSet()
-		if r.graph, err = graph.New([]tasks.Task(nil), graph.Options{}); err != nil {
+		if r.graph, err = graph.New[tasks.Task](nil, tasks.AsNodes{}, graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}
 		r.rep = graph.Report[tasks.Task]{}

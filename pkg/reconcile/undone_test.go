@@ -165,7 +165,7 @@ func TestLinksOfNetdevFilesAreOfTheChange(t *testing.T) {
 	there := file("/etc/systemd/network/06-x.netdev", "[NetDev]\nName=lo\n")
 	other := file("/etc/app/x.netdev", "Name=br8\n")
 	for name, task := range map[string]tasks.Task{"a value": bridge, "a pointer": &bridge} {
-		g, err := graph.New([]tasks.Task{task, there, other}, graph.Options{})
+		g, err := graph.New([]tasks.Task{task, there, other}, tasks.AsNodes{}, graph.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,8 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 			func(k graph.Key) bool { return !tasks.IsState(k) })
 		all = append(all, t)
 	}
-	g, err := graph.New(append(all, ownership.WithEffects(effects, all)...), graph.Options{})
+	all = append(all, ownership.WithEffects(effects, all)...)
+	g, err := graph.New(all, tasks.AsNodes{}, graph.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("order what comes back: %w", err)
 	}

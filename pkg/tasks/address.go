@@ -21,6 +21,7 @@ type Address struct {
 
 var (
 	_ Task     = Address{}
+	_ needer   = Address{}
 	_ Remover  = Address{}
 	_ Restorer = Address{}
 	_ Claimer  = Address{}
@@ -29,8 +30,8 @@ var (
 // Owns implements [Task].
 func (t Address) Owns() []graph.Key { return []graph.Key{AddressKey(t.Link, t.Prefix)} }
 
-// Needs implements [Task]: the link comes first.
-func (t Address) Needs() []graph.Key { return append([]graph.Key{LinkKey(t.Link)}, t.After...) }
+// needs implements [needer]: the link comes first.
+func (t Address) needs() []graph.Key { return append([]graph.Key{LinkKey(t.Link)}, t.After...) }
 
 // Plan implements [Task].
 func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {

@@ -49,14 +49,17 @@ type Archive struct {
 	Fetch   Fetcher
 }
 
-var _ Task = Archive{}
+var (
+	_ Task   = Archive{}
+	_ needer = Archive{}
+)
 
 // Owns implements [Task].
 func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
 
-// Needs implements [Task]: the ledger's directory, which a receipt must not make with a mode of its
-// own.
-func (t Archive) Needs() []graph.Key {
+// needs implements [needer]: the ledger's directory, which a receipt must not make with a mode of
+// its own.
+func (t Archive) needs() []graph.Key {
 	return append([]graph.Key{FileKey(path.Dir(receiptDir))}, t.After...)
 }
 

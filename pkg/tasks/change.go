@@ -22,7 +22,7 @@ type Change struct {
 	Items []Item
 	// Reason says in one clause why: "absent", "content differs", "mode differs".
 	Reason string
-	// Asks lists the effects asked for, of those in [Task.Asks].
+	// Asks lists the effects asked for, of those that [AsksOf] lists.
 	Asks []graph.Key
 	// Pending is what downstream tasks of this plan shall see.
 	Pending []host.Fact

@@ -17,13 +17,16 @@ type DropIn struct {
 	Content secret.Bytes
 }
 
-var _ Task = DropIn{}
+var (
+	_ Task  = DropIn{}
+	_ asker = DropIn{}
+)
 
 // Owns implements [Task].
 func (t DropIn) Owns() []graph.Key { return []graph.Key{FileKey(t.path())} }
 
-// Asks implements [Task].
-func (t DropIn) Asks() []graph.Key { return askReload(t.Then) }
+// asks implements [asker].
+func (t DropIn) asks() []graph.Key { return askReload(t.Then) }
 
 // Plan implements [Task].
 func (t DropIn) Plan(ctx context.Context, v host.View) (*Change, error) { return t.file().Plan(ctx, v) }

@@ -33,7 +33,10 @@ const (
 	ActionReload       EffectAction = "reload"  // likewise; what cannot reload is restarted
 )
 
-var _ Task = Effect{}
+var (
+	_ Task   = Effect{}
+	_ needer = Effect{}
+)
 
 // DaemonReload is the effect that makes systemd read its unit files again.
 const DaemonReload = graph.Key("effect:daemon-reload")
@@ -56,8 +59,8 @@ func (t Effect) Owns() []graph.Key {
 	return []graph.Key{DaemonReload}
 }
 
-// Needs implements [Task]: systemd reads the files before it runs from them.
-func (t Effect) Needs() []graph.Key {
+// needs implements [needer]: systemd reads the files before it runs from them.
+func (t Effect) needs() []graph.Key {
 	if t.Action == ActionDaemonReload {
 		return t.After
 	}

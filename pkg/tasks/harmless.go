@@ -46,7 +46,7 @@ func ReadByUnits(list []Task) map[graph.Key]bool {
 		if t.row() != rowUnitState {
 			continue
 		}
-		for _, key := range t.Needs() {
+		for _, key := range NeedsOf(t) {
 			if key.Kind() == KindFile {
 				out[key] = true
 			}

@@ -135,7 +135,7 @@ func TestAddress(t *testing.T) {
 		link := Link{Name: "cbr0", Kind: "bridge", Up: true}
 		pending.Add(plan(t, link, h.Live.View()).Pending...)
 		wantLines(t, plan(t, v4, pending.Over(h.Live.View())), "+ address:cbr0/10.96.1.1/24")
-		if diff := cmp.Diff([]graph.Key{"link:cbr0"}, v4.Needs()); diff != "" {
+		if diff := cmp.Diff([]graph.Key{"link:cbr0"}, v4.needs()); diff != "" {
 			t.Error(diff)
 		}
 

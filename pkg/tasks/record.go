@@ -18,7 +18,7 @@ type Recorded struct {
 	Version int             `json:"version"` // of the kind's parameters
 	Params  json.RawMessage `json:"params"`
 	Blobs   []hostfs.Digest `json:"blobs,omitempty"` // the task's contents, in the kind's order
-	From    string          `json:"from,omitempty"`  // see Task.Origin
+	From    string          `json:"from,omitempty"`  // see Meta.From
 	Why     string          `json:"why,omitempty"`
 }
 

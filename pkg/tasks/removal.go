@@ -46,14 +46,17 @@ type ConfGuard struct {
 	Coming bool
 }
 
-var _ Task = Removal{}
+var (
+	_ Task  = Removal{}
+	_ asker = Removal{}
+)
 
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// Asks implements [Task]: systemd forgets the files that go. A unit whose own file goes is not run
+// asks implements [asker]: systemd forgets the files that go. A unit whose own file goes is not run
 // anew.
-func (t Removal) Asks() []graph.Key {
+func (t Removal) asks() []graph.Key {
 	if t.Key.Kind() != KindFile || !strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
 		return t.Then
 	}
@@ -101,7 +104,7 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return &Change{
 		Items:      []Item{{Key: t.Key, Op: Remove}},
 		Reason:     reason,
-		Asks:       t.Asks(),
+		Asks:       t.asks(),
 		Pending:    []host.Fact{{Key: string(t.Key), Gone: true}},
 		Disruption: t.Disruption,
 	}, nil
@@ -236,13 +239,16 @@ type Restoration struct {
 	Disruption Disruption
 }
 
-var _ Task = Restoration{}
+var (
+	_ Task  = Restoration{}
+	_ asker = Restoration{}
+)
 
 // Owns implements [Task].
 func (t Restoration) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// Asks implements [Task].
-func (t Restoration) Asks() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.Asks() }
+// asks implements [asker].
+func (t Restoration) asks() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.asks() }
 
 // Plan implements [Task].
 func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
@@ -261,7 +267,7 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
 	}
 	item := Item{Key: t.Key, Op: Update, Fields: restores(t.Key, live, t.To.Live)}
-	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Asks: t.Asks(),
+	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Asks: t.asks(),
 		Disruption: t.Disruption}, nil
 }
 

@@ -25,6 +25,7 @@ type Route struct {
 
 var (
 	_ Task     = Route{}
+	_ needer   = Route{}
 	_ Remover  = Route{}
 	_ Restorer = Route{}
 	_ Claimer  = Route{}
@@ -44,8 +45,8 @@ func RouteKey(r rtnl.Route) graph.Key {
 // Owns implements [Task].
 func (t Route) Owns() []graph.Key { return []graph.Key{RouteKey(t.Route)} }
 
-// Needs implements [Task]: the link comes first.
-func (t Route) Needs() []graph.Key {
+// needs implements [needer]: the link comes first.
+func (t Route) needs() []graph.Key {
 	if t.Link == "" {
 		return t.After
 	}

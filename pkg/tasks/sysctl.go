@@ -26,6 +26,7 @@ type Sysctl struct {
 
 var (
 	_ Task     = Sysctl{}
+	_ needer   = Sysctl{}
 	_ Restorer = Sysctl{}
 )
 
@@ -36,9 +37,9 @@ const ipForward = "net.ipv4.ip_forward"
 // Owns implements [Task].
 func (t Sysctl) Owns() []graph.Key { return []graph.Key{SysctlKey(t.Key)} }
 
-// Needs implements [Task]: the module or link that brings the key, and the
+// needs implements [needer]: the module or link that brings the key, and the
 // keys that would change this one when written later.
-func (t Sysctl) Needs() []graph.Key {
+func (t Sysctl) needs() []graph.Key {
 	needs := append([]graph.Key(nil), t.After...)
 	key := SysctlKey(t.Key).Name()
 	if m := kernel.SysctlModule(key); m != "" {

@@ -39,17 +39,17 @@ func TestSysctlOrderKeepsWhatForwardingResets(t *testing.T) {
 		{Key: "net.ipv6.conf.default.accept_ra", Value: "2"},
 		{Key: "net.ipv6.conf.all.accept_ra", Value: "2"},
 	}
-	var nodes []*Sysctl
+	var nodes []Task
 	for i := range tasks {
-		nodes = append(nodes, &tasks[i])
+		nodes = append(nodes, tasks[i])
 	}
-	g, err := graph.New(nodes, graph.Options{})
+	g, err := graph.New(nodes, AsNodes{}, graph.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var order []string
 	for _, task := range g.Order() {
-		order = append(order, task.Key)
+		order = append(order, task.(Sysctl).Key)
 	}
 	for _, pair := range [][2]string{
 		{"net.ipv4.ip_forward", "net.ipv4.conf.all.accept_redirects"},
@@ -84,7 +84,7 @@ func TestSysctlNeeds(t *testing.T) {
 		"net.ipv4.ip_forward":                nil,
 		"vm.max_map_count":                   nil,
 	} {
-		if got := (Sysctl{Key: key}).Needs(); !slices.Equal(got, want) {
+		if got := (Sysctl{Key: key}).needs(); !slices.Equal(got, want) {
 			t.Errorf("%s needs %v, want %v", key, got, want)
 		}
 	}

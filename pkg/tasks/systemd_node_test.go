@@ -210,7 +210,7 @@ func testDropIn(t *testing.T) {
 	if len(c.Asks) != 2 || c.Asks[0] != DaemonReload || c.Asks[1] != restart.Owns()[0] {
 		t.Errorf("asks for %v", c.Asks)
 	}
-	if restart.Needs()[0] != DaemonReload {
+	if restart.needs()[0] != DaemonReload {
 		t.Error("the restart does not wait for the reload")
 	}
 	planned := plan(t, restart, asked(h, Restart("d.service"), "file:x"))

@@ -21,15 +21,9 @@ type Task interface {
 	// Owns lists the keys that this task alone may change. Two tasks with one
 	// key are an error that names both origins.
 	Owns() []graph.Key
-	// Needs lists the keys that come first, if anybody owns them. A file's
-	// parent directories need not be listed.
-	Needs() []graph.Key
-	// Gate says before what the task must be right.
-	Gate() graph.Gate
-	// Origin says who asked for it: "cluster.yaml:12:3", "node default".
-	Origin() string
-	// Asks lists the effects that a change of this task may ask for.
-	Asks() []graph.Key
+	// Base is what it carries besides its kind: [Meta] answers it for each kind that embeds one.
+	// Keys that the kind itself knows are not in it: [NeedsOf] and [AsksOf] have those too.
+	Base() Meta
 	// Plan says what would change on the view, or nil when all is right. It
 	// writes nothing, may be called any number of times and from any goroutine.
 	// A [graph.Wait] error says that only time brings what is missing.
@@ -42,11 +36,11 @@ type Task interface {
 
 // Meta is what every task carries besides its kind.
 type Meta struct {
-	From   string      `json:",omitempty"` // see Task.Origin
+	From   string      `json:",omitempty"` // who asked for it: "cluster.yaml:12:3", "node default"
 	Why    string      `json:",omitempty"` // one clause for the plan: "required by calico"
-	At     graph.Gate  `json:",omitempty"` // see Task.Gate
-	After  []graph.Key `json:",omitempty"` // needs beyond those that the kind knows
-	Then   []graph.Key `json:",omitempty"` // effects asked for when this task changes anything
+	At     graph.Gate  `json:",omitempty"` // before what it must be right
+	After  []graph.Key `json:",omitempty"` // needs beyond those that the kind knows: NeedsOf has all
+	Then   []graph.Key `json:",omitempty"` // effects asked for when this task changes anything: see AsksOf
 	Secret bool        `json:",omitempty"` // values and contents are never shown
 	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
 	Overrides string `json:",omitempty"`
@@ -56,20 +50,48 @@ type Meta struct {
 	Refused string `json:"-"`
 }
 
-// Gate implements [Task].
-func (m Meta) Gate() graph.Gate { return m.At }
-
-// Origin implements [Task].
-func (m Meta) Origin() string { return m.From }
-
-// Asks implements [Task].
-func (m Meta) Asks() []graph.Key { return m.Then }
-
-// Needs implements [Task].
-func (m Meta) Needs() []graph.Key { return m.After }
-
-// Base returns the Meta itself, for the wrapper around every task.
+// Base implements [Task].
 func (m Meta) Base() Meta { return m }
+
+// needer is a kind that knows keys which come before its own. needs lists them with Meta.After.
+type needer interface{ needs() []graph.Key }
+
+// asker is a kind that knows which effects its changes ask for. asks makes them of Meta.Then.
+type asker interface{ asks() []graph.Key }
+
+// NeedsOf lists the keys that come before a task, if anybody owns them. A file's parent directories
+// need not be listed.
+func NeedsOf(t Task) []graph.Key {
+	if k, ok := t.(needer); ok {
+		return k.needs()
+	}
+	return t.Base().After
+}
+
+// AsksOf lists the effects that a change of a task may ask for.
+func AsksOf(t Task) []graph.Key {
+	if k, ok := t.(asker); ok {
+		return k.asks()
+	}
+	return t.Base().Then
+}
+
+// AsNodes is what [graph.New] has to know of tasks.
+type AsNodes struct{}
+
+var _ graph.Dependencies[Task] = AsNodes{}
+
+// Gate implements [graph.Dependencies].
+func (AsNodes) Gate(t Task) graph.Gate { return t.Base().At }
+
+// Origin implements [graph.Dependencies].
+func (AsNodes) Origin(t Task) string { return t.Base().From }
+
+// Needs implements [graph.Dependencies].
+func (AsNodes) Needs(t Task) []graph.Key { return NeedsOf(t) }
+
+// Asks implements [graph.Dependencies].
+func (AsNodes) Asks(t Task) []graph.Key { return AsksOf(t) }
 
 // row is the place of a kind in the table, [kinds].
 type row int

@@ -30,6 +30,7 @@ type TOMLKey struct {
 
 var (
 	_ Task     = TOMLKey{}
+	_ needer   = TOMLKey{}
 	_ Remover  = TOMLKey{}
 	_ Restorer = TOMLKey{}
 )
@@ -39,8 +40,8 @@ func (t TOMLKey) Owns() []graph.Key {
 	return []graph.Key{graph.MakeKey(KindTOML, t.Path+"#"+t.name())}
 }
 
-// Needs implements [Task]: where we write the file itself, that comes first.
-func (t TOMLKey) Needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)}, t.After...) }
+// needs implements [needer]: where we write the file itself, that comes first.
+func (t TOMLKey) needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)}, t.After...) }
 
 // Plan implements [Task].
 func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {

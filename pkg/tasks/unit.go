@@ -17,13 +17,16 @@ type Unit struct {
 	Content secret.Bytes
 }
 
-var _ Task = Unit{}
+var (
+	_ Task  = Unit{}
+	_ asker = Unit{}
+)
 
 // Owns implements [Task].
 func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 
-// Asks implements [Task].
-func (t Unit) Asks() []graph.Key { return askReload(t.Then) }
+// asks implements [asker].
+func (t Unit) asks() []graph.Key { return askReload(t.Then) }
 
 // Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another
 // file, or from one that somebody removed.

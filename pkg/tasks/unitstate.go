@@ -30,6 +30,7 @@ type UnitState struct {
 
 var (
 	_ Task      = UnitState{}
+	_ needer    = UnitState{}
 	_ Remover   = UnitState{}
 	_ Restorer  = UnitState{}
 	_ Presenter = UnitState{}
@@ -38,8 +39,8 @@ var (
 // Owns implements [Task].
 func (t UnitState) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindUnit, t.Name)} }
 
-// Needs implements [Task].
-func (t UnitState) Needs() []graph.Key {
+// needs implements [needer].
+func (t UnitState) needs() []graph.Key {
 	return append([]graph.Key{DaemonReload, UnitFileKey(t.Name)}, t.After...)
 }
 

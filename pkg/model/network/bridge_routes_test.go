@@ -67,7 +67,7 @@ func TestPodsOnLinkAreRefused(t *testing.T) {
 	}
 	var refused []graph.Key
 	for _, task := range b.Tasks {
-		if m, ok := task.(interface{ Base() tasks.Meta }); ok && m.Base().Refused != "" {
+		if task.Base().Refused != "" {
 			refused = append(refused, task.Owns()[0])
 		}
 	}

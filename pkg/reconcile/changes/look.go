@@ -50,12 +50,9 @@ var peerUnits = map[string][]string{
 // Look asks a task what it would change. One that is refused, or cannot be made, fails. What
 // another agent on this node owns is reported and not changed.
 func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
-	var meta tasks.Meta
-	if m, ok := t.(interface{ Base() tasks.Meta }); ok {
-		meta = m.Base()
-	}
+	meta := t.Base()
 	if meta.Refused != "" {
-		return nil, graph.Permanent(&RefusedError{why: meta.Refused, origin: t.Origin()})
+		return nil, graph.Permanent(&RefusedError{why: meta.Refused, origin: meta.From})
 	}
 	c, err := makable(ctx, t, v)
 	if err != nil && model.Asked(meta) && hostfs.Held(err) {

@@ -45,11 +45,8 @@ func Steps(
 }
 
 func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed report.State) report.Step {
-	s := report.Step{Key: string(key), Gate: GateName(res.Node.Gate()), Origin: res.Node.Origin()}
-	var meta tasks.Meta
-	if m, ok := res.Node.(interface{ Base() tasks.Meta }); ok {
-		meta = m.Base()
-	}
+	meta := res.Node.Base()
+	s := report.Step{Key: string(key), Gate: GateName(meta.At), Origin: meta.From}
 	s.Why, s.Overrides, s.Because = meta.Why, meta.Overrides, string(res.Because)
 	if c != nil {
 		report.FromChange(&s, c, meta.Secret)

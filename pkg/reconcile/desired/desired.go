@@ -123,7 +123,7 @@ func (d *State) Graph(
 	if err != nil {
 		return nil, notes, graph.Permanent(fmt.Errorf("build the tasks of %s: %w", who, err))
 	}
-	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		return nil, notes, graph.Permanent(fmt.Errorf("order the tasks of %s: %w", who, err))
 	}

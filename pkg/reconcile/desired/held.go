@@ -55,7 +55,7 @@ func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (
 // release, has it no more than they. Its other tasks are made.
 func (s *Held) refuse() {
 	for i, t := range s.Recorded {
-		if m, ok := t.(interface{ Base() tasks.Meta }); !ok || !model.Asked(m.Base()) {
+		if !model.Asked(t.Base()) {
 			continue
 		}
 		switch t := t.(type) {

@@ -191,7 +191,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 // ip_forward resets accept_redirects, a default reaches the links.
 func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
-	return ours(t.Owns()[0]) && slices.ContainsFunc(t.Needs(), func(k graph.Key) bool {
+	return ours(t.Owns()[0]) && slices.ContainsFunc(tasks.NeedsOf(t), func(k graph.Key) bool {
 		c := a.done.Get(k)
 		return ours(k) && c != nil && c.NotHere == ""
 	})
@@ -244,7 +244,7 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 // whatChanged says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
 // says nothing.
 func whatChanged(n graph.Node, c *tasks.Change) string {
-	if m, ok := n.(interface{ Base() tasks.Meta }); ok && m.Base().Secret {
+	if t, ok := n.(tasks.Task); !ok || t.Base().Secret {
 		return ""
 	}
 	var parts []string

@@ -106,7 +106,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	}
 	defer h.Close()
 	led := ledger.Load(h.Live.Files)
-	g, err := graph.New(list, graph.Options{Parent: graph.PathParent})
+	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
 	if err != nil {
 		t.Fatal(err)
 	}

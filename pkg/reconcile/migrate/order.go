@@ -74,7 +74,7 @@ func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[ta
 	after[kernel.Owns()[0]], after[disk.Owns()[0]] = evict.Owns(), kernel.Owns()
 	for _, t := range g.Order() {
 		key := t.Owns()[0]
-		switch before := t.Gate() == graph.BeforeKubelet; {
+		switch before := t.Base().At == graph.BeforeKubelet; {
 		case !late[key] && before:
 			after[first] = append(after[first], key)
 		case key.Kind() == tasks.KindConf: // what the runtime uses is known when the old conf is gone
@@ -86,7 +86,7 @@ func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[ta
 			}
 		}
 	}
-	out, err := graph.New(list,
+	out, err := graph.New(list, tasks.AsNodes{},
 		graph.Options{Parent: graph.PathParent, After: func(k graph.Key) []graph.Key { return after[k] }})
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("order the switch from %s to %s: %w", s.From.Name, s.To.Name, err))
@@ -129,7 +129,7 @@ func (s *Switch) Unfit(reports ...graph.Report[tasks.Task]) (why error, waits bo
 		for i := range rep.Results {
 			res := &rep.Results[i]
 			key := res.Node.Owns()[0]
-			if res.State == graph.Waiting && (res.Node.Gate() == graph.BeforeKubelet || key.Kind() == tasks.KindAwait) {
+			if res.State == graph.Waiting && (res.Node.Base().At == graph.BeforeKubelet || key.Kind() == tasks.KindAwait) {
 				return res.Err, true
 			}
 		}
@@ -161,7 +161,7 @@ func (s *Switch) Unfinished(reports ...graph.Report[tasks.Task]) error {
 			return fmt.Errorf("%w: %w", errUnfinished, err)
 		}
 		for i := range rep.Results {
-			if res := &rep.Results[i]; res.State != graph.Done && res.Node.Gate() == graph.BeforeKubelet {
+			if res := &rep.Results[i]; res.State != graph.Done && res.Node.Base().At == graph.BeforeKubelet {
 				return fmt.Errorf("%w: %s is %s", errUnfinished, res.Node.Owns()[0], res.State)
 			}
 		}

@@ -73,7 +73,8 @@ func Lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error)
 	for _, t := range last {
 		after[t.Owns()[0]] = keys
 	}
-	return graph.New(append(list, last...), graph.Options{After: func(k graph.Key) []graph.Key { return after[k] }})
+	return graph.New(append(list, last...), tasks.AsNodes{},
+		graph.Options{After: func(k graph.Key) []graph.Key { return after[k] }})
 }
 
 // guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a
@@ -137,7 +138,7 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 	seen := map[graph.Key]bool{}
 	var out []tasks.Task
 	for _, t := range list {
-		for _, key := range t.Asks() {
+		for _, key := range tasks.AsksOf(t) {
 			if !seen[key] {
 				seen[key] = true
 				out = append(out, tasks.EffectOf(key))
@@ -153,6 +154,6 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 func Needed(v host.View, t tasks.Task) bool {
 	key := t.Owns()[0]
 	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
-	return key.Kind() != tasks.KindFile || len(t.Asks()) > 0 || confs("/etc/cni/net.d") ||
+	return key.Kind() != tasks.KindFile || len(tasks.AsksOf(t)) > 0 || confs("/etc/cni/net.d") ||
 		confs(v.Facts.Runtime.ConfDir)
 }

@@ -54,7 +54,7 @@ const (
 func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 	out := map[string][]tasks.Task{}
 	for _, t := range g.Order() {
-		for _, key := range t.Asks() {
+		for _, key := range tasks.AsksOf(t) {
 			if e := tasks.EffectOf(key); key.Kind() == tasks.KindEffect && e.Action == tasks.ActionRestart {
 				out[e.Unit] = append(out[e.Unit], t)
 			}

@@ -157,7 +157,7 @@ func (w Waiting) Starting(
 			return err == nil && (u.Active == "reloading" || u.Job && how.behind)
 		}
 		return slices.ContainsFunc(acting, acts) || slices.ContainsFunc(list, func(res *graph.Result[tasks.Task]) bool {
-			if !how.all && !how.behind && res.Node.Gate() != graph.BeforeKubelet {
+			if !how.all && !how.behind && res.Node.Base().At != graph.BeforeKubelet {
 				return false
 			}
 			u, _ := StartOf(res.Node)
@@ -179,7 +179,7 @@ func (w Waiting) Await(
 	}
 	for _, res := range list {
 		u, _ := StartOf(res.Node)
-		waits := !how.none && (how.all || res.Node.Gate() == graph.BeforeKubelet)
+		waits := !how.none && (how.all || res.Node.Base().At == graph.BeforeKubelet)
 		err := awaitStart(ctx, h, u, begun, waits, how.behind)
 		switch {
 		case err == nil:
