@@ -31,6 +31,7 @@ var Rules = []*analysis.Analyzer{
 	Circle,
 	Packages,
 	Methods,
+	Narrow,
 	FuncFields,
 	Columns,
 	TypeNames,

@@ -18,6 +18,7 @@ func TestRules(t *testing.T) {
 	mostFiles, mostLines = 4, 1000
 	largeStill = map[string]string{"pkg/kept": why, "pkg/mended": why}
 	sharedNames = map[string]string{"Reader": why, "Unique": why}
+	wideRooms = map[string]string{"Kept": why, "Mended": why, "Absent": why}
 	for _, rule := range Rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()
