@@ -27,8 +27,8 @@ import (
 // passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
-	l := &life{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
-		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), quarrels: quarrels{}, notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
+	l := &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
+		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), contested: contestedKeys{}, notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.turn.alive) }()
@@ -53,7 +53,7 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer func() { close(ended); <-patient }()
 
 	session.RecoverFirst(ctx, d.Pass.Log, d.Pass.Session().Recover)
-	l.standing.begin(d, l.turn.daemon)
+	l.status.begin(d, l.turn.daemon)
 	l.at("the first boot with changed files", func() {
 		if err := d.Pass.Session().FirstBoot(ctx); err != nil && ctx.Err() == nil {
 			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
@@ -71,7 +71,7 @@ func (d Daemon) Run(ctx context.Context) error {
 }
 
 // round makes a pass of the daemon's own.
-func (l *life) round(ctx context.Context, w wake) {
+func (l *loop) round(ctx context.Context, w trigger) {
 	pass, clock := l.observed(ctx, l.Pass, w)
 	pass.Known, pass.Ready, pass.OfDaemon = w.known, l.ready, true
 	spend := func() {}
@@ -85,7 +85,7 @@ func (l *life) round(ctx context.Context, w wake) {
 }
 
 // wait waits for the time of the next pass, or for what comes before it.
-func (l *life) wait(ctx context.Context) wake {
+func (l *loop) wait(ctx context.Context) trigger {
 	for {
 		if w, ok := l.beginLook(ctx); ok {
 			return w
@@ -97,7 +97,7 @@ func (l *life) wait(ctx context.Context) wake {
 }
 
 // await waits until there is something to do; false: it is a look to begin.
-func (l *life) await(ctx context.Context) (w wake, ok bool) {
+func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	t := time.NewTimer(time.Until(l.next))
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
@@ -110,7 +110,7 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 	for {
 		select {
 		case <-ctx.Done():
-			return wake{cause: "the end"}, true
+			return trigger{cause: "the end"}, true
 		case <-t.C:
 			return l.due(ctx)
 		case got := <-l.looks.result():
@@ -119,7 +119,7 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 			return l.looks.giveUp(), true
 		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.forget()
-			return wake{cause: "the container runtime answers otherwise", known: true}, l.knows(ctx)
+			return trigger{cause: "the container runtime answers otherwise", known: true}, l.knows(ctx)
 		case <-services.C:
 			l.services.begin(ctx, l.Pass.Host, l.ready)
 		case got := <-l.services.result():
@@ -129,15 +129,15 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 			return l.fetched(ctx)
 		case what := <-changed:
 			l.looks.seek(want{cause: what + " changed"})
-			return wake{}, false
+			return trigger{}, false
 		case job := <-l.Control.Jobs():
 			return asked(job), true
 		case <-l.edited:
 			l.looks.seek(want{cause: "the store changed"})
-			return wake{}, false
+			return trigger{}, false
 		case <-l.Reload:
 			l.looks.seek(want{cause: "a reload was asked for"})
-			return wake{}, false
+			return trigger{}, false
 		case <-woken:
 			woken, due = nil, l.drift.due()
 		case <-due:
@@ -152,7 +152,7 @@ func (l *life) await(ctx context.Context) (w wake, ok bool) {
 }
 
 // at marks that the daemon works, for the watchdog and for who waits.
-func (l *life) at(what string, do func()) {
+func (l *loop) at(what string, do func()) {
 	defer l.Control.Working(what)()
 	l.turn.begin()
 	defer l.turn.end()
@@ -160,11 +160,11 @@ func (l *life) at(what string, do func()) {
 }
 
 // tell says what became of a pass, and decides when the next one is.
-func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
+func (l *loop) tell(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if ctx.Err() != nil {
 		return
 	}
-	defer func() { l.standing.ended(w, out, clock, l.after()) }()
+	defer func() { l.status.ended(w, out, clock, l.after()) }()
 	l.drift.ended(out.plan)
 	switch {
 	case w.known && out.err == nil: // what else was wrong still is
@@ -205,7 +205,7 @@ func (l *life) tell(ctx context.Context, w wake, out outcome, clock *phases) {
 
 // once makes one pass, with what a look found if there was one. A store that cannot be reached, and
 // documents that cannot be used, do not stop the repair of what is already known.
-func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out outcome) {
+func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out outcome) {
 	if got != nil {
 		out.load = l.unlessPinned(l.take(ctx, pass, got))
 		if ctx.Err() != nil {
@@ -224,7 +224,7 @@ func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	var unwritten *reconcile.UnwrittenError
 	l.unwritten = errors.As(out.err, &unwritten)
-	l.quarrels.keep(out.plan, time.Now())
+	l.contested.keep(out.plan, time.Now())
 	if ctx.Err() == nil {
 		l.health.pass(out.err)
 		l.health.plan(out.plan)
@@ -234,10 +234,10 @@ func (l *life) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 
 // take takes the documents that a look found. The error says why there are no newer ones than those
 // that are known.
-func (l *life) take(ctx context.Context, pass reconcile.Pass, got *looked) error {
+func (l *loop) take(ctx context.Context, pass reconcile.Pass, got *looked) error {
 	switch {
 	case got.err == nil:
-		logTaken(l.Pass.Log, l.desired, l.standing.now.Configuration.Applied, got.desired)
+		logTaken(l.Pass.Log, l.desired, l.status.now.Configuration.Applied, got.desired)
 		l.desired = got.desired
 		return nil
 	case errors.Is(got.err, statestore.ErrNotModified):

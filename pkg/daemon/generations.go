@@ -48,7 +48,7 @@ func generations(now *report.Configuration, d *desired.State, out outcome) {
 }
 
 // logPause logs how a pause begins, changes and ends, whoever ended it.
-func (s *standing) logPause(now *report.Paused) {
+func (s *nodeStatus) logPause(now *report.Paused) {
 	switch was := s.now.Paused; {
 	case now != nil && (was == nil || *was != *now):
 		s.log.Warn("paused: nothing is changed on this node", zap.Time("until", now.Until),

@@ -54,17 +54,17 @@ func (s *looks) seek(w want) {
 
 // beginLook begins the look that is wanted next, unless one is under way. While one that was given
 // up has not ended, the answer is at once that there is none: nothing asks a store twice at a time.
-func (l *life) beginLook(ctx context.Context) (answer wake, at bool) {
+func (l *loop) beginLook(ctx context.Context) (answer trigger, at bool) {
 	s := &l.looks
 	if len(s.wanted) == 0 || s.now != nil && !s.now.lost {
-		return wake{}, false
+		return trigger{}, false
 	}
 	w := s.wanted[0]
 	s.wanted = s.wanted[1:]
 	if s.now != nil {
 		err := unread(fmt.Errorf("the look that began at %s has not ended: see whether %s hangs",
 			s.now.began.UTC().Format(time.RFC3339), l.Store))
-		return wake{cause: w.cause, job: w.job, got: &looked{err: err, pass: passOf(l.Pass, w.job), lost: true}}, true
+		return trigger{cause: w.cause, job: w.job, got: &looked{err: err, pass: passOf(l.Pass, w.job), lost: true}}, true
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	s.now = &looking{want: w, began: time.Now(), pass: l.readied(w.job), result: make(chan looked, 1),
@@ -79,7 +79,7 @@ func (l *life) beginLook(ctx context.Context) (answer wake, at bool) {
 		}
 	}
 	go func(result chan<- looked) { result <- q.ask(ctx) }(s.now.result)
-	return wake{}, false
+	return trigger{}, false
 }
 
 // question is a look, with all that it reads: nothing of it is the loop's.
@@ -110,7 +110,7 @@ func (q *question) ask(ctx context.Context) looked {
 }
 
 // lookEnded says what to do with the result of a look: a pass, unless nobody wants it any more.
-func (l *life) lookEnded(out looked) (wake, bool) {
+func (l *loop) lookEnded(out looked) (trigger, bool) {
 	now := l.looks.now
 	l.looks.now = nil
 	now.late.Stop()
@@ -119,21 +119,21 @@ func (l *life) lookEnded(out looked) (wake, bool) {
 	switch {
 	case now.lost: // another one sees how it is now
 		l.next = time.Now()
-		return wake{}, false
+		return trigger{}, false
 	case now.old:
-		return wake{}, false
+		return trigger{}, false
 	}
 	out.pass = now.pass
 	l.looks.answers = out.answers
-	return wake{cause: now.cause, job: now.job, got: &out}, true
+	return trigger{cause: now.cause, job: now.job, got: &out}, true
 }
 
 // giveUp gives the look up that is under way.
-func (s *looks) giveUp() wake {
+func (s *looks) giveUp() trigger {
 	now := s.now
 	now.lost = true
 	now.stop(errLoadLate)
-	return wake{cause: now.cause, job: now.job,
+	return trigger{cause: now.cause, job: now.job,
 		got: &looked{err: unread(errLoadLate), took: time.Since(now.began), pass: now.pass, lost: true}}
 }
 
@@ -144,10 +144,10 @@ func unread(why error) error {
 
 // due is what to do when a pass is due: have a look made for it, and, when that takes too long,
 // make the pass by what is known.
-func (l *life) due(ctx context.Context) (wake, bool) {
+func (l *loop) due(ctx context.Context) (trigger, bool) {
 	cause := "interval"
 	switch {
-	case l.standing.now.Totals.Passes == 0:
+	case l.status.now.Totals.Passes == 0:
 		cause = "start"
 	case l.failures > 0:
 		cause = "again after a failure"
@@ -155,18 +155,18 @@ func (l *life) due(ctx context.Context) (wake, bool) {
 	if l.looks.idle() {
 		l.looks.seek(want{cause: cause})
 		l.next = time.Now().Add(lookGrace)
-		return wake{}, false
+		return trigger{}, false
 	}
 	l.next = time.Now().Add(Delay(l.Interval, l.failures))
 	if !l.knows(ctx) {
-		return wake{}, false
+		return trigger{}, false
 	}
 	l.drift.forget()
-	return wake{cause: cause, known: true}, true
+	return trigger{cause: cause, known: true}, true
 }
 
 // knows says that there is something to work towards without the store.
-func (l *life) knows(ctx context.Context) bool {
+func (l *loop) knows(ctx context.Context) bool {
 	if l.desired == nil {
 		// that there is none is said with the store's answer
 		l.desired, _ = l.Pass.Rollout().LastGood(ctx, l.Store, l.Select, errNotYet)
@@ -179,7 +179,7 @@ func (l *life) knows(ctx context.Context) bool {
 
 // end ends with the daemon: who waits hears of it, also those whom what is being fetched keeps
 // waiting, and a look that can end is waited for.
-func (s *looks) end(held []wake) {
+func (s *looks) end(held []trigger) {
 	why := errors.New("the daemon stops, and nothing of this was begun: run it again")
 	for _, w := range s.wanted {
 		w.refuse(why)

@@ -13,7 +13,7 @@ import (
 )
 
 // observed is a pass that tells how it goes on.
-func (l *life) observed(ctx context.Context, pass reconcile.Pass, w wake) (reconcile.Pass, *phases) {
+func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	clock := newPhases(w.got)
 	l.drift.hear(&pass)
 	built := pass.Hooks.Built
@@ -35,7 +35,7 @@ func (l *life) observed(ctx context.Context, pass reconcile.Pass, w wake) (recon
 	}
 	pass.Hooks.OnPlan = func(p *report.Plan) {
 		if p.Summary.Changes() > 0 && ctx.Err() == nil {
-			l.standing.working(w.cause, p)
+			l.status.working(w.cause, p)
 		}
 		if planned != nil {
 			planned(p)
@@ -45,13 +45,13 @@ func (l *life) observed(ctx context.Context, pass reconcile.Pass, w wake) (recon
 }
 
 // seen tells how the services stand, if that is another thing than before.
-func (l *life) seen(list []sighting) {
+func (l *loop) seen(list []sighting) {
 	now := l.services.take(list, time.Now())
-	if slices.Equal(now, l.standing.now.Services) {
+	if slices.Equal(now, l.status.now.Services) {
 		return
 	}
 	for _, one := range now {
 		l.health.service(one)
 	}
-	l.standing.services(now)
+	l.status.services(now)
 }

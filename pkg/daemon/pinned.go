@@ -11,7 +11,7 @@ import (
 
 // unlessPinned is why there are no newer documents, and nil where the node has those that its pin
 // names: a pin keeps a node where it is, and the next publication makes nothing of that wrong.
-func (l *life) unlessPinned(load error) error {
+func (l *loop) unlessPinned(load error) error {
 	was := l.pinned
 	l.pinned = errors.Is(load, trust.ErrPinned) && l.desired != nil && l.Pass.Trust != nil &&
 		l.desired.Snapshot.Digest == l.Pass.Trust.Pin.Digest

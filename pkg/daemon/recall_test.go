@@ -11,7 +11,7 @@ import (
 )
 
 // An undo that another process made is counted and told once, and one from before the daemon is
-// not. The lines that keep it: standing.go, ended (undone); pkg/report/event.go, node.
+// not. The lines that keep it: status.go, ended (undone); pkg/report/event.go, node.
 func TestAnUndoOfOthersIsCounted(t *testing.T) {
 	b, heard := newBox(t), &listener{}
 	b.daemon.Observers = []Observer{heard}

@@ -22,7 +22,7 @@ import (
 // serve does what a command asks for, as a turn of the daemon's own loop. What is begun is brought
 // to its end, whether or not somebody still listens. A command that wants the newest documents has
 // a look made first, and its turn comes again when that has ended.
-func (l *life) serve(ctx context.Context, w wake) {
+func (l *loop) serve(ctx context.Context, w trigger) {
 	job := w.job
 	once := job.Command == control.Once || job.Command == control.OnceConfirmed
 	if w.got == nil {
@@ -116,9 +116,9 @@ func passOf(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	return pass
 }
 
-// readied is that pass, and has the store read as the command wants it, until [life.restore]: while
+// readied is that pass, and has the store read as the command wants it, until [loop.restore]: while
 // no look is under way, and only then, may this change.
-func (l *life) readied(job *control.Job) reconcile.Pass {
+func (l *loop) readied(job *control.Job) reconcile.Pass {
 	pass := passOf(l.Pass, job)
 	if job == nil {
 		return pass
@@ -134,7 +134,7 @@ func (l *life) readied(job *control.Job) reconcile.Pass {
 
 // restore has the store read as before a look, which has ended. What a pass believes again that was
 // verified for once, it does when that has ended, too: its stamps are those of the disk.
-func (l *life) restore(now *looking) {
+func (l *loop) restore(now *looking) {
 	if now.job != nil && now.job.AcceptOlder && now.pass.Trust != nil {
 		now.pass.Trust.Older = false
 	}
@@ -144,7 +144,7 @@ func (l *life) restore(now *looking) {
 }
 
 // believe takes back that everything was verified.
-func (l *life) believe(after reconcile.Pass) {
+func (l *loop) believe(after reconcile.Pass) {
 	if after.Host.Verify && !l.Pass.Host.Verify {
 		remember(&l.Pass, l.Store)
 	}
@@ -152,7 +152,7 @@ func (l *life) believe(after reconcile.Pass) {
 
 // serveOnce makes a pass with the newest documents. What it needs and is still being fetched is
 // waited for: then its turn comes again.
-func (l *life) serveOnce(ctx context.Context, w wake) (held bool) {
+func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	job := w.job
 	if !w.got.lost {
 		defer l.believe(w.got.pass)
@@ -194,13 +194,13 @@ func fetching(p *report.Plan) bool {
 }
 
 // fetched is what to do when something is there that a pass did not wait for.
-func (l *life) fetched(ctx context.Context) (wake, bool) {
+func (l *loop) fetched(ctx context.Context) (trigger, bool) {
 	if len(l.held) > 0 {
 		w := l.held[0]
 		l.held = l.held[1:]
 		return w, true
 	}
-	return wake{cause: "something was fetched", known: true}, l.knows(ctx)
+	return trigger{cause: "something was fetched", known: true}, l.knows(ctx)
 }
 
 // remember gives the store the memory of a pass. Without it the store is read as a whole: slower,
@@ -212,15 +212,15 @@ func remember(pass *reconcile.Pass, store statestore.Store) {
 }
 
 // finish tells service manager and client how a pass ended that a command asked for.
-func (l *life) finish(ctx context.Context, w wake, out outcome, clock *phases) {
+func (l *loop) finish(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if out.plan != nil { // else nothing was done, and what was told before still holds
 		l.tell(ctx, w, out, clock)
 	}
 	w.job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
 }
 
-// asked is the wake of a job.
-func asked(job *control.Job) wake { return wake{cause: "asked: " + job.String(), job: job} }
+// asked is the trigger of a job.
+func asked(job *control.Job) trigger { return trigger{cause: "asked: " + job.String(), job: job} }
 
 // passBy is the daemon's pass, made by who asks for it.
 func passBy(pass reconcile.Pass, job *control.Job) reconcile.Pass {
@@ -229,7 +229,7 @@ func passBy(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 }
 
 // heardBy is a pass that tells the client how it goes on.
-func (l *life) heardBy(ctx context.Context, pass reconcile.Pass, w wake) (reconcile.Pass, *phases) {
+func (l *loop) heardBy(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	job := w.job
 	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
 	pass.EndPause = job.EndPause

@@ -21,7 +21,7 @@ const watchSplay = 2 * time.Second
 
 // watch tells on the channel what has something new, the store or the Nodes of the API, until ctx
 // ends. It is only for as long as the daemon waits.
-func (l *life) watch(ctx context.Context) <-chan string {
+func (l *loop) watch(ctx context.Context) <-chan string {
 	changed := make(chan string, 2)
 	if !time.Now().Before(l.next) || l.looks.now != nil && !l.looks.now.lost {
 		return changed // it does not wait, or a look tells

@@ -31,7 +31,7 @@ const (
 type hostWatch struct {
 	watcher *watch.Watcher
 	log     *zap.Logger
-	pace    pace
+	budget  cpuBudget
 	said    map[watch.Source]string // why a source is deaf, as it was logged
 
 	list   []tasks.Task       // what the last pass worked towards
@@ -48,7 +48,7 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 		return nil
 	}
 	return &hostWatch{
-		watcher: watcher, log: log, pace: pace{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used},
+		watcher: watcher, log: log, budget: cpuBudget{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used},
 		said: map[watch.Source]string{}, wakes: map[string]int64{},
 		opened: opt, drifts: map[graph.Key]bool{},
 	}
@@ -108,10 +108,10 @@ func (w *hostWatch) woken() <-chan struct{} {
 }
 
 // due is when to make a pass after an event: soon, and not too often.
-func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether, w.pace.pause())) }
+func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether, w.budget.pause())) }
 
 // take takes all events that have come, for a pass that is about to look.
-func (w *hostWatch) take() wake {
+func (w *hostWatch) take() trigger {
 	var sources []string
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
@@ -125,13 +125,13 @@ func (w *hostWatch) take() wake {
 	return drifted(sources)
 }
 
-// drifted is the wake of what only the host can have changed.
-func drifted(sources []string) wake {
+// drifted is the trigger of what only the host can have changed.
+func drifted(sources []string) trigger {
 	if len(sources) == 0 {
 		sources = []string{"host"}
 	}
 	slices.Sort(sources)
-	return wake{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true, event: true}
+	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true, event: true}
 }
 
 // forget has the next pass gather the facts anew.
@@ -201,7 +201,7 @@ func (w *hostWatch) paced() (spend func()) {
 	if w == nil {
 		return func() {}
 	}
-	return w.pace.begin()
+	return w.budget.begin()
 }
 
 // ended notes what a pass has made right.

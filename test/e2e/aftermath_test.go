@@ -13,7 +13,7 @@ import (
 // proof and what it lacks, files that await a boot, a key that the rule refuses, a hook that is
 // watched, a change that is undone, and one that nobody confirms.
 //
-// The lines that keep it: pkg/reconcile/history/recall.go; pkg/daemon/standing.go, ended;
+// The lines that keep it: pkg/reconcile/history/recall.go; pkg/daemon/status.go, ended;
 // pkg/publish/metrics/view.go.
 func TestWhatBecameOfAChangeIsTold(t *testing.T) {
 	t.Parallel() // it waits for its probes

@@ -12,7 +12,7 @@ import (
 )
 
 // kinds are how the tasks of each kind stand after a pass.
-func (s *standing) kinds(p *report.Plan) []report.KindStatus {
+func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 	all := map[string]*report.KindStatus{}
 	for name, k := range s.counts {
 		all[name] = &report.KindStatus{Kind: name, Repaired: k.Repaired, Changed: k.Changed}

@@ -10,7 +10,7 @@ import (
 // burst back.
 func TestPace(t *testing.T) {
 	now, used := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 40*time.Minute
-	p := pace{burst: 3 * time.Second, share: 5, now: func() time.Time { return now }, used: func() time.Duration { return used }}
+	p := cpuBudget{burst: 3 * time.Second, share: 5, now: func() time.Time { return now }, used: func() time.Duration { return used }}
 	work := func(cost, took, want time.Duration) {
 		t.Helper()
 		if got := p.pause(); got != want {

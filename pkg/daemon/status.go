@@ -27,12 +27,12 @@ type after struct {
 }
 
 // after is what is known after a pass.
-func (l *life) after() after {
+func (l *loop) after() after {
 	return after{desired: l.desired, ready: l.ready, next: l.next, wakes: l.drift.heard(), away: l.away, pinned: l.pinned}
 }
 
 // ended tells what became of a pass.
-func (s *standing) ended(w wake, out outcome, clock *phases, a after) {
+func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a after) {
 	next := s.now
 	next.Working, next.Prepared, next.Next = nil, a.ready, a.next
 	next.Configuration = s.configuration(w, out, a)
@@ -104,7 +104,7 @@ func (s *standing) ended(w wake, out outcome, clock *phases, a after) {
 }
 
 // configuration is what the daemon works towards.
-func (s *standing) configuration(w wake, out outcome, a after) report.Configuration {
+func (s *nodeStatus) configuration(w trigger, out outcome, a after) report.Configuration {
 	was := s.now.Configuration
 	now := was
 	if !w.known {
@@ -129,7 +129,7 @@ const silentAfter = 3
 
 // silentSince is since when the store was not read; zero while that is not long, or where what it
 // has is the reason.
-func (s *standing) silentSince(away bool) time.Time {
+func (s *nodeStatus) silentSince(away bool) time.Time {
 	since := s.now.Configuration.Checked
 	if since.IsZero() {
 		since = s.begun
@@ -142,7 +142,7 @@ func (s *standing) silentSince(away bool) time.Time {
 
 // certificates are those of the node as they are now. What cannot be read is said by `agent certs`,
 // and by the pass that needs it.
-func (s *standing) certificates() []report.Certificate {
+func (s *nodeStatus) certificates() []report.Certificate {
 	list, err := issue.List(s.host, s.node, time.Now())
 	if err != nil {
 		s.log.Warn("the certificates cannot be listed", zap.Error(err))
@@ -158,7 +158,7 @@ func (s *standing) certificates() []report.Certificate {
 }
 
 // count adds up what a pass did.
-func (s *standing) count(p *report.Plan) (changed, repaired int) {
+func (s *nodeStatus) count(p *report.Plan) (changed, repaired int) {
 	if p == nil {
 		return 0, 0
 	}
@@ -179,7 +179,7 @@ func (s *standing) count(p *report.Plan) (changed, repaired int) {
 	return changed, repaired
 }
 
-func (s *standing) kind(name string) *report.KindStatus {
+func (s *nodeStatus) kind(name string) *report.KindStatus {
 	if s.counts[name] == nil {
 		s.counts[name] = &report.KindStatus{Kind: name}
 	}

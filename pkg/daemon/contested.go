@@ -9,18 +9,18 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// quarrels are the keys that pods stand on and that somebody else keeps writing, as the daemon
+// contestedKeys are the keys that pods stand on and that somebody else keeps writing, as the daemon
 // tells them: between a repair and the next change of the other the key is right, and contested all
 // the same.
-type quarrels map[string]quarrel
+type contestedKeys map[string]contestedKey
 
-type quarrel struct {
+type contestedKey struct {
 	step report.Step
 	seen time.Time // when it was changed, or repaired, last
 }
 
-// keep takes the quarrels of a pass down, and puts those into its plan that are not over.
-func (q quarrels) keep(p *report.Plan, now time.Time) {
+// keep takes the contested keys of a pass down, and puts those into its plan that are not over.
+func (q contestedKeys) keep(p *report.Plan, now time.Time) {
 	if p == nil {
 		return
 	}
@@ -29,7 +29,7 @@ func (q quarrels) keep(p *report.Plan, now time.Time) {
 		delete(q, s.Key)
 		if s.Pods && s.State == report.Contested {
 			s.Repair, s.Items = false, nil
-			q[s.Key] = quarrel{s, now}
+			q[s.Key] = contestedKey{s, now}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(q)) {

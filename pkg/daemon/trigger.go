@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 )
 
-// wake is why the daemon stopped waiting.
-type wake struct {
+// trigger is why the daemon stopped waiting.
+type trigger struct {
 	cause string       // for status and log: "interval", "the store changed"
 	known bool         // only the host can have changed: the pass goes by what is known
 	event bool         // something on the host asks for it, which may do so without end

@@ -11,7 +11,7 @@ import (
 // A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is
 // right, and no longer than a minute after its last change.
 func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
-	q := quarrels{}
+	q := contestedKeys{}
 	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
 		p := &report.Plan{Steps: steps}
 		p.Finish(3)

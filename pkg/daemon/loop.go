@@ -46,8 +46,8 @@ type Daemon struct {
 	Observers []Observer
 }
 
-// life is what a daemon knows while it lives.
-type life struct {
+// loop is what a daemon knows while it runs.
+type loop struct {
 	Daemon
 	desired   *desired.State // the last documents that could be used
 	health    health
@@ -60,15 +60,15 @@ type life struct {
 	unwritten bool      // the last pass could not write down what it was to change
 	over      bool      // somebody asked the daemon to end
 	pinned    bool      // the store has another configuration than the pin names, and the node has that
-	standing  standing
+	status    nodeStatus
 	looks     looks
 	services  services
 	fetch     *fetch.Aside    // nil: nothing is fetched
 	edited    <-chan struct{} // has something when the files of a store of this machine changed
-	held      []wake          // commands that what is being fetched keeps waiting
+	held      []trigger       // commands that what is being fetched keeps waiting
 	drift     *hostWatch
 	notify    *notifier
-	quarrels  quarrels
+	contested contestedKeys
 }
 
 // turn is what the loop is at. The watchdog looks at it.
@@ -97,7 +97,7 @@ func Delay(interval time.Duration, failures int) time.Duration {
 	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
 }
 
-// Times of the daemon's life.
+// Times of the daemon.
 const (
 	retryFirst = time.Second      // after a failed pass, doubled each time …
 	retryMax   = time.Minute      // … up to this, and never above the interval

@@ -2,11 +2,11 @@ package daemon
 
 import "time"
 
-// pace bounds what the daemon may use of a processor for what events ask for: some at once, and
-// then a share. Time alone would be the wrong measure: a pass on a node with ten thousand files
+// cpuBudget bounds what the daemon may use of a processor for what events ask for: some at once,
+// and then a share. Time alone would be the wrong measure: a pass on a node with ten thousand files
 // costs a hundred times one on a small node, and one that waits for a probe costs nothing
 // meanwhile. Its user is one goroutine.
-type pace struct {
+type cpuBudget struct {
 	burst time.Duration // of processor time
 	share int           // one in so many, of one processor
 	now   func() time.Time
@@ -19,13 +19,13 @@ type pace struct {
 const longestPause = 5 * time.Second
 
 // pause is how long to wait before the next one may begin.
-func (p *pace) pause() time.Duration {
+func (p *cpuBudget) pause() time.Duration {
 	free := p.full.Add(-p.burst * time.Duration(p.share))
 	return min(max(free.Sub(p.now()), 0), longestPause)
 }
 
 // begin notes that one begins. What it returns notes, when it ends, what it has used.
-func (p *pace) begin() (spend func()) {
+func (p *cpuBudget) begin() (spend func()) {
 	begun := p.used()
 	return func() {
 		if now := p.now(); p.full.Before(now) {

@@ -18,8 +18,8 @@ type Observer interface {
 	Observe(now *report.Status, happened []report.Event)
 }
 
-// standing is how the node stands, as the daemon tells it.
-type standing struct {
+// nodeStatus is how the node stands, as the daemon tells it.
+type nodeStatus struct {
 	observers []Observer
 	log       *zap.Logger
 	host      host.Options
@@ -40,7 +40,7 @@ type standing struct {
 const certsEvery = 10 * time.Minute
 
 // begin tells that there is a daemon.
-func (s *standing) begin(d Daemon, at time.Time) {
+func (s *nodeStatus) begin(d Daemon, at time.Time) {
 	s.observers, s.log, s.host, s.interval, s.begun = d.Observers, d.Pass.Log, d.Pass.Host, d.Interval, at
 	s.node = d.Select.Node
 	s.counts, s.undone = map[string]*report.KindStatus{}, time.Now()
@@ -58,7 +58,7 @@ func (s *standing) begin(d Daemon, at time.Time) {
 }
 
 // tell gives a status to all observers, with what happened since the last one.
-func (s *standing) tell(next report.Status, done *report.Plan) {
+func (s *nodeStatus) tell(next report.Status, done *report.Plan) {
 	next.At = time.Now()
 	var before *report.Status
 	if s.told {
@@ -76,14 +76,14 @@ func (s *standing) tell(next report.Status, done *report.Plan) {
 }
 
 // working tells that the daemon changes something.
-func (s *standing) working(what string, plan *report.Plan) {
+func (s *nodeStatus) working(what string, plan *report.Plan) {
 	next := s.now
 	next.Working = &report.Working{What: what, Since: time.Now(), Changes: plan.Summary.Changes()}
 	s.tell(next, nil)
 }
 
 // services tells how the runtime and kubelet stand.
-func (s *standing) services(now []report.Service) {
+func (s *nodeStatus) services(now []report.Service) {
 	next := s.now
 	next.Services = now
 	next.State, next.Reason = withServices(s.state, s.reason, now)
