@@ -30,7 +30,7 @@ var kept = map[string][]string{
 	"checkpoint": {"Journal", "Verdict", "Awaiting", "watch"},
 	"issue":      {"issuedFile"},
 	"desired":    {"Declared"},
-	"reconcile":  {"memory"},
+	"revert":     {"LedgerBefore"},
 }
 
 // What an agent of this format has on its disk, field by field, is in testdata. Nodes that are
@@ -86,7 +86,7 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, dir := range []string{"archive", "certs/issue", "checkpoint", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile", "reconcile/desired", "tasks"} {
+	for _, dir := range []string{"archive", "certs/issue", "checkpoint", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "reconcile/revert", "tasks"} {
 		pkg := path.Base(dir)
 		f.types[pkg] = map[string]declaration{}
 		files, err := filepath.Glob("../" + dir + "/*.go")
