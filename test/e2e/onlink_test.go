@@ -46,7 +46,7 @@ func TestPodsInTheSubnetOfALink(t *testing.T) {
 		"    bridge: {nodes: [{name: peer, address: 10.77.0.99, podCIDRs: [10.77.0.248/29]}]}\n", 1), 0o644)
 	n.Write("/srv/netwright/"+cluster+"/nodes/node-1.yaml", goodNode("[10.77.0.240/29, fd00:10:244:1::/64]"), 0o644)
 	res := n.Run(ctx, "netwright", "--once")
-	if now := n.Shell(ctx, "ip route show 10.77.0.248/29; ip address show cbr0"); !strings.Contains(now, "via 10.77.0.99") || !strings.Contains(now, "10.77.0.241/29") {
+	if now := n.Shell(ctx, "ip route show 10.77.0.248/29; ip address show cbr0"); res.Code != 0 || !strings.Contains(now, "via 10.77.0.99") || !strings.Contains(now, "10.77.0.241/29") {
 		t.Errorf("exit %d:\n%s%s\n%s", res.Code, res.Stdout, res.Stderr, now)
 	}
 }
