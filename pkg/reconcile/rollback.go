@@ -19,10 +19,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Rollback makes the node what a revision was, and holds it there until [Pass.Resume]; 0 is the one
-// before the current. The pin comes last: a pass that is aborted, or killed, leaves the node as
-// free as it was, and what was not done is not done later. Tasks that fail do not abort it. On a
-// paused node it is a [PausedError] without [Pass.EndPause].
+// Rollback makes the node what a revision was, and holds it there until [session.Session.Resume]; 0
+// is the one before the current. The pin comes last: a pass that is aborted, or killed, leaves the
+// node as free as it was, and what was not done is not done later. Tasks that fail do not abort it.
+// On a paused node it is a [session.PausedError] without [Pass.EndPause].
 func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 	return p.Session().Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		paused := p.Session().PausedBy(h.Live.Files)
