@@ -50,8 +50,8 @@ func (p Pass) lookMeanwhile(ctx context.Context, d *desired.State, a *report.Awa
 }
 
 // Confirm keeps the change that awaits it, for whom [session.Session.MayConfirm] lets. It says what
-// is kept. That not all of the pass can be brought to its end then is no error: the next one goes on
-// with it.
+// is kept. That not all of the pass can be brought to its end then is no error: the next one goes
+// on with it.
 func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 	p.confirms = true
 	_, err = p.Session().Locked(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
