@@ -57,7 +57,7 @@ func newLab(t *testing.T) lab {
 	file := "assets/" + filepath.Base(archive)
 	asset := "  assets:\n  - name: cni-plugins\n    arch: {%s: {sha256: %s, urls: [%s]}}\n"
 	text := document("Cluster", cluster, spec+fmt.Sprintf(asset, runtime.GOARCH, sum, file))
-	conf := "store: /srv/netwright\ncluster: %s\nnode: node-1\ninterval: 1h\nprobeWindow: 3s\nprobes: [tcp:%s:6443, ping:%s]\n"
+	conf := "store: /srv/netwright\ncluster: %s\nnode: node-1\ninterval: 1h\nprobeWindow: 9s\nprobes: [tcp:%s:6443, ping:%s]\n"
 	own := "  nodeGroup: nodes\n  address: 10.77.0.11\n  podCIDRs: [10.244.1.0/24]\n"
 	f := node.NewFabric(t)
 	serve(t, f)
