@@ -11,6 +11,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,6 @@ import (
 	"strings"
 	"time"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -89,8 +88,7 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	how.UserAgent = "netwright/" + o.Version
 	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
 	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
-	how.ContentType, how.AcceptContentTypes = runtime.ContentTypeProtobuf,
-		runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	how.ContentType = runtime.ContentTypeJSON
 	if o.Alone && how.ExecProvider == nil {
 		if err := alone(how); err != nil {
 			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
@@ -137,13 +135,8 @@ func (c *Client) Answer(ctx context.Context, limit int64) error {
 }
 
 func connect(kubeconfig string, how *rest.Config) (*Client, error) {
-	known := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, certificatesv1.AddToScheme,
-		metav1.AddMetaToScheme} {
-		if err := add(known); err != nil {
-			return nil, fmt.Errorf("register the kinds of the Kubernetes API: %w", err)
-		}
-	}
+	known := runtime.NewScheme() // client-go reads a server's refusals itself, and no object
+	metav1.AddToGroupVersion(known, coreVersion)
 	how.NegotiatedSerializer = serializer.NewCodecFactory(known).WithoutConversion()
 	shared, err := rest.HTTPClientFor(how)
 	if err != nil {
@@ -158,7 +151,7 @@ func connect(kubeconfig string, how *rest.Config) (*Client, error) {
 		to      **rest.RESTClient
 		path    string
 		version schema.GroupVersion
-	}{{&c.core, "/api", corev1.SchemeGroupVersion}, {&c.certificates, "/apis", certificatesv1.SchemeGroupVersion}} {
+	}{{&c.core, "/api", coreVersion}, {&c.certificates, "/apis", certificatesVersion}} {
 		one := rest.CopyConfig(how)
 		one.APIPath, one.GroupVersion = g.path, &g.version
 		if *g.to, err = rest.RESTClientForConfigAndClient(one, shared); err != nil {
@@ -177,21 +170,33 @@ func (c *Client) Authorities() []byte { return c.authorities }
 
 // do makes a request and decodes the answer, again where the server asks for it. It is bounded in
 // time, whatever the server does.
-func (c *Client) do(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
+func (c *Client) do(ctx context.Context, w what, request *rest.Request, into any) error {
 	return c.request(ctx, w, request.MaxRetries(retries), into)
 }
 
 // once makes a request and no second one, for who has time and keeps to [RetryAfter].
-func (c *Client) once(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
+func (c *Client) once(ctx context.Context, w what, request *rest.Request, into any) error {
 	return c.request(ctx, w, request.MaxRetries(0), into)
 }
 
-func (c *Client) request(ctx context.Context, w what, request *rest.Request, into runtime.Object) error {
+func (c *Client) request(ctx context.Context, w what, request *rest.Request, into any) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %s", answerTime))
 	defer cancel()
 	result := request.Do(bounded)
-	if into == nil {
-		return c.explain(ctx, bounded, w, result.Error())
+	err := result.Error()
+	if err == nil && into != nil {
+		var body []byte
+		body, _ = result.Raw() // its error is that of the result
+		err = json.Unmarshal(body, into)
 	}
-	return c.explain(ctx, bounded, w, result.Into(into))
+	return c.explain(ctx, bounded, w, err)
+}
+
+// encode writes an object for a request.
+func encode(w what, object any) ([]byte, error) {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("write what is to %s: %w", w, err)
+	}
+	return body, nil
 }

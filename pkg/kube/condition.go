@@ -7,16 +7,15 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // The values of [Condition.Status].
 const (
-	True    = string(corev1.ConditionTrue)
-	False   = string(corev1.ConditionFalse)
-	Unknown = string(corev1.ConditionUnknown)
+	True    = "True"
+	False   = "False"
+	Unknown = "Unknown"
 )
 
 // Condition is one line of a Node's status.conditions.
@@ -31,18 +30,18 @@ type Condition struct {
 
 // Condition reads one condition of a Node; nil: it has none of that type. It may be retried.
 func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, error) {
-	var raw corev1.Node
+	var raw nodeObject
 	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node),
 		&raw); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(raw.Status.Conditions, func(c corev1.NodeCondition) bool { return string(c.Type) == kind })
+	i := slices.IndexFunc(raw.Status.Conditions, func(c nodeCondition) bool { return c.Type == kind })
 	if i < 0 {
 		return nil, nil
 	}
 	found := &raw.Status.Conditions[i]
 	return &Condition{
-		Type: kind, Status: string(found.Status), Reason: found.Reason, Message: found.Message,
+		Type: kind, Status: found.Status, Reason: found.Reason, Message: found.Message,
 		Since: found.LastTransitionTime.Time, Seen: found.LastHeartbeatTime.Time,
 	}, nil
 }
@@ -52,8 +51,8 @@ func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, 
 // retried. The server is asked once: how long to leave it alone then is the caller's to keep
 // ([RetryAfter]). https://kubernetes.io/docs/reference/node/node-status/#condition
 func (c *Client) SetCondition(ctx context.Context, node string, condition Condition) error {
-	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
-		Type: corev1.NodeConditionType(condition.Type), Status: corev1.ConditionStatus(condition.Status),
+	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []nodeCondition{{
+		Type: condition.Type, Status: condition.Status,
 		Reason: condition.Reason, Message: condition.Message,
 		LastTransitionTime: metav1.NewTime(condition.Since), LastHeartbeatTime: metav1.NewTime(condition.Seen),
 	}}}})

@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -26,39 +25,34 @@ const signingRequests = "certificatesigningrequests"
 // CreateSigningRequest asks for a certificate. One of that name which is there already is
 // [fs.ErrExist].
 func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) error {
-	raw := &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{Name: r.Name, Labels: r.Labels},
-		Spec:       certificatesv1.CertificateSigningRequestSpec{Request: r.Request, SignerName: r.Signer},
+	raw := signingRequestObject{
+		TypeMeta: metav1.TypeMeta{APIVersion: certificatesVersion.String(), Kind: "CertificateSigningRequest"},
+		Metadata: objectMeta{Name: r.Name, Labels: r.Labels},
 	}
-	for _, usage := range r.Usages {
-		raw.Spec.Usages = append(raw.Spec.Usages, certificatesv1.KeyUsage(usage))
+	raw.Spec.Request, raw.Spec.SignerName = r.Request, r.Signer
+	raw.Spec.Usages, raw.Spec.ExpirationSeconds = r.Usages, r.Seconds
+	w := what{verb: "create", group: certificatesVersion.Group, resource: signingRequests, name: r.Name}
+	body, err := encode(w, raw)
+	if err != nil {
+		return err
 	}
-	if r.Seconds > 0 {
-		raw.Spec.ExpirationSeconds = &r.Seconds
-	}
-	return c.do(ctx, what{verb: "create", group: certificatesv1.GroupName, resource: signingRequests, name: r.Name},
-		c.certificates.Post().Resource(signingRequests).Body(raw), nil)
+	return c.do(ctx, w, c.certificates.Post().Resource(signingRequests).Body(body), nil)
 }
 
 // SigningRequest reads one, with what became of it. Absent is [fs.ErrNotExist]: the controller
 // manager takes old ones away.
 func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningRequest, error) {
-	var raw certificatesv1.CertificateSigningRequest
-	if err := c.do(ctx, what{verb: "get", group: certificatesv1.GroupName, resource: signingRequests, name: name},
+	var raw signingRequestObject
+	if err := c.do(ctx, what{verb: "get", group: certificatesVersion.Group, resource: signingRequests, name: name},
 		c.certificates.Get().Resource(signingRequests).Name(name), &raw); err != nil {
 		return nil, err
 	}
-	out := &SigningRequest{Name: raw.Name, Signer: raw.Spec.SignerName, Request: raw.Spec.Request, Labels: raw.Labels,
+	out := &SigningRequest{Name: raw.Metadata.Name, Signer: raw.Spec.SignerName, Request: raw.Spec.Request,
+		Labels: raw.Metadata.Labels, Usages: raw.Spec.Usages, Seconds: raw.Spec.ExpirationSeconds,
 		Certificate: raw.Status.Certificate}
-	for _, usage := range raw.Spec.Usages {
-		out.Usages = append(out.Usages, string(usage))
-	}
-	if raw.Spec.ExpirationSeconds != nil {
-		out.Seconds = *raw.Spec.ExpirationSeconds
-	}
 	for _, condition := range raw.Status.Conditions {
-		if condition.Type == certificatesv1.CertificateDenied || condition.Type == certificatesv1.CertificateFailed {
-			out.Refused = string(condition.Type) + ": " + condition.Reason + ": " + condition.Message
+		if condition.Type == "Denied" || condition.Type == "Failed" {
+			out.Refused = condition.Type + ": " + condition.Reason + ": " + condition.Message
 		}
 	}
 	return out, nil

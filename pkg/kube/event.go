@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -32,20 +31,24 @@ const reporter = "netwright"
 // of any object (the role system:node). They are core/v1, as kubelet's own are, with the Node's
 // name as its uid: by that `kubectl describe node` finds them.
 func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name string, err error) {
-	kind := corev1.EventTypeNormal
+	kind := "Normal"
 	if e.Warning {
-		kind = corev1.EventTypeWarning
+		kind = "Warning"
 	}
 	name = fmt.Sprintf("%s.%x", node, time.Now().UnixNano()) // as client-go's recorder names them
-	body := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: eventsNamespace},
-		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)},
-		Reason:         e.Reason, Message: e.Message, Type: kind, Count: int32(e.Count),
-		FirstTimestamp: metav1.NewTime(e.First), LastTimestamp: metav1.NewTime(e.Last),
-		Source: corev1.EventSource{Component: reporter, Host: node}, ReportingController: reporter,
-		ReportingInstance: node,
-	}
 	w := what{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
+	body, err := encode(w, eventObject{
+		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
+		Metadata:       objectMeta{Name: name, Namespace: eventsNamespace},
+		InvolvedObject: map[string]string{"apiVersion": "v1", "kind": "Node", "name": node, "uid": node},
+		Reason:         e.Reason, Message: e.Message, Type: kind, Count: e.Count,
+		FirstTimestamp: metav1.NewTime(e.First), LastTimestamp: metav1.NewTime(e.Last),
+		Source: map[string]string{"component": reporter, "host": node}, ReportingController: reporter,
+		ReportingInstance: node,
+	})
+	if err != nil {
+		return "", err
+	}
 	return name, c.once(ctx, w, c.core.Post().Namespace(eventsNamespace).Resource("events").Body(body), nil)
 }
 

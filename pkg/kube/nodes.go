@@ -7,9 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -40,7 +38,7 @@ const cordonAnnotation = "netwright.dev/cordoned"
 
 // Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
 func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
-	var raw corev1.Node
+	var raw nodeObject
 	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name),
 		&raw); err != nil {
 		return nil, err
@@ -52,10 +50,10 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 // Nodes reads all Nodes, and the version of the list, from which [Client.NodesChanged] goes on. A
 // kubelet may not from Kubernetes 1.32 on (KEP-4601), so it takes a ServiceAccount of our own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
-	var page corev1.NodeList
-	err = c.pages(ctx, listNodes, "", "", func() (runtime.Object, *metav1.ListMeta) {
-		page = corev1.NodeList{}
-		return &page, &page.ListMeta
+	var page listOf[nodeObject]
+	err = c.pages(ctx, listNodes, "", "", func() (any, *listMeta) {
+		page = listOf[nodeObject]{}
+		return &page, &page.Metadata
 	}, func() error {
 		for i := range page.Items {
 			n, err := nodeOf(&page.Items[i])
@@ -69,20 +67,20 @@ func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	return nodes, page.ResourceVersion, nil
+	return nodes, page.Metadata.ResourceVersion, nil
 }
 
 // NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is
 // as with [Client.Nodes].
 func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
-	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	var page metav1.PartialObjectMetadataList
-	err = c.pages(ctx, listNodes, "", metadata, func() (runtime.Object, *metav1.ListMeta) {
-		page = metav1.PartialObjectMetadataList{}
-		return &page, &page.ListMeta
+	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	var page listOf[partialObject]
+	err = c.pages(ctx, listNodes, "", metadata, func() (any, *listMeta) {
+		page = listOf[partialObject]{}
+		return &page, &page.Metadata
 	}, func() error {
 		for i := range page.Items {
-			names = append(names, page.Items[i].Name)
+			names = append(names, page.Items[i].Metadata.Name)
 		}
 		return nil
 	})
@@ -94,7 +92,7 @@ var listNodes = what{verb: "list", resource: "nodes"}
 // pages reads a list page by page, of what has these labels ("": all), in a form ("": the
 // client's). A page that is larger than an answer may be is asked for again with fewer objects.
 func (c *Client) pages(
-	ctx context.Context, w what, labels, form string, page func() (runtime.Object, *metav1.ListMeta), take func() error,
+	ctx context.Context, w what, labels, form string, page func() (any, *listMeta), take func() error,
 ) error {
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels}
 	for {
@@ -138,21 +136,21 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 // Registered is what tells one Node from another one of the same name that is registered later. It
 // costs an answer of the Node's metadata, from the server's cache.
 func (c *Client) Registered(ctx context.Context, name string) (uid string, err error) {
-	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	var into metav1.PartialObjectMetadata
+	var into partialObject
 	request := c.core.Get().Resource("nodes").Name(name).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"},
-		metav1.ParameterCodec).SetHeader("Accept", metadata)
+		metav1.ParameterCodec).SetHeader("Accept", onlyMetadata)
 	err = c.do(ctx, what{verb: "get", resource: "nodes", name: name}, request, &into)
-	return string(into.UID), err
+	return into.Metadata.UID, err
 }
 
 // nodeOf takes from a Node what we read of it. The API validates pod CIDRs; what is no address
 // there is not one for us.
-func nodeOf(raw *corev1.Node) (Node, error) {
+func nodeOf(raw *nodeObject) (Node, error) {
+	meta := &raw.Metadata
 	n := Node{
-		Name: raw.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: raw.Annotations[cordonAnnotation],
-		Version: raw.ResourceVersion, Made: raw.CreationTimestamp.UTC(),
-		Asks: raw.Annotations[AsksAnnotation], Answers: raw.Annotations[AnswersAnnotation],
+		Name: meta.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: meta.Annotations[cordonAnnotation],
+		Version: meta.ResourceVersion, Made: meta.CreationTimestamp.UTC(),
+		Asks: meta.Annotations[AsksAnnotation], Answers: meta.Annotations[AnswersAnnotation],
 	}
 	cidrs := raw.Spec.PodCIDRs
 	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was but the one
@@ -162,12 +160,12 @@ func nodeOf(raw *corev1.Node) (Node, error) {
 		cidr, err := netip.ParsePrefix(text)
 		if err != nil {
 			return n,
-				fmt.Errorf("read the pod CIDRs of Node %s: %w: whoever set spec.podCIDRs must mend it", raw.Name, err)
+				fmt.Errorf("read the pod CIDRs of Node %s: %w: whoever set spec.podCIDRs must mend it", meta.Name, err)
 		}
 		n.PodCIDRs = append(n.PodCIDRs, cidr.Masked())
 	}
 	for _, a := range raw.Status.Addresses {
-		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == corev1.NodeInternalIP {
+		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == "InternalIP" {
 			n.Addresses = append(n.Addresses, addr.Unmap())
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -41,33 +41,39 @@ func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) 
 		into); err != nil {
 		return nil, err
 	}
-	return objectOf(into), nil
+	return into.object(), nil
 }
 
 // Version is an object's Version alone, which costs a request whose answer has none of its data.
 func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string) (string, error) {
-	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	var into metav1.PartialObjectMetadata
-	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name).SetHeader("Accept", metadata)
+	var into partialObject
+	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name).SetHeader("Accept", onlyMetadata)
 	err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
-	return into.ResourceVersion, err
+	return into.Metadata.ResourceVersion, err
 }
 
 // Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the
 // caller's.
 func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
-	request := c.core.Post().Namespace(namespace).Resource(string(kind)).Body(kind.full(o))
-	into := kind.empty()
-	err := c.do(ctx, what{verb: "create", resource: string(kind), namespace: namespace, name: o.Name}, request, into)
-	return objectOf(into), err
+	return c.write(ctx, what{verb: "create", resource: string(kind), namespace: namespace, name: o.Name},
+		c.core.Post(), kind, o)
 }
 
 // Update replaces an object that is as it was read, by its Version: else [ErrConflict].
 func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
-	request := c.core.Put().Namespace(namespace).Resource(string(kind)).Name(o.Name).Body(kind.full(o))
+	return c.write(ctx, what{verb: "update", resource: string(kind), namespace: namespace, name: o.Name},
+		c.core.Put().Name(o.Name), kind, o)
+}
+
+// write sends an object, and reads what became of it.
+func (c *Client) write(ctx context.Context, w what, request *rest.Request, kind Kind, o Object) (*Object, error) {
+	body, err := encode(w, kind.full(o))
+	if err != nil {
+		return nil, err
+	}
 	into := kind.empty()
-	err := c.do(ctx, what{verb: "update", resource: string(kind), namespace: namespace, name: o.Name}, request, into)
-	return objectOf(into), err
+	err = c.do(ctx, w, request.Namespace(w.namespace).Resource(w.resource).Body(body), into)
+	return into.object(), err
 }
 
 // Objects tells of all objects of a kind in a namespace that have these labels, in no order. A
@@ -75,25 +81,25 @@ func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Obje
 func (c *Client) Objects(
 	ctx context.Context, kind Kind, namespace string, with map[string]string, each func(*Object) error,
 ) error {
-	var maps corev1.ConfigMapList
-	var secrets corev1.SecretList
+	var configMaps listOf[configMapObject]
+	var secrets listOf[secretObject]
 	w := what{verb: "list", resource: string(kind), namespace: namespace}
-	page := func() (runtime.Object, *metav1.ListMeta) {
+	page := func() (any, *listMeta) {
 		if kind == Secret {
-			secrets = corev1.SecretList{}
-			return &secrets, &secrets.ListMeta
+			secrets = listOf[secretObject]{}
+			return &secrets, &secrets.Metadata
 		}
-		maps = corev1.ConfigMapList{}
-		return &maps, &maps.ListMeta
+		configMaps = listOf[configMapObject]{}
+		return &configMaps, &configMaps.Metadata
 	}
 	return c.pages(ctx, w, labels.SelectorFromSet(with).String(), "", page, func() error {
-		for i := range maps.Items {
-			if err := each(objectOf(&maps.Items[i])); err != nil {
+		for i := range configMaps.Items {
+			if err := each(configMaps.Items[i].object()); err != nil {
 				return err
 			}
 		}
 		for i := range secrets.Items {
-			if err := each(objectOf(&secrets.Items[i])); err != nil {
+			if err := each(secrets.Items[i].object()); err != nil {
 				return err
 			}
 		}
@@ -104,63 +110,48 @@ func (c *Client) Objects(
 // Delete removes an object. One that is not there is success.
 func (c *Client) Delete(ctx context.Context, kind Kind, namespace, name string) error {
 	request := c.core.Delete().Namespace(namespace).Resource(string(kind)).Name(name)
-	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request,
-		&metav1.Status{})
+	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func (k Kind) empty() runtime.Object {
+// stored is an Object in the API's form.
+type stored interface{ object() *Object }
+
+func (k Kind) empty() stored {
 	if k == Secret {
-		return &corev1.Secret{}
+		return &secretObject{}
 	}
-	return &corev1.ConfigMap{}
+	return &configMapObject{}
 }
 
-func (k Kind) full(o Object) runtime.Object {
-	meta := metav1.ObjectMeta{Name: o.Name, Labels: o.Labels, ResourceVersion: o.Version}
-	var fixed *bool
-	if o.Fixed {
-		fixed = &o.Fixed
-	}
+func (k Kind) full(o Object) stored {
+	meta := objectMeta{Name: o.Name, Labels: o.Labels, ResourceVersion: o.Version}
 	if k == Secret {
-		return &corev1.Secret{ObjectMeta: meta, Data: o.Data, Immutable: fixed, Type: corev1.SecretTypeOpaque}
+		return &secretObject{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Metadata: meta, Data: o.Data,
+			Immutable: o.Fixed, Type: "Opaque"}
 	}
-	return &corev1.ConfigMap{ObjectMeta: meta, BinaryData: o.Data, Immutable: fixed}
+	return &configMapObject{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Metadata: meta,
+		BinaryData: o.Data, Immutable: o.Fixed}
 }
 
-// objectOf takes both halves of a ConfigMap: what a person wrote as text and what a program wrote
-// as bytes.
-func objectOf(raw runtime.Object) *Object {
-	switch o := raw.(type) { // the two kinds there are
-	case *corev1.Secret:
-		return &Object{Name: o.Name, Labels: o.Labels, Data: o.Data, Version: o.ResourceVersion,
-			Changed: changed(o.ObjectMeta)}
-	case *corev1.ConfigMap:
-		data := make(map[string][]byte, len(o.Data)+len(o.BinaryData))
-		for name, text := range o.Data {
-			data[name] = []byte(text)
-		}
-		for name, bytes := range o.BinaryData {
-			data[name] = bytes
-		}
-		return &Object{Name: o.Name, Labels: o.Labels, Data: data, Version: o.ResourceVersion,
-			Changed: changed(o.ObjectMeta)}
+func (o *secretObject) object() *Object { return o.Metadata.object(o.Data) }
+
+// object takes both halves of a ConfigMap: what a person wrote as text and what a program wrote as
+// bytes.
+func (o *configMapObject) object() *Object {
+	data := make(map[string][]byte, len(o.Data)+len(o.BinaryData))
+	for name, text := range o.Data {
+		data[name] = []byte(text)
 	}
-	return nil
+	maps.Copy(data, o.BinaryData)
+	return o.Metadata.object(data)
 }
 
-// changed is when an object was last written: the server notes that for each who writes.
-func changed(meta metav1.ObjectMeta) time.Time {
-	last := meta.CreationTimestamp.Time
-	for _, by := range meta.ManagedFields {
-		if by.Time != nil && by.Time.After(last) {
-			last = by.Time.Time
-		}
-	}
-	return last
+func (m *objectMeta) object(data secret.Contents) *Object {
+	return &Object{Name: m.Name, Labels: m.Labels, Data: data, Version: m.ResourceVersion, Changed: m.changed().Time}
 }
 
 func isConflict(err error) bool { return errors.Is(err, ErrConflict) }

@@ -3,15 +3,15 @@ package kube
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // Watched is what [Client.Changed] waits for.
@@ -29,7 +29,7 @@ const watchTime = 5 * time.Minute
 // where that can only be known by reading it again (the version is too old for the server). Whoever
 // calls it reads again, and does so after an error too, later: a watch only wakes.
 func (c *Client) Changed(ctx context.Context, w Watched) error {
-	return c.await(ctx, w, func(watch.Event) bool { return true })
+	return c.await(ctx, w, func(string, *nodeObject) bool { return true })
 }
 
 // NodesChanged is [Client.Changed] for what a [Node] says of its pods: ranges and addresses. Nodes
@@ -40,14 +40,11 @@ func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, ve
 	for _, n := range known {
 		before[n.Name] = n
 	}
-	return c.await(ctx, Watched{Resource: "nodes", Name: name, Version: version}, func(event watch.Event) bool {
-		raw, ok := event.Object.(*corev1.Node)
-		if !ok { // it says that the watch is over
-			return true
-		}
-		after, err := nodeOf(raw)
-		old, was := before[raw.Name]
-		if event.Type == watch.Deleted {
+	w := Watched{Resource: "nodes", Name: name, Version: version}
+	return c.await(ctx, w, func(event string, object *nodeObject) bool {
+		after, err := nodeOf(object)
+		old, was := before[after.Name]
+		if event == "DELETED" {
 			return was && len(old.PodCIDRs) > 0
 		}
 		return err != nil || !slices.Equal(old.PodCIDRs, after.PodCIDRs) ||
@@ -56,7 +53,7 @@ func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, ve
 }
 
 // await waits for an event that counts.
-func (c *Client) await(ctx context.Context, w Watched, counts func(watch.Event) bool) error {
+func (c *Client) await(ctx context.Context, w Watched, counts func(event string, object *nodeObject) bool) error {
 	asked := what{verb: "watch", resource: w.Resource, namespace: w.Namespace, name: w.Name}
 	for {
 		seconds := int64(watchTime / time.Second)
@@ -68,12 +65,12 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(watch.Event) 
 		// No retries: they would sleep for as long as a server asks, which nobody could see.
 		events, err := c.core.Get().NamespaceIfScoped(w.Namespace,
 			w.Namespace != "").Resource(w.Resource).VersionedParams(&options,
-			metav1.ParameterCodec).MaxRetries(0).Watch(ctx)
+			metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
 		if err != nil {
 			return c.explain(ctx, ctx, asked, err)
 		}
-		changed, seen := next(ctx, events, counts)
-		events.Stop()
+		changed, seen := next(events, counts)
+		events.Close() // nothing is written to it
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("%s at %s: %w", asked, c.Server(), context.Cause(ctx))
@@ -90,22 +87,28 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(watch.Event) 
 }
 
 // next waits for the first event that counts. It tells false when the watch ends without one, and
-// the version until which it has looked.
-func next(ctx context.Context, events watch.Interface, counts func(watch.Event) bool) (changed bool, version string) {
+// the version until which it has looked. What cannot be read, or has no end, counts: who is woken
+// reads all anew. An event is bounded as an answer is.
+func next(events io.Reader, counts func(event string, object *nodeObject) bool) (changed bool, version string) {
+	bounded := &io.LimitedReader{R: events}
+	decoder := json.NewDecoder(bounded)
 	for {
-		select {
-		case <-ctx.Done():
-			return false, version
-		case event, open := <-events.ResultChan():
-			if !open {
-				return false, version
-			}
-			if event.Type != watch.Bookmark && counts(event) {
-				return true, version
-			}
-			if object, err := meta.Accessor(event.Object); err == nil {
-				version = object.GetResourceVersion()
-			}
+		bounded.N = maxAnswer
+		var event struct {
+			Type   string          `json:"type"`
+			Object json.RawMessage `json:"object"`
 		}
+		if err := decoder.Decode(&event); err != nil {
+			var garbled *json.SyntaxError
+			return bounded.N <= 0 || errors.As(err, &garbled), version
+		}
+		var object nodeObject
+		switch err := json.Unmarshal(event.Object, &object); {
+		case event.Type == "ERROR", err != nil: // the watch is over, with a Status
+			return true, version
+		case event.Type != "BOOKMARK" && counts(event.Type, &object):
+			return true, version
+		}
+		version = cmp.Or(object.Metadata.ResourceVersion, version)
 	}
 }

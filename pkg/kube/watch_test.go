@@ -1,0 +1,60 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A watch wakes for what counts, and for what cannot be read: whoever it wakes reads all anew. What
+// it passes over is not sent again.
+func TestWatches(t *testing.T) {
+	node := func(event, version, more string) string {
+		return fmt.Sprintf(`{"type": %q, "object": {"kind": "Node", "metadata": {"name": "n", "resourceVersion": %q}%s}}`+"\n",
+			event, version, more)
+	}
+	const ranges = `, "spec": {"podCIDRs": ["10.1.0.0/24"]}`
+	known := []Node{{Name: "n", PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/24")}}}
+	for name, c := range map[string]struct {
+		events string
+		wakes  bool
+	}{
+		"another range":     {node("BOOKMARK", "8", "") + node("MODIFIED", "9", `, "spec": {"podCIDRs": ["10.2.0.0/24"]}`), true},
+		"no range any more": {node("MODIFIED", "9", ""), true},
+		"deleted":           {node("DELETED", "9", ranges), true},
+		"a heartbeat":       {node("MODIFIED", "8", ranges) + node("MODIFIED", "9", ranges), false},
+		"a bookmark":        {node("BOOKMARK", "9", ""), false},
+		"too old":           {`{"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired"}}`, true},
+		"no JSON":           {"<html>", true},
+		"without an end":    {`{"type": "` + strings.Repeat("x", maxAnswer+1), true},
+		"cut off":           {node("BOOKMARK", "9", "") + `{"type": "MOD`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			var asked atomic.Int32
+			client := server(t, "token: secret", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				from := r.URL.Query().Get("resourceVersion")
+				if asked.Add(1) == 1 {
+					fmt.Fprint(w, c.events)
+					return
+				}
+				if from != "9" {
+					t.Errorf("it is asked for again from %q, want 9", from)
+				}
+				cancel()
+			})
+			err := client.NodesChanged(ctx, "", known, "7")
+			if woken := err == nil; woken != c.wakes || !woken && !errors.Is(err, context.Canceled) {
+				t.Errorf("%v after %d requests, want it to wake: %v", err, asked.Load(), c.wakes)
+			}
+		})
+	}
+}
