@@ -42,7 +42,7 @@ func InterestOf(list []Task) watch.Interest {
 }
 
 // Unheard says that nothing may tell of changes of what a task owns, so that it has to be looked at
-// now and then: most sysctls, the tables of ip_tables, and whatever comes from a source that cannot
+// now and then: most sysctls, of which writers in containers are not heard, the tables of ip_tables, and whatever comes from a source that cannot
 // be heard. A route and an address that are heard are never among them.
 func Unheard(t Task, deaf map[watch.Source]error) bool {
 	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool { return !rowOf(key).watch.told(key.Name(), deaf) })

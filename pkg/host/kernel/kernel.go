@@ -59,7 +59,7 @@ func (k *Reader) Sysctl(key string) (string, error) {
 }
 
 func (k *Reader) sysctlFile(canonical string) string {
-	return k.Proc + "/sys/" + sysctlPath(canonical)
+	return k.Proc + "/sys/" + SysctlPath(canonical)
 }
 
 // OwnsSysctls says that this is the machine's own view of /proc/sys: writable,

@@ -115,8 +115,8 @@ func CanonicalSysctl(key string) (string, error) {
 	return dotted, nil
 }
 
-// sysctlPath is a canonical key's path below /proc/sys.
-func sysctlPath(key string) string { return swapSeparators(key) }
+// SysctlPath is a canonical key's path below /proc/sys.
+func SysctlPath(key string) string { return swapSeparators(key) }
 
 // swapSeparators turns dots into slashes and slashes into dots: the dotted
 // form of a key and its path are each other's mirror.

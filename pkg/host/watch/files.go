@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// fileWatch hears what happens to paths, by inotify on their directories and all above. Inotify is
+// fileWatch hears what happens to paths, by inotify on their directories and all above, and who
+// writes to a sysctl through this procfs, by inotify on its directory. Inotify is
 // spoken here and not by fsnotify, which knows watches by their paths: when a directory above is
 // replaced it takes the old ones for watches of the new directories, and two paths of one directory
 // for one.
@@ -144,6 +146,14 @@ func (f *fileWatch) heard(b []byte) {
 		}
 	}
 	for _, e := range woken {
-		f.w.trigger(Files, e.what, e.lost)
+		f.w.trigger(sourceOf(e.what), e.what, e.lost)
 	}
+}
+
+// sourceOf is the part of the host that a path is of.
+func sourceOf(p string) Source {
+	if strings.HasPrefix(p, sysctlRoot) {
+		return Sysctls
+	}
+	return Files
 }

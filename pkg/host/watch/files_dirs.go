@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
 // fileLinks bounds how many symlinks are followed on the way to one path, as the kernel does
@@ -36,6 +38,13 @@ func (f *fileWatch) look() error {
 			walk(p, false)
 		}
 	}
+	if f.root == "" {
+		for _, key := range f.want.Sysctls {
+			if err := f.watchSysctl(now, key); err != nil {
+				failed = err
+			}
+		}
+	}
 	for wd := range f.dirs {
 		if now[wd] == nil {
 			_, _ = unix.InotifyRmWatch(f.fd, uint32(wd)) // it may be gone with its directory
@@ -43,6 +52,21 @@ func (f *fileWatch) look() error {
 	}
 	f.dirs = now
 	return failed
+}
+
+// sysctlRoot is what every sysctl is below.
+const sysctlRoot = "/proc/sys/"
+
+// watchSysctl watches the directory of a sysctl: the kernel tells of each write to a file of procfs
+// (fs/read_write.c, vfs_write). Who writes through another procfs, as a container has, or in
+// another network namespace, is not heard; nor is a link's directory once the link was made anew.
+func (f *fileWatch) watchSysctl(now map[int32]*watchedDir, key string) error {
+	dir, name := path.Split(sysctlRoot + kernel.SysctlPath(key))
+	watched, err := f.watch(now, path.Clean(dir))
+	if watched != nil {
+		watched.own[name] = true
+	}
+	return err
 }
 
 // walk watches the directories on the way to a path, as far as they are there.

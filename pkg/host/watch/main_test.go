@@ -30,6 +30,7 @@ func TestInANode(t *testing.T) {
 	if os.Getenv(inNode) != "" {
 		t.Run("units", testWatchedUnits)
 		t.Run("mounts", testWatchedMounts)
+		t.Run("sysctls", testWatchedSysctls)
 		return
 	}
 	self, err := os.Executable()

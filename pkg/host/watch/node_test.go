@@ -116,3 +116,31 @@ func testWatchedMounts(t *testing.T) {
 	mount("touch /srv/under/dir/file")()
 	awaitWake(t, w, Files, "/srv/under/dir/file")
 }
+
+// testWatchedSysctls runs in a node. Of the first two the kernel tells by netconf, of the others by
+// their files; a write in another network namespace is to another sysctl.
+func testWatchedSysctls(t *testing.T) {
+	run(t, "ip", "link", "add", "lab7", "type", "veth", "peer", "name", "lab8")
+	t.Cleanup(func() { run(t, "ip", "link", "del", "lab7") })
+	keys := []string{"net.ipv4.ip_forward", "net.ipv4.conf.lab7.rp_filter", "net.ipv4.tcp_fin_timeout",
+		"net.ipv4.conf.lab7.arp_ignore", "net.ipv6.conf.all.accept_redirects", "net.core.somaxconn"}
+	w := watching(t, Options{}, Interest{Sysctls: keys})
+	fence := func() { run(t, "sysctl", "-qw", "net.core.somaxconn=4097") }
+	for _, key := range keys {
+		name := strings.ReplaceAll(key, ".", "/")
+		run(t, "sh", "-c", "cat /proc/sys/"+name+" >/tmp/value && cat /tmp/value >/proc/sys/"+name)
+		if what := "/proc/sys/" + name; SysctlTold(key) {
+			awaitWake(t, w, Sysctls, "")
+		} else {
+			awaitWake(t, w, Sysctls, what)
+		}
+	}
+	const fenceFile = "/proc/sys/net/core/somaxconn"
+	others := func() {
+		run(t, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=6") // beside one that counts
+		run(t, "unshare", "--net", "sysctl", "-qw", "net.ipv4.tcp_fin_timeout=59")
+	}
+	if n := fenced(t, w, Sysctls, fenceFile, others, fence); n != 0 {
+		t.Errorf("sysctls that are none of ours woke %d times", n)
+	}
+}

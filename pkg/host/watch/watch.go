@@ -23,7 +23,7 @@ type Interest struct {
 	Rules     []rtnl.Rule  // by family and priority
 	Tables    []firewall.TableName
 	Forward   bool     // chains at the forward hook, of nf_tables
-	Sysctls   []string // in dotted form; those that the kernel does not tell of are left out: see [SysctlTold]
+	Sysctls   []string // in dotted form; who writes one unheard is said at [SysctlTold]
 	Modules   []string
 	Mounts    []string
 	Units     []string
@@ -59,9 +59,9 @@ type Event struct {
 // changes nothing and reads only what it must to know what to listen to. Its costs are those of the
 // events: without any, its goroutines sleep.
 //
-// What the kernel tells nobody of it cannot hear: most sysctls, ip_tables, a write through a memory
-// map or another hard link, extended attributes of what a directory above is mounted over. So it is
-// an addition to looking at everything now and then, and not a replacement.
+// What the kernel tells nobody of it cannot hear: most sysctls where a container writes them through
+// a procfs of its own, ip_tables, a write through a memory map or another hard link, extended
+// attributes of what a directory above is mounted over. So it is an addition to looking at everything now and then, and not a replacement.
 type Watcher struct {
 	events  chan struct{}
 	sources []source
