@@ -38,13 +38,12 @@ type surroundings struct {
 // maxPacked bounds the rule sets that a journal has, in bytes.
 const maxPacked = 8 << 20
 
-// captureAround writes down what a program may change.
-func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
+// captureAround writes down what a program may change, besides sysctls of the log.
+func captureAround(ctx context.Context, h *host.Host, besides []Sysctl) (out Packed, err error) {
 	s := surroundings{Sysctls: h.Kernel.NetSysctls()}
-	for _, own := range j.Sysctls {
+	for _, own := range besides {
 		delete(s.Sysctls, own.Key)
 	}
-	var err error
 	if s.Rules, err = h.Live.Firewall.RuleSet(ctx); err == nil {
 		s.Legacy, err = h.Firewall.LegacyTables(ctx)
 	}
@@ -52,17 +51,16 @@ func (j *Journal) captureAround(ctx context.Context, h *host.Host) error {
 	case rtnl.Passing(err): // it never stood still
 		s = s.without(err.Error())
 	case err != nil:
-		return fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
+		return nil, fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
 	}
 	if s.Units, err = h.Units.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNotHere) {
-		return fmt.Errorf("write down which units run: %w", err)
+		return nil, fmt.Errorf("write down which units run: %w", err)
 	}
 	maps.DeleteFunc(s.Units, func(_ string, u systemd.UnitBrief) bool { return !u.Active && u.File != "enabled" })
-	if j.Around, err = s.pack(); err != nil || len(j.Around) <= maxPacked {
-		return err
+	if out, err = s.pack(); err != nil || len(out) <= maxPacked {
+		return out, err
 	}
-	j.Around, err = s.without("too large to be kept").pack()
-	return err
+	return s.without("too large to be kept").pack()
 }
 
 // without are surroundings without the rule sets.
@@ -71,7 +69,7 @@ func (s surroundings) without(why string) surroundings {
 	return s
 }
 
-func (s surroundings) pack() (packed, error) {
+func (s surroundings) pack() (Packed, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err == nil {
@@ -83,14 +81,19 @@ func (s surroundings) pack() (packed, error) {
 	return out.Bytes(), nil
 }
 
-// around are the surroundings that a journal has, nil if none. A journal that was damaged was never
-// read; what cannot be unpacked all the same is left, and said to be.
-func (j *Journal) around() *surroundings {
-	if j.Around == nil {
+// PackSysctls are the sysctls of the network.
+func PackSysctls(h *host.Host) (Packed, error) {
+	return surroundings{Sysctls: h.Kernel.NetSysctls()}.pack()
+}
+
+// unpack returns nil of none. A journal that was damaged was never read; what cannot be unpacked all
+// the same is left, and said to be.
+func (p Packed) unpack() *surroundings {
+	if p == nil {
 		return nil
 	}
 	s := &surroundings{}
-	r, err := gzip.NewReader(bytes.NewReader(j.Around))
+	r, err := gzip.NewReader(bytes.NewReader(p))
 	if err == nil {
 		err = json.NewDecoder(io.LimitReader(r, hostfs.MaxReadFile)).Decode(s)
 	}
@@ -98,6 +101,13 @@ func (j *Journal) around() *surroundings {
 		return &surroundings{Without: []string{fmt.Sprintf("what programs changed (%v)", err)}}
 	}
 	return s
+}
+
+// RestoreSysctls writes those that differ.
+func (p Packed) RestoreSysctls(ctx context.Context, h *host.Host) {
+	if around := p.unpack(); around != nil {
+		around.restoreSysctls(ctx, h)
+	}
 }
 
 // restoreNetwork takes away what came to the network, and brings the rule sets back. What links

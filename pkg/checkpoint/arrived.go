@@ -4,36 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/rtnl"
 )
-
-// attempt tries what answered before the change, and what the change brought: next hops and name
-// servers that the node did not have before were not there to be asked then. Where the probes are
-// the user's own, only these are asked: nobody knows then what else has to answer.
-func (j *Journal) attempt(ctx context.Context, h *host.Host, m Means) failures {
-	if j.Stated {
-		return attempt(ctx, h, m, j.Probes)
-	}
-	hops, err := j.newHops(ctx, h)
-	turned, unread := j.before.hopsNow(ctx, h)
-	failed := attempt(ctx, h, m, slices.Concat(j.Probes, hops, turned))
-	if err = errors.Join(err, unread); err != nil {
-		failed = append(failed, failure{neighbourProbe, err})
-	}
-	return append(failed, j.newServers(ctx, h, m)...)
-}
 
 // newHops are the next hops of default routes that the node did not have before, of the families of
 // which a neighbour answered then. Each must resolve: the kernel sends the world's packets there,
 // or its share of them. On links that resolve nobody the probe passes (NUD_NOARP).
-func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err error) {
+func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, err error) {
 	var families []int // bits of an address
-	for _, p := range j.Probes {
+	for _, p := range before {
 		if hop, ok := p.hop(); ok {
 			families = append(families, hop.BitLen())
 		}
@@ -47,7 +29,7 @@ func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err 
 	}
 	for _, r := range routes {
 		if p := hopProbe(r); r.Gateway.IsValid() && slices.Contains(families, r.Gateway.BitLen()) &&
-			!slices.Contains(j.Probes, p) && !slices.Contains(hops, p) {
+			!slices.Contains(before, p) && !slices.Contains(hops, p) {
 			hops = append(hops, p)
 		}
 	}
@@ -57,15 +39,15 @@ func (j *Journal) newHops(ctx context.Context, h *host.Host) (hops []Probe, err 
 // newServers are failures if name servers answered before, none of these is named any more, and
 // none of those that are named now answers. One that is dead beside one that answers is no failure:
 // the resolver asks the next (resolv.conf(5)). Nor is one that comes up with kubelet, before it.
-func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failures {
+func (c *Comparison) newServers(ctx context.Context) failures {
 	answered := func(p Probe) bool { return strings.HasPrefix(string(p), dnsProbe+":") }
-	if !slices.ContainsFunc(j.Probes, answered) {
+	if !slices.ContainsFunc(c.Probes, answered) {
 		return nil
 	}
 	var servers []Probe
-	for _, server := range resolvers(h.Live.Files) {
+	for _, server := range resolvers(c.Node.Host.Live.Files.ReadFile) {
 		p := Probe(dnsProbe + ":" + server)
-		if slices.Contains(j.Probes, p) {
+		if slices.Contains(c.Probes, p) {
 			return nil // it has been asked
 		}
 		servers = append(servers, p)
@@ -73,8 +55,9 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 	if len(servers) == 0 {
 		return failures{{dnsProbe, errors.New("no name server is named any more")}}
 	}
-	failed := attempt(ctx, h, m, servers)
-	if len(failed) < len(servers) || slices.ContainsFunc(servers, func(p Probe) bool { return p.withKubelet(ctx, h) }) {
+	failed := c.Node.attempt(ctx, servers)
+	if len(failed) < len(servers) ||
+		slices.ContainsFunc(servers, func(p Probe) bool { return c.Node.withKubelet(ctx, p) }) {
 		return nil
 	}
 	return failed
@@ -82,55 +65,66 @@ func (j *Journal) newServers(ctx context.Context, h *host.Host, m Means) failure
 
 // withKubelet says that a name server is of the cluster, or of the link alone as its cache on each
 // node is, and that kubelet, which starts what answers there, does not run yet.
-func (p Probe) withKubelet(ctx context.Context, h *host.Host) bool {
-	kubelet, server := h.Live.Facts.Kubelet, p.target()
+func (n Prober) withKubelet(ctx context.Context, p Probe) bool {
+	kubelet, server := n.Host.Live.Facts.Kubelet, p.target()
 	if kubelet.Unit == "" || !server.IsLinkLocalUnicast() && !slices.Contains(kubelet.ClusterDNS, server) {
 		return false
 	}
-	u, err := h.Live.Units.Unit(ctx, kubelet.Unit)
+	u, err := n.Host.Live.Units.Unit(ctx, kubelet.Unit)
 	return err != nil || u.Active != "active"
 }
 
 // warn says which name servers do not answer after the change that did not fail before it: since
 // another one answers, or kubelet does not run yet, that is no failure.
-func (j *Journal) warn(ctx context.Context, h *host.Host, m Means) (warnings []string) {
-	if j.Stated {
+func (c *Comparison) warn(ctx context.Context) (warnings []string) {
+	if c.Stated {
 		return nil
 	}
 	var servers []Probe
-	for _, server := range resolvers(h.Live.Files) {
-		if p := Probe(dnsProbe + ":" + server); !slices.Contains(j.Probes, p) && !slices.Contains(j.silent, p) {
+	for _, server := range resolvers(c.Node.Host.Live.Files.ReadFile) {
+		if p := Probe(dnsProbe + ":" + server); !slices.Contains(c.Probes, p) && !slices.Contains(c.silent, p) {
 			servers = append(servers, p)
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
 	defer cancel()
-	for _, f := range attempt(ctx, h, m, servers) {
+	for _, f := range c.Node.attempt(ctx, servers) {
 		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it",
 			f.probe.target(), f.err)
-		if f.probe.withKubelet(ctx, h) {
+		if c.Node.withKubelet(ctx, f.probe) {
 			text = fmt.Sprintf("name server %s is awaited, which comes up with kubelet", f.probe.target())
 		}
 		warnings = append(warnings, text)
 	}
-	if j.unasked != nil {
-		warnings = append(warnings, fmt.Sprintf("no peer was asked to knock: %v", j.unasked))
+	if c.unasked != nil {
+		warnings = append(warnings, fmt.Sprintf("no peer was asked to knock: %v", c.unasked))
 	}
 	return warnings
 }
 
-// hopProbe asks the next hop of a route.
-func hopProbe(r rtnl.Route) Probe {
-	return neighbour(r.Link, r.Gateway)
-}
-
-// hop is the address that a probe of a neighbour asks, of several the first.
-func (p Probe) hop() (hop netip.Addr, ok bool) {
-	first, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), " ")
-	what, ok := strings.CutPrefix(first, neighbourProbe+":")
-	if !ok {
-		return hop, false
+// watchable are those of the probes that passed before a change, and of the next hops that it
+// brought, whose loss later says that the node lost its network: its gateways, or those that the
+// user named, and its store. A directory of the node's own is none, nor what says nothing of who
+// answers elsewhere.
+func watchable(ctx context.Context, h *host.Host, before []Probe) (gateways []Probe, store Probe, err error) {
+	hops, err := newHops(ctx, h, before)
+	if err != nil {
+		return nil, "", err
 	}
-	_, hop, err := onLink(what)
-	return hop, err == nil
+	var others []Probe
+	for _, p := range slices.Concat(before, hops) {
+		switch kind, what, _ := strings.Cut(string(p), ":"); {
+		case kind == storeProbe && strings.Contains(what, "://"):
+			store = p
+		case slices.Contains([]string{storeProbe, managedProbe, podsProbe}, kind):
+		case kind == neighbourProbe, kind == pingProbe:
+			gateways = append(gateways, p)
+		default:
+			others = append(others, p)
+		}
+	}
+	if len(gateways) == 0 {
+		gateways = others
+	}
+	return gateways, store, nil
 }

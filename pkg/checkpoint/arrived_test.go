@@ -69,15 +69,15 @@ func TestNameServersThatAChangeBrought(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer h.Close()
-			j := &Journal{Probes: []Probe{"dns:" + old}, Stated: c.stated, silent: c.silent}
-			failed := j.attempt(t.Context(), h, Means{}).String()
+			j := &Comparison{Node: Prober{Host: h}, Evidence: &Evidence{Probes: []Probe{"dns:" + old}, Stated: c.stated}, silent: c.silent}
+			failed := j.attempt(t.Context()).String()
 			if (failed == "") != (c.fails == "") || !strings.Contains(failed, c.fails) {
 				t.Errorf("fails: %q, want %q", failed, c.fails)
 			}
 			if c.fails != "" {
 				return
 			}
-			warned := strings.Join(j.warn(t.Context(), h, Means{}), "; ")
+			warned := strings.Join(j.warn(t.Context()), "; ")
 			if (warned == "") != (c.warns == "") || !strings.Contains(warned, c.warns) {
 				t.Errorf("warns: %q, want %q", warned, c.warns)
 			}

@@ -14,47 +14,43 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // try makes one attempt.
-func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
+func (n Prober) try(ctx context.Context, p Probe) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
 	defer cancel()
 	kind, what, _ := strings.Cut(string(p), ":")
 	switch kind {
 	case routeProbe:
-		return askRoute(ctx, h, what)
+		return n.askRoute(ctx, what)
 	case addressProbe:
-		return askAddress(ctx, h, what)
-	case neighbourProbe, nextHopProbe:
+		return n.askAddress(ctx, what)
+	case neighbourProbe, nextHopProbe, fullProbe:
 		link, addr, err := onLink(what)
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
 		}
-		return h.Net.ProbeNeighbour(ctx, link, addr)
-	case fullProbe:
-		link, addr, err := onLink(what)
-		if err != nil {
-			return fmt.Errorf("probe %s: %w", p, err)
+		if kind == fullProbe {
+			return n.askFull(ctx, link, addr)
 		}
-		return askFull(ctx, h, m, link, addr)
+		return n.Host.Net.ProbeNeighbour(ctx, link, addr)
 	case anyProbe:
-		return tryAny(ctx, h, m, what)
+		return n.tryAny(ctx, what)
 	case managedProbe:
-		return askManager(ctx, h, what)
+		return n.askManager(ctx, what)
 	case podsProbe:
-		return askPods(ctx, h, m, what)
+		return n.askPods(ctx, what)
 	case pingProbe:
 		addr, err := netip.ParseAddr(what)
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
 		}
-		if m.Ping == nil {
+		if n.Means.Ping == nil {
 			return errNoMeans
 		}
-		return m.Ping(ctx, addr)
+		return n.Means.Ping(ctx, addr)
 	case tcpProbe:
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", what)
 		if err != nil {
@@ -64,25 +60,25 @@ func (p Probe) try(ctx context.Context, h *host.Host, m Means) error {
 	case httpsProbe:
 		return askHTTPS(ctx, what)
 	case apiProbe:
-		if m.API == nil {
+		if n.Means.API == nil {
 			return errNoMeans
 		}
-		return m.API(ctx, what)
+		return n.Means.API(ctx, what)
 	case dnsProbe:
 		return askDNS(ctx, what)
 	case storeProbe:
 		location, cluster, _ := strings.Cut(what, " ")
-		if m.Store == nil {
+		if n.Means.Store == nil {
 			return errNoMeans
 		}
-		return m.Store(ctx, location, cluster)
+		return n.Means.Store(ctx, location, cluster)
 	}
 	return fmt.Errorf("probe %s: no such kind: write ping:ADDRESS or tcp:ADDRESS:PORT", p)
 }
 
 // askAddress passes if a link has the address, whichever: a bridge may take a device's.
-func askAddress(ctx context.Context, h *host.Host, address string) error {
-	addresses, err := h.Live.Net.Addresses(ctx, "")
+func (n Prober) askAddress(ctx context.Context, address string) error {
+	addresses, err := n.Host.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -95,8 +91,8 @@ func askAddress(ctx context.Context, h *host.Host, address string) error {
 
 // askRoute passes if there is a default route. Where it is gone the gateway answers as before, and
 // nobody sends it anything.
-func askRoute(ctx context.Context, h *host.Host, dst string) error {
-	routes, err := h.Live.Net.DefaultRoutes(ctx)
+func (n Prober) askRoute(ctx context.Context, dst string) error {
+	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
 	if err == nil && !slices.ContainsFunc(routes, func(r rtnl.Route) bool { return r.Dst.String() == dst }) {
 		err = errors.New("there is none any more")
 	}
@@ -152,11 +148,11 @@ func askDNS(ctx context.Context, server string) error {
 }
 
 // passing returns those that pass now.
-func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe {
+func (n Prober) passing(ctx context.Context, probes []Probe) []Probe {
 	failed := probes
 	for range probesBefore {
 		short, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
-		failed = attempt(short, h, m, failed).probes()
+		failed = n.attempt(short, failed).probes()
 		cancel()
 		if len(failed) == 0 {
 			break
@@ -175,18 +171,13 @@ func passing(ctx context.Context, h *host.Host, m Means, probes []Probe) []Probe
 	return out
 }
 
-// asks tries a list of probes.
-func asks(h *host.Host, m Means, probes []Probe) func(context.Context) failures {
-	return func(ctx context.Context) failures { return attempt(ctx, h, m, probes) }
-}
-
 // attempt tries all of them at a time.
-func attempt(ctx context.Context, h *host.Host, m Means, probes []Probe) failures {
+func (n Prober) attempt(ctx context.Context, probes []Probe) failures {
 	errs := make([]error, len(probes))
 	var wg sync.WaitGroup
 	for i, p := range probes {
 		wg.Go(func() {
-			if errs[i] = p.try(ctx, h, m); errors.Is(errs[i], os.ErrDeadlineExceeded) ||
+			if errs[i] = n.try(ctx, p); errors.Is(errs[i], os.ErrDeadlineExceeded) ||
 				errors.Is(errs[i], context.DeadlineExceeded) {
 				errs[i] = errNoAnswer
 			}
@@ -200,4 +191,40 @@ func attempt(ctx context.Context, h *host.Host, m Means, probes []Probe) failure
 		}
 	}
 	return out
+}
+
+// askFull sends an echo of full size. The link's MTU is that of now: a change of it counts.
+func (n Prober) askFull(ctx context.Context, link string, addr netip.Addr) error {
+	if n.Means.Full == nil {
+		return errNoMeans
+	}
+	l, err := n.Host.Live.Net.Link(ctx, link)
+	if err != nil {
+		return err
+	}
+	if addr.Is6() && addr.IsLinkLocalUnicast() {
+		addr = addr.WithZone(link)
+	}
+	return n.Means.Full(ctx, addr, l.MTU)
+}
+
+// tryAny tries all of a group, and no longer than until one has passed.
+func (n Prober) tryAny(ctx context.Context, what string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	group := strings.Fields(what)
+	errs := make([]error, len(group))
+	var wg sync.WaitGroup
+	for i, p := range group {
+		wg.Go(func() {
+			if errs[i] = n.try(ctx, Probe(p)); errs[i] == nil {
+				cancel(nil)
+			}
+		})
+	}
+	wg.Wait()
+	if slices.Contains(errs, nil) {
+		return nil
+	}
+	return errs[0]
 }

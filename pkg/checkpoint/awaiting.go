@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -31,16 +32,16 @@ type Awaiting struct {
 	Version    int           `json:"version"`
 	Boot       string        `json:"boot"`            // in which the last of it was changed
 	Since      time.Time     `json:"since,omitzero"`  // when the first of it was
-	Right      string        `json:"right,omitempty"` // see [Change.Right]
+	Right      string        `json:"right,omitempty"` // the boot in which the books said that all was right last
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"`
 	Window     time.Duration `json:"window"`
-	Reboot     bool          `json:"reboot,omitempty"` // see [Change.Reboot]
+	Reboot     bool          `json:"reboot,omitempty"` // a boot that fails may be followed by another one
 	Reach      Reach         `json:"reach"`
 	Keys       []Await       `json:"keys"`
 	Files      []File        `json:"files,omitempty"`
 	Units      []Unit        `json:"units,omitempty"`
-	Around     packed        `json:"around,omitempty"` // the sysctls of the network, as Reach
+	Around     Packed        `json:"around,omitempty"` // the sysctls of the network, as Reach
 	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the
 	// boot in which all of it was brought back, or was about to be, and Rebooted the one that was
 	// ended then.
@@ -48,6 +49,14 @@ type Awaiting struct {
 	Why      string `json:"why,omitempty"`
 	Restored string `json:"restored,omitempty"`
 	Rebooted string `json:"rebooted,omitempty"`
+}
+
+// Await is a key that a change makes act at the next boot.
+type Await struct {
+	Key    graph.Key       `json:"key"`
+	Files  []string        `json:"files,omitempty"`
+	Units  []string        `json:"units,omitempty"`
+	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
 }
 
 // ReadAwaiting returns the record, nil where nothing awaits a boot.
@@ -85,48 +94,45 @@ func (a *Awaiting) Names() (names []string) {
 	return names
 }
 
-// await writes down, before the change, what of it acts at the next boot. What an older record
-// has of a path stays: that one is older than every change that no boot has proved.
-func (c *Checkpoint) await(ctx context.Context) error {
-	if len(c.change.AtBoot) == 0 {
+// Keep writes down, before a change, what of it acts at the next boot, as its log has it; of a fresh
+// record that is nil: nothing does. What an older record has of a path stays: that one is older than
+// every change that no boot has proved.
+func Keep(ctx context.Context, h *host.Host, fresh *Awaiting, was *Log) error {
+	if fresh == nil {
 		return nil
 	}
-	h, j := c.host, c.journal
 	a, _ := ReadAwaiting(h.Live.Files) // a damaged one is as good as none
 	if len(a.Names()) == 0 {
-		a = c.awaiting()
+		a = fresh
 	}
 	if err := h.Files.Mkdir(AwaitingDir, 0o700, 0, 0); err != nil {
 		return err
 	}
 	b := h.Files.Batch()
 	defer b.Discard()
-	known, was := map[string]bool{}, map[string]File{}
+	known := map[string]bool{}
 	for _, key := range a.Keys {
 		known[string(key.Key)] = true
 	}
 	for _, name := range a.Names() {
 		known[name] = true
 	}
-	for _, f := range j.Files {
-		was[f.Path] = f
-	}
-	for _, await := range c.change.AtBoot {
+	for _, await := range fresh.Keys {
 		if !known[string(await.Key)] {
 			a.Keys = append(a.Keys, await)
 		}
 		for _, name := range await.Units {
-			i := slices.IndexFunc(j.Units, func(u Unit) bool { return u.Name == name })
+			i := slices.IndexFunc(was.Units, func(u Unit) bool { return u.Name == name })
 			if i >= 0 && !known[name] {
-				a.Units = append(a.Units, j.Units[i])
+				a.Units = append(a.Units, was.Units[i])
 			}
 		}
 		for _, name := range await.Files {
-			f, there := was[name]
-			if !there || known[name] {
+			i := slices.IndexFunc(was.Files, func(f File) bool { return f.Path == name })
+			if i < 0 || known[name] {
 				continue
 			}
-			if err := a.add(ctx, h, b, f); err != nil {
+			if err := a.add(ctx, h, b, was.Files[i]); err != nil {
 				return fmt.Errorf("keep %s for the next boot: %w", name, err)
 			}
 			known[name] = true // two keys of one file
@@ -136,15 +142,6 @@ func (c *Checkpoint) await(ctx context.Context) error {
 		return err
 	}
 	return a.save(ctx, h)
-}
-
-// awaiting is a record of the change, of nothing yet.
-func (c *Checkpoint) awaiting() *Awaiting {
-	j := c.journal
-	return &Awaiting{
-		Version: awaitingVersion, Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
-		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot, Right: c.change.Right,
-	}
 }
 
 // smallPrefix begins the names of small contents in AwaitingDir.
@@ -167,7 +164,7 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f Fil
 		var err error
 		if kept == "" {
 			f.Kept = awaitingFileOf(smallPrefix, f.Path)
-			err = b.Put(f.Kept, content, private)
+			err = b.Put(f.Kept, content, hostfs.FileSpec{Mode: 0o600})
 		} else {
 			_, err = h.Files.Keep(ctx, kept, f.Kept, f.Path)
 		}
@@ -196,30 +193,31 @@ func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
 	return list, err
 }
 
-// prove takes down, after a change whose probes pass, how the node is reached: that is what the
-// next boot is measured by. What the change did not alter after all awaits nothing.
-func (c *Checkpoint) prove(ctx context.Context) error {
-	was, err := ReadAwaiting(c.host.Live.Files)
+// Prove takes down, after a change whose probes pass, how the node is reached: that is what the next
+// boot is measured by. What the change did not alter after all awaits nothing. Where fresh is nil,
+// what awaits is of an earlier change.
+func Prove(ctx context.Context, n Prober, fresh *Awaiting, passed []Probe) error {
+	was, err := ReadAwaiting(n.Host.Live.Files)
 	if was == nil || err != nil {
 		return nil // a damaged one is said where it is read at the boot
 	}
 	a := was
-	if len(c.change.AtBoot) > 0 { // else what awaits is of an earlier change
-		a = c.awaiting()
+	if fresh != nil {
+		a = fresh
 		a.Since, a.Keys, a.Files, a.Units = was.Since, was.Keys, was.Files, was.Units
 	}
-	if a.Reach, err = lookReach(ctx, c.host, c.settings.Means, c.journal.Probes); err != nil {
+	if a.Reach, err = n.lookReach(ctx, passed); err != nil {
 		return err
 	}
-	if a.Around, err = (surroundings{Sysctls: c.host.Kernel.NetSysctls()}).pack(); err != nil {
+	if a.Around, err = PackSysctls(n.Host); err != nil {
 		return err
 	}
-	return a.settle(ctx, c.host)
+	return a.settle(ctx, n.Host)
 }
 
-// settleAwaiting takes out of the record what is as it was before: after an undo that is all of the
+// Trim takes out of the record what is as it was before: after an undo that is all of the
 // change. Contents that were kept for a record which was never written go, too.
-func settleAwaiting(ctx context.Context, h *host.Host) error {
+func Trim(ctx context.Context, h *host.Host) error {
 	a, err := ReadAwaiting(h.Live.Files)
 	switch {
 	case err != nil:

@@ -80,7 +80,7 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 
 // mayBeConfirmed says that nobody undoes the change yet.
 func (j *Journal) mayBeConfirmed(r Reader) bool {
-	return j != nil && j.Awaits != nil && !j.Awaits.due() && j.Boot == bootID(r)
+	return j != nil && j.Awaits != nil && !j.Awaits.due() && j.Boot == host.BootID(r)
 }
 
 // unconfirmed is why a change was undone that nobody confirmed. It says nothing of the change, and

@@ -76,7 +76,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
 		t.Errorf("it was confirmed after a boot: %v", err)
 	}
-	j.Boot = bootID(h.Live.Files)
+	j.Boot = host.BootID(h.Live.Files)
 	if err := save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}

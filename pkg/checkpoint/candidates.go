@@ -59,7 +59,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 		add(Probe(pingProbe + ":" + gateway.String()))
 		add(fullSize(r.Link, r.Gateway))
 	}
-	for _, server := range resolvers(h.Live.Files) {
+	for _, server := range resolvers(h.Live.Files.ReadFile) {
 		add(Probe(dnsProbe + ":" + server))
 	}
 	for _, path := range kubeconfigs {
@@ -82,14 +82,14 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 // resolvers are the name servers that the node asks. systemd-resolved answers on 127.0.0.53 from
 // its cache when the network is long gone, so those are asked that it asks itself
 // (systemd-resolved.service(8), /run/systemd/resolve/resolv.conf).
-func resolvers(r Reader) []string {
-	conf, err := r.ReadFile("/etc/resolv.conf")
+func resolvers(read func(string) ([]byte, error)) []string {
+	conf, err := read("/etc/resolv.conf")
 	if err != nil {
 		return nil
 	}
 	servers := nameservers(conf)
 	if slices.Contains(servers, "127.0.0.53") {
-		if conf, err := r.ReadFile("/run/systemd/resolve/resolv.conf"); err == nil && len(nameservers(conf)) > 0 {
+		if conf, err := read("/run/systemd/resolve/resolv.conf"); err == nil && len(nameservers(conf)) > 0 {
 			return nameservers(conf)
 		}
 	}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -61,16 +62,18 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 			t.Errorf("no %s in %q", p, all)
 		}
 	}
-	hold(t.Context(), asks(h, Means{}, hops), time.Minute, 0) // IPv6 needs a moment before its addresses may be used
-	if before := passing(t.Context(), h, Means{}, hops); !slices.Equal(before, want) {
+	n := Prober{Host: h}
+	asks := func(ctx context.Context) failures { return n.attempt(ctx, want) }
+	hold(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses may be used
+	if before := n.passing(t.Context(), hops); !slices.Equal(before, want) {
 		t.Fatalf("before the change %q answer", before)
 	}
 	gateways[1].Run("ip", "addr", "flush", "dev", "gw")
-	if lost := hold(t.Context(), asks(h, Means{}, want), 0, 0).probes(); !slices.Equal(lost, []Probe{want[1], want[3]}) {
+	if lost := hold(t.Context(), asks, 0, 0).probes(); !slices.Equal(lost, []Probe{want[1], want[3]}) {
 		t.Errorf("after it %q are lost, want those of the second gateway", lost)
 	}
-	before := passing(t.Context(), h, Means{}, hops)
-	if lost := hold(t.Context(), asks(h, Means{}, before), time.Second, 0); !slices.Equal(before, []Probe{want[0], want[2]}) || len(lost) > 0 {
+	before := n.passing(t.Context(), hops)
+	if lost := n.attempt(t.Context(), before); !slices.Equal(before, []Probe{want[0], want[2]}) || len(lost) > 0 {
 		t.Errorf("with one dead from the start %q are held to, and %v fail", before, lost)
 	}
 }

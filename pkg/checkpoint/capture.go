@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -16,47 +17,65 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// capture writes down how everything is that a change names, and the network as
-// a whole: a sysctl or a daemon's file changes addresses and routes that no key names.
-func (j *Journal) capture(ctx context.Context, h *host.Host, change Change) error {
-	if len(change.Keys) > maxKeys {
-		return fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or "+
-			"remove by hand what is not needed", len(change.Keys), maxKeys)
+// Capture writes down how everything is that a change may alter. What is too large for the log is
+// kept as a file.
+type Capture struct {
+	Host *host.Host
+	Log  *Log
+	Dir  string                   // where files are kept
+	Kept []string                 // in Dir, those of an earlier capture first
+	Twin func(path string) string // the name that a large file may have besides: where it awaits a boot
+
+	contents int64 // bytes of Log.Files
+}
+
+// Take writes down how everything is that keys name, which of look after, and the network as a
+// whole: a sysctl or a daemon's file changes addresses and routes that no key names. around has what
+// programs may change written down, too, where the change starts or stops none: programs says that
+// it does.
+func (c *Capture) Take(
+	ctx context.Context, keys []graph.Key, of map[graph.Key]tasks.Task, around bool,
+) (programs bool, err error) {
+	if len(keys) > maxKeys {
+		return false, fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or "+
+			"remove by hand what is not needed", len(keys), maxKeys)
 	}
-	j.Links = h.Live.Files.Followed()
+	h, l := c.Host, c.Log
+	l.Links = h.Live.Files.Followed()
 	sysctls := confKeys(h)
-	for _, key := range change.Keys {
-		j.programs = j.programs || tasks.RunsPrograms(change.Tasks[key], key)
-		before := tasks.BeforeOf(change.Tasks[key], key)
+	for _, key := range keys {
+		programs = programs || tasks.RunsPrograms(of[key], key)
+		before := tasks.BeforeOf(of[key], key)
 		for _, name := range before.Sysctls {
 			sysctls = append([]string{name}, sysctls...)
 		}
-		if err := j.captureKey(ctx, h, before); err != nil {
-			return fmt.Errorf("write down how %s is: %w", key, err)
+		if err := c.key(ctx, before); err != nil {
+			return false, fmt.Errorf("write down how %s is: %w", key, err)
 		}
 	}
 	kept := map[string]bool{}
 	for _, key := range sysctls {
 		if value, err := h.Live.Kernel.Sysctl(key); err == nil && !kept[key] {
-			j.Sysctls, kept[key] = append(j.Sysctls, Sysctl{key, value}), true
+			l.Sysctls, kept[key] = append(l.Sysctls, Sysctl{key, value}), true
 		}
 	}
 	state, err := h.Live.Net.NetState(ctx)
 	if err != nil {
-		return fmt.Errorf("write down how the network is: %w", err)
+		return false, fmt.Errorf("write down how the network is: %w", err)
 	}
-	j.Net = &state
-	if j.programs || j.WatchUS > 0 { // also what an earlier one does is taken back
-		return j.captureAround(ctx, h)
+	l.Net = &state
+	if programs || around {
+		l.Around, err = captureAround(ctx, h, l.Sysctls)
 	}
-	return nil
+	return programs, err
 }
 
-// captureKey writes down what the undo of one key needs, sysctls apart.
-func (j *Journal) captureKey(ctx context.Context, h *host.Host, before tasks.Before) error {
-	j.Made.Links = append(j.Made.Links, before.Links...)
-	j.Forward = append(j.Forward, before.Forward...)
-	j.Effects = append(j.Effects, before.Effects...)
+// key writes down what the undo of one key needs, sysctls apart.
+func (c *Capture) key(ctx context.Context, before tasks.Before) error {
+	l := c.Log
+	l.Made.Links = append(l.Made.Links, before.Links...)
+	l.Forward = append(l.Forward, before.Forward...)
+	l.Effects = append(l.Effects, before.Effects...)
 	var errs []error
 	for _, name := range before.Addresses {
 		link, prefix, _ := strings.Cut(name, "/")
@@ -64,33 +83,34 @@ func (j *Journal) captureKey(ctx context.Context, h *host.Host, before tasks.Bef
 		if err != nil {
 			return err
 		}
-		j.Made.Addresses = append(j.Made.Addresses, rtnl.LinkAddress{Link: link, Prefix: p})
+		l.Made.Addresses = append(l.Made.Addresses, rtnl.LinkAddress{Link: link, Prefix: p})
 	}
 	for _, name := range before.Files {
-		errs = append(errs, j.captureFile(h, name))
+		errs = append(errs, c.file(name))
 	}
 	for _, name := range before.Tables {
-		errs = append(errs, j.captureTable(ctx, h, name))
+		errs = append(errs, c.table(ctx, name))
 	}
 	for _, name := range before.Units {
-		errs = append(errs, j.captureUnit(ctx, h, name))
+		errs = append(errs, c.unit(ctx, name))
 	}
 	for _, own := range before.Own {
-		errs = append(errs, j.captureOwn(ctx, h, own))
+		errs = append(errs, c.own(ctx, own))
 	}
 	return errors.Join(errs...)
 }
 
-func (j *Journal) captureFile(h *host.Host, name string) error {
+func (c *Capture) file(name string) error {
+	l := c.Log
 	if strings.HasPrefix(name, "/sys/") { // a pin of eBPF, which no content brings back
 		return nil
 	}
-	if slices.ContainsFunc(j.Files, func(f File) bool { return f.Path == name }) {
+	if slices.ContainsFunc(l.Files, func(f File) bool { return f.Path == name }) {
 		return nil
 	}
-	was, err := h.Live.Files.Capture(name, maxContents-j.contents, awaitingLarge(name))
+	was, err := c.Host.Live.Files.Capture(name, maxContents-c.contents, c.Twin(name))
 	if errors.Is(err, host.ErrNotExist) {
-		j.Files = append(j.Files, File{Path: name})
+		l.Files = append(l.Files, File{Path: name})
 		return nil
 	}
 	if err != nil {
@@ -98,12 +118,12 @@ func (j *Journal) captureFile(h *host.Host, name string) error {
 	}
 	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content,
 		Target: was.Target}
-	if was.Type == hostfs.Regular && j.contents+was.Size > maxContents {
-		f.Content, f.Kept = nil, path.Join(Dir, fmt.Sprintf("file-%d", len(j.Kept)))
-		j.Kept = append(j.Kept, f.Kept)
+	if was.Type == hostfs.Regular && c.contents+was.Size > maxContents {
+		f.Content, f.Kept = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Kept)))
+		c.Kept = append(c.Kept, f.Kept)
 	}
-	j.contents += int64(len(f.Content))
-	j.Files = append(j.Files, f)
+	c.contents += int64(len(f.Content))
+	l.Files = append(l.Files, f)
 	return nil
 }
 
@@ -115,26 +135,17 @@ const (
 	maxCopies   = 1 << 30 // bytes of files that are copied, since they lie on another file system than the checkpoint
 )
 
-// keep keeps large files, before anything changes them.
-func (j *Journal) keep(ctx context.Context, h *host.Host) error {
-	if len(j.Kept) == 0 {
-		return nil
-	}
-	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
+// Keep keeps large files, before anything changes them. Dir is there.
+func (c *Capture) Keep(ctx context.Context) error {
+	if err := c.affordable(); err != nil {
 		return err
 	}
-	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
-		return err
-	}
-	if err := j.affordable(h); err != nil {
-		return err
-	}
-	for i := range j.Files {
-		f := &j.Files[i]
+	for i := range c.Log.Files {
+		f := &c.Log.Files[i]
 		if f.Kept == "" {
 			continue
 		}
-		was, err := h.Files.Keep(ctx, f.Path, f.Kept, awaitingLarge(f.Path))
+		was, err := c.Host.Files.Keep(ctx, f.Path, f.Kept, c.Twin(f.Path))
 		if err != nil {
 			return err
 		}
@@ -144,17 +155,18 @@ func (j *Journal) keep(ctx context.Context, h *host.Host) error {
 }
 
 // affordable says whether what has to be copied may be.
-func (j *Journal) affordable(h *host.Host) error {
-	here, err := h.Live.Files.Lstat(Dir)
+func (c *Capture) affordable() error {
+	files := c.Host.Live.Files
+	here, err := files.Lstat(c.Dir)
 	if err != nil {
 		return err
 	}
 	var sum int64
-	for _, f := range j.Files {
+	for _, f := range c.Log.Files {
 		if f.Kept == "" {
 			continue
 		}
-		info, err := h.Live.Files.Plain().Lstat(f.Path)
+		info, err := files.Plain().Lstat(f.Path)
 		if err != nil {
 			return err
 		}
@@ -164,20 +176,20 @@ func (j *Journal) affordable(h *host.Host) error {
 	}
 	if sum > maxCopies {
 		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, and at most "+
-			"%d are: remove by hand what is not needed of them", sum>>20, Dir, maxCopies>>20)
+			"%d are: remove by hand what is not needed of them", sum>>20, c.Dir, maxCopies>>20)
 	}
 	return nil
 }
 
-func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) error {
+func (c *Capture) table(ctx context.Context, name string) error {
 	family, table, _ := strings.Cut(name, "/")
 	if !slices.Contains([]string{"ip", "ip6", "inet"}, family) { // no table of ours: nobody here could make it again
 		return nil
 	}
-	was, err := h.Live.Firewall.Table(ctx, family, table)
+	was, err := c.Host.Live.Firewall.Table(ctx, family, table)
 	switch {
 	case errors.Is(err, host.ErrNotExist):
-		j.Tables = append(j.Tables, Table{Family: family, Name: table})
+		c.Log.Tables = append(c.Log.Tables, Table{Family: family, Name: table})
 		return nil
 	case err != nil:
 		return err
@@ -187,17 +199,17 @@ func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) e
 			return nil // somebody else's, which is removed: nobody here could make it again
 		}
 	}
-	j.Tables = append(j.Tables, Table{family, table, &was})
+	c.Log.Tables = append(c.Log.Tables, Table{family, table, &was})
 	return nil
 }
 
-func (j *Journal) captureUnit(ctx context.Context, h *host.Host, name string) error {
-	u, err := h.Live.Units.Unit(ctx, name)
+func (c *Capture) unit(ctx context.Context, name string) error {
+	u, err := c.Host.Live.Units.Unit(ctx, name)
 	if errors.Is(err, host.ErrNotHere) {
 		return nil
 	}
 	if err == nil {
-		j.Units = append(j.Units, Unit{name, u.Active, u.File})
+		c.Log.Units = append(c.Log.Units, Unit{name, u.Active, u.File})
 	}
 	return err
 }

@@ -71,6 +71,8 @@ type Checkpoint struct {
 	settings Settings
 	journal  *Journal
 	change   Change
+	compared *Comparison
+	programs bool                       // the change starts or stops some of which nobody knows what they do
 	program  string                     // that undoes when this process is gone
 	watched  int                        // how many of the journal's Kept are those of a watch
 	awaits   *Awaits                    // nil: what passes its probes stays
@@ -88,11 +90,3 @@ const watchName = "netwright-watch"
 
 // WatchFile says that a good change is watched.
 const WatchFile = Dir + "/watch.json"
-
-// Await is a key that a change makes act at the next boot.
-type Await struct {
-	Key    graph.Key       `json:"key"`
-	Files  []string        `json:"files,omitempty"`
-	Units  []string        `json:"units,omitempty"`
-	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
-}

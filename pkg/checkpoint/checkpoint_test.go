@@ -83,11 +83,11 @@ func TestCandidatesAreRead(t *testing.T) {
 		t.Errorf("API server: %q", got)
 	}
 	stub := files{"/etc/resolv.conf": "nameserver 127.0.0.53\n", "/run/systemd/resolve/resolv.conf": "nameserver 10.0.0.9\n"}
-	if got := resolvers(stub); !slices.Equal(got, []string{"10.0.0.9"}) { // candidates.go:resolvers
+	if got := resolvers(stub.ReadFile); !slices.Equal(got, []string{"10.0.0.9"}) { // candidates.go:resolvers
 		t.Errorf("behind systemd-resolved: %q: its cache answers without a network", got)
 	}
 	delete(stub, "/run/systemd/resolve/resolv.conf")
-	if got := resolvers(stub); !slices.Equal(got, []string{"127.0.0.53"}) {
+	if got := resolvers(stub.ReadFile); !slices.Equal(got, []string{"127.0.0.53"}) {
 		t.Errorf("behind a stub that tells nothing: %q", got)
 	}
 	if got := nameservers([]byte("# x\nnameserver 10.0.0.2\nnameserver nonsense\nsearch a\nnameserver fd00::2\n")); !slices.Equal(got, []string{"10.0.0.2", "fd00::2"}) {

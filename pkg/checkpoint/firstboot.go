@@ -58,7 +58,15 @@ var linkManagers = []string{"systemd-networkd", "NetworkManager"}
 // record that cannot be read.
 func BootDue(r Reader) (bool, error) {
 	a, err := ReadAwaiting(r)
-	return a != nil && a.Boot != bootID(r), err
+	return a != nil && a.Boot != host.BootID(r), err
+}
+
+// Judge is who judges a first boot with changed files.
+type Judge struct {
+	Node   Prober
+	Books  Books
+	Reboot func(context.Context) error
+	Log    *zap.Logger
 }
 
 // FirstBoot judges what awaited this boot, if [BootDue]. If the node is reached as before, it is
@@ -66,35 +74,34 @@ func BootDue(r Reader) (bool, error) {
 // managers act on it, and where that does not help and the documents say so, the machine
 // boots once more. It may be killed at any point and called again. The caller has the lock, and
 // makes no pass before it returns: it does not return before a boot that it asked for ends the
-// process. Of the settings it needs Log and Means.
-func FirstBoot(
-	ctx context.Context, h *host.Host, s Settings, books Books, reboot func(context.Context) error,
-) error {
+// process.
+func (j Judge) FirstBoot(ctx context.Context) error {
+	h := j.Node.Host
 	a, err := ReadAwaiting(h.Live.Files)
 	if a == nil || err != nil {
 		return err
 	}
-	if a.passedOver(books) {
-		s.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is "+
+	if a.passedOver(j.Books.Right()) {
+		j.Log.Info("changed files awaited a boot, and an agent of an earlier release was there since: nothing is "+
 			"judged",
 			zap.Strings("names", a.Names()))
 		return a.drop(ctx, h)
 	}
-	now := bootID(h.Live.Files)
+	now := host.BootID(h.Live.Files)
 	if a.Judged == "" {
 		// What was undone, or brought back by hand, is not what the boot had.
 		if err := a.settle(ctx, h); err != nil || len(a.Names()) == 0 {
 			return err
 		}
-		amiss, err := a.look(ctx, h, s.Means)
+		amiss, err := j.look(ctx, a)
 		if err != nil {
 			return err
 		}
 		if len(amiss) == 0 {
-			return a.end(ctx, h, s.Log, books, Confirmed)
+			return j.end(ctx, a, Confirmed)
 		}
 		a.Judged, a.Why = now, amiss.String()
-		s.Log.Error("the first boot with changed files is not well: they are brought back",
+		j.Log.Error("the first boot with changed files is not well: they are brought back",
 			zap.Strings("names", a.Names()), zap.String("why", a.Why))
 	}
 	if a.Restored != now && !a.isBack(ctx, h) { // also where a boot ended in the middle of it
@@ -103,21 +110,21 @@ func FirstBoot(
 			return err
 		}
 	}
-	if err := a.restore(ctx, h, s.Log, books); err != nil {
+	if err := j.restore(ctx, a); err != nil {
 		return err
 	}
-	amiss, err := a.look(ctx, h, s.Means)
+	amiss, err := j.look(ctx, a)
 	switch {
 	case err != nil:
 		return err
 	case len(amiss) == 0:
-		return a.end(ctx, h, s.Log, books, Bad)
+		return j.end(ctx, a, Bad)
 	case a.mayReboot(now):
-		if err := a.reboot(ctx, h, s.Log, reboot); !errors.Is(err, host.ErrNotHere) {
+		if err := j.reboot(ctx, a); !errors.Is(err, host.ErrNotHere) {
 			return err
 		}
 	}
-	return a.end(ctx, h, s.Log, books, Unsure)
+	return j.end(ctx, a, Unsure)
 }
 
 // mayReboot says that another boot may help: this one had not all of it back from its beginning,
@@ -128,14 +135,12 @@ func (a *Awaiting) mayReboot(now string) bool {
 
 // reboot ends this boot. That is written down before: whatever changes the files again meanwhile,
 // the next one is not ended.
-func (a *Awaiting) reboot(
-	ctx context.Context, h *host.Host, log *zap.Logger, reboot func(context.Context) error,
-) error {
-	log.Error("the files that came back do not help without a boot: the machine boots once more")
+func (j Judge) reboot(ctx context.Context, a *Awaiting) error {
+	j.Log.Error("the files that came back do not help without a boot: the machine boots once more")
 	a.Rebooted = a.Restored
-	err := a.save(ctx, h)
+	err := a.save(ctx, j.Node.Host)
 	if err == nil {
-		err = reboot(ctx)
+		err = j.Reboot(ctx)
 	}
 	if err == nil {
 		err = awaitEnd(ctx)
@@ -147,15 +152,13 @@ func (a *Awaiting) reboot(
 // that the record stands still. So the agent of that boot, one of an earlier release, knew no
 // record: this one judges before it makes anything right. The node went on with the files, and how
 // it was reached before them is of long ago.
-func (a *Awaiting) passedOver(books Books) bool {
-	right := books.Right()
+func (a *Awaiting) passedOver(right string) bool {
 	return right != "" && right != a.Right && right != a.Boot
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
-func (a *Awaiting) look(ctx context.Context, h *host.Host, m Means) (failures, error) {
-	try := func(ctx context.Context) failures { return a.Reach.amiss(ctx, h, m) }
-	amiss := hold(ctx, try, bootWindows*a.Window, 0)
+func (j Judge) look(ctx context.Context, a *Awaiting) (failures, error) {
+	amiss := a.Reach.hold(ctx, j.Node, bootWindows*a.Window)
 	return amiss, context.Cause(ctx) // told to end, it knows nothing
 }
 
@@ -166,23 +169,24 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 		Outcome: outcome, Why: a.Why,
 	}
 	if b.ID == "" {
-		b.ID = bootID(h.Live.Files)
+		b.ID = host.BootID(h.Live.Files)
 	}
 	return b
 }
 
 // end has it remembered what the boot has shown, and then ends the record. A boot that was well and
 // cannot be noted is judged again by the next pass: nothing waits for room on a disk.
-func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books Books, o Outcome) error {
+func (j Judge) end(ctx context.Context, a *Awaiting, o Outcome) error {
+	h := j.Node.Host
 	found := a.found(h, o)
-	log.Info("the first boot with changed files is judged",
+	j.Log.Info("the first boot with changed files is judged",
 		zap.String("outcome", string(o)), zap.Strings("names", found.Names), zap.String("why", a.Why))
-	err := books.Note(ctx, h, found)
+	err := j.Books.Note(ctx, h, found)
 	if err == nil {
 		err = a.drop(ctx, h)
 	}
 	if err != nil && o == Confirmed {
-		log.Warn("that a boot with changed files was well cannot be noted: the next pass judges it again",
+		j.Log.Warn("that a boot with changed files was well cannot be noted: the next pass judges it again",
 			zap.Error(err))
 		return nil
 	}
@@ -192,19 +196,20 @@ func (a *Awaiting) end(ctx context.Context, h *host.Host, log *zap.Logger, books
 // restore brings back all that awaited the boot, where it is not back, and makes the links'
 // managers act on it in the boot that had it, also where a part of it does not come back. It may be
 // called again.
-func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, books Books) error {
+func (j Judge) restore(ctx context.Context, a *Awaiting) error {
+	h := j.Node.Host
 	files, err := a.originals(h)
-	j := Journal{Boot: a.Boot, Files: files, Units: a.Units}
-	err = errors.Join(err, j.restoreFiles(ctx, h), j.restoreUnits(ctx, h, true))
-	for _, text := range j.left {
-		log.Warn("it is not brought back", zap.String("why", text))
+	back := Restore(h, &Log{Files: files, Units: a.Units}, true)
+	err = errors.Join(err, back.Files(ctx), back.Units(ctx))
+	for _, text := range back.Left {
+		j.Log.Warn("it is not brought back", zap.String("why", text))
 	}
 	if err == nil {
-		err = books.Forget(ctx, h, a.Keys, a.found(h, Restored))
+		err = j.Books.Forget(ctx, h, a.Keys, a.found(h, Restored))
 	}
-	if a.Restored == bootID(h.Live.Files) {
-		if err := a.act(ctx, h); err != nil { // what it helps is seen by who looks
-			log.Warn("the files came back, and not all that reads them acts on it", zap.Error(err))
+	if a.Restored == host.BootID(h.Live.Files) {
+		if err := a.act(ctx, j.Node); err != nil { // what it helps is seen by who looks
+			j.Log.Warn("the files came back, and not all that reads them acts on it", zap.Error(err))
 		}
 	}
 	if err != nil {
@@ -219,12 +224,11 @@ func (a *Awaiting) restore(ctx context.Context, h *host.Host, log *zap.Logger, b
 // worth keeping, some files it reads at its start only, and its own unit may have been among them.
 // One that had a link, and which the boot could not start, is started. What it is still not done
 // with then, it is told to set up. An address that it set at the boot goes before: it would stay.
-func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
+func (a *Awaiting) act(ctx context.Context, n Prober) error {
+	h := n.Host
 	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, errNoAnswer)
 	defer cancel()
-	if around := (&Journal{Around: a.Around}).around(); around != nil {
-		_ = around.restoreSysctls(ctx, h) // what is left is seen by who looks
-	}
+	a.Around.RestoreSysctls(ctx, h) // what is left is seen by who looks
 	errs := []error{h.Units.DaemonReload(ctx), a.Reach.clear(ctx, h)}
 	for _, manager := range linkManagers {
 		unit := manager + ".service"
@@ -236,8 +240,7 @@ func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool {
 		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere)
 	})
-	j := Journal{Window: a.Window, Probes: a.Reach.Managed}
-	j.setUp(ctx, h)
+	n.setUp(ctx, a.Reach.Managed, a.Window)
 	return errors.Join(errs...)
 }
 

@@ -39,10 +39,10 @@ func TestAWholeAnswerCounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // of those that never end
 			defer cancel()
-			if err := Probe(tcpProbe+":"+c.address).try(ctx, nil, Means{}); err != nil {
+			if err := (Prober{}).try(ctx, Probe(tcpProbe+":"+c.address)); err != nil {
 				t.Errorf("it accepts no connection: %v", err)
 			}
-			if err := Probe(httpsProbe+":"+c.address).try(ctx, nil, Means{}); (err == nil) != c.answers {
+			if err := (Prober{}).try(ctx, Probe(httpsProbe+":"+c.address)); (err == nil) != c.answers {
 				t.Errorf("err = %v, want an answer: %t", err, c.answers)
 			}
 		})

@@ -14,9 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // That others reach the node, only others can say. Peers knock on its ports before the change and
@@ -48,9 +45,9 @@ func (f failures) inbound() bool {
 
 // findReached has peers knock before the change. It goes on beside the other probes; what it
 // returns waits for the answers.
-func (j *Journal) findReached(ctx context.Context, r kernel, s Settings) (wait func()) {
+func (c *Comparison) findReached(ctx context.Context, r kernel) (wait func()) {
 	ports := listening(r)
-	if s.Inbound == nil || len(ports) == 0 {
+	if c.Knock == nil || len(ports) == 0 {
 		return func() {}
 	}
 	ended := make(chan struct{})
@@ -60,11 +57,11 @@ func (j *Journal) findReached(ctx context.Context, r kernel, s Settings) (wait f
 		defer stop()
 		grace := time.AfterFunc(knockBefore, stop)
 		defer grace.Stop()
-		said, err := s.Inbound(ctx, ports, nil, func(map[string][]string) bool {
+		said, err := c.Knock(ctx, ports, nil, func(map[string][]string) bool {
 			grace.Reset(knockGrace)
 			return false
 		})
-		j.Inbound, j.unasked = reachedBy(said), err
+		c.Inbound, c.unasked = reachedBy(said), err
 	}()
 	return func() { <-ended }
 }
@@ -82,51 +79,50 @@ func reachedBy(said map[string][]string) map[string][]string {
 
 // keepsReached has the same peers knock after the change, until then or a third of the window. What
 // nobody has said by then is taken off the proof.
-func (c *Checkpoint) keepsReached(ctx context.Context, until time.Time) failures {
-	j := c.journal
-	if len(j.Inbound) == 0 {
+func (c *Comparison) keepsReached(ctx context.Context, until time.Time) failures {
+	if len(c.Inbound) == 0 {
 		return nil
 	}
-	reached, failed := j.holdReached(ctx, kernel{c.host.Live.Files, c.host.Live.Kernel}, c.settings.Inbound, until)
+	reached, failed := c.holdReached(ctx, c.sockets(), until)
 	if len(failed) == 0 {
-		maps.DeleteFunc(j.Inbound, func(port string, _ []string) bool { return !slices.Contains(reached, port) })
+		maps.DeleteFunc(c.Inbound, func(port string, _ []string) bool { return !slices.Contains(reached, port) })
 	}
 	return failed
 }
 
 // reachedAgain says that every port is reached after the undo that peers missed after the change.
-func (j *Journal) reachedAgain(ctx context.Context, r kernel, knock Knocks, until time.Time) bool {
-	reached, failed := j.holdReached(ctx, r, knock, until)
-	return len(failed) == 0 && len(reached) == len(j.Inbound)
+func (c *Comparison) reachedAgain(ctx context.Context, until time.Time) bool {
+	reached, failed := c.holdReached(ctx, c.sockets(), until)
+	return len(failed) == 0 && len(reached) == len(c.Inbound)
 }
 
 // holdReached has peers knock until all ports are reached again on which somebody still listens, or
 // time is over: then it says of which of the others a peer misses what it had.
-func (j *Journal) holdReached(
-	ctx context.Context, r kernel, knock Knocks, until time.Time,
+func (c *Comparison) holdReached(
+	ctx context.Context, r kernel, until time.Time,
 ) (reached []string, failed failures) {
-	if least := time.Now().Add(j.Window / 3); until.Before(least) {
+	if least := time.Now().Add(c.Window / 3); until.Before(least) {
 		until = least
 	}
 	var peers []string
-	for _, list := range j.Inbound {
+	for _, list := range c.Inbound {
 		peers = append(peers, list...)
 	}
 	slices.Sort(peers)
 	peers = slices.Compact(peers)
 	for {
-		want, ports := j.stillOpen(listening(r))
+		want, ports := c.stillOpen(listening(r))
 		if len(want) == 0 {
 			return nil, nil
 		}
 		try, stop := context.WithTimeoutCause(ctx, knockAfter, errNoAnswer)
-		said, err := knock(try, ports, peers, func(said map[string][]string) bool {
-			reached, _ := j.compare(want, said)
+		said, err := c.Knock(try, ports, peers, func(said map[string][]string) bool {
+			reached, _ := c.compare(want, said)
 			return len(reached) == len(want)
 		})
 		stop()
 		if err == nil {
-			if reached, failed = j.compare(want, said); len(reached) == len(want) {
+			if reached, failed = c.compare(want, said); len(reached) == len(want) {
 				return reached, nil
 			}
 		}
@@ -142,8 +138,8 @@ func (j *Journal) holdReached(
 
 // stillOpen are those that peers reached before and on which somebody listens now, and the numbers
 // of these ports: that a program has ended says nothing of the way to it.
-func (j *Journal) stillOpen(listening []uint16) (want []string, ports []uint16) {
-	for _, port := range slices.Sorted(maps.Keys(j.Inbound)) {
+func (c *Comparison) stillOpen(listening []uint16) (want []string, ports []uint16) {
+	for _, port := range slices.Sorted(maps.Keys(c.Inbound)) {
 		_, text, _ := strings.Cut(port, ":")
 		number, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || !slices.Contains(listening, uint16(number)) {
@@ -158,7 +154,7 @@ func (j *Journal) stillOpen(listening []uint16) (want []string, ports []uint16) 
 }
 
 // compare holds what peers say to what they said before.
-func (j *Journal) compare(want []string, said map[string][]string) (reached []string, failed failures) {
+func (c *Comparison) compare(want []string, said map[string][]string) (reached []string, failed failures) {
 	for _, port := range want {
 		var missing []string
 		found := false
@@ -166,7 +162,7 @@ func (j *Journal) compare(want []string, said map[string][]string) (reached []st
 			switch {
 			case slices.Contains(open, port):
 				found = true
-			case slices.Contains(j.Inbound[port], peer):
+			case slices.Contains(c.Inbound[port], peer):
 				missing = append(missing, peer)
 			}
 		}
@@ -191,21 +187,24 @@ var firstPorts = []uint16{22, 10250}
 
 // kernel is what says which ports there are.
 type kernel struct {
-	proc    Reader
-	sysctls interface {
-		Sysctl(key string) (string, error)
-	}
+	read   func(path string) ([]byte, error)
+	sysctl func(key string) (string, error)
+}
+
+// sockets are those of the node.
+func (c *Comparison) sockets() kernel {
+	return kernel{c.Node.Host.Live.Files.ReadFile, c.Node.Host.Live.Kernel.Sysctl}
 }
 
 // listening are the TCP ports on which somebody listens for others, without those that the kernel
 // gives out: the next time it is another one.
 func listening(r kernel) (ports []uint16) {
 	low, high := uint16(32768), uint16(60999)
-	if text, err := r.sysctls.Sysctl("net.ipv4.ip_local_port_range"); err == nil {
+	if text, err := r.sysctl("net.ipv4.ip_local_port_range"); err == nil {
 		_, _ = fmt.Sscan(text, &low, &high)
 	}
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := r.proc.ReadFile(file)
+		text, err := r.read(file)
 		if err != nil {
 			continue // without IPv6
 		}
@@ -246,12 +245,4 @@ func listens(line string) (at netip.AddrPort, ok bool) {
 	}
 	addr, ok := netip.AddrFromSlice(raw)
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok && err == nil
-}
-
-// UnderWay says that a change of this node is under way, or awaits its confirmation.
-func UnderWay(r interface {
-	Lstat(path string) (hostfs.FileInfo, error)
-}) bool {
-	_, err := r.Lstat(JournalFile)
-	return !errors.Is(err, host.ErrNotExist)
 }

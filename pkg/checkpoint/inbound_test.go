@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/netwright/netwright/test/netns"
 )
 
 // sockets as the kernel of a little-endian machine prints them: those that listen on every address,
@@ -33,7 +29,7 @@ var sockets = kernel{files{
    2: 0000000000000000FFFF00000100007F:2711 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
    3: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
 `,
-}, sysctls{"net.ipv4.ip_local_port_range": "32768 60999"}}
+}.ReadFile, sysctls{"net.ipv4.ip_local_port_range": "32768 60999"}.Sysctl}
 
 // sysctls are what the kernel says.
 type sysctls map[string]string
@@ -49,7 +45,7 @@ func TestPortsThatListenForOthers(t *testing.T) {
 	if got, want := listening(sockets), []uint16{22, 10250, 9100}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := listening(kernel{files{}, sysctls{}}); len(got) > 0 {
+	if got := listening(kernel{files{}.ReadFile, sysctls{}.Sysctl}); len(got) > 0 {
 		t.Errorf("without /proc: %v", got)
 	}
 }
@@ -89,11 +85,11 @@ func TestWhatPeersSayAfterAChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := &Journal{Window: 3 * time.Second, Inbound: map[string][]string{}, Unproved: Unmade()}
+				j := &Comparison{Knock: c.peers.knock, Window: 3 * time.Second, Evidence: &Evidence{Inbound: map[string][]string{}, Unproved: Unmade()}}
 				for port, list := range before {
 					j.Inbound[port] = list
 				}
-				reached, failed := j.holdReached(t.Context(), sockets, c.peers.knock, time.Now().Add(j.Window))
+				reached, failed := j.holdReached(t.Context(), sockets, time.Now().Add(j.Window))
 				if failed.String() != c.failed || failed.inbound() != (c.failed != "") {
 					t.Errorf("failed: %s, want %s", failed, c.failed)
 				}
@@ -106,7 +102,7 @@ func TestWhatPeersSayAfterAChange(t *testing.T) {
 }
 
 func TestProofOfPeers(t *testing.T) {
-	j := &Journal{Probes: []Probe{"ping:10.0.0.1"}, Unproved: Unmade(), Inbound: map[string][]string{"tcp6:22": {"a"}, "tcp4:22": {"a"}}}
+	j := &Evidence{Probes: []Probe{"ping:10.0.0.1"}, Unproved: Unmade(), Inbound: map[string][]string{"tcp6:22": {"a"}, "tcp4:22": {"a"}}}
 	p := j.Proof()
 	if got := strings.Join(p.Probes, " "); got != "ping:10.0.0.1 inbound:tcp4:22 inbound:tcp6:22" || slices.Contains(p.Unproved, "inbound") {
 		t.Errorf("%s, not proved: %v", got, p.Unproved)
@@ -144,74 +140,11 @@ func TestPeersAreAskedBeforeAChange(t *testing.T) {
 		}{
 			"nobody to ask": {nil, nil, 0}, "nobody answers": {silent, map[string][]string{}, knockBefore}, "one answers": {one, map[string][]string{"tcp4:22": {"b"}}, knockGrace},
 		} {
-			j, begun := &Journal{}, time.Now()
-			j.findReached(t.Context(), sockets, Settings{Inbound: c.knock})()
+			j, begun := &Comparison{Knock: c.knock, Evidence: &Evidence{}}, time.Now()
+			j.findReached(t.Context(), sockets)()
 			if diff := cmp.Diff(c.want, j.Inbound); diff != "" || time.Since(begun) != c.least {
 				t.Errorf("%s: after %s\n%s", name, time.Since(begun), diff)
 			}
 		}
 	})
-}
-
-// A port that peers miss undoes the change, and the generation is bad if they reach it again then.
-// Who says nothing undoes nothing. The lines that keep it: undo.go, Settle (keepsReached) and undo
-// (reachedAgain); arm.go, ask (findReached).
-func TestPeersJudgeAChange(t *testing.T) {
-	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
-		return
-	}
-	h, was := onNode(t)
-	l, err := net.Listen("tcp", ":22")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	reach, miss := map[string][]string{"a": {"tcp4:22"}}, map[string][]string{"a": nil}
-	for name, c := range map[string]struct {
-		after, undone map[string][]string // what peers say
-		stays, bad    bool
-		proved        bool
-	}{
-		"it is reached":                     {reach, nil, true, false, true},
-		"it is not, and is again":           {miss, reach, false, true, false},
-		"it is not, and nobody says better": {miss, map[string][]string{}, false, false, false},
-		"nobody says anything":              {map[string][]string{}, nil, true, false, false},
-	} {
-		_ = os.Remove(VerdictFile)
-		before := reach
-		s := settings()
-		s.Probes, s.Inbound = nil, func(_ context.Context, _ []uint16, _ []string, done func(map[string][]string) bool) (map[string][]string, error) {
-			said := before
-			if text, err := os.ReadFile("/etc/nw/content"); err != nil || string(text) != "was" {
-				said, before = c.after, c.undone // the next time that it is as it was
-			}
-			done(said)
-			return said, nil
-		}
-		point, err := Take(t.Context(), h, Change{Generation: 7, Digest: "d7", Keys: changed}, s)
-		if err == nil {
-			err = point.Arm(t.Context())
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		sh(t, "printf other >/etc/nw/content")
-		err = point.Settle(t.Context(), nil)
-		var undone *UndoneError
-		if stays := !errors.As(err, &undone); stays != c.stays || stays && err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if !c.stays {
-			if v := undone.Verdict; v.Bad != c.bad || v.Why != "inbound:tcp4:22 (no connection any more from: a)" {
-				t.Errorf("%s: %+v", name, v)
-			}
-			unchanged(t, was, VerdictFile)
-			continue
-		}
-		if proved := slices.Contains(point.Proof().Probes, "inbound:tcp4:22"); proved != c.proved || proved == slices.Contains(point.Proof().Unproved, "inbound") {
-			t.Errorf("%s: %+v", name, point.Proof())
-		}
-		sh(t, "printf was >/etc/nw/content")
-		unchanged(t, was)
-	}
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
@@ -113,7 +111,7 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	}
 	journal := func(generation int64, path string) {
 		t.Helper()
-		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Files: []File{{Path: path}}})
+		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Log: Log{Files: []File{{Path: path}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,26 +188,4 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	if j, err := Pending(h.Live.Files); j != nil || err != nil {
 		t.Errorf("the checkpoint stays: %v", err)
 	}
-}
-
-// The end of the window cuts no attempt short, or a store's outage would drag along what is only
-// slow. The line that keeps it: probe.go, hold (attempt with the caller's context).
-func TestTheWindowCutsNoProbeShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		means := Means{
-			Store: func(context.Context, string, string) error { return errors.New("gone") },
-			Ping: func(ctx context.Context, _ netip.Addr) error {
-				select {
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				case <-time.After(time.Second):
-					return nil
-				}
-			},
-		}
-		failed := hold(t.Context(), asks(nil, means, []Probe{"ping:10.0.0.1", "store:/s c"}), 3*time.Second/2, 0)
-		if len(failed) != 1 || !failed.only(storeProbe) {
-			t.Errorf("failed: %s", failed)
-		}
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
@@ -24,11 +25,11 @@ func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
 	return out
 }
 
-// askManager passes if a link's manager is done with it, or leaves it alone as [leftAlone] allows,
+// askManager passes if a link's manager is done with it, or leaves it alone as leftAlone allows,
 // or the link is gone: a change may take it away.
-func askManager(ctx context.Context, h *host.Host, what string) error {
+func (n Prober) askManager(ctx context.Context, what string) error {
 	manager, link, _ := strings.Cut(what, "/")
-	setup, err := h.Live.LinkSetup(ctx, manager, link)
+	setup, err := n.Host.Live.LinkSetup(ctx, manager, link)
 	switch {
 	case errors.Is(err, host.ErrNotExist):
 		return nil
@@ -37,20 +38,20 @@ func askManager(ctx context.Context, h *host.Host, what string) error {
 	case setup == host.SetupDone:
 		return nil
 	case setup == host.SetupNone:
-		return leftAlone(ctx, h, manager, link)
+		return n.leftAlone(ctx, manager, link)
 	}
 	return fmt.Errorf("%s says of link %s: %s", manager, link, setup)
 }
 
 // leftAlone passes if a link that its manager leaves alone has another one, or no address that ends
 // when nobody renews it. Of IPv6 the kernel itself may be who does.
-func leftAlone(ctx context.Context, h *host.Host, manager, link string) error {
+func (n Prober) leftAlone(ctx context.Context, manager, link string) error {
 	for _, other := range host.LinkManagers() {
-		if setup, err := h.Live.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
+		if setup, err := n.Host.Live.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
 			return nil
 		}
 	}
-	addresses, err := h.Live.Net.Addresses(ctx, link)
+	addresses, err := n.Host.Live.Net.Addresses(ctx, link)
 	if err != nil {
 		return err
 	}
@@ -65,27 +66,27 @@ func leftAlone(ctx context.Context, h *host.Host, manager, link string) error {
 // setUp has the managers of links set those up again that they are not done with after the undo,
 // and waits a while for it; it says whether there were any. What is not set up by then is judged
 // with the other probes.
-func (j *Journal) setUp(ctx context.Context, h *host.Host) (late bool) {
+func (n Prober) setUp(ctx context.Context, probes []Probe, window time.Duration) (late bool) {
 	asked := map[Probe]bool{}
 	try := func(ctx context.Context) (left failures) {
-		for _, p := range j.Probes {
+		for _, p := range probes {
 			what, ok := strings.CutPrefix(string(p), managedProbe+":")
 			if !ok {
 				continue
 			}
 			manager, link, _ := strings.Cut(what, "/")
-			setup, err := h.Live.LinkSetup(ctx, manager, link)
+			setup, err := n.Host.Live.LinkSetup(ctx, manager, link)
 			if errors.Is(err, host.ErrNotExist) || setup == host.SetupDone {
 				continue
 			}
 			if err == nil && setup != host.SetupGoesOn && !asked[p] {
-				asked[p], err = true, h.SetUpLink(ctx, manager, link)
+				asked[p], err = true, n.Host.SetUpLink(ctx, manager, link)
 			}
 			left = append(left, failure{p, err})
 		}
 		late = late || len(left) > 0
 		return left
 	}
-	_ = hold(ctx, try, j.Window/3, 0)
+	_ = hold(ctx, try, window/3, 0)
 	return late
 }

@@ -3,11 +3,8 @@ package checkpoint
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
@@ -46,24 +43,6 @@ func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err e
 	s.routes = append(s.routes, defaults...)
 	s.neighbours, err = h.Live.Net.Neighbours(ctx)
 	return s, err
-}
-
-// askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours
-// those that do, as one probe. A group is left out if one of it must answer anyway. Of the next
-// hops those that answer are kept for [ledBefore].
-func (j *Journal) askNeighbours(ctx context.Context, h *host.Host, m Means, groups [][]Probe, hops []Probe) {
-	must := func(p Probe) bool { return slices.Contains(j.Probes, p) }
-	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
-	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
-	defer cancel()
-	failed := attempt(ctx, h, m, slices.Concat(slices.Concat(groups...), hops)).probes()
-	silent := func(p Probe) bool { return slices.Contains(failed, p) }
-	j.before.answered = append(slices.Clone(j.Probes), slices.DeleteFunc(hops, silent)...)
-	for _, g := range groups {
-		if g = slices.DeleteFunc(g, silent); len(g) > 0 {
-			j.Probes = append(j.Probes, oneOf(g))
-		}
-	}
 }
 
 // groups are, for each link of the node's own and each family in which it has an address there that
@@ -161,69 +140,4 @@ func (s neighbourhood) own() (out []rtnl.Link) {
 		}
 	}
 	return out
-}
-
-// neighbour asks who is on a link by ARP or NDP.
-func neighbour(link string, addr netip.Addr) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, link, addr.WithZone("")))
-}
-
-// fullSize asks who is on a link by an echo as large as the link carries.
-func fullSize(link string, addr netip.Addr) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", fullProbe, link, addr.WithZone("")))
-}
-
-// onLink are the link and the address of a probe of a neighbour.
-func onLink(what string) (link string, addr netip.Addr, err error) {
-	link, address, _ := strings.Cut(what, "/")
-	addr, err = netip.ParseAddr(address)
-	return link, addr, err
-}
-
-// askFull sends an echo of full size. The link's MTU is that of now: a change of it counts.
-func askFull(ctx context.Context, h *host.Host, m Means, link string, addr netip.Addr) error {
-	if m.Full == nil {
-		return errNoMeans
-	}
-	l, err := h.Live.Net.Link(ctx, link)
-	if err != nil {
-		return err
-	}
-	if addr.Is6() && addr.IsLinkLocalUnicast() {
-		addr = addr.WithZone(link)
-	}
-	return m.Full(ctx, addr, l.MTU)
-}
-
-// oneOf is the probe that passes if one of several does.
-func oneOf(group []Probe) Probe {
-	if len(group) == 1 {
-		return group[0]
-	}
-	var parts []string
-	for _, p := range group {
-		parts = append(parts, string(p))
-	}
-	return Probe(anyProbe + ":" + strings.Join(parts, " "))
-}
-
-// tryAny tries all of a group, and no longer than until one has passed.
-func tryAny(ctx context.Context, h *host.Host, m Means, what string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	group := strings.Fields(what)
-	errs := make([]error, len(group))
-	var wg sync.WaitGroup
-	for i, p := range group {
-		wg.Go(func() {
-			if errs[i] = Probe(p).try(ctx, h, m); errs[i] == nil {
-				cancel(nil)
-			}
-		})
-	}
-	wg.Wait()
-	if slices.Contains(errs, nil) {
-		return nil
-	}
-	return errs[0]
 }

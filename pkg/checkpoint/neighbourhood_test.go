@@ -172,8 +172,8 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 		}
 	}
 	there.Run("ip", "addr", "del", "2001:db8::4/64", "dev", "gw") // who went before is not missed
-	j := &Journal{Window: time.Second}
-	if err := j.ask(t.Context(), h, Settings{Means: echoes}); err != nil {
+	j := &Comparison{Node: Prober{h, echoes}, Window: time.Second, Evidence: &Evidence{}}
+	if err := j.Before(t.Context(), nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	want := []Probe{
@@ -186,7 +186,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	}
 	after := func(what string, lost ...Probe) {
 		t.Helper()
-		if failed := j.attempt(t.Context(), h, echoes); !slices.Equal(failed.probes(), lost) {
+		if failed := j.attempt(t.Context()); !slices.Equal(failed.probes(), lost) {
 			t.Errorf("%s: %s; want %q", what, failed, lost)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// captureOwn has a kind write down how its key is.
-func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey) error {
+// own has a kind write down how its key is.
+func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 	keeper, ok := tasks.KeeperOf(own.Task, own.Key).(tasks.Restorer)
 	if !ok {
 		return fmt.Errorf("%T cannot bring it back", own.Task)
 	}
-	was, err := keeper.Baseline(ctx, h.Live.View())
+	was, err := keeper.Baseline(ctx, c.Host.Live.View())
 	if errors.Is(err, host.ErrNotHere) {
 		return nil // nor is it changed here
 	}
@@ -31,23 +31,22 @@ func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey
 		return err
 	}
 	kept := Own{Key: own.Key, Task: task, Was: was, Content: was.Content}
-	for _, c := range contents {
-		content, err := c.Bytes()
+	for _, of := range contents {
+		content, err := of.Bytes()
 		if err != nil {
 			return err
 		}
 		kept.Contents = append(kept.Contents, content)
 	}
-	j.Own = append(j.Own, kept)
+	c.Log.Own = append(c.Log.Own, kept)
 	return nil
 }
 
-// restoreOwn has each kind bring its keys back. After a boot those stay away that a boot takes
-// away.
-func (j *Journal) restoreOwn(ctx context.Context, h *host.Host, booted bool) error {
+// Own has each kind bring its keys back. After a boot those stay away that a boot takes away.
+func (r *Restoration) Own(ctx context.Context) error {
 	var errs []error
-	for _, own := range j.Own {
-		if err := own.restore(ctx, h, booted); err != nil {
+	for _, own := range r.Log.Own {
+		if err := own.restore(ctx, r.Host, r.Booted); err != nil {
 			errs = append(errs, fmt.Errorf("bring %s back: %w", own.Key, err))
 		}
 	}

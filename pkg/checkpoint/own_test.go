@@ -10,7 +10,7 @@ import (
 )
 
 // What a kind brings back itself comes back from what the journal says, also after a boot.
-// The lines that keep it: own.go, captureOwn and restore.
+// The lines that keep it: own.go, own and restore.
 func TestAKindBringsItsKeysBack(t *testing.T) {
 	h, root := onRoot(t)
 	const before = "# a person's\nroot = \"/var\"\n"
@@ -18,16 +18,17 @@ func TestAKindBringsItsKeysBack(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j := &Journal{Version: journalVersion}
+	var l Log
+	c := Capture{Host: h, Log: &l}
 	for _, task := range []tasks.TOMLKey{
 		{Path: "/config.toml", Key: "root", Value: "/srv"},
 		{Path: "/config.toml", Key: "level", Value: "debug"},
 	} {
-		if err := j.captureOwn(t.Context(), h, tasks.OwnKey{Key: task.Owns()[0], Task: task}); err != nil {
+		if err := c.own(t.Context(), tasks.OwnKey{Key: task.Owns()[0], Task: task}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, own := range j.Own {
+	for _, own := range l.Own {
 		task, err := tasks.Rebuild(own.Task, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -39,15 +40,15 @@ func TestAKindBringsItsKeysBack(t *testing.T) {
 	if now, err := os.ReadFile(file); err != nil || string(now) == before {
 		t.Fatalf("nothing changed: %v", err)
 	}
-	data, err := json.Marshal(j)
+	data, err := json.Marshal(l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var written Journal
+	var written Log
 	if err := json.Unmarshal(data, &written); err != nil {
 		t.Fatal(err)
 	}
-	if err := written.restoreOwn(t.Context(), h, true); err != nil {
+	if err := Restore(h, &written, true).Own(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if now, err := os.ReadFile(file); err != nil || string(now) != before {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 )
 
@@ -22,19 +21,19 @@ const (
 	mostPods  = 3 // after it
 )
 
-// askRunning adds those pods to the probes that answer now. Where no runtime says which pods run,
-// none is asked: a silent one may have ended.
-func (j *Journal) askRunning(ctx context.Context, h *host.Host, m Means) {
+// running asks for those pods that answer now. Where no runtime says which pods run, none is asked:
+// a silent one may have ended.
+func (n Prober) running(ctx context.Context) (passed []Probe) {
 	list, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
 	defer cancel()
-	pods, err := h.Live.Pods(list)
+	pods, err := n.Host.Live.Pods(list)
 	if err != nil {
-		return
+		return nil
 	}
 	ctx, cancel = context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
 	defer cancel()
 	tried := [][]Probe{podEchoes(pods, 32), podEchoes(pods, 128)}
-	silent := attempt(ctx, h, m, slices.Concat(tried...)).probes()
+	silent := n.attempt(ctx, slices.Concat(tried...)).probes()
 	for _, group := range tried {
 		group = slices.DeleteFunc(group, func(p Probe) bool { return slices.Contains(silent, p) })
 		var addresses []string
@@ -42,9 +41,10 @@ func (j *Journal) askRunning(ctx context.Context, h *host.Host, m Means) {
 			addresses = append(addresses, p.target().String())
 		}
 		if len(addresses) > 0 {
-			j.Probes = append(j.Probes, Probe(podsProbe+":"+strings.Join(addresses, " ")))
+			passed = append(passed, Probe(podsProbe+":"+strings.Join(addresses, " ")))
 		}
 	}
+	return passed
 }
 
 // podEchoes ask pods that run, at their addresses of a family.
@@ -66,12 +66,12 @@ func echo(addr netip.Addr) Probe { return Probe(pingProbe + ":" + addr.String())
 func runs(p cri.Pod) bool { return p.Ready && len(p.Running) > 0 }
 
 // askPods passes if all answer of which the runtime says that they run.
-func askPods(ctx context.Context, h *host.Host, m Means, what string) error {
-	silent := silentPods(ctx, h, m, what)
+func (n Prober) askPods(ctx context.Context, what string) error {
+	silent := n.silentPods(ctx, what)
 	if len(silent) == 0 {
 		return nil
 	}
-	pods, err := h.Live.Pods(ctx)
+	pods, err := n.Host.Live.Pods(ctx)
 	if err != nil {
 		return fmt.Errorf("%s does not answer, and nobody says whether its pod runs: %w", silent[0], err)
 	}
@@ -79,14 +79,14 @@ func askPods(ctx context.Context, h *host.Host, m Means, what string) error {
 }
 
 // silentPods are those addresses of the probe that answer no echo.
-func silentPods(ctx context.Context, h *host.Host, m Means, what string) (silent []netip.Addr) {
+func (n Prober) silentPods(ctx context.Context, what string) (silent []netip.Addr) {
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
 	defer cancel()
 	var asked []Probe
 	for _, addr := range strings.Fields(what) {
 		asked = append(asked, Probe(pingProbe+":"+addr))
 	}
-	for _, p := range attempt(ctx, h, m, asked).probes() {
+	for _, p := range n.attempt(ctx, asked).probes() {
 		silent = append(silent, p.target())
 	}
 	return silent
@@ -103,18 +103,4 @@ func firstRunning(pods []cri.Pod, silent []netip.Addr) error {
 		}
 	}
 	return nil
-}
-
-// leaveEnded takes the probe out of the journal whose pods have all ended meanwhile: it passed, and
-// proves nothing.
-func (j *Journal) leaveEnded(ctx context.Context, h *host.Host, m Means) {
-	ended := func(p Probe) bool {
-		what, ok := strings.CutPrefix(string(p), podsProbe+":")
-		return ok && len(silentPods(ctx, h, m, what)) == len(strings.Fields(what))
-	}
-	had := j.Probes
-	j.Probes = slices.DeleteFunc(slices.Clone(had), ended)
-	if len(j.Traffic) == 0 && !slices.Equal(ProofKinds(had), ProofKinds(j.Probes)) {
-		j.Unproved = append(j.Unproved, podsProbe)
-	}
 }

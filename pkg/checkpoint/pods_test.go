@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 )
 
@@ -54,25 +55,29 @@ func errorText(err error) string {
 // of which none is left prove nothing. The lines that keep it: pods.go, askPods (nobody says) and
 // leaveEnded.
 func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
-	h, _ := onRoot(t)
+	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
 	there := map[string]bool{"10.244.1.2": true}
-	m := Means{Ping: func(_ context.Context, to netip.Addr) error {
+	n := Prober{h, Means{Ping: func(_ context.Context, to netip.Addr) error {
 		if there[to.String()] {
 			return nil
 		}
 		return errors.New("silent")
-	}}
+	}}}
 	const both = Probe("pods:10.244.1.2 10.244.1.3")
-	if err := both.try(t.Context(), h, m); err == nil || !strings.HasPrefix(err.Error(), "10.244.1.3 does not answer, and nobody says whether its pod runs") {
+	if err := n.try(t.Context(), both); err == nil || !strings.HasPrefix(err.Error(), "10.244.1.3 does not answer, and nobody says whether its pod runs") {
 		t.Errorf("one is silent: %v", err)
 	}
-	j := &Journal{Probes: []Probe{"dns:10.0.0.2", both}, Unproved: []string{"inbound"}}
-	j.leaveEnded(t.Context(), h, m)
+	j := &Comparison{Node: n, Evidence: &Evidence{Probes: []Probe{"dns:10.0.0.2", both}, Unproved: []string{"inbound"}}}
+	j.leaveEnded(t.Context())
 	if len(j.Probes) != 2 || len(j.Unproved) != 1 {
 		t.Errorf("one answers: proved by %q, not by %q", j.Probes, j.Unproved)
 	}
 	clear(there)
-	j.leaveEnded(t.Context(), h, m)
+	j.leaveEnded(t.Context())
 	if !slices.Equal(j.Probes, []Probe{"dns:10.0.0.2"}) || !slices.Equal(j.Unproved, []string{"inbound", "pods"}) {
 		t.Errorf("none answers: proved by %q, not by %q", j.Probes, j.Unproved)
 	}

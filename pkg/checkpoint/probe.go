@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Probe is one thing that must go on working, as "kind:what":
@@ -65,6 +67,12 @@ type Means struct {
 	// away. It says of each check by name why it failed, nil if it passed. The error is of making
 	// it.
 	Traffic func(ctx context.Context, h *host.Host) (checks map[string]error, err error)
+}
+
+// Prober tries probes on a host.
+type Prober struct {
+	Host  *host.Host
+	Means Means
 }
 
 // Times of the probes.
@@ -147,4 +155,70 @@ func (f failures) String() string {
 func (p Probe) kind() string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), ":")
 	return kind
+}
+
+// each are the probes of which one must pass.
+func (p Probe) each() (list []Probe) {
+	for _, one := range strings.Fields(strings.TrimPrefix(string(p), anyProbe+":")) {
+		list = append(list, Probe(one))
+	}
+	return list
+}
+
+// target is the address that a probe asks, invalid for one that names none.
+func (p Probe) target() (to netip.Addr) {
+	_, what, _ := strings.Cut(string(p), ":")
+	switch p.kind() {
+	case neighbourProbe, fullProbe:
+		_, what, _ = strings.Cut(what, "/")
+	case tcpProbe, httpsProbe:
+		what, _, _ = net.SplitHostPort(what) // "" has no address either
+	}
+	to, _ = netip.ParseAddr(what)
+	return to.WithZone("")
+}
+
+// neighbour asks who is on a link by ARP or NDP.
+func neighbour(link string, addr netip.Addr) Probe {
+	return Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, link, addr.WithZone("")))
+}
+
+// fullSize asks who is on a link by an echo as large as the link carries.
+func fullSize(link string, addr netip.Addr) Probe {
+	return Probe(fmt.Sprintf("%s:%s/%s", fullProbe, link, addr.WithZone("")))
+}
+
+// onLink are the link and the address of a probe of a neighbour.
+func onLink(what string) (link string, addr netip.Addr, err error) {
+	link, address, _ := strings.Cut(what, "/")
+	addr, err = netip.ParseAddr(address)
+	return link, addr, err
+}
+
+// oneOf is the probe that passes if one of several does.
+func oneOf(group []Probe) Probe {
+	if len(group) == 1 {
+		return group[0]
+	}
+	var parts []string
+	for _, p := range group {
+		parts = append(parts, string(p))
+	}
+	return Probe(anyProbe + ":" + strings.Join(parts, " "))
+}
+
+// hopProbe asks the next hop of a route.
+func hopProbe(r rtnl.Route) Probe {
+	return neighbour(r.Link, r.Gateway)
+}
+
+// hop is the address that a probe of a neighbour asks, of several the first.
+func (p Probe) hop() (hop netip.Addr, ok bool) {
+	first, _, _ := strings.Cut(strings.TrimPrefix(string(p), anyProbe+":"), " ")
+	what, ok := strings.CutPrefix(first, neighbourProbe+":")
+	if !ok {
+		return hop, false
+	}
+	_, hop, err := onLink(what)
+	return hop, err == nil
 }

@@ -34,23 +34,20 @@ func unproved(candidates, passed []Probe) []string {
 	return slices.DeleteFunc(wanted, func(kind string) bool { return slices.Contains(proved, kind) })
 }
 
-// Proof is what the change of the journal is proved by once [Checkpoint.Settle] let it stay.
-func (j *Journal) Proof() *Proof {
-	p := &Proof{Unproved: j.Unproved}
-	for _, probe := range j.Probes {
+// Proof is what the change is proved by once it stays.
+func (e *Evidence) Proof() *Proof {
+	p := &Proof{Unproved: e.Unproved}
+	for _, probe := range e.Probes {
 		p.Probes = append(p.Probes, string(probe))
 	}
-	for _, check := range j.Traffic {
+	for _, check := range e.Traffic {
 		p.Probes = append(p.Probes, string(trafficProbe(check)))
 	}
-	for _, port := range slices.Sorted(maps.Keys(j.Inbound)) {
+	for _, port := range slices.Sorted(maps.Keys(e.Inbound)) {
 		p.Probes = append(p.Probes, string(inboundOf(port)))
 	}
-	if len(j.Inbound) > 0 {
+	if len(e.Inbound) > 0 {
 		p.Unproved = slices.DeleteFunc(slices.Clone(p.Unproved), func(kind string) bool { return kind == inboundProbe })
 	}
 	return p
 }
-
-// Proof is that of the change. A revision keeps it.
-func (c *Checkpoint) Proof() *Proof { return c.journal.Proof() }

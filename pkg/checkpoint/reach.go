@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
@@ -45,12 +45,12 @@ const maxLocal = 4
 
 // lookReach takes down how the node is reached now: by the links of its default routes, or where
 // there are none, by those that a neighbour is on. passed are the probes that pass.
-func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Reach, err error) {
-	routes, err := h.Live.Net.DefaultRoutes(ctx)
+func (n Prober) lookReach(ctx context.Context, passed []Probe) (r Reach, err error) {
+	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
 	}
-	addresses, err := h.Live.Net.Addresses(ctx, "")
+	addresses, err := n.Host.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
 	}
@@ -92,7 +92,7 @@ func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Re
 			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
 		}
 	}
-	r.Hops, r.Local, r.Echo = passing(ctx, h, m, r.Hops), passing(ctx, h, m, r.Local), passing(ctx, h, m, r.Echo)
+	r.Hops, r.Local, r.Echo = n.passing(ctx, r.Hops), n.passing(ctx, r.Local), n.passing(ctx, r.Echo)
 	r.TCP = askTCP(ctx) == nil
 	return r, nil
 }
@@ -100,29 +100,9 @@ func lookReach(ctx context.Context, h *host.Host, m Means, passed []Probe) (r Re
 // near are all who answered.
 func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
 
-// each are the probes of which one must pass.
-func (p Probe) each() (list []Probe) {
-	for _, one := range strings.Fields(strings.TrimPrefix(string(p), anyProbe+":")) {
-		list = append(list, Probe(one))
-	}
-	return list
-}
-
-// target is the address that a probe asks, invalid for one that names none.
-func (p Probe) target() (to netip.Addr) {
-	_, what, _ := strings.Cut(string(p), ":")
-	switch p.kind() {
-	case neighbourProbe, fullProbe:
-		_, what, _ = strings.Cut(what, "/")
-	case tcpProbe, httpsProbe:
-		what, _, _ = net.SplitHostPort(what) // "" has no address either
-	}
-	to, _ = netip.ParseAddr(what)
-	return to.WithZone("")
-}
-
 // amiss says what of the reach is not there now; nil if the node is reached as it was.
-func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failures) {
+func (r Reach) amiss(ctx context.Context, n Prober) (failed failures) {
+	h := n.Host
 	links, err := h.Live.Net.Links(ctx)
 	if err != nil {
 		return failures{{"links", err}}
@@ -147,14 +127,19 @@ func (r Reach) amiss(ctx context.Context, h *host.Host, m Means) (failed failure
 			failed = append(failed, failure{p, errors.New("no link that is up has it")})
 		}
 	}
-	failed = append(failed, attempt(ctx, h, m, r.Managed)...)
-	failed = append(failed, r.silent(ctx, h, routes)...)
+	failed = append(failed, n.attempt(ctx, r.Managed)...)
+	failed = append(failed, r.silent(ctx, n, routes)...)
 	if r.TCP {
 		if err := askTCP(ctx); err != nil {
 			failed = append(failed, failure{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
 		}
 	}
-	return append(failed, r.mute(ctx, h, m)...)
+	return append(failed, r.mute(ctx, n)...)
+}
+
+// hold waits until the node is reached as it was, and says what is still amiss when time is over.
+func (r Reach) hold(ctx context.Context, n Prober, window time.Duration) failures {
+	return hold(ctx, func(ctx context.Context) failures { return r.amiss(ctx, n) }, window, 0)
 }
 
 // askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets
@@ -227,7 +212,7 @@ func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
 
 // silent are the next hops of default routes that do not answer, of the families of which one
 // answered before; and the neighbours, where there was no such hop and none of them answers.
-func (r Reach) silent(ctx context.Context, h *host.Host, routes []rtnl.Route) (failed failures) {
+func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (failed failures) {
 	for _, bits := range []int{32, 128} {
 		other := func(p Probe) bool { return p.target().BitLen() != bits }
 		before := slices.DeleteFunc(slices.Clone(r.Hops), other)
@@ -245,11 +230,11 @@ func (r Reach) silent(ctx context.Context, h *host.Host, routes []rtnl.Route) (f
 			failed = append(failed, failure{neighbourProbe, errors.New("no default route has a gateway any more")})
 			continue
 		}
-		dead := attempt(ctx, h, Means{}, hops)
+		dead := n.attempt(ctx, hops)
 		if len(before) > 0 && len(dead) == 0 {
 			continue
 		}
-		quiet := attempt(ctx, h, Means{}, local)
+		quiet := n.attempt(ctx, local)
 		switch {
 		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
 			dead = slices.DeleteFunc(dead, func(f failure) bool { return slices.Contains(before, f.probe) })
@@ -263,7 +248,7 @@ func (r Reach) silent(ctx context.Context, h *host.Host, routes []rtnl.Route) (f
 
 // mute are the echoes that nobody answers any more, of a family and a size that were answered
 // before, while somebody there answers ARP or NDP: no packet gets through.
-func (r Reach) mute(ctx context.Context, h *host.Host, m Means) (failed failures) {
+func (r Reach) mute(ctx context.Context, n Prober) (failed failures) {
 	for _, kind := range []string{pingProbe, fullProbe} {
 		for _, bits := range []int{32, 128} {
 			var asked []Probe
@@ -272,8 +257,8 @@ func (r Reach) mute(ctx context.Context, h *host.Host, m Means) (failed failures
 					asked = append(asked, p)
 				}
 			}
-			there := func(p Probe) bool { return p.target().BitLen() == bits && p.try(ctx, h, m) == nil }
-			dead := attempt(ctx, h, m, asked)
+			there := func(p Probe) bool { return p.target().BitLen() == bits && n.try(ctx, p) == nil }
+			dead := n.attempt(ctx, asked)
 			if len(asked) > 0 && len(dead) == len(asked) && slices.ContainsFunc(r.near(), there) {
 				failed = append(failed, dead...)
 			}
@@ -298,7 +283,8 @@ func Gateways(ctx context.Context, h *host.Host) string {
 	if len(routes) == 0 {
 		return "no default route"
 	}
-	answer := passing(ctx, h, Means{}, hops)
+	n := Prober{Host: h}
+	answer := n.passing(ctx, hops)
 	silent := slices.DeleteFunc(hops, func(p Probe) bool { return slices.Contains(answer, p) })
-	return attempt(ctx, h, Means{}, silent).String()
+	return n.attempt(ctx, silent).String()
 }

@@ -17,100 +17,89 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// restore brings everything back to what the journal says. It goes on after an
-// error; it may be killed and called again at any point. After a reboot
-// only what is on disk is brought back, links of units too: the kernel's state is of the new boot.
-func (j *Journal) restore(ctx context.Context, h *host.Host) error {
-	h.Live.Files.Follow(j.Links)
-	booted := j.Boot != bootID(h.Live.Files)
-	around := j.around()
-	j.left = nil
-	errs := []error{j.restoreFiles(ctx, h), j.restoreOwn(ctx, h, booted), j.restoreUnits(ctx, h, booted)}
-	j.left = append(j.left, around.restoreUnits(ctx, h, j.Units, booted)...)
-	if booted {
-		return errors.Join(errs...)
-	}
-	if late := j.steady(); late > 0 {
-		// Units of the network act on the files that came back, and set sysctls and routes to what
-		// these say, when systemd has long called them reloaded.
-		_, _ = j.restoreKernel(ctx, h, around) // it is done again
-		select {
-		case <-ctx.Done():
-		case <-time.After(late):
-		}
-	}
-	left, err := j.restoreKernel(ctx, h, around)
-	if j.setUp(ctx, h) {
-		left, err = j.restoreKernel(ctx, h, around) // what the managers of links took for theirs
-	}
-	j.left = append(j.left, left...)
-	return errors.Join(append(errs, err)...)
+// Restoration brings everything back to what a log says. Each part goes on after an error; it may be
+// killed and made again at any point.
+type Restoration struct {
+	Host   *host.Host
+	Log    *Log
+	Booted bool     // since: what the kernel has is of the new boot
+	Left   []string // what nobody could bring back
+
+	around *surroundings
 }
 
-// restoreKernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
+// Restore begins a restoration.
+func Restore(h *host.Host, l *Log, booted bool) *Restoration {
+	return &Restoration{Host: h, Log: l, Booted: booted, around: l.Around.unpack()}
+}
+
+// Kernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
 // rules. left is what programs did and nobody could take back.
-func (j *Journal) restoreKernel(ctx context.Context, h *host.Host, around *surroundings) (left []string, err error) {
+func (r *Restoration) Kernel(ctx context.Context) (left []string, err error) {
 	var errs []error
-	_ = j.restoreSysctls(ctx, h) // what the network needs; some want links as they were, and come at the end
-	for _, t := range j.Tables {
+	h, l, around := r.Host, r.Log, r.around
+	_ = r.sysctls(ctx) // what the network needs; some want links as they were, and come at the end
+	for _, t := range l.Tables {
 		if t.Was == nil {
 			errs = append(errs, h.Firewall.DelTable(ctx, t.Family, t.Name))
 		} else {
 			errs = append(errs, h.Firewall.ReplaceTable(ctx, *t.Was))
 		}
 	}
-	for _, link := range j.Forward {
+	for _, link := range l.Forward {
 		errs = append(errs, h.Firewall.DelForwardAccept(ctx, link))
 	}
 	if around != nil {
 		around.restoreSysctls(ctx, h)
-		left = around.restoreNetwork(ctx, h, j.Net)
+		left = around.restoreNetwork(ctx, h, l.Net)
 	}
-	if j.Net != nil {
+	if l.Net != nil {
 		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
-		errs = append(errs, again(ctx, func() error { return h.Net.RestoreNet(ctx, *j.Net, j.Made) }))
+		errs = append(errs, again(ctx, func() error { return h.Net.RestoreNet(ctx, *l.Net, l.Made) }))
 	}
 	// of links that were gone or had another MTU, and what another key's write set
-	errs = append(errs, j.restoreSysctls(ctx, h))
+	errs = append(errs, r.sysctls(ctx))
 	if around != nil {
 		left = append(left, around.restoreSysctls(ctx, h)...)
 	}
 	errs = append(errs, h.Net.ForgetNeighbours(ctx))
 	if around != nil {
-		left = append(left, around.lost(ctx, h, j.Net)...)
+		left = append(left, around.lost(ctx, h, l.Net)...)
 	}
 	return left, errors.Join(errs...)
 }
 
-// restoreFiles puts what was there back in one batch, and removes what was not, in reverse order: a
+// Files puts what was there back in one batch, and removes what was not, in reverse order: a
 // directory after what is in it. What somebody has put into the way is left as it is, and said: to
 // try again would hold the node up for as long as they like.
-func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
+func (r *Restoration) Files(ctx context.Context) error {
 	var errs []error
+	h, files := r.Host, r.Log.Files
 	note := func(name string, err error) {
 		var link *hostfs.LinkError
 		var other *hostfs.InTheWayError
 		switch {
 		case err == nil:
 		case errors.As(err, &link): // with all that is below it
-			if !slices.Contains(j.left, link.Error()) {
-				j.left = append(j.left, link.Error())
+			if !slices.Contains(r.Left, link.Error()) {
+				r.Left = append(r.Left, link.Error())
 			}
 		case errors.As(err, &other):
-			j.left = append(j.left, other.Error())
+			r.Left = append(r.Left, other.Error())
 		default:
 			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
 		}
 	}
-	h.Files.ClearLeftovers(j.directories()) // of an undo that was killed with all of its files in place, too
+	dirs := r.directories()
+	h.Files.ClearLeftovers(dirs) // of an undo that was killed with all of its files in place, too
 	b := h.Files.Batch()
 	defer b.Discard()
-	for _, f := range j.Files {
+	for _, f := range files {
 		note(f.Path, f.restore(ctx, h, b))
 	}
 	errs = append(errs, b.Commit(ctx))
 	at := h.Live.Files.Plain()
-	for _, f := range slices.Backward(j.Files) {
+	for _, f := range slices.Backward(files) {
 		if f.Type != "" {
 			continue
 		}
@@ -123,7 +112,7 @@ func (j *Journal) restoreFiles(ctx context.Context, h *host.Host) error {
 		}
 		note(f.Path, err)
 	}
-	return errors.Join(append(errs, h.Files.SyncDirs(j.directories()...))...)
+	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
 }
 
 // restore brings a path back that was there, a regular file with the batch.
@@ -159,24 +148,24 @@ func absent(err error) bool {
 }
 
 // directories are those that the files are in.
-func (j *Journal) directories() (dirs []string) {
-	for _, f := range j.Files {
+func (r *Restoration) directories() (dirs []string) {
+	for _, f := range r.Log.Files {
 		dirs = append(dirs, path.Dir(f.Path))
 	}
 	return dirs
 }
 
-// restoreSysctls writes what differs, in the order in which the keys were
-// read, until nothing differs: some writes change other keys. Of a link that went nothing is said.
-func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
+// sysctls writes what differs, in the order in which the keys were read, until nothing differs: some
+// writes change other keys. Of a link that went nothing is said.
+func (r *Restoration) sysctls(ctx context.Context) error {
 	var errs []error
 	for range 3 {
 		errs = nil
-		for _, s := range j.Sysctls {
-			if now, err := h.Live.Kernel.Sysctl(s.Key); err != nil || hostkernel.SameSysctl(s.Key, now, s.Value) {
+		for _, s := range r.Log.Sysctls {
+			if now, err := r.Host.Live.Kernel.Sysctl(s.Key); err != nil || hostkernel.SameSysctl(s.Key, now, s.Value) {
 				continue
 			}
-			errs = append(errs, h.Kernel.SetSysctl(ctx, s.Key, s.Value))
+			errs = append(errs, r.Host.Kernel.SetSysctl(ctx, s.Key, s.Value))
 		}
 		if len(errs) == 0 {
 			return nil
@@ -185,25 +174,25 @@ func (j *Journal) restoreSysctls(ctx context.Context, h *host.Host) error {
 	return errors.Join(errs...)
 }
 
-// steady is how long the probes must pass without a break. Units act when we have long gone on:
+// Steady is how long the probes must pass without a break. Units act when we have long gone on:
 // those of the network on their files, those of hooks on whatever their programs do. Nobody knows
 // how long a hook takes; each node with a new one waits for this at its boot. What netlink and
 // sysctls change is changed at once.
-func (j *Journal) steady() (steady time.Duration) {
+func (l *Log) Steady(window time.Duration) (steady time.Duration) {
 	var units []string
-	for _, effect := range j.Effects {
+	for _, effect := range l.Effects {
 		_, unit, _ := strings.Cut(effect, " ")
 		units = append(units, unit)
 	}
-	for _, unit := range j.Units {
+	for _, unit := range l.Units {
 		units = append(units, unit.Name)
 	}
 	for _, unit := range units {
 		switch {
 		case tasks.NetworkUnit(unit):
-			return j.Window / 3
+			return window / 3
 		case tasks.ActsLate(unit):
-			steady = min(j.Window/3, hookSteady)
+			steady = min(window/3, hookSteady)
 		}
 	}
 	return steady
@@ -211,3 +200,8 @@ func (j *Journal) steady() (steady time.Duration) {
 
 // hookSteady is how long the probes must pass after a unit of a hook was started.
 const hookSteady = 3 * time.Second
+
+func holds(at hostfs.Files, dir string) bool {
+	names, err := at.ReadDir(dir)
+	return err != nil || len(names) > 0
+}

@@ -12,29 +12,30 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// restoreUnits makes systemd and the units read the files that came back, enables, masks, starts
+// Units makes systemd and the units read the files that came back, enables, masks, starts
 // and stops as it was. At a boot nothing is restarted, and only what the boot started or left by
 // the links of the change is stopped or started. Where no systemd runs there is nothing to do.
-func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) error {
+func (r *Restoration) Units(ctx context.Context) error {
 	var errs []error
+	h, l := r.Host, r.Log
 	try := func(err error) {
 		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
-	if len(j.Units) > 0 || len(j.Effects) > 0 {
+	if len(l.Units) > 0 || len(l.Effects) > 0 {
 		try(h.Units.DaemonReload(ctx))
 	}
-	for _, effect := range j.Effects {
+	for _, effect := range l.Effects {
 		switch action, unit, _ := strings.Cut(effect, " "); {
-		case booted:
+		case r.Booted:
 		case action == "restart":
 			try(act(ctx, h.Units.RestartUnit, unit))
 		case action == "reload":
 			try(act(ctx, h.Units.ReloadUnit, unit))
 		}
 	}
-	for _, was := range j.Units {
+	for _, was := range l.Units {
 		now, err := h.Live.Units.Unit(ctx, was.Name)
 		if err != nil {
 			try(err)
@@ -42,7 +43,7 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 		}
 		try(was.relink(ctx, h, now.File))
 		switch running := was.Active == "active" || was.Active == "activating"; {
-		case booted && was.File == now.File:
+		case r.Booted && was.File == now.File:
 		case running && now.Active != "active":
 			try(h.Units.StartUnit(ctx, was.Name, false))
 		case !running && (now.Active == "active" || now.Job) &&
@@ -50,6 +51,7 @@ func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) e
 			try(h.Units.StopUnit(ctx, was.Name, false))
 		}
 	}
+	r.Left = append(r.Left, r.around.restoreUnits(ctx, h, l.Units, r.Booted)...)
 	return errors.Join(errs...)
 }
 

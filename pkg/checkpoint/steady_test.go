@@ -1,106 +1,30 @@
 package checkpoint
 
 import (
-	"context"
-	"errors"
-	"net/netip"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/tasks"
-	"github.com/netwright/netwright/test/netns"
 )
 
 // A unit that the change starts acts later than it is started, whoever it is of. What runs pods
 // does not set up the node's network. The line that keeps it: pkg/tasks/cutoff.go, ActsLate.
 func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
-		j    Journal
+		l    Log
 		want time.Duration
 	}{
-		"sysctls alone":     {Journal{}, 0},
-		"systemd reads":     {Journal{Effects: []string{"daemon-reload"}}, 0},
-		"the runtime":       {Journal{Effects: []string{"restart containerd.service", "restart kubelet.service"}}, 0},
-		"a mount":           {Journal{Units: []Unit{{Name: "sys-fs-bpf.mount"}}}, 0},
-		"udev reads":        {Journal{Effects: []string{"reload systemd-udevd.service"}}, 0},
-		"a hook starts":     {Journal{Units: []Unit{{Name: "settle.service"}}}, 3 * time.Second},
-		"a hook restarts":   {Journal{Effects: []string{"daemon-reload", "restart settle.service"}}, 3 * time.Second},
-		"both":              {Journal{Units: []Unit{{Name: "settle.service"}}, Effects: []string{"reload systemd-networkd.service"}}, 10 * time.Second},
-		"networkd reloads":  {Journal{Effects: []string{"reload systemd-networkd.service"}}, 10 * time.Second},
-		"firewalld started": {Journal{Units: []Unit{{Name: "firewalld.service"}}}, 10 * time.Second},
+		"sysctls alone":     {Log{}, 0},
+		"systemd reads":     {Log{Effects: []string{"daemon-reload"}}, 0},
+		"the runtime":       {Log{Effects: []string{"restart containerd.service", "restart kubelet.service"}}, 0},
+		"a mount":           {Log{Units: []Unit{{Name: "sys-fs-bpf.mount"}}}, 0},
+		"udev reads":        {Log{Effects: []string{"reload systemd-udevd.service"}}, 0},
+		"a hook starts":     {Log{Units: []Unit{{Name: "settle.service"}}}, 3 * time.Second},
+		"a hook restarts":   {Log{Effects: []string{"daemon-reload", "restart settle.service"}}, 3 * time.Second},
+		"both":              {Log{Units: []Unit{{Name: "settle.service"}}, Effects: []string{"reload systemd-networkd.service"}}, 10 * time.Second},
+		"networkd reloads":  {Log{Effects: []string{"reload systemd-networkd.service"}}, 10 * time.Second},
+		"firewalld started": {Log{Units: []Unit{{Name: "firewalld.service"}}}, 10 * time.Second},
 	} {
-		c.j.Window = 30 * time.Second
-		if got := c.j.steady(); got != c.want {
+		if got := c.l.Steady(30 * time.Second); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-	}
-}
-
-// What names are found by is changed when this process has forgotten what it said before; a window
-// that is shorter than that is as long. The lines that keep it: undo.go, naming and hold; arm.go,
-// Take.
-func TestNamesAreForgottenFirst(t *testing.T) {
-	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
-		return
-	}
-	h := onUplink(t)
-	for path, window := range map[string]time.Duration{"/etc/hosts": 6 * time.Second, "/etc/resolv.conf": 6 * time.Second, "/etc/motd": time.Second} {
-		point, err := Take(t.Context(), h, Change{Keys: []graph.Key{tasks.FileKey(path)}}, Settings{Window: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := point.Limit(); got != changeWindows*window {
-			t.Errorf("%s: the change may take %s, want %s", path, got, changeWindows*window)
-		}
-		synctest.Test(t, func(t *testing.T) {
-			begun := time.Now()
-			means := Means{Store: func(context.Context, string, string) error {
-				if time.Since(begun) >= 5*time.Second {
-					return errors.New("no such host")
-				}
-				return nil
-			}}
-			j := &Journal{Window: 30 * time.Second, Probes: []Probe{StoreProbe("https://store.lab", "c")}, Files: point.journal.Files}
-			failed := (&Checkpoint{settings: Settings{Means: means}, journal: j}).hold(t.Context())
-			if (len(failed) > 0) != (window > time.Second) {
-				t.Errorf("%s: it failed by %v", path, failed)
-			}
-		})
-	}
-}
-
-// What a hook breaks on its way is seen: the probes must pass after it is up. Within the window,
-// that is: a hook that takes longer holds nobody up, and is watched. The line that keeps it:
-// undo.go, hold.
-func TestWhatStartsIsWaitedFor(t *testing.T) {
-	const window, never = 30 * time.Second, time.Hour
-	for name, c := range map[string]struct {
-		up, cut time.Duration // after the change
-		failed  bool
-		took    time.Duration
-	}{
-		"it comes up well":             {10 * time.Second, never, false, 10*time.Second + hookSteady},
-		"it cuts off as it comes up":   {10 * time.Second, 10 * time.Second, true, window},
-		"it cuts off, and never is up": {never, 5 * time.Second, true, window},
-		"it takes its time":            {never, never, false, window},
-		"nothing starts":               {0, never, false, hookSteady},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			begun := time.Now()
-			means := Means{Ping: func(context.Context, netip.Addr) error {
-				if time.Since(begun) >= c.cut {
-					return errors.New("cut off")
-				}
-				return nil
-			}}
-			point := &Checkpoint{settings: Settings{Means: means}, journal: &Journal{Window: window, Probes: []Probe{"ping:10.0.0.1"}, Units: []Unit{{Name: "hook.service"}}}}
-			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
-			failed := point.hold(t.Context())
-			if took := time.Since(begun); (len(failed) > 0) != c.failed || took < c.took || took > c.took+2*probePause {
-				t.Errorf("%s: failed %v after %s, want %s", name, failed, took, c.took)
-			}
-		})
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/netwright/netwright/pkg/host"
 )
 
 // An echo of a running pod says nothing of what the node forwards. So where pods run, and those
@@ -24,35 +22,35 @@ const trafficLimit = 15 * time.Second
 var errUntried = errors.New("the proof with pods could not be made")
 
 // askTraffic takes down which checks of the proof pass now.
-func (j *Journal) askTraffic(ctx context.Context, h *host.Host, m Means) {
-	if !j.ownPods || m.Traffic == nil || !slices.Contains(ProofKinds(j.Probes), podsProbe) {
+func (c *Comparison) askTraffic(ctx context.Context) {
+	if !c.OwnPods || c.Node.Means.Traffic == nil || !slices.Contains(ProofKinds(c.Probes), podsProbe) {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, errNoAnswer)
 	defer cancel()
-	checks, _ := m.Traffic(ctx, h) // what cannot be tried now is not asked for later
+	checks, _ := c.Node.Means.Traffic(ctx, c.Node.Host) // what cannot be tried now is not asked for later
 	for _, check := range slices.Sorted(maps.Keys(checks)) {
 		if checks[check] == nil {
-			j.Traffic = append(j.Traffic, check)
+			c.Traffic = append(c.Traffic, check)
 		}
 	}
 }
 
 // tryTraffic makes the proof again.
-func (j *Journal) tryTraffic(ctx context.Context, h *host.Host, m Means) (failed failures) {
-	if len(j.Traffic) == 0 {
+func (c *Comparison) tryTraffic(ctx context.Context) (failed failures) {
+	if len(c.Traffic) == 0 {
 		return nil
 	}
-	if m.Traffic == nil {
+	if c.Node.Means.Traffic == nil {
 		return failures{{podsProbe, errUntried}}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, errNoAnswer)
 	defer cancel()
-	checks, err := m.Traffic(ctx, h)
+	checks, err := c.Node.Means.Traffic(ctx, c.Node.Host)
 	if err != nil {
 		return failures{{podsProbe, fmt.Errorf("%w: %w", errUntried, err)}}
 	}
-	for _, check := range j.Traffic {
+	for _, check := range c.Traffic {
 		if why := checks[check]; why != nil {
 			failed = append(failed, failure{trafficProbe(check), why})
 		}
@@ -63,16 +61,13 @@ func (j *Journal) tryTraffic(ctx context.Context, h *host.Host, m Means) (failed
 // trafficProbe names a check of the proof among the probes.
 func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our own, " + check) }
 
-// holdTraffic makes the proof after the change until it passes, or what is left of the window is
+// holdPods makes the proof after the change until it passes, or what is left of the window is
 // over. One that could not be made proves nothing, and takes nothing back.
-func (c *Checkpoint) holdTraffic(ctx context.Context, left time.Duration) failures {
-	j := c.journal
-	failed := hold(ctx, func(ctx context.Context) failures {
-		return j.tryTraffic(ctx, c.host, c.settings.Means)
-	}, left, 0)
+func (c *Comparison) holdPods(ctx context.Context, left time.Duration) failures {
+	failed := hold(ctx, c.tryTraffic, left, 0)
 	untried := func(f failure) bool { return errors.Is(f.err, errUntried) }
 	if slices.ContainsFunc(failed, untried) {
-		j.Traffic = nil
+		c.Traffic = nil
 		failed = slices.DeleteFunc(failed, untried)
 	}
 	return failed

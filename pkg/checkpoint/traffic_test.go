@@ -11,7 +11,7 @@ import (
 
 // Two pods of the agent's own are added where pods run and they can judge; what passed of their
 // proof before must pass after. A proof that could not be made takes nothing back, and proves
-// nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and holdTraffic; proof.go,
+// nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and holdPods; proof.go,
 // Proof.
 func TestProofWithPodsOfOurOwn(t *testing.T) {
 	const running = Probe("pods:10.244.1.2")
@@ -35,14 +35,13 @@ func TestProofWithPodsOfOurOwn(t *testing.T) {
 	} {
 		answer, err := c.before, error(nil)
 		m := Means{Traffic: func(context.Context, *host.Host) (map[string]error, error) { return answer, err }}
-		j := &Journal{Probes: c.probes, ownPods: c.judged}
-		j.askTraffic(t.Context(), nil, m)
+		j := &Comparison{Node: Prober{Means: m}, Evidence: &Evidence{Probes: c.probes}, OwnPods: c.judged}
+		j.askTraffic(t.Context())
 		answer, err = c.after, c.untried
-		point := &Checkpoint{journal: j, settings: Settings{Means: m}}
-		if got := point.holdTraffic(t.Context(), 0).probes(); !slices.Equal(got, c.want) {
+		if got := j.holdPods(t.Context(), 0).probes(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q failed, want %q", name, got, c.want)
 		}
-		if got := len(point.Proof().Probes) - len(c.probes); got != c.proved {
+		if got := len(j.Proof().Probes) - len(c.probes); got != c.proved {
 			t.Errorf("%s: %d checks of the proof are told of, want %d", name, got, c.proved)
 		}
 	}

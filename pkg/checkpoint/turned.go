@@ -10,7 +10,6 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // A route that is no default route leads packets to somebody, too: those to another node's pods to
@@ -21,14 +20,12 @@ import (
 // mostHops is how many next hops are asked before a change, beside those of default routes.
 const mostHops = 64
 
-// routesOf are the destinations of the routes that a change names.
-func routesOf(change Change) (named []netip.Prefix) {
-	for _, t := range change.Tasks {
-		if r, is := t.(tasks.Route); is {
-			named = append(named, r.Canonical().Dst)
-		}
-	}
-	return named
+// ledBefore are the routes of the main table by which packets left before the change, and those of
+// their next hops that answered.
+type ledBefore struct {
+	routes   []rtnl.Route
+	answered []Probe
+	pods     []netip.Prefix // of which a route that is new takes packets from nobody but a default route
 }
 
 // hops are the next hops that are worth asking before a change: on links of the node's own, first

@@ -85,13 +85,13 @@ ip route add 10.244.2.0/24 via 192.0.2.12; ip route add 10.244.3.0/24 via 192.0.
 		t.Fatal(err)
 	}
 	defer h.Close()
-	j := &Journal{Window: time.Second}
-	if err := j.ask(t.Context(), h, Settings{Means: echoes}); err != nil {
+	j := &Comparison{Node: Prober{h, echoes}, Window: time.Second, Evidence: &Evidence{}}
+	if err := j.Before(t.Context(), nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	after := func(what string, lost ...Probe) {
 		t.Helper()
-		if failed := j.attempt(t.Context(), h, echoes); !slices.Equal(failed.probes(), lost) {
+		if failed := j.attempt(t.Context()); !slices.Equal(failed.probes(), lost) {
 			t.Errorf("%s: %s; want %q", what, failed, lost)
 		}
 	}

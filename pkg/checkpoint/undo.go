@@ -49,15 +49,12 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	end := time.Now().Add(j.Window)
 	failed := c.hold(ctx)
 	if len(failed) == 0 && run == nil {
-		failed = c.holdTraffic(ctx, time.Until(end))
+		failed = c.compared.holdTraffic(ctx, end)
 	}
 	if len(failed) == 0 && run == nil {
-		failed = c.keepsReached(ctx, end)
-	}
-	if len(failed) == 0 && run == nil {
-		c.warnings = j.warn(ctx, h, s.Means)
-		j.leaveEnded(ctx, h, s.Means)
-		run = c.prove(ctx)
+		c.warnings = c.compared.warn(ctx)
+		c.compared.leaveEnded(ctx)
+		run = Prove(ctx, c.compared.Node, c.awaiting(), j.Probes)
 	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {
 		if run = c.awaitConfirmation(ctx); run == nil {
@@ -87,20 +84,10 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 // to the watch. Called before Settle.
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
 
-// errStarting stands for a probe that was not asked yet.
-var errStarting = errors.New("something that the change starts is not up yet")
-
 // hold tries the probes after the change, with what it starts.
 func (c *Checkpoint) hold(ctx context.Context) failures {
 	j := c.journal
-	failed := hold(ctx, func(ctx context.Context) failures {
-		failed := j.attempt(ctx, c.host, c.settings.Means)
-		if len(failed) == 0 && c.starting != nil && c.starting(ctx) {
-			failed = failures{{err: errStarting}}
-		}
-		return failed
-	}, j.Window, max(j.steady(), j.naming()))
-	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
+	return c.compared.hold(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
 }
 
 // naming is how long the probes must pass after a change of what names are found by: this process
@@ -198,8 +185,8 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 			return nil, err
 		}
 	}
-	if j.Boot == bootID(h.Live.Files) && j.Awaits == nil {
-		failed = j.attempt(ctx, h, s.Means)
+	if j.Boot == host.BootID(h.Live.Files) && j.Awaits == nil {
+		failed = j.compare(h, s).attempt(ctx)
 	}
 	why := agentEnded
 	switch {
@@ -216,7 +203,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 // what cannot end, such as a hook without a network.
 func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
 	unlock, err = s.Lock(ctx)
-	if err == nil || j.Boot != bootID(h.Live.Files) {
+	if err == nil || j.Boot != host.BootID(h.Live.Files) {
 		return unlock, err
 	}
 	if err := h.EndProcess(ctx, j.Process); err != nil {
@@ -227,7 +214,7 @@ func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock fu
 
 // endMaker ends the process that makes the change still.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
-	if j.Boot != bootID(h.Live.Files) || j.Awaits != nil {
+	if j.Boot != host.BootID(h.Live.Files) || j.Awaits != nil {
 		return nil
 	}
 	return h.EndProcess(ctx, j.Process)
@@ -245,25 +232,13 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, At: time.Now()},
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
-	recovered := false
-	if j.Boot == bootID(h.Live.Files) && len(failed) > 0 {
-		end := time.Now().Add(j.Window)
-		again := asks(h, s.Means, j.Probes)
-		recovered = len(hold(ctx, func(ctx context.Context) failures {
-			left := again(ctx)
-			if len(left) == 0 && slices.ContainsFunc(failed, failure.ofTraffic) {
-				left = j.tryTraffic(ctx, h, s.Means)
-			}
-			return left
-		}, j.Window, 0)) == 0 &&
-			(!failed.inbound() || j.reachedAgain(ctx, kernel{h.Live.Files, h.Live.Kernel}, s.Inbound, end))
-	}
+	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).recovered(ctx, failed)
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
 		err = s.Record(ctx, h, j.Memory, v)
 	}
 	if err == nil {
-		err = settleAwaiting(ctx, h)
+		err = Trim(ctx, h)
 	}
 	until := j.WatchUS // what an earlier hook does is watched on
 	if len(failed) > 0 && !recovered {
@@ -277,4 +252,32 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 			zap.String("why", why), zap.Error(err))
 	}
 	return v, err
+}
+
+// restore brings everything back to what the journal says. It goes on after an error; it may be
+// killed and called again at any point. After a reboot only what is on disk is brought back, links
+// of units too: the kernel's state is of the new boot.
+func (j *Journal) restore(ctx context.Context, h *host.Host) error {
+	h.Live.Files.Follow(j.Links)
+	r := Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
+	err := errors.Join(r.Files(ctx), r.Own(ctx), r.Units(ctx))
+	j.left = r.Left
+	if r.Booted {
+		return err
+	}
+	if late := j.Steady(j.Window); late > 0 {
+		// Units of the network act on the files that came back, and set sysctls and routes to what
+		// these say, when systemd has long called them reloaded.
+		_, _ = r.Kernel(ctx) // it is done again
+		select {
+		case <-ctx.Done():
+		case <-time.After(late):
+		}
+	}
+	left, failed := r.Kernel(ctx)
+	if (Prober{Host: h}).setUp(ctx, j.Probes, j.Window) {
+		left, failed = r.Kernel(ctx) // what the managers of links took for theirs
+	}
+	j.left = append(j.left, left...)
+	return errors.Join(err, failed)
 }

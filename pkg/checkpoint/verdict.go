@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Verdict is what is known of a generation whose change was undone.
@@ -152,7 +153,7 @@ func (j *Journal) judge(
 	if err != nil {
 		return v, fmt.Errorf("encode the verdict: %w", err)
 	}
-	if err := h.Files.WriteFile(ctx, VerdictFile, data, private); err != nil {
+	if err := h.Files.WriteFile(ctx, VerdictFile, data, hostfs.FileSpec{Mode: 0o600}); err != nil {
 		return v, fmt.Errorf("write the verdict: %w", err)
 	}
 	return v, nil

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -44,7 +42,7 @@ type watch struct {
 // now on, or as an earlier one was to be.
 func (c *Checkpoint) watchUntil() uint64 {
 	until := c.journal.WatchUS
-	if c.journal.programs {
+	if c.programs {
 		until = max(until, hostsystemd.ClockUS()+uint64(max(c.change.Watch, 0)/time.Microsecond))
 	}
 	return until
@@ -53,32 +51,16 @@ func (c *Checkpoint) watchUntil() uint64 {
 // watched is what to watch with the journal's checkpoint until then, nil for nothing.
 func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
 	now := hostsystemd.ClockUS()
-	if j.Around == nil || untilUS <= now || j.Boot != bootID(h.Live.Files) {
+	if j.Around == nil || untilUS <= now || j.Boot != host.BootID(h.Live.Files) {
 		return nil, nil
 	}
 	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
 	kept.Awaits = nil // whoever keeps it has confirmed it
 	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second),
 		Each: min(watchEach, left/watchPart), Journal: &kept}
-	hops, err := j.newHops(ctx, h)
-	if err != nil {
+	var err error
+	if w.Gateways, w.Store, err = watchable(ctx, h, j.Probes); err != nil {
 		return nil, err
-	}
-	var others []Probe
-	for _, p := range append(slices.Clone(j.Probes), hops...) {
-		switch kind, what, _ := strings.Cut(string(p), ":"); {
-		case kind == storeProbe && strings.Contains(what, "://"):
-			w.Store = p
-		case kind == storeProbe, kind == managedProbe,
-			kind == podsProbe: // a directory of the node's own; what says nothing of who answers elsewhere
-		case kind == neighbourProbe, kind == pingProbe:
-			w.Gateways = append(w.Gateways, p)
-		default:
-			others = append(others, p)
-		}
-	}
-	if len(w.Gateways) == 0 {
-		w.Gateways = others // those that the user named
 	}
 	if len(w.Gateways) == 0 {
 		return nil, nil // nothing answered before
@@ -151,7 +133,7 @@ func Watched(r Reader) (generation int64, until time.Time) {
 
 // over says that its time or its boot is.
 func (w *watch) over(r Reader) bool {
-	return w.Journal.Boot != bootID(r) || hostsystemd.ClockUS() >= w.UntilUS
+	return w.Journal.Boot != host.BootID(r) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
 // EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one
@@ -199,7 +181,7 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 		if w.over(h.Live.Files) {
 			return w.end(ctx, h, s)
 		}
-		failed := w.lost(ctx, h, s.Means)
+		failed := w.lost(ctx, Prober{h, s.Means})
 		if lost++; len(failed) == 0 {
 			lost = 0
 		}
@@ -220,12 +202,12 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 
 // lost are the probes that failed if the gateway and the store are both lost, none else: a store
 // alone may have an outage, and a gateway need not answer all the time.
-func (w *watch) lost(ctx context.Context, h *host.Host, m Means) failures {
-	gateways := attempt(ctx, h, m, w.Gateways)
+func (w *watch) lost(ctx context.Context, n Prober) failures {
+	gateways := n.attempt(ctx, w.Gateways)
 	if len(gateways) == 0 || w.Store == "" {
 		return gateways
 	}
-	store := attempt(ctx, h, m, []Probe{w.Store})
+	store := n.attempt(ctx, []Probe{w.Store})
 	if len(store) == 0 {
 		return nil
 	}
@@ -244,7 +226,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 	if !w.stands(h) {
 		return false, nil
 	}
-	failed := w.lost(ctx, h, s.Means)
+	failed := w.lost(ctx, Prober{h, s.Means})
 	if len(failed) == 0 {
 		return false, nil
 	}

@@ -247,7 +247,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 			t.Errorf("a change that %s is watched: %+v, %v", way, w, err)
 		}
 	}
-	c.change.Watch, c.journal.programs = 2*length, true
+	c.change.Watch, c.programs = 2*length, true
 	if got := c.watchUntil(); got <= first.UntilUS {
 		t.Errorf("a change with a hook is watched until %d, the earlier one until %d", got, first.UntilUS)
 	}

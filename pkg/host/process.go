@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,14 @@ func Used() time.Duration {
 type Process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"` // clock ticks after the boot, proc(5) field 22
+}
+
+// BootID names the boot that goes on; "" where none does, as below an image's root.
+func BootID(r interface {
+	ReadFile(path string) ([]byte, error)
+}) string {
+	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // without it no boot is this one
+	return strings.TrimSpace(string(id))
 }
 
 // Self is the process that calls.

@@ -137,7 +137,7 @@ func (p *powerTest) judged(t *testing.T, boot string) error {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	return checkpoint.FirstBoot(t.Context(), h, checkpoint.Settings{Log: zap.NewNop()}, notes{}, h.Units.Reboot)
+	return checkpoint.Judge{Node: checkpoint.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
 }
 
 // bootsAgain is the boot after the power cut.

@@ -55,9 +55,8 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		return FirstOfImage(ctx, h, led, log)
 	}
 	s.Progress.Enter("boot")
-	settings := s.Checkpoint
-	settings.Log = log
-	return checkpoint.FirstBoot(ctx, h, settings, revert.BootBooks{Ledger: led}, h.Units.Reboot)
+	return checkpoint.Judge{Node: checkpoint.Prober{Host: h, Means: s.Checkpoint.Means},
+		Books: revert.BootBooks{Ledger: led}, Reboot: h.Units.Reboot, Log: log}.FirstBoot(ctx)
 }
 
 // FirstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
