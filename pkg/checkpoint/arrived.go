@@ -90,9 +90,9 @@ func (c *Comparison) warn(ctx context.Context) (warnings []string) {
 	defer cancel()
 	for _, f := range c.Node.attempt(ctx, servers) {
 		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it",
-			f.probe.target(), f.err)
-		if c.Node.withKubelet(ctx, f.probe) {
-			text = fmt.Sprintf("name server %s is awaited, which comes up with kubelet", f.probe.target())
+			f.Probe.target(), f.Err)
+		if c.Node.withKubelet(ctx, f.Probe) {
+			text = fmt.Sprintf("name server %s is awaited, which comes up with kubelet", f.Probe.target())
 		}
 		warnings = append(warnings, text)
 	}

@@ -32,7 +32,7 @@ head -c 5000000 /dev/zero >/etc/nw/large`
 // onUplink is a host on it, whose files are the test's own.
 func onUplink(t *testing.T) *host.Host {
 	t.Helper()
-	sh(t, uplink)
+	netns.Shell(t, uplink)
 	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, script)
+	netns.Shell(t, script)
 	return point.Settle(t.Context(), run)
 }
 
@@ -125,7 +125,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	}
 
 	// Back by hand, or by a later document: nothing awaits a boot any more.
-	sh(t, "rm /etc/nw/new; ln -sfn a /etc/nw/link; head -c 5000000 /dev/zero >/etc/nw/large")
+	netns.Shell(t, "rm /etc/nw/new; ln -sfn a /etc/nw/link; head -c 5000000 /dev/zero >/etc/nw/large")
 	if err := changes(t, h, 4, false, "printf was >/etc/nw/n; chmod 0640 /etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot
 		s.said = append(s.said, "forget "+string(k.Memory))
 	}
 	s.judged = append(s.judged, found.ID)
-	sh(s.t, s.manager)
+	netns.Shell(s.t, s.manager)
 	return s.Note(s.t.Context(), nil, found)
 }
 
@@ -203,12 +203,12 @@ func TestFirstBoot(t *testing.T) {
 		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: host.BootID(h.Live.Files), content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+			netns.Shell(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 			if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 				t.Fatal(err)
 			}
 			booted(t, h)
-			sh(t, c.boot)
+			netns.Shell(t, c.boot)
 			books := &shelf{t: t, manager: c.manager, right: c.right}
 			never := func(context.Context) error { t.Error("a reboot, which nobody allows"); return nil }
 			if err := judge(h, books, never).FirstBoot(t.Context()); err != nil {
@@ -223,10 +223,10 @@ func TestFirstBoot(t *testing.T) {
 			if a := record(t, h); a != nil {
 				t.Errorf("left: %+v", a)
 			}
-			if now := sh(t, "sysctl -n net.ipv4.conf.up0.arp_ignore"); now != "0\n" {
+			if now := netns.Shell(t, "sysctl -n net.ipv4.conf.up0.arp_ignore"); now != "0\n" {
 				t.Errorf("a sysctl of the boot stays: %s", now)
 			}
-			sh(t, "ip -n out link set up1 up; ip -n out addr replace 10.0.0.1/24 dev up1; "+wellNow)
+			netns.Shell(t, "ip -n out link set up1 up; ip -n out addr replace 10.0.0.1/24 dev up1; "+wellNow)
 		})
 	}
 }
@@ -261,12 +261,12 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 		{"true", "unsure /etc/nw/a"},
 		{"printf mine >/etc/nw/n; mv /etc/nw/n /etc/nw/a", "unsure /etc/nw/a"}, // whoever writes it at each boot
 	} {
-		sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+		netns.Shell(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 		if err := changes(t, h, 1, true, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 			t.Fatal(err)
 		}
 		booted(t, h)
-		sh(t, "ip -n out link set up1 down")
+		netns.Shell(t, "ip -n out link set up1 down")
 		books := &shelf{t: t}
 		asked := 0
 		reboot := func(context.Context) error { asked++; return errKilled }
@@ -276,14 +276,14 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 			}
 		}
 		booted(t, h)
-		sh(t, c.then)
+		netns.Shell(t, c.then)
 		if err := judge(h, books, reboot).FirstBoot(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if last := books.said[len(books.said)-1]; last != c.want || record(t, h) != nil {
 			t.Errorf("after %q it ended with %q, want %q", c.then, last, c.want)
 		}
-		sh(t, "ip -n out link set up1 up")
+		netns.Shell(t, "ip -n out link set up1 up")
 	}
 }
 
@@ -302,7 +302,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; a.save(t.Context(), h) != nil {
 		t.Fatal("not written")
 	}
-	sh(t, "ln -s a /etc/nw/link") // one was back
+	netns.Shell(t, "ln -s a /etc/nw/link") // one was back
 	booted(t, h)
 	books := &shelf{t: t}
 	if err := judge(h, books, h.Units.Reboot).FirstBoot(t.Context()); err != nil {
@@ -324,7 +324,9 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 		return
 	}
 	h := onUplink(t)
-	left := func() string { return strings.TrimSpace(sh(t, "test ! -e "+AwaitingDir+" || find "+AwaitingDir)) }
+	left := func() string {
+		return strings.TrimSpace(netns.Shell(t, "test ! -e "+AwaitingDir+" || find "+AwaitingDir))
+	}
 	if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +342,7 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 		t.Errorf("%v, said %q, left:\n%s", err, books.said, left())
 	}
 
-	sh(t, "mkdir -p "+Dir+" "+AwaitingDir+"; touch "+AwaitingDir+"/content-1; printf '{}' >"+scaffoldFile)
+	netns.Shell(t, "mkdir -p "+Dir+" "+AwaitingDir+"; touch "+AwaitingDir+"/content-1; printf '{}' >"+scaffoldFile)
 	if _, err := Undo(t.Context(), h, Settings{}); err != nil || left() != "" {
 		t.Errorf("%v, left:\n%s", err, left())
 	}

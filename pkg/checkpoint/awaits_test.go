@@ -26,7 +26,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		t.Helper()
 		c := armed(t, h, settings())
 		c.Await(Awaits{By: "ada", For: within, Set: 3})
-		sh(t, mild)
+		netns.Shell(t, mild)
 		if err := c.Settle(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if now["files"] == was["files"] || now["link br9"] == "" || Held(h.Live.Files, "d7", time.Now()) != nil {
 		t.Error("what was confirmed is not there, or is held back")
 	}
-	if left := sh(t, "ls "+Dir); left != "" {
+	if left := netns.Shell(t, "ls "+Dir); left != "" {
 		t.Errorf("left of the checkpoint: %s", left)
 	}
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {

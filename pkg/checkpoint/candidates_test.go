@@ -86,7 +86,7 @@ func TestTheAPIServerOfKubeletIsAsked(t *testing.T) {
 		return
 	}
 	const kubeconfig = "/etc/kubernetes/kubelet.conf"
-	sh(t, "mkdir /etc/kubernetes; printf 'clusters:\\n- cluster:\\n    server: https://10.0.0.5:6443\\n' >"+kubeconfig)
+	netns.Shell(t, "mkdir /etc/kubernetes; printf 'clusters:\\n- cluster:\\n    server: https://10.0.0.5:6443\\n' >"+kubeconfig)
 	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,5 +100,26 @@ func TestTheAPIServerOfKubeletIsAsked(t *testing.T) {
 		if !slices.Contains(all, want) {
 			t.Errorf("%q, want %s among them", all, want)
 		}
+	}
+}
+
+func TestCandidatesAreRead(t *testing.T) {
+	conf := "apiVersion: v1\nclusters:\n- cluster:\n    server: \"https://api.example.com\"\n  name: x\n"
+	if got := apiServer([]byte(conf)); got != "api.example.com:443" {
+		t.Errorf("API server: %q", got)
+	}
+	if got := apiServer([]byte("server: https://[fd00::1]:6443\n")); got != "[fd00::1]:6443" {
+		t.Errorf("API server: %q", got)
+	}
+	stub := texts{"/etc/resolv.conf": "nameserver 127.0.0.53\n", "/run/systemd/resolve/resolv.conf": "nameserver 10.0.0.9\n"}
+	if got := resolvers(stub.read); !slices.Equal(got, []string{"10.0.0.9"}) { // candidates.go:resolvers
+		t.Errorf("behind systemd-resolved: %q: its cache answers without a network", got)
+	}
+	delete(stub, "/run/systemd/resolve/resolv.conf")
+	if got := resolvers(stub.read); !slices.Equal(got, []string{"127.0.0.53"}) {
+		t.Errorf("behind a stub that tells nothing: %q", got)
+	}
+	if got := nameservers([]byte("# x\nnameserver 10.0.0.2\nnameserver nonsense\nsearch a\nnameserver fd00::2\n")); !slices.Equal(got, []string{"10.0.0.2", "fd00::2"}) {
+		t.Errorf("name servers: %q", got)
 	}
 }

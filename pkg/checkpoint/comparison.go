@@ -122,11 +122,11 @@ func (c *Comparison) hold(
 	failed := hold(ctx, func(ctx context.Context) failures {
 		failed := c.attempt(ctx)
 		if len(failed) == 0 && starting != nil && starting(ctx) {
-			failed = failures{{err: errStarting}}
+			failed = failures{{Err: errStarting}}
 		}
 		return failed
 	}, c.Window, steady)
-	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
+	return slices.DeleteFunc(failed, func(f failure) bool { return f.Err == errStarting })
 }
 
 // holdTraffic makes the proof with pods after the change, and then has peers knock, until then.

@@ -40,7 +40,7 @@ func inboundOf(port string) Probe { return Probe(inboundProbe + ":" + port) }
 
 // inbound says that peers do not reach the node any more.
 func (f failures) inbound() bool {
-	return slices.ContainsFunc(f, func(one failure) bool { return one.probe.kind() == inboundProbe })
+	return slices.ContainsFunc(f, func(one failure) bool { return one.Probe.kind() == inboundProbe })
 }
 
 // findReached has peers knock before the change. It goes on beside the other probes; what it

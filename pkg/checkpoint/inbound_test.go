@@ -15,7 +15,7 @@ import (
 
 // sockets as the kernel of a little-endian machine prints them: those that listen on every address,
 // on loopback, with a port that the kernel gives out, and one that is connected.
-var sockets = kernel{files{
+var sockets = kernel{texts{
 	"/proc/net/tcp": `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
    1: 0100007F:0277 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
@@ -29,7 +29,17 @@ var sockets = kernel{files{
    2: 0000000000000000FFFF00000100007F:2711 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
    3: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
 `,
-}.ReadFile, sysctls{"net.ipv4.ip_local_port_range": "32768 60999"}.Sysctl}
+}.read, sysctls{"net.ipv4.ip_local_port_range": "32768 60999"}.Sysctl}
+
+// texts are files of a test.
+type texts map[string]string
+
+func (f texts) read(path string) ([]byte, error) {
+	if text, ok := f[path]; ok {
+		return []byte(text), nil
+	}
+	return nil, fs.ErrNotExist
+}
 
 // sysctls are what the kernel says.
 type sysctls map[string]string
@@ -45,7 +55,7 @@ func TestPortsThatListenForOthers(t *testing.T) {
 	if got, want := listening(sockets), []uint16{22, 10250, 9100}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := listening(kernel{files{}.ReadFile, sysctls{}.Sysctl}); len(got) > 0 {
+	if got := listening(kernel{texts{}.read, sysctls{}.Sysctl}); len(got) > 0 {
 		t.Errorf("without /proc: %v", got)
 	}
 }

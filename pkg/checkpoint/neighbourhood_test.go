@@ -151,7 +151,7 @@ func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 		return
 	}
 	there := netns.New(t)
-	sh(t, `ip link add up0 type veth peer name gw netns `+there.Path()+`
+	netns.Shell(t, `ip link add up0 type veth peer name gw netns `+there.Path()+`
 sysctl -qw net.ipv6.conf.up0.accept_dad=0 # nobody is asked from an address that may not be used yet
 ip addr add 192.0.2.2/24 dev up0; ip addr add 2001:db8::2/64 dev up0 nodad
 ip link set up0 up; ip route add default via 192.0.2.1`)
@@ -193,16 +193,16 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	after("nothing happened")
 	there.Run("ip", "addr", "del", "2001:db8::1/64", "dev", "gw")
 	after("one of the neighbours went")
-	sh(t, "ip link set up0 mtu 9000") // and nobody else's
+	netns.Shell(t, "ip link set up0 mtu 9000") // and nobody else's
 	after("packets are larger than the network carries", want[3], want[7])
-	sh(t, "ip link set up0 mtu 1500")
+	netns.Shell(t, "ip link set up0 mtu 1500")
 	after("they are not any more")
-	sh(t, "ip -6 addr del 2001:db8::2/64 dev up0")
+	netns.Shell(t, "ip -6 addr del 2001:db8::2/64 dev up0")
 	after("the address went", want[5], want[7])
-	sh(t, "ip addr add 2001:db8::2/64 dev up0 nodad")
+	netns.Shell(t, "ip addr add 2001:db8::2/64 dev up0 nodad")
 	after("the address is there")
-	sh(t, "echo 1 >/proc/sys/net/ipv6/conf/up0/disable_ipv6")
+	netns.Shell(t, "echo 1 >/proc/sys/net/ipv6/conf/up0/disable_ipv6")
 	after("the family went", want[5], want[6], want[7])
-	sh(t, "ip route del default")
+	netns.Shell(t, "ip route del default")
 	after("the default route went", want[0], want[5], want[6], want[7])
 }

@@ -53,7 +53,7 @@ func TestPeersJudgeAChange(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		sh(t, "printf other >/etc/nw/content")
+		netns.Shell(t, "printf other >/etc/nw/content")
 		err = point.Settle(t.Context(), nil)
 		var undone *UndoneError
 		if stays := !errors.As(err, &undone); stays != c.stays || stays && err != nil {
@@ -69,7 +69,7 @@ func TestPeersJudgeAChange(t *testing.T) {
 		if proved := slices.Contains(point.Proof().Probes, "inbound:tcp4:22"); proved != c.proved || proved == slices.Contains(point.Proof().Unproved, "inbound") {
 			t.Errorf("%s: %+v", name, point.Proof())
 		}
-		sh(t, "printf was >/etc/nw/content")
+		netns.Shell(t, "printf was >/etc/nw/content")
 		unchanged(t, was)
 	}
 }

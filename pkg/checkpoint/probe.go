@@ -127,26 +127,26 @@ func hold(ctx context.Context, try func(context.Context) failures, window, stead
 type failures []failure
 
 type failure struct {
-	probe Probe
-	err   error
+	Probe Probe
+	Err   error
 }
 
 func (f failures) probes() (out []Probe) {
 	for _, one := range f {
-		out = append(out, one.probe)
+		out = append(out, one.Probe)
 	}
 	return out
 }
 
 // only says that all that failed is of one kind.
 func (f failures) only(kind string) bool {
-	return !slices.ContainsFunc(f, func(one failure) bool { return one.probe.kind() != kind })
+	return !slices.ContainsFunc(f, func(one failure) bool { return one.Probe.kind() != kind })
 }
 
 func (f failures) String() string {
 	var parts []string
 	for _, one := range f {
-		parts = append(parts, fmt.Sprintf("%s (%v)", one.probe, one.err))
+		parts = append(parts, fmt.Sprintf("%s (%v)", one.Probe, one.Err))
 	}
 	return strings.Join(parts, ", ")
 }

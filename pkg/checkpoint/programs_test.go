@@ -29,7 +29,7 @@ sysctl -qw net.ipv4.tcp_syncookies=0 net.ipv4.neigh.up0.gc_stale_time=7 net.ipv4
 ip rule add pref 1 blackhole; ip route add blackhole 10.0.0.0/8
 nft 'add table inet shut; add chain inet shut c { type filter hook output priority 0; policy drop; }; flush table ip theirs'`
 	values := "sysctl net.ipv4.tcp_syncookies net.ipv4.neigh.up0.gc_stale_time net.ipv4.ip_default_ttl"
-	before := sh(t, values)
+	before := netns.Shell(t, values)
 	for _, way := range []string{"itself", "another"} {
 		c, err := Take(t.Context(), h, hook(t), settings())
 		if err == nil {
@@ -38,7 +38,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		if err != nil {
 			t.Fatal(err)
 		}
-		sh(t, did)
+		netns.Shell(t, did)
 		if way == "itself" {
 			if err = c.Settle(t.Context(), nil); err == nil {
 				t.Error("it was not undone")
@@ -50,11 +50,11 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		if v == nil || !v.Bad || len(v.Left) > 0 {
 			t.Errorf("%s: verdict %+v", way, v)
 		}
-		if now := sh(t, values); now != before {
+		if now := netns.Shell(t, values); now != before {
 			t.Errorf("%s: sysctls are\n%s", way, now)
 		}
 		unchanged(t, was, VerdictFile)
-		sh(t, "rm -r /run/recorded "+Dir)
+		netns.Shell(t, "rm -r /run/recorded "+Dir)
 	}
 	c, err := Take(t.Context(), h, Change{Keys: changed}, settings())
 	if err != nil || c.journal.Around != nil {

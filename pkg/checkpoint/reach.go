@@ -237,7 +237,7 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 		quiet := n.attempt(ctx, local)
 		switch {
 		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
-			dead = slices.DeleteFunc(dead, func(f failure) bool { return slices.Contains(before, f.probe) })
+			dead = slices.DeleteFunc(dead, func(f failure) bool { return slices.Contains(before, f.Probe) })
 		case len(before) == 0:
 			dead = quiet
 		}

@@ -7,9 +7,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/test/netns"
 )
+
+// gateway is a node on a link with a gateway, another neighbour, and nobody beyond.
+const gateway = `
+ip netns add out; ip link add up0 type veth peer name up1 netns out
+ip -n out addr add 10.0.0.9/24 dev up1; ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up
+ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10.0.0.1`
+
+// onGateway is a host on it, whose files are the test's own.
+func onGateway(t *testing.T) *host.Host {
+	t.Helper()
+	netns.Shell(t, gateway)
+	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
 
 // ARP is not enough: packets must get through as they did. One neighbour who answers no more, where
 // another does, is no evidence. The line that keeps it: reach.go, mute.
@@ -17,8 +36,8 @@ func TestAPacketMustGetThrough(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
-	h := onUplink(t)
-	sh(t, "ip netns add more; ip link add more0 type veth peer name more1 netns more; ip addr add 10.1.0.2/24 dev more0; ip link set more0 up; "+
+	h := onGateway(t)
+	netns.Shell(t, "ip netns add more; ip link add more0 type veth peer name more1 netns more; ip addr add 10.1.0.2/24 dev more0; ip link set more0 up; "+
 		"ip -n more addr add 10.1.0.1/24 dev more1; ip -n more link set more1 up; ip route del default")
 	silent := map[string]bool{"10.1.0.77": true}
 	n := Prober{h, Means{Ping: func(_ context.Context, to netip.Addr) error {
@@ -37,7 +56,7 @@ func TestAPacketMustGetThrough(t *testing.T) {
 			t.Errorf("when %s is silent, too: %q, want %q", c.who, got, c.want)
 		}
 	}
-	sh(t, "ip -n out link set up1 down; ip -n more link set more1 down")
+	netns.Shell(t, "ip -n out link set up1 down; ip -n more link set more1 down")
 	if got := r.mute(t.Context(), n); len(got) > 0 {
 		t.Errorf("where nobody is: %v", got)
 	}
@@ -49,8 +68,8 @@ func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
-	h := onUplink(t)
-	sh(t, "ip link set lo up")
+	h := onGateway(t)
+	netns.Shell(t, "ip link set lo up")
 	n := Prober{Host: h}
 	r, err := n.lookReach(t.Context(), nil)
 	if err != nil || !r.TCP {
@@ -59,7 +78,7 @@ func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	for _, c := range []struct{ sizes, want string }{
 		{"4096 131072 6291456", ""}, {"1 1 1", "tcp"}, {"4096 131072 6291456", ""},
 	} {
-		sh(t, "echo "+c.sizes+" >/proc/sys/net/ipv4/tcp_rmem")
+		netns.Shell(t, "echo "+c.sizes+" >/proc/sys/net/ipv4/tcp_rmem")
 		if got := strings.Join(kinds(r.amiss(t.Context(), n)), " "); got != c.want {
 			t.Errorf("with buffers of %s: %q, want %q", c.sizes, got, c.want)
 		}
@@ -107,22 +126,22 @@ func TestAFamilyIsNotExcusedByTheOther(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
-	h := onUplink(t)
-	sh(t, "ip addr add fd00::2/64 dev up0 nodad; ip -n out addr add fd00::9/64 dev up1 nodad; while ip -6 addr show dev up0 | grep -q tentative; do sleep 0.05; done")
+	h := onGateway(t)
+	netns.Shell(t, "ip addr add fd00::2/64 dev up0 nodad; ip -n out addr add fd00::9/64 dev up1 nodad; while ip -6 addr show dev up0 | grep -q tentative; do sleep 0.05; done")
 	n := Prober{Host: h}
 	at, err := n.lookReach(t.Context(), []Probe{"neighbour:up0/10.0.0.9", "neighbour:up0/fd00::9"})
 	if err != nil || len(at.Hops) != 1 || len(at.Local) != 2 || len(at.Addresses) != 2 {
 		t.Fatalf("%+v, %v", at, err)
 	}
-	sh(t, "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0")
+	netns.Shell(t, "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0")
 	if got := at.amiss(t.Context(), n); len(got) > 0 {
 		t.Errorf("a neighbour is there: %v", got)
 	}
 	at.Local = at.Local[1:]
-	if got := at.amiss(t.Context(), n); len(got) != 1 || got[0].probe != at.Hops[0] {
+	if got := at.amiss(t.Context(), n); len(got) != 1 || got[0].Probe != at.Hops[0] {
 		t.Errorf("none of its family is there: %v", got)
 	}
-	sh(t, "ip -n out addr del fd00::9/64 dev up1; ip neigh flush dev up0; ip -n out addr add 10.0.0.1/24 dev up1")
+	netns.Shell(t, "ip -n out addr del fd00::9/64 dev up1; ip neigh flush dev up0; ip -n out addr add 10.0.0.1/24 dev up1")
 	if got := at.amiss(t.Context(), n); len(got) > 0 {
 		t.Errorf("the gateway is there: %v", got)
 	}

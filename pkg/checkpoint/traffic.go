@@ -65,7 +65,7 @@ func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our ow
 // over. One that could not be made proves nothing, and takes nothing back.
 func (c *Comparison) holdPods(ctx context.Context, left time.Duration) failures {
 	failed := hold(ctx, c.tryTraffic, left, 0)
-	untried := func(f failure) bool { return errors.Is(f.err, errUntried) }
+	untried := func(f failure) bool { return errors.Is(f.Err, errUntried) }
 	if slices.ContainsFunc(failed, untried) {
 		c.Traffic = nil
 		failed = slices.DeleteFunc(failed, untried)
@@ -75,5 +75,5 @@ func (c *Comparison) holdPods(ctx context.Context, left time.Duration) failures 
 
 // ofTraffic says that a check of the proof failed.
 func (f failure) ofTraffic() bool {
-	return strings.HasPrefix(string(f.probe), string(trafficProbe("")))
+	return strings.HasPrefix(string(f.Probe), string(trafficProbe("")))
 }

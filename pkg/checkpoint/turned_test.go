@@ -74,7 +74,7 @@ func TestTheNextHopOfAKnownNodeResolves(t *testing.T) {
 		return
 	}
 	there := netns.New(t)
-	sh(t, `ip link add up0 type veth peer name gw netns `+there.Path()+`
+	netns.Shell(t, `ip link add up0 type veth peer name gw netns `+there.Path()+`
 ip addr add 192.0.2.2/24 dev up0; ip link set up0 up; ip route add default via 192.0.2.1
 ip route add 10.244.2.0/24 via 192.0.2.12; ip route add 10.244.3.0/24 via 192.0.2.13`)
 	for _, args := range []string{"addr add 192.0.2.1/24 dev gw", "addr add 192.0.2.12/24 dev gw", "addr add 192.0.2.14/24 dev gw", "link set gw up"} {
@@ -96,16 +96,16 @@ ip route add 10.244.2.0/24 via 192.0.2.12; ip route add 10.244.3.0/24 via 192.0.
 		}
 	}
 	after("nothing happened")
-	sh(t, "ip route replace 10.244.3.0/24 via 192.0.2.99")
+	netns.Shell(t, "ip route replace 10.244.3.0/24 via 192.0.2.99")
 	after("another for one that did not answer")
-	sh(t, "ip route replace 10.244.2.0/24 via 192.0.2.14")
+	netns.Shell(t, "ip route replace 10.244.2.0/24 via 192.0.2.14")
 	after("another that answers")
-	sh(t, "ip route replace 10.244.2.0/24 via 192.0.2.99")
+	netns.Shell(t, "ip route replace 10.244.2.0/24 via 192.0.2.99")
 	after("another that nobody is", "next-hop:up0/192.0.2.99")
-	sh(t, "ip route replace 10.244.2.0/24 via 192.0.2.12")
+	netns.Shell(t, "ip route replace 10.244.2.0/24 via 192.0.2.12")
 	there.Run("ip", "addr", "del", "192.0.2.12/24", "dev", "gw")
 	after("the one of before went")
 	j.Stated, j.Probes = true, nil
-	sh(t, "ip route replace 10.244.2.0/24 via 192.0.2.98")
+	netns.Shell(t, "ip route replace 10.244.2.0/24 via 192.0.2.98")
 	after("the probes are the user's own")
 }

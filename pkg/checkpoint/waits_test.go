@@ -56,11 +56,11 @@ func TestWhatStartsIsWaitedFor(t *testing.T) {
 		failed  bool
 		took    time.Duration
 	}{
-		"it comes up well":             {10 * time.Second, never, false, 10*time.Second + hookSteady},
+		"it comes up well":             {10 * time.Second, never, false, 13 * time.Second},
 		"it cuts off as it comes up":   {10 * time.Second, 10 * time.Second, true, window},
 		"it cuts off, and never is up": {never, 5 * time.Second, true, window},
 		"it takes its time":            {never, never, false, window},
-		"nothing starts":               {0, never, false, hookSteady},
+		"nothing starts":               {0, never, false, 3 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
@@ -74,7 +74,7 @@ func TestWhatStartsIsWaitedFor(t *testing.T) {
 			point := &Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}
 			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
 			failed := point.hold(t.Context())
-			if took := time.Since(begun); (len(failed) > 0) != c.failed || took < c.took || took > c.took+2*probePause {
+			if took := time.Since(begun); (len(failed) > 0) != c.failed || took < c.took || took > c.took+time.Second/2 {
 				t.Errorf("%s: failed %v after %s, want %s", name, failed, took, c.took)
 			}
 		})

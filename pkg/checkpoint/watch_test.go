@@ -93,7 +93,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 		if c.does != "" {
-			sh(t, c.does)
+			netns.Shell(t, c.does)
 		}
 		broken = true
 		if c.name == killed {
@@ -112,10 +112,10 @@ func TestWatch(t *testing.T) {
 		left := []string{VerdictFile}
 		if !c.undone {
 			left = nil
-			sh(t, good)
+			netns.Shell(t, good)
 		}
 		unchanged(t, was, left...)
-		sh(t, "rm -rf /run/recorded "+Dir)
+		netns.Shell(t, "rm -rf /run/recorded "+Dir)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestWatchEnds(t *testing.T) {
 		if err := EndWatch(t.Context(), h); err != nil {
 			t.Error(err)
 		}
-		sh(t, "rm -rf "+Dir+"/agent")
+		netns.Shell(t, "rm -rf "+Dir+"/agent")
 		unchanged(t, was)
 	}
 }
@@ -203,7 +203,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 		if w := watching(h.Live.Files); w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
 			t.Errorf("%s the watch is %+v", when, w)
 		}
-		if got := sh(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
+		if got := netns.Shell(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
 			t.Errorf("%s there is\n%s", when, got)
 		}
 	}
@@ -219,7 +219,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	}
 	standsAlone("after a change that was not begun,")
 
-	sh(t, "ip route replace default via 10.0.0.66")
+	netns.Shell(t, "ip route replace default via 10.0.0.66")
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
 		err = c.Arm(t.Context())
 	}
@@ -232,7 +232,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sh(t, "ip route replace default via 10.0.0.1")
+	netns.Shell(t, "ip route replace default via 10.0.0.1")
 	standsAlone("after a change that was refused,")
 
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
