@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
@@ -30,7 +31,7 @@ func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Wi
 // one is watched for what is left of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	if s.Window == 0 {
-		s.Window = DefaultWindow
+		s.Window = probe.DefaultWindow
 	}
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
@@ -225,7 +226,7 @@ func (c *Checkpoint) awaiting() *Awaiting {
 func (c *Checkpoint) Warnings() []string { return c.warnings }
 
 // Proof is that of the change. A revision keeps it.
-func (c *Checkpoint) Proof() *Proof { return c.journal.Proof() }
+func (c *Checkpoint) Proof() *probe.Proof { return c.journal.Proof() }
 
 // disarm takes everything away: first, durably, the journal, without which an
 // undo does nothing; then the timer, and what was left for the next boot.

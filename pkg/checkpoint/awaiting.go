@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -37,7 +38,7 @@ type Awaiting struct {
 	Digest     string        `json:"digest"`
 	Window     time.Duration `json:"window"`
 	Reboot     bool          `json:"reboot,omitempty"` // a boot that fails may be followed by another one
-	Reach      Reach         `json:"reach"`
+	Reach      probe.Reach   `json:"reach"`
 	Keys       []Await       `json:"keys"`
 	Files      []File        `json:"files,omitempty"`
 	Units      []Unit        `json:"units,omitempty"`
@@ -196,7 +197,7 @@ func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
 // Prove takes down, after a change whose probes pass, how the node is reached: that is what the next
 // boot is measured by. What the change did not alter after all awaits nothing. Where fresh is nil,
 // what awaits is of an earlier change.
-func Prove(ctx context.Context, n Prober, fresh *Awaiting, passed []Probe) error {
+func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.Probe) error {
 	was, err := ReadAwaiting(n.Host.Live.Files)
 	if was == nil || err != nil {
 		return nil // a damaged one is said where it is read at the boot
@@ -206,7 +207,7 @@ func Prove(ctx context.Context, n Prober, fresh *Awaiting, passed []Probe) error
 		a = fresh
 		a.Since, a.Keys, a.Files, a.Units = was.Since, was.Keys, was.Files, was.Units
 	}
-	if a.Reach, err = n.lookReach(ctx, passed); err != nil {
+	if a.Reach, err = n.Reach(ctx, passed); err != nil {
 		return err
 	}
 	if a.Around, err = PackSysctls(n.Host); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -51,7 +52,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 		c.AtBoot = append(c.AtBoot, Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
 	}
 	point, err := Take(t.Context(), h, c, Settings{
-		Probes: []Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
+		Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
 	})
 	if err == nil {
 		err = point.Arm(t.Context())
@@ -91,9 +92,9 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change after all
-	want := Reach{
-		Addresses: []ReachAddress{{LinkAddress: rtnl.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
-		Hops:      []Probe{"neighbour:up0/10.0.0.1"}, Local: []Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
+	want := probe.Reach{
+		Addresses: []probe.ReachAddress{{LinkAddress: rtnl.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
+		Hops:      []probe.Probe{"neighbour:up0/10.0.0.1"}, Local: []probe.Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
 	}
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
@@ -160,7 +161,7 @@ func (s *shelf) Note(_ context.Context, _ *host.Host, b Boot) error {
 }
 
 func judge(h *host.Host, books Books, reboot func(context.Context) error) Judge {
-	return Judge{Node: Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
+	return Judge{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
 }
 
 // A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -16,13 +17,13 @@ import (
 
 // Settings are the user's.
 type Settings struct {
-	Probes []Probe       // instead of those that are found; the store's is always tried
+	Probes []probe.Probe // instead of those that are found; the store's is always tried
 	Window time.Duration // 0: [DefaultWindow]
-	Store  Probe         // "": none
-	Means  Means
+	Store  probe.Probe   // "": none
+	Means  probe.Means
 	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
 	// those asked that the API knows. nil: nobody is. With the user's own probes it is not called.
-	Inbound Knocks
+	Inbound probe.Knocks
 	// Record tells whoever keeps the books of a change that was undone and judged, while the
 	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
 	// again. memory is [Change.Memory]. nil: nobody does.
@@ -71,7 +72,7 @@ type Checkpoint struct {
 	settings Settings
 	journal  *Journal
 	change   Change
-	compared *Comparison
+	compared *probe.Comparison
 	programs bool                       // the change starts or stops some of which nobody knows what they do
 	program  string                     // that undoes when this process is gone
 	watched  int                        // how many of the journal's Kept are those of a watch

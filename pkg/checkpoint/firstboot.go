@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -63,7 +64,7 @@ func BootDue(r Reader) (bool, error) {
 
 // Judge is who judges a first boot with changed files.
 type Judge struct {
-	Node   Prober
+	Node   probe.Prober
 	Books  Books
 	Reboot func(context.Context) error
 	Log    *zap.Logger
@@ -157,8 +158,8 @@ func (a *Awaiting) passedOver(right string) bool {
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
-func (j Judge) look(ctx context.Context, a *Awaiting) (failures, error) {
-	amiss := a.Reach.hold(ctx, j.Node, bootWindows*a.Window)
+func (j Judge) look(ctx context.Context, a *Awaiting) (probe.Failures, error) {
+	amiss := a.Reach.Hold(ctx, j.Node, bootWindows*a.Window)
 	return amiss, context.Cause(ctx) // told to end, it knows nothing
 }
 
@@ -224,23 +225,23 @@ func (j Judge) restore(ctx context.Context, a *Awaiting) error {
 // worth keeping, some files it reads at its start only, and its own unit may have been among them.
 // One that had a link, and which the boot could not start, is started. What it is still not done
 // with then, it is told to set up. An address that it set at the boot goes before: it would stay.
-func (a *Awaiting) act(ctx context.Context, n Prober) error {
+func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	h := n.Host
-	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, bootWindows*a.Window, probe.ErrNoAnswer)
 	defer cancel()
 	a.Around.RestoreSysctls(ctx, h) // what is left is seen by who looks
-	errs := []error{h.Units.DaemonReload(ctx), a.Reach.clear(ctx, h)}
+	errs := []error{h.Units.DaemonReload(ctx), a.Reach.ClearAddresses(ctx, h)}
 	for _, manager := range linkManagers {
 		unit := manager + ".service"
 		errs = append(errs, h.Units.RestartUnit(ctx, unit, true))
-		if a.Reach.hadLink(manager) {
+		if a.Reach.HadLink(manager) {
 			errs = append(errs, h.Units.StartUnit(ctx, unit, true))
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool {
 		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere)
 	})
-	n.setUp(ctx, a.Reach.Managed, a.Window)
+	n.SetUp(ctx, a.Reach.Managed, a.Window)
 	return errors.Join(errs...)
 }
 

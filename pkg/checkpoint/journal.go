@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -22,7 +23,7 @@ type Journal struct {
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"` // of the snapshot that is applied
 	Window     time.Duration `json:"window"`
-	Evidence
+	probe.Evidence
 	Log
 
 	// the change is made, and is to be confirmed; an agent that does not know of it undoes
@@ -157,6 +158,6 @@ func UnderWay(r interface {
 }
 
 // compare asks after the change what passed before it.
-func (j *Journal) compare(h *host.Host, s Settings) *Comparison {
-	return &Comparison{Node: Prober{h, s.Means}, Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
+func (j *Journal) compare(h *host.Host, s Settings) *probe.Comparison {
+	return &probe.Comparison{Node: probe.Prober{h, s.Means}, Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -35,30 +36,30 @@ func onRoot(t *testing.T) (*host.Host, string) {
 // (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
-	store, other := failure{"store:/s c", errGone}, failure{"tcp:10.0.0.1:443", errGone}
-	hop := failure{"next-hop:eth0/10.0.0.9", errGone}
+	store, other := probe.Failure{"store:/s c", errGone}, probe.Failure{"tcp:10.0.0.1:443", errGone}
+	hop := probe.Failure{"next-hop:eth0/10.0.0.9", errGone}
 	type undo struct {
 		pid       int // and, in tens, which try of that process
-		failed    failures
+		failed    probe.Failures
 		recovered bool
 		bad       bool
 		tries     int
 	}
 	const late = "while it was watched"
 	for name, undos := range map[string][]undo{
-		"the probes pass again":                  {{1, failures{other}, true, true, 1}},
-		"they do not":                            {{1, failures{other}, false, false, 1}, {2, failures{other}, false, false, 2}, {3, failures{other}, true, true, 3}},
-		"a store's outage that ended just then":  {{1, failures{store}, true, false, 1}},
-		"an outage that lasts":                   {{1, failures{store}, false, false, 1}, {2, failures{store}, false, false, 2}},
-		"the store alone, twice":                 {{1, failures{store}, true, false, 1}, {2, failures{store}, true, true, 2}},
-		"the store and another":                  {{1, failures{store, other}, true, true, 1}},
-		"another node's next hop alone":          {{1, failures{hop}, true, false, 1}, {2, failures{hop}, true, false, 2}},
-		"another node's next hop and the store":  {{1, failures{hop, store}, true, true, 1}},
+		"the probes pass again":                  {{1, probe.Failures{other}, true, true, 1}},
+		"they do not":                            {{1, probe.Failures{other}, false, false, 1}, {2, probe.Failures{other}, false, false, 2}, {3, probe.Failures{other}, true, true, 3}},
+		"a store's outage that ended just then":  {{1, probe.Failures{store}, true, false, 1}},
+		"an outage that lasts":                   {{1, probe.Failures{store}, false, false, 1}, {2, probe.Failures{store}, false, false, 2}},
+		"the store alone, twice":                 {{1, probe.Failures{store}, true, false, 1}, {2, probe.Failures{store}, true, true, 2}},
+		"the store and another":                  {{1, probe.Failures{store, other}, true, true, 1}},
+		"another node's next hop alone":          {{1, probe.Failures{hop}, true, false, 1}, {2, probe.Failures{hop}, true, false, 2}},
+		"another node's next hop and the store":  {{1, probe.Failures{hop, store}, true, true, 1}},
 		"nobody looked":                          {{1, nil, false, false, 1}},
-		late:                                     {{1, failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, failures{other}, true, true, 2}},
-		"killed and done again, the store alone": {{1, failures{store}, true, false, 1}, {1, failures{store}, true, false, 1}},
-		"a daemon, which makes many tries":       {{1, failures{store}, true, false, 1}, {11, failures{store}, false, false, 2}, {21, failures{store}, true, true, 3}, {31, failures{store}, true, true, 4}},
-		"killed and done again, nothing fails":   {{1, failures{other}, true, true, 1}, {1, nil, false, true, 1}},
+		late:                                     {{1, probe.Failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, probe.Failures{other}, true, true, 2}},
+		"killed and done again, the store alone": {{1, probe.Failures{store}, true, false, 1}, {1, probe.Failures{store}, true, false, 1}},
+		"a daemon, which makes many tries":       {{1, probe.Failures{store}, true, false, 1}, {11, probe.Failures{store}, false, false, 2}, {21, probe.Failures{store}, true, true, 3}, {31, probe.Failures{store}, true, true, 4}},
+		"killed and done again, nothing fails":   {{1, probe.Failures{other}, true, true, 1}, {1, nil, false, true, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := onRoot(t)
@@ -78,7 +79,7 @@ func TestJudge(t *testing.T) {
 func TestHeldReadsTheSame(t *testing.T) {
 	h, _ := onRoot(t)
 	j := &Journal{Digest: "d", Generation: 3}
-	v, err := j.judge(t.Context(), h, failures{{"store:/s c", errors.New("gone")}}, true, "store:/s c (gone)")
+	v, err := j.judge(t.Context(), h, probe.Failures{{"store:/s c", errors.New("gone")}}, true, "store:/s c (gone)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -81,7 +82,7 @@ func TestUndoOfUnits(t *testing.T) {
 	for _, unit := range []string{"stopped", "enabled", "masked-on", "unmasked", "masked-off", "static", "made"} {
 		keys = append(keys, graph.MakeKey(tasks.KindUnit, "nw-"+unit+".service"))
 	}
-	settings := Settings{Probes: []Probe{"nonsense:x"}, Window: time.Minute}
+	settings := Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Minute}
 	for _, booted := range []bool{false, true} {
 		c, err := Take(t.Context(), h, Change{Keys: keys}, settings)
 		if err == nil {

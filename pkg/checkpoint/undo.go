@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -36,7 +37,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is told to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
 	defer c.leaves()
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)
 	defer cancel()
 	still, err := Pending(h.Live.Files)
 	if err != nil { // nobody else can undo it any more: it is done now, from memory
@@ -49,11 +50,11 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	end := time.Now().Add(j.Window)
 	failed := c.hold(ctx)
 	if len(failed) == 0 && run == nil {
-		failed = c.compared.holdTraffic(ctx, end)
+		failed = c.compared.HoldTraffic(ctx, end)
 	}
 	if len(failed) == 0 && run == nil {
-		c.warnings = c.compared.warn(ctx)
-		c.compared.leaveEnded(ctx)
+		c.warnings = c.compared.Warnings(ctx)
+		c.compared.DropEnded(ctx)
 		run = Prove(ctx, c.compared.Node, c.awaiting(), j.Probes)
 	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {
@@ -85,9 +86,9 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
 
 // hold tries the probes after the change, with what it starts.
-func (c *Checkpoint) hold(ctx context.Context) failures {
+func (c *Checkpoint) hold(ctx context.Context) probe.Failures {
 	j := c.journal
-	return c.compared.hold(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
+	return c.compared.Hold(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
 }
 
 // naming is how long the probes must pass after a change of what names are found by: this process
@@ -166,7 +167,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 	if s.Log != nil {
 		s.Log.Warn("a change was not confirmed and is undone", zap.Int64("generation", j.Generation))
 	}
-	var failed failures
+	var failed probe.Failures
 	if err := j.endMaker(ctx, h); err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 		}
 	}
 	if j.Boot == host.BootID(h.Live.Files) && j.Awaits == nil {
-		failed = j.compare(h, s).attempt(ctx)
+		failed = j.compare(h, s).Attempt(ctx)
 	}
 	why := agentEnded
 	switch {
@@ -222,7 +223,7 @@ func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 
 // undo restores, judges, has it recorded and disarms, in this order: killed anywhere, it is
 // done again from the start. What could not be restored keeps the checkpoint, for another attempt.
-func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed failures, why string) (Verdict, error) {
+func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed probe.Failures, why string) (Verdict, error) {
 	if j.Watched {
 		if err := h.Files.Remove(WatchFile); err != nil {
 			return Verdict{}, err
@@ -232,7 +233,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, At: time.Now()},
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
-	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).recovered(ctx, failed)
+	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
 		err = s.Record(ctx, h, j.Memory, v)
@@ -275,7 +276,7 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 		}
 	}
 	left, failed := r.Kernel(ctx)
-	if (Prober{Host: h}).setUp(ctx, j.Probes, j.Window) {
+	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) {
 		left, failed = r.Kernel(ctx) // what the managers of links took for theirs
 	}
 	j.left = append(j.left, left...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -122,8 +123,8 @@ func reaches(context.Context, netip.Addr) error {
 // always there.
 func settings() Settings {
 	return Settings{
-		Probes: []Probe{"ping:10.0.0.1", "nonsense:x"}, Window: time.Second, Store: StoreProbe("/srv/store", "c"),
-		Means: Means{Ping: reaches, Store: func(context.Context, string, string) error { return nil }},
+		Probes: []probe.Probe{"ping:10.0.0.1", "nonsense:x"}, Window: time.Second, Store: probe.StoreProbe("/srv/store", "c"),
+		Means: probe.Means{Ping: reaches, Store: func(context.Context, string, string) error { return nil }},
 		Record: func(_ context.Context, _ *host.Host, memory json.RawMessage, _ Verdict) error {
 			return os.WriteFile("/run/recorded", memory, 0o600)
 		},
@@ -139,7 +140,7 @@ func armed(t *testing.T, h *host.Host, s Settings) *Checkpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Probe{"ping:10.0.0.1", s.Store}; !slices.Equal(c.journal.Probes, want) {
+	if want := []probe.Probe{"ping:10.0.0.1", s.Store}; !slices.Equal(c.journal.Probes, want) {
 		t.Errorf("probes %v, want those that pass: %v", c.journal.Probes, want)
 	}
 	return c

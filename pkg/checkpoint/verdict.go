@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -115,7 +116,7 @@ func lastVerdict(r Reader) *Verdict {
 // network some time after the change: that bans a generation only the second time. A node to which
 // only a route of the change leads may be off for days, and bans none.
 func (j *Journal) judge(
-	ctx context.Context, h *host.Host, failed failures, recovered bool, why string,
+	ctx context.Context, h *host.Host, failed probe.Failures, recovered bool, why string,
 ) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left,
 		Process: j.Process, Taken: j.Taken}
@@ -139,9 +140,9 @@ func (j *Journal) judge(
 		v.Unsure = "the probes do not pass without it either"
 	case j.Watched && v.Tries == 1:
 		v.Unsure = "they were lost some time after it, which may have been an outage that ended just then"
-	case failed.only(nextHopProbe):
+	case failed.Only(probe.NextHop):
 		v.Unsure = "only the next hop of a route does not answer, which may be away itself"
-	case !failed.only(storeProbe) || v.Tries > 1:
+	case !failed.Only(probe.Store) || v.Tries > 1:
 		v.Bad = true
 	default:
 		v.Unsure = "only the store failed, which may have had an outage of its own"

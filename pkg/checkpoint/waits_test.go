@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
@@ -31,13 +32,13 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			means := Means{Store: func(context.Context, string, string) error {
+			means := probe.Means{Store: func(context.Context, string, string) error {
 				if time.Since(begun) >= 5*time.Second {
 					return errors.New("no such host")
 				}
 				return nil
 			}}
-			j := &Journal{Window: 30 * time.Second, Evidence: Evidence{Probes: []Probe{StoreProbe("https://store.lab", "c")}}, Log: Log{Files: point.journal.Files}}
+			j := &Journal{Window: 30 * time.Second, Evidence: probe.Evidence{Probes: []probe.Probe{probe.StoreProbe("https://store.lab", "c")}}, Log: Log{Files: point.journal.Files}}
 			failed := (&Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}).hold(t.Context())
 			if (len(failed) > 0) != (window > time.Second) {
 				t.Errorf("%s: it failed by %v", path, failed)
@@ -64,13 +65,13 @@ func TestWhatStartsIsWaitedFor(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			means := Means{Ping: func(context.Context, netip.Addr) error {
+			means := probe.Means{Ping: func(context.Context, netip.Addr) error {
 				if time.Since(begun) >= c.cut {
 					return errors.New("cut off")
 				}
 				return nil
 			}}
-			j := &Journal{Window: window, Evidence: Evidence{Probes: []Probe{"ping:10.0.0.1"}}, Log: Log{Units: []Unit{{Name: "hook.service"}}}}
+			j := &Journal{Window: window, Evidence: probe.Evidence{Probes: []probe.Probe{"ping:10.0.0.1"}}, Log: Log{Units: []Unit{{Name: "hook.service"}}}}
 			point := &Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}
 			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
 			failed := point.hold(t.Context())

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/systemd"
@@ -33,8 +34,8 @@ type watch struct {
 	UntilUS  uint64        `json:"untilUS"`        // CLOCK_MONOTONIC of the journal's boot, microseconds
 	Until    time.Time     `json:"until,omitzero"` // the same by the clock on the wall: for people
 	Each     time.Duration `json:"each"`
-	Gateways []Probe       `json:"gateways"`
-	Store    Probe         `json:"store,omitempty"` // "": none that says anything of the network
+	Gateways []probe.Probe `json:"gateways"`
+	Store    probe.Probe   `json:"store,omitempty"` // "": none that says anything of the network
 	Journal  *Journal      `json:"journal"`
 }
 
@@ -59,7 +60,7 @@ func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*w
 	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second),
 		Each: min(watchEach, left/watchPart), Journal: &kept}
 	var err error
-	if w.Gateways, w.Store, err = watchable(ctx, h, j.Probes); err != nil {
+	if w.Gateways, w.Store, err = probe.Watchable(ctx, h, j.Probes); err != nil {
 		return nil, err
 	}
 	if len(w.Gateways) == 0 {
@@ -181,7 +182,7 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 		if w.over(h.Live.Files) {
 			return w.end(ctx, h, s)
 		}
-		failed := w.lost(ctx, Prober{h, s.Means})
+		failed := w.lost(ctx, probe.Prober{h, s.Means})
 		if lost++; len(failed) == 0 {
 			lost = 0
 		}
@@ -202,12 +203,12 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 
 // lost are the probes that failed if the gateway and the store are both lost, none else: a store
 // alone may have an outage, and a gateway need not answer all the time.
-func (w *watch) lost(ctx context.Context, n Prober) failures {
-	gateways := n.attempt(ctx, w.Gateways)
+func (w *watch) lost(ctx context.Context, n probe.Prober) probe.Failures {
+	gateways := n.Attempt(ctx, w.Gateways)
 	if len(gateways) == 0 || w.Store == "" {
 		return gateways
 	}
-	store := n.attempt(ctx, []Probe{w.Store})
+	store := n.Attempt(ctx, []probe.Probe{w.Store})
 	if len(store) == 0 {
 		return nil
 	}
@@ -226,7 +227,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 	if !w.stands(h) {
 		return false, nil
 	}
-	failed := w.lost(ctx, Prober{h, s.Means})
+	failed := w.lost(ctx, probe.Prober{h, s.Means})
 	if len(failed) == 0 {
 		return false, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -71,7 +72,7 @@ func TestWatch(t *testing.T) {
 		{hangs, cut, func() error { return reaches(t.Context(), netip.Addr{}) }, 6 * time.Second, true},
 	} {
 		s, broken := settings(), false
-		s.Store = StoreProbe("https://store", "c")
+		s.Store = probe.StoreProbe("https://store", "c")
 		s.Means.Store = func(context.Context, string, string) error {
 			if !broken {
 				return nil

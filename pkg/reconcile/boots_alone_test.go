@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -40,7 +41,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	pass := func(window time.Duration) Pass {
 		return Pass{
 			Host: host.Options{Root: "/"}, Log: zap.NewNop(),
-			Checkpoint: checkpoint.Settings{Window: window, Probes: []checkpoint.Probe{"neighbour:up0/10.0.0.1"}},
+			Checkpoint: checkpoint.Settings{Window: window, Probes: []probe.Probe{"neighbour:up0/10.0.0.1"}},
 		}
 	}
 	want := func(content string) *desired.State {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
@@ -39,7 +40,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	}
 	pass := Pass{
 		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(),
-		Checkpoint: checkpoint.Settings{Window: time.Second, Probes: []checkpoint.Probe{"neighbour:up0/10.0.0.1", "dns:10.0.0.1"}},
+		Checkpoint: checkpoint.Settings{Window: time.Second, Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "dns:10.0.0.1"}},
 	}
 	proved := func(p Pass, generation int64, content, harmless string, want *report.Proof) {
 		t.Helper()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -137,7 +138,7 @@ func (p *powerTest) judged(t *testing.T, boot string) error {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	return checkpoint.Judge{Node: checkpoint.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
+	return checkpoint.Judge{Node: probe.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
 }
 
 // bootsAgain is the boot after the power cut.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -19,7 +20,7 @@ func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if a, _ := checkpoint.ReadAwaiting(r); a != nil {
 		out.AwaitingBoot, out.AwaitingBootSince = a.Names(), a.Since
 	}
-	out.Proof = &report.Proof{Unproved: checkpoint.Unmade()}
+	out.Proof = &report.Proof{Unproved: probe.Unmade()}
 	if p := led.Head().Proof; !p.At.IsZero() {
 		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Unproved: split(p.Unproved)}
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
@@ -55,7 +56,7 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		return FirstOfImage(ctx, h, led, log)
 	}
 	s.Progress.Enter("boot")
-	return checkpoint.Judge{Node: checkpoint.Prober{Host: h, Means: s.Checkpoint.Means},
+	return checkpoint.Judge{Node: probe.Prober{Host: h, Means: s.Checkpoint.Means},
 		Books: revert.BootBooks{Ledger: led}, Reboot: h.Units.Reboot, Log: log}.FirstBoot(ctx)
 }
 
@@ -69,7 +70,7 @@ func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 	if list, err := ledger.ReadBoots(h.Live.Files); err != nil || slices.ContainsFunc(list, note.Same) {
 		return nil
 	}
-	if note.Why = checkpoint.Gateways(ctx, h); note.Why != "" {
+	if note.Why = probe.Gateways(ctx, h); note.Why != "" {
 		note.Outcome = string(checkpoint.Unsure)
 		log.Warn("the first boot of an image: a gateway does not answer", zap.String("why", note.Why))
 	}

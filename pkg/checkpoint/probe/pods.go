@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -24,16 +24,16 @@ const (
 // running asks for those pods that answer now. Where no runtime says which pods run, none is asked:
 // a silent one may have ended.
 func (n Prober) running(ctx context.Context) (passed []Probe) {
-	list, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
+	list, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
 	pods, err := n.Host.Live.Pods(list)
 	if err != nil {
 		return nil
 	}
-	ctx, cancel = context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+	ctx, cancel = context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	tried := [][]Probe{podEchoes(pods, 32), podEchoes(pods, 128)}
-	silent := n.attempt(ctx, slices.Concat(tried...)).probes()
+	silent := n.Attempt(ctx, slices.Concat(tried...)).probes()
 	for _, group := range tried {
 		group = slices.DeleteFunc(group, func(p Probe) bool { return slices.Contains(silent, p) })
 		var addresses []string
@@ -80,13 +80,13 @@ func (n Prober) askPods(ctx context.Context, what string) error {
 
 // silentPods are those addresses of the probe that answer no echo.
 func (n Prober) silentPods(ctx context.Context, what string) (silent []netip.Addr) {
-	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	var asked []Probe
 	for _, addr := range strings.Fields(what) {
 		asked = append(asked, Probe(pingProbe+":"+addr))
 	}
-	for _, p := range n.attempt(ctx, asked).probes() {
+	for _, p := range n.Attempt(ctx, asked).probes() {
 		silent = append(silent, p.target())
 	}
 	return silent

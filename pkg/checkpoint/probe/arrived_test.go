@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"net"
@@ -70,14 +70,14 @@ func TestNameServersThatAChangeBrought(t *testing.T) {
 			}
 			defer h.Close()
 			j := &Comparison{Node: Prober{Host: h}, Evidence: &Evidence{Probes: []Probe{"dns:" + old}, Stated: c.stated}, silent: c.silent}
-			failed := j.attempt(t.Context()).String()
+			failed := j.Attempt(t.Context()).String()
 			if (failed == "") != (c.fails == "") || !strings.Contains(failed, c.fails) {
 				t.Errorf("fails: %q, want %q", failed, c.fails)
 			}
 			if c.fails != "" {
 				return
 			}
-			warned := strings.Join(j.warn(t.Context()), "; ")
+			warned := strings.Join(j.Warnings(t.Context()), "; ")
 			if (warned == "") != (c.warns == "") || !strings.Contains(warned, c.warns) {
 				t.Errorf("warns: %q, want %q", warned, c.warns)
 			}

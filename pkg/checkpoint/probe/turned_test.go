@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"net/netip"
@@ -91,7 +91,7 @@ ip route add 10.244.2.0/24 via 192.0.2.12; ip route add 10.244.3.0/24 via 192.0.
 	}
 	after := func(what string, lost ...Probe) {
 		t.Helper()
-		if failed := j.attempt(t.Context()); !slices.Equal(failed.probes(), lost) {
+		if failed := j.Attempt(t.Context()); !slices.Equal(failed.probes(), lost) {
 			t.Errorf("%s: %s; want %q", what, failed, lost)
 		}
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -24,10 +24,10 @@ func TestTheWindowCutsNoProbeShort(t *testing.T) {
 				}
 			},
 		}
-		failed := hold(t.Context(), func(ctx context.Context) failures {
-			return Prober{Means: means}.attempt(ctx, []Probe{"ping:10.0.0.1", "store:/s c"})
+		failed := hold(t.Context(), func(ctx context.Context) Failures {
+			return Prober{Means: means}.Attempt(ctx, []Probe{"ping:10.0.0.1", "store:/s c"})
 		}, 3*time.Second/2, 0)
-		if len(failed) != 1 || !failed.only(storeProbe) {
+		if len(failed) != 1 || !failed.Only(Store) {
 			t.Errorf("failed: %s", failed)
 		}
 	})

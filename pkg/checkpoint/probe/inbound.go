@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"bufio"
@@ -39,8 +39,8 @@ const (
 func inboundOf(port string) Probe { return Probe(inboundProbe + ":" + port) }
 
 // inbound says that peers do not reach the node any more.
-func (f failures) inbound() bool {
-	return slices.ContainsFunc(f, func(one failure) bool { return one.Probe.kind() == inboundProbe })
+func (f Failures) inbound() bool {
+	return slices.ContainsFunc(f, func(one Failure) bool { return one.Probe.kind() == inboundProbe })
 }
 
 // findReached has peers knock before the change. It goes on beside the other probes; what it
@@ -53,7 +53,7 @@ func (c *Comparison) findReached(ctx context.Context, r kernel) (wait func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ctx, stop := context.WithTimeoutCause(ctx, knockBefore, errNoAnswer)
+		ctx, stop := context.WithTimeoutCause(ctx, knockBefore, ErrNoAnswer)
 		defer stop()
 		grace := time.AfterFunc(knockBefore, stop)
 		defer grace.Stop()
@@ -79,7 +79,7 @@ func reachedBy(said map[string][]string) map[string][]string {
 
 // keepsReached has the same peers knock after the change, until then or a third of the window. What
 // nobody has said by then is taken off the proof.
-func (c *Comparison) keepsReached(ctx context.Context, until time.Time) failures {
+func (c *Comparison) keepsReached(ctx context.Context, until time.Time) Failures {
 	if len(c.Inbound) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (c *Comparison) reachedAgain(ctx context.Context, until time.Time) bool {
 // time is over: then it says of which of the others a peer misses what it had.
 func (c *Comparison) holdReached(
 	ctx context.Context, r kernel, until time.Time,
-) (reached []string, failed failures) {
+) (reached []string, failed Failures) {
 	if least := time.Now().Add(c.Window / 3); until.Before(least) {
 		until = least
 	}
@@ -115,7 +115,7 @@ func (c *Comparison) holdReached(
 		if len(want) == 0 {
 			return nil, nil
 		}
-		try, stop := context.WithTimeoutCause(ctx, knockAfter, errNoAnswer)
+		try, stop := context.WithTimeoutCause(ctx, knockAfter, ErrNoAnswer)
 		said, err := c.Knock(try, ports, peers, func(said map[string][]string) bool {
 			reached, _ := c.compare(want, said)
 			return len(reached) == len(want)
@@ -154,7 +154,7 @@ func (c *Comparison) stillOpen(listening []uint16) (want []string, ports []uint1
 }
 
 // compare holds what peers say to what they said before.
-func (c *Comparison) compare(want []string, said map[string][]string) (reached []string, failed failures) {
+func (c *Comparison) compare(want []string, said map[string][]string) (reached []string, failed Failures) {
 	for _, port := range want {
 		var missing []string
 		found := false
@@ -172,7 +172,7 @@ func (c *Comparison) compare(want []string, said map[string][]string) (reached [
 			reached = append(reached, port)
 		case len(missing) > 0:
 			err := fmt.Errorf("%w: %s", errUnreached, strings.Join(missing, ", "))
-			failed = append(failed, failure{inboundOf(port), err})
+			failed = append(failed, Failure{inboundOf(port), err})
 		}
 	}
 	return reached, failed

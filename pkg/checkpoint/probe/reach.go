@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -45,7 +45,7 @@ const maxLocal = 4
 
 // lookReach takes down how the node is reached now: by the links of its default routes, or where
 // there are none, by those that a neighbour is on. passed are the probes that pass.
-func (n Prober) lookReach(ctx context.Context, passed []Probe) (r Reach, err error) {
+func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) {
 	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
 		return r, fmt.Errorf("look how the node is reached: %w", err)
@@ -101,19 +101,19 @@ func (n Prober) lookReach(ctx context.Context, passed []Probe) (r Reach, err err
 func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
 
 // amiss says what of the reach is not there now; nil if the node is reached as it was.
-func (r Reach) amiss(ctx context.Context, n Prober) (failed failures) {
+func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
 	h := n.Host
 	links, err := h.Live.Net.Links(ctx)
 	if err != nil {
-		return failures{{"links", err}}
+		return Failures{{"links", err}}
 	}
 	addresses, err := h.Live.Net.Addresses(ctx, "")
 	if err != nil {
-		return failures{{"addresses", err}}
+		return Failures{{"addresses", err}}
 	}
 	routes, err := h.Live.Net.DefaultRoutes(ctx)
 	if err != nil {
-		return failures{{"routes", err}}
+		return Failures{{"routes", err}}
 	}
 	up := func(name string) bool {
 		return slices.ContainsFunc(links, func(l rtnl.Link) bool {
@@ -124,28 +124,28 @@ func (r Reach) amiss(ctx context.Context, n Prober) (failed failures) {
 		there := func(a rtnl.Address) bool { return want.is(a, routes) && up(a.Link) }
 		if !slices.ContainsFunc(addresses, there) {
 			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
-			failed = append(failed, failure{p, errors.New("no link that is up has it")})
+			failed = append(failed, Failure{p, errors.New("no link that is up has it")})
 		}
 	}
-	failed = append(failed, n.attempt(ctx, r.Managed)...)
+	failed = append(failed, n.Attempt(ctx, r.Managed)...)
 	failed = append(failed, r.silent(ctx, n, routes)...)
 	if r.TCP {
 		if err := askTCP(ctx); err != nil {
-			failed = append(failed, failure{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
+			failed = append(failed, Failure{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
 		}
 	}
 	return append(failed, r.mute(ctx, n)...)
 }
 
 // hold waits until the node is reached as it was, and says what is still amiss when time is over.
-func (r Reach) hold(ctx context.Context, n Prober, window time.Duration) failures {
-	return hold(ctx, func(ctx context.Context) failures { return r.amiss(ctx, n) }, window, 0)
+func (r Reach) Hold(ctx context.Context, n Prober, window time.Duration) Failures {
+	return hold(ctx, func(ctx context.Context) Failures { return r.amiss(ctx, n) }, window, 0)
 }
 
 // askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets
 // of now: who listens already keeps the buffers that it had.
 func askTCP(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -176,7 +176,7 @@ func askTCP(ctx context.Context) error {
 }
 
 // hadLink says that a manager had set a link of the node's up.
-func (r Reach) hadLink(manager string) bool {
+func (r Reach) HadLink(manager string) bool {
 	return slices.ContainsFunc(r.Managed, func(p Probe) bool {
 		return strings.HasPrefix(string(p), managedProbe+":"+manager+"/")
 	})
@@ -184,7 +184,7 @@ func (r Reach) hadLink(manager string) bool {
 
 // clear takes addresses off the links that have a manager, which sets them again where they are
 // wanted: all that are not known, but those that a server gave.
-func (r Reach) clear(ctx context.Context, h *host.Host) error {
+func (r Reach) ClearAddresses(ctx context.Context, h *host.Host) error {
 	addresses, err := h.Live.Net.Addresses(ctx, "")
 	errs := []error{err}
 	for _, a := range addresses {
@@ -212,7 +212,7 @@ func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
 
 // silent are the next hops of default routes that do not answer, of the families of which one
 // answered before; and the neighbours, where there was no such hop and none of them answers.
-func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (failed failures) {
+func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (failed Failures) {
 	for _, bits := range []int{32, 128} {
 		other := func(p Probe) bool { return p.target().BitLen() != bits }
 		before := slices.DeleteFunc(slices.Clone(r.Hops), other)
@@ -227,17 +227,17 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 			}
 		}
 		if len(hops) < min(len(before), 1) {
-			failed = append(failed, failure{neighbourProbe, errors.New("no default route has a gateway any more")})
+			failed = append(failed, Failure{neighbourProbe, errors.New("no default route has a gateway any more")})
 			continue
 		}
-		dead := n.attempt(ctx, hops)
+		dead := n.Attempt(ctx, hops)
 		if len(before) > 0 && len(dead) == 0 {
 			continue
 		}
-		quiet := n.attempt(ctx, local)
+		quiet := n.Attempt(ctx, local)
 		switch {
 		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
-			dead = slices.DeleteFunc(dead, func(f failure) bool { return slices.Contains(before, f.Probe) })
+			dead = slices.DeleteFunc(dead, func(f Failure) bool { return slices.Contains(before, f.Probe) })
 		case len(before) == 0:
 			dead = quiet
 		}
@@ -248,7 +248,7 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 
 // mute are the echoes that nobody answers any more, of a family and a size that were answered
 // before, while somebody there answers ARP or NDP: no packet gets through.
-func (r Reach) mute(ctx context.Context, n Prober) (failed failures) {
+func (r Reach) mute(ctx context.Context, n Prober) (failed Failures) {
 	for _, kind := range []string{pingProbe, fullProbe} {
 		for _, bits := range []int{32, 128} {
 			var asked []Probe
@@ -258,7 +258,7 @@ func (r Reach) mute(ctx context.Context, n Prober) (failed failures) {
 				}
 			}
 			there := func(p Probe) bool { return p.target().BitLen() == bits && n.try(ctx, p) == nil }
-			dead := n.attempt(ctx, asked)
+			dead := n.Attempt(ctx, asked)
 			if len(asked) > 0 && len(dead) == len(asked) && slices.ContainsFunc(r.near(), there) {
 				failed = append(failed, dead...)
 			}
@@ -286,5 +286,5 @@ func Gateways(ctx context.Context, h *host.Host) string {
 	n := Prober{Host: h}
 	answer := n.passing(ctx, hops)
 	silent := slices.DeleteFunc(hops, func(p Probe) bool { return slices.Contains(answer, p) })
-	return n.attempt(ctx, silent).String()
+	return n.Attempt(ctx, silent).String()
 }

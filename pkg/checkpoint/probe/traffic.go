@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (c *Comparison) askTraffic(ctx context.Context) {
 	if !c.OwnPods || c.Node.Means.Traffic == nil || !slices.Contains(ProofKinds(c.Probes), podsProbe) {
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, ErrNoAnswer)
 	defer cancel()
 	checks, _ := c.Node.Means.Traffic(ctx, c.Node.Host) // what cannot be tried now is not asked for later
 	for _, check := range slices.Sorted(maps.Keys(checks)) {
@@ -37,22 +37,22 @@ func (c *Comparison) askTraffic(ctx context.Context) {
 }
 
 // tryTraffic makes the proof again.
-func (c *Comparison) tryTraffic(ctx context.Context) (failed failures) {
+func (c *Comparison) tryTraffic(ctx context.Context) (failed Failures) {
 	if len(c.Traffic) == 0 {
 		return nil
 	}
 	if c.Node.Means.Traffic == nil {
-		return failures{{podsProbe, errUntried}}
+		return Failures{{podsProbe, errUntried}}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, trafficLimit, ErrNoAnswer)
 	defer cancel()
 	checks, err := c.Node.Means.Traffic(ctx, c.Node.Host)
 	if err != nil {
-		return failures{{podsProbe, fmt.Errorf("%w: %w", errUntried, err)}}
+		return Failures{{podsProbe, fmt.Errorf("%w: %w", errUntried, err)}}
 	}
 	for _, check := range c.Traffic {
 		if why := checks[check]; why != nil {
-			failed = append(failed, failure{trafficProbe(check), why})
+			failed = append(failed, Failure{trafficProbe(check), why})
 		}
 	}
 	return failed
@@ -63,9 +63,9 @@ func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our ow
 
 // holdPods makes the proof after the change until it passes, or what is left of the window is
 // over. One that could not be made proves nothing, and takes nothing back.
-func (c *Comparison) holdPods(ctx context.Context, left time.Duration) failures {
+func (c *Comparison) holdPods(ctx context.Context, left time.Duration) Failures {
 	failed := hold(ctx, c.tryTraffic, left, 0)
-	untried := func(f failure) bool { return errors.Is(f.Err, errUntried) }
+	untried := func(f Failure) bool { return errors.Is(f.Err, errUntried) }
 	if slices.ContainsFunc(failed, untried) {
 		c.Traffic = nil
 		failed = slices.DeleteFunc(failed, untried)
@@ -74,6 +74,6 @@ func (c *Comparison) holdPods(ctx context.Context, left time.Duration) failures 
 }
 
 // ofTraffic says that a check of the proof failed.
-func (f failure) ofTraffic() bool {
+func (f Failure) ofTraffic() bool {
 	return strings.HasPrefix(string(f.Probe), string(trafficProbe("")))
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 		}
 	}
 	n := Prober{Host: h}
-	asks := func(ctx context.Context) failures { return n.attempt(ctx, want) }
+	asks := func(ctx context.Context) Failures { return n.Attempt(ctx, want) }
 	hold(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses may be used
 	if before := n.passing(t.Context(), hops); !slices.Equal(before, want) {
 		t.Fatalf("before the change %q answer", before)
@@ -73,7 +73,7 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 		t.Errorf("after it %q are lost, want those of the second gateway", lost)
 	}
 	before := n.passing(t.Context(), hops)
-	if lost := n.attempt(t.Context(), before); !slices.Equal(before, []Probe{want[0], want[2]}) || len(lost) > 0 {
+	if lost := n.Attempt(t.Context(), before); !slices.Equal(before, []Probe{want[0], want[2]}) || len(lost) > 0 {
 		t.Errorf("with one dead from the start %q are held to, and %v fail", before, lost)
 	}
 }

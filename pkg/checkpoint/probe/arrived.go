@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func newHops(ctx context.Context, h *host.Host, before []Probe) (hops []Probe, e
 // newServers are failures if name servers answered before, none of these is named any more, and
 // none of those that are named now answers. One that is dead beside one that answers is no failure:
 // the resolver asks the next (resolv.conf(5)). Nor is one that comes up with kubelet, before it.
-func (c *Comparison) newServers(ctx context.Context) failures {
+func (c *Comparison) newServers(ctx context.Context) Failures {
 	answered := func(p Probe) bool { return strings.HasPrefix(string(p), dnsProbe+":") }
 	if !slices.ContainsFunc(c.Probes, answered) {
 		return nil
@@ -53,9 +53,9 @@ func (c *Comparison) newServers(ctx context.Context) failures {
 		servers = append(servers, p)
 	}
 	if len(servers) == 0 {
-		return failures{{dnsProbe, errors.New("no name server is named any more")}}
+		return Failures{{dnsProbe, errors.New("no name server is named any more")}}
 	}
-	failed := c.Node.attempt(ctx, servers)
+	failed := c.Node.Attempt(ctx, servers)
 	if len(failed) < len(servers) ||
 		slices.ContainsFunc(servers, func(p Probe) bool { return c.Node.withKubelet(ctx, p) }) {
 		return nil
@@ -76,7 +76,7 @@ func (n Prober) withKubelet(ctx context.Context, p Probe) bool {
 
 // warn says which name servers do not answer after the change that did not fail before it: since
 // another one answers, or kubelet does not run yet, that is no failure.
-func (c *Comparison) warn(ctx context.Context) (warnings []string) {
+func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	if c.Stated {
 		return nil
 	}
@@ -86,9 +86,9 @@ func (c *Comparison) warn(ctx context.Context) (warnings []string) {
 			servers = append(servers, p)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
-	for _, f := range c.Node.attempt(ctx, servers) {
+	for _, f := range c.Node.Attempt(ctx, servers) {
 		text := fmt.Sprintf("name server %s does not answer (%v): look-ups wait for it; mend or remove it",
 			f.Probe.target(), f.Err)
 		if c.Node.withKubelet(ctx, f.Probe) {
@@ -106,7 +106,7 @@ func (c *Comparison) warn(ctx context.Context) (warnings []string) {
 // brought, whose loss later says that the node lost its network: its gateways, or those that the
 // user named, and its store. A directory of the node's own is none, nor what says nothing of who
 // answers elsewhere.
-func watchable(ctx context.Context, h *host.Host, before []Probe) (gateways []Probe, store Probe, err error) {
+func Watchable(ctx context.Context, h *host.Host, before []Probe) (gateways []Probe, store Probe, err error) {
 	hops, err := newHops(ctx, h, before)
 	if err != nil {
 		return nil, "", err
@@ -114,9 +114,9 @@ func watchable(ctx context.Context, h *host.Host, before []Probe) (gateways []Pr
 	var others []Probe
 	for _, p := range slices.Concat(before, hops) {
 		switch kind, what, _ := strings.Cut(string(p), ":"); {
-		case kind == storeProbe && strings.Contains(what, "://"):
+		case kind == Store && strings.Contains(what, "://"):
 			store = p
-		case slices.Contains([]string{storeProbe, managedProbe, podsProbe}, kind):
+		case slices.Contains([]string{Store, managedProbe, podsProbe}, kind):
 		case kind == neighbourProbe, kind == pingProbe:
 			gateways = append(gateways, p)
 		default:

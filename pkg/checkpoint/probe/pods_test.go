@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -72,12 +72,12 @@ func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 		t.Errorf("one is silent: %v", err)
 	}
 	j := &Comparison{Node: n, Evidence: &Evidence{Probes: []Probe{"dns:10.0.0.2", both}, Unproved: []string{"inbound"}}}
-	j.leaveEnded(t.Context())
+	j.DropEnded(t.Context())
 	if len(j.Probes) != 2 || len(j.Unproved) != 1 {
 		t.Errorf("one answers: proved by %q, not by %q", j.Probes, j.Unproved)
 	}
 	clear(there)
-	j.leaveEnded(t.Context())
+	j.DropEnded(t.Context())
 	if !slices.Equal(j.Probes, []Probe{"dns:10.0.0.2"}) || !slices.Equal(j.Unproved, []string{"inbound", "pods"}) {
 		t.Errorf("none answers: proved by %q, not by %q", j.Probes, j.Unproved)
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -82,9 +82,9 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 func (c *Comparison) askNeighbours(ctx context.Context, groups [][]Probe, hops []Probe) {
 	must := func(p Probe) bool { return slices.Contains(c.Probes, p) }
 	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
-	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
-	failed := c.Node.attempt(ctx, slices.Concat(slices.Concat(groups...), hops)).probes()
+	failed := c.Node.Attempt(ctx, slices.Concat(slices.Concat(groups...), hops)).probes()
 	silent := func(p Probe) bool { return slices.Contains(failed, p) }
 	c.before.answered = append(slices.Clone(c.Probes), slices.DeleteFunc(hops, silent)...)
 	for _, g := range groups {
@@ -97,15 +97,15 @@ func (c *Comparison) askNeighbours(ctx context.Context, groups [][]Probe, hops [
 // attempt tries what answered before the change, and what the change brought: next hops and name
 // servers that the node did not have before were not there to be asked then. Where the probes are
 // the user's own, only these are asked: nobody knows then what else has to answer.
-func (c *Comparison) attempt(ctx context.Context) failures {
+func (c *Comparison) Attempt(ctx context.Context) Failures {
 	if c.Stated {
-		return c.Node.attempt(ctx, c.Probes)
+		return c.Node.Attempt(ctx, c.Probes)
 	}
 	hops, err := newHops(ctx, c.Node.Host, c.Probes)
 	turned, unread := c.before.hopsNow(ctx, c.Node.Host)
-	failed := c.Node.attempt(ctx, slices.Concat(c.Probes, hops, turned))
+	failed := c.Node.Attempt(ctx, slices.Concat(c.Probes, hops, turned))
 	if err = errors.Join(err, unread); err != nil {
-		failed = append(failed, failure{neighbourProbe, err})
+		failed = append(failed, Failure{neighbourProbe, err})
 	}
 	return append(failed, c.newServers(ctx)...)
 }
@@ -116,21 +116,21 @@ var errStarting = errors.New("something that the change starts is not up yet")
 // hold tries the probes after the change until they have passed for so long without a break, after
 // all has started that the change starts: starting says that something still does. The window
 // bounds that, too: what takes longer is left to the watch.
-func (c *Comparison) hold(
+func (c *Comparison) Hold(
 	ctx context.Context, starting func(context.Context) bool, steady time.Duration,
-) failures {
-	failed := hold(ctx, func(ctx context.Context) failures {
-		failed := c.attempt(ctx)
+) Failures {
+	failed := hold(ctx, func(ctx context.Context) Failures {
+		failed := c.Attempt(ctx)
 		if len(failed) == 0 && starting != nil && starting(ctx) {
-			failed = failures{{Err: errStarting}}
+			failed = Failures{{Err: errStarting}}
 		}
 		return failed
 	}, c.Window, steady)
-	return slices.DeleteFunc(failed, func(f failure) bool { return f.Err == errStarting })
+	return slices.DeleteFunc(failed, func(f Failure) bool { return f.Err == errStarting })
 }
 
 // holdTraffic makes the proof with pods after the change, and then has peers knock, until then.
-func (c *Comparison) holdTraffic(ctx context.Context, until time.Time) failures {
+func (c *Comparison) HoldTraffic(ctx context.Context, until time.Time) Failures {
 	failed := c.holdPods(ctx, time.Until(until))
 	if len(failed) == 0 {
 		failed = c.keepsReached(ctx, until)
@@ -140,11 +140,11 @@ func (c *Comparison) holdTraffic(ctx context.Context, until time.Time) failures 
 
 // recovered says that after the undo all passes again that passed before the change. failed is what
 // did not after it.
-func (c *Comparison) recovered(ctx context.Context, failed failures) bool {
+func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
 	end := time.Now().Add(c.Window)
-	return len(hold(ctx, func(ctx context.Context) failures {
-		left := c.Node.attempt(ctx, c.Probes)
-		if len(left) == 0 && slices.ContainsFunc(failed, failure.ofTraffic) {
+	return len(hold(ctx, func(ctx context.Context) Failures {
+		left := c.Node.Attempt(ctx, c.Probes)
+		if len(left) == 0 && slices.ContainsFunc(failed, Failure.ofTraffic) {
 			left = c.tryTraffic(ctx)
 		}
 		return left
@@ -153,7 +153,7 @@ func (c *Comparison) recovered(ctx context.Context, failed failures) bool {
 
 // leaveEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed, and
 // proves nothing.
-func (c *Comparison) leaveEnded(ctx context.Context) {
+func (c *Comparison) DropEnded(ctx context.Context) {
 	ended := func(p Probe) bool {
 		what, ok := strings.CutPrefix(string(p), podsProbe+":")
 		return ok && len(c.Node.silentPods(ctx, what)) == len(strings.Fields(what))

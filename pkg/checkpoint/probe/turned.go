@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -123,5 +123,5 @@ func leads(routes []rtnl.Route, dst netip.Prefix) (best []rtnl.Route) {
 
 // nextHop asks the next hop of a route that is no default route.
 func nextHop(r rtnl.Route) Probe {
-	return Probe(nextHopProbe + neighbour(r.Link, r.Gateway)[len(neighbourProbe):])
+	return Probe(NextHop + neighbour(r.Link, r.Gateway)[len(neighbourProbe):])
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -186,7 +186,7 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 	}
 	after := func(what string, lost ...Probe) {
 		t.Helper()
-		if failed := j.attempt(t.Context()); !slices.Equal(failed.probes(), lost) {
+		if failed := j.Attempt(t.Context()); !slices.Equal(failed.probes(), lost) {
 			t.Errorf("%s: %s; want %q", what, failed, lost)
 		}
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -66,9 +66,9 @@ func (n Prober) leftAlone(ctx context.Context, manager, link string) error {
 // setUp has the managers of links set those up again that they are not done with after the undo,
 // and waits a while for it; it says whether there were any. What is not set up by then is judged
 // with the other probes.
-func (n Prober) setUp(ctx context.Context, probes []Probe, window time.Duration) (late bool) {
+func (n Prober) SetUp(ctx context.Context, probes []Probe, window time.Duration) (late bool) {
 	asked := map[Probe]bool{}
-	try := func(ctx context.Context) (left failures) {
+	try := func(ctx context.Context) (left Failures) {
 		for _, p := range probes {
 			what, ok := strings.CutPrefix(string(p), managedProbe+":")
 			if !ok {
@@ -82,7 +82,7 @@ func (n Prober) setUp(ctx context.Context, probes []Probe, window time.Duration)
 			if err == nil && setup != host.SetupGoesOn && !asked[p] {
 				asked[p], err = true, n.Host.SetUpLink(ctx, manager, link)
 			}
-			left = append(left, failure{p, err})
+			left = append(left, Failure{p, err})
 		}
 		late = late || len(left) > 0
 		return left

@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -39,13 +39,13 @@ const (
 	routeProbe     = "route"
 	addressProbe   = "address"
 	neighbourProbe = "neighbour"
-	nextHopProbe   = "next-hop"
+	NextHop        = "next-hop"
 	pingProbe      = "ping"
 	tcpProbe       = "tcp"
 	httpsProbe     = "https"
 	apiProbe       = "api"
 	dnsProbe       = "dns"
-	storeProbe     = "store"
+	Store          = "store"
 	fullProbe      = "full"
 	anyProbe       = "any"
 	managedProbe   = "managed"
@@ -86,18 +86,18 @@ const (
 
 // StoreProbe is the probe of a state store.
 func StoreProbe(location, cluster string) Probe {
-	return Probe(storeProbe + ":" + location + " " + cluster)
+	return Probe(Store + ":" + location + " " + cluster)
 }
 
 var (
-	errNoAnswer = errors.New("no answer")
+	ErrNoAnswer = errors.New("no answer")
 	errNoMeans  = errors.New("nobody here can try it")
 )
 
 // hold tries the probes until all have passed for a time without a break, or
 // the window is over; then it returns those that failed last. The window's end cuts no
 // attempt short: what it cut off would count as failed, though nothing ails it.
-func hold(ctx context.Context, try func(context.Context) failures, window, steady time.Duration) failures {
+func hold(ctx context.Context, try func(context.Context) Failures, window, steady time.Duration) Failures {
 	var since time.Time
 	end := time.Now().Add(window)
 	for {
@@ -124,14 +124,14 @@ func hold(ctx context.Context, try func(context.Context) failures, window, stead
 }
 
 // failures are probes that failed, with why.
-type failures []failure
+type Failures []Failure
 
-type failure struct {
+type Failure struct {
 	Probe Probe
 	Err   error
 }
 
-func (f failures) probes() (out []Probe) {
+func (f Failures) probes() (out []Probe) {
 	for _, one := range f {
 		out = append(out, one.Probe)
 	}
@@ -139,11 +139,11 @@ func (f failures) probes() (out []Probe) {
 }
 
 // only says that all that failed is of one kind.
-func (f failures) only(kind string) bool {
-	return !slices.ContainsFunc(f, func(one failure) bool { return one.Probe.kind() != kind })
+func (f Failures) Only(kind string) bool {
+	return !slices.ContainsFunc(f, func(one Failure) bool { return one.Probe.kind() != kind })
 }
 
-func (f failures) String() string {
+func (f Failures) String() string {
 	var parts []string
 	for _, one := range f {
 		parts = append(parts, fmt.Sprintf("%s (%v)", one.Probe, one.Err))

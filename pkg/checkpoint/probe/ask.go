@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // try makes one attempt.
 func (n Prober) try(ctx context.Context, p Probe) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
 	defer cancel()
 	kind, what, _ := strings.Cut(string(p), ":")
 	switch kind {
@@ -27,7 +27,7 @@ func (n Prober) try(ctx context.Context, p Probe) error {
 		return n.askRoute(ctx, what)
 	case addressProbe:
 		return n.askAddress(ctx, what)
-	case neighbourProbe, nextHopProbe, fullProbe:
+	case neighbourProbe, NextHop, fullProbe:
 		link, addr, err := onLink(what)
 		if err != nil {
 			return fmt.Errorf("probe %s: %w", p, err)
@@ -66,7 +66,7 @@ func (n Prober) try(ctx context.Context, p Probe) error {
 		return n.Means.API(ctx, what)
 	case dnsProbe:
 		return askDNS(ctx, what)
-	case storeProbe:
+	case Store:
 		location, cluster, _ := strings.Cut(what, " ")
 		if n.Means.Store == nil {
 			return errNoMeans
@@ -151,8 +151,8 @@ func askDNS(ctx context.Context, server string) error {
 func (n Prober) passing(ctx context.Context, probes []Probe) []Probe {
 	failed := probes
 	for range probesBefore {
-		short, cancel := context.WithTimeoutCause(ctx, beforeEach, errNoAnswer)
-		failed = n.attempt(short, failed).probes()
+		short, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
+		failed = n.Attempt(short, failed).probes()
 		cancel()
 		if len(failed) == 0 {
 			break
@@ -172,22 +172,22 @@ func (n Prober) passing(ctx context.Context, probes []Probe) []Probe {
 }
 
 // attempt tries all of them at a time.
-func (n Prober) attempt(ctx context.Context, probes []Probe) failures {
+func (n Prober) Attempt(ctx context.Context, probes []Probe) Failures {
 	errs := make([]error, len(probes))
 	var wg sync.WaitGroup
 	for i, p := range probes {
 		wg.Go(func() {
 			if errs[i] = n.try(ctx, p); errors.Is(errs[i], os.ErrDeadlineExceeded) ||
 				errors.Is(errs[i], context.DeadlineExceeded) {
-				errs[i] = errNoAnswer
+				errs[i] = ErrNoAnswer
 			}
 		})
 	}
 	wg.Wait()
-	var out failures
+	var out Failures
 	for i, err := range errs {
 		if err != nil {
-			out = append(out, failure{probes[i], err})
+			out = append(out, Failure{probes[i], err})
 		}
 	}
 	return out

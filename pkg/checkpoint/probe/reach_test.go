@@ -1,4 +1,4 @@
-package checkpoint
+package probe
 
 import (
 	"context"
@@ -42,11 +42,11 @@ func TestAPacketMustGetThrough(t *testing.T) {
 	silent := map[string]bool{"10.1.0.77": true}
 	n := Prober{h, Means{Ping: func(_ context.Context, to netip.Addr) error {
 		if silent[to.String()] {
-			return errNoAnswer
+			return ErrNoAnswer
 		}
 		return nil
 	}}}
-	r, err := n.lookReach(t.Context(), []Probe{"any:neighbour:up0/10.0.0.1 neighbour:up0/10.0.0.9", "ping:10.0.0.1", "ping:10.1.0.1", "ping:10.1.0.77"})
+	r, err := n.Reach(t.Context(), []Probe{"any:neighbour:up0/10.0.0.1 neighbour:up0/10.0.0.9", "ping:10.0.0.1", "ping:10.1.0.1", "ping:10.1.0.77"})
 	if err != nil || !slices.Equal(r.Echo, []Probe{"ping:10.0.0.1", "ping:10.1.0.1"}) || len(r.Local) != 3 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -71,7 +71,7 @@ func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	h := onGateway(t)
 	netns.Shell(t, "ip link set lo up")
 	n := Prober{Host: h}
-	r, err := n.lookReach(t.Context(), nil)
+	r, err := n.Reach(t.Context(), nil)
 	if err != nil || !r.TCP {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -85,7 +85,7 @@ func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
 	}
 }
 
-func kinds(f failures) (list []string) {
+func kinds(f Failures) (list []string) {
 	for _, p := range f.probes() {
 		list = append(list, p.kind())
 	}
@@ -129,7 +129,7 @@ func TestAFamilyIsNotExcusedByTheOther(t *testing.T) {
 	h := onGateway(t)
 	netns.Shell(t, "ip addr add fd00::2/64 dev up0 nodad; ip -n out addr add fd00::9/64 dev up1 nodad; while ip -6 addr show dev up0 | grep -q tentative; do sleep 0.05; done")
 	n := Prober{Host: h}
-	at, err := n.lookReach(t.Context(), []Probe{"neighbour:up0/10.0.0.9", "neighbour:up0/fd00::9"})
+	at, err := n.Reach(t.Context(), []Probe{"neighbour:up0/10.0.0.9", "neighbour:up0/fd00::9"})
 	if err != nil || len(at.Hops) != 1 || len(at.Local) != 2 || len(at.Addresses) != 2 {
 		t.Fatalf("%+v, %v", at, err)
 	}
