@@ -232,8 +232,8 @@ func Trim(ctx context.Context, h *host.Host) error {
 // settle takes out what is as it was before, and writes down what is left. Of nothing the record
 // goes.
 func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
-	a.Files = slices.DeleteFunc(a.Files, func(f File) bool { return f.back(h) })
-	a.Units = slices.DeleteFunc(a.Units, func(u Unit) bool { return u.back(ctx, h) })
+	a.Files = slices.DeleteFunc(a.Files, func(f File) bool { return fileIsBack(h, f) })
+	a.Units = slices.DeleteFunc(a.Units, func(u Unit) bool { return unitIsBack(ctx, h, u) })
 	left := map[string]bool{}
 	for _, name := range a.Names() {
 		left[name] = true
@@ -247,9 +247,9 @@ func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
 	return a.save(ctx, h)
 }
 
-// back says that a path is again what the record has of it. A directory that came awaits nothing:
+// fileIsBack says that a path is again what the record has of it. A directory that came awaits nothing:
 // an empty one says nothing to anybody.
-func (f File) back(h *host.Host) bool {
+func fileIsBack(h *host.Host, f File) bool {
 	now, err := h.Live.Files.Lstat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Type == ""
@@ -273,16 +273,16 @@ func (f File) back(h *host.Host) bool {
 	return same
 }
 
-// back says that a unit is enabled, masked or neither, as before.
-func (u Unit) back(ctx context.Context, h *host.Host) bool {
+// unitIsBack says that a unit is enabled, masked or neither, as before.
+func unitIsBack(ctx context.Context, h *host.Host, u Unit) bool {
 	now, err := h.Live.Units.Unit(ctx, u.Name)
 	return err == nil && now.File == u.File
 }
 
 // isBack says that all of it is as it was before.
 func (a *Awaiting) isBack(ctx context.Context, h *host.Host) bool {
-	return !slices.ContainsFunc(a.Files, func(f File) bool { return !f.back(h) }) &&
-		!slices.ContainsFunc(a.Units, func(u Unit) bool { return !u.back(ctx, h) })
+	return !slices.ContainsFunc(a.Files, func(f File) bool { return !fileIsBack(h, f) }) &&
+		!slices.ContainsFunc(a.Units, func(u Unit) bool { return !unitIsBack(ctx, h, u) })
 }
 
 // save replaces the index, durably, and takes away contents that it no more names.

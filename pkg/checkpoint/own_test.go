@@ -6,13 +6,21 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
 )
 
 // What a kind brings back itself comes back from what the journal says, also after a boot.
 // The lines that keep it: own.go, own and restore.
 func TestAKindBringsItsKeysBack(t *testing.T) {
-	h, root := onRoot(t)
+	needs.Root(t) // files belong to root
+	root := t.TempDir()
+	h, err := host.Open(t.Context(), host.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
 	const before = "# a person's\nroot = \"/var\"\n"
 	file := filepath.Join(root, "config.toml")
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {

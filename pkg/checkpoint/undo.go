@@ -142,7 +142,7 @@ func (j *Journal) leave(
 // if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h.Live.Files)
-	return undo(ctx, h, s, j, err)
+	return takeBack(ctx, h, s, j, err)
 }
 
 // UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and
@@ -152,12 +152,12 @@ func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, 
 	if err == nil && j.mayBeConfirmed(h.Live.Files) {
 		return j, nil
 	}
-	_, err = undo(ctx, h, s, j, err)
+	_, err = takeBack(ctx, h, s, j, err)
 	return nil, err
 }
 
-// undo is [Undo] for who has looked for the journal.
-func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
+// takeBack is [Undo] for who has looked for the journal.
+func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
 	if err == nil && j == nil {
 		err = sweep(ctx, h, s.Lock)
 	}
