@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/publish/metrics"
@@ -28,7 +28,7 @@ type flags struct {
 	wait, interval, confirm       time.Duration
 
 	// What the agent's own file alone says.
-	probes      []checkpoint.Probe
+	probes      []probe.Probe
 	probeWindow time.Duration
 	storeFiles  https.Settings
 	peers       inbound.Static

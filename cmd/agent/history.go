@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
@@ -119,7 +119,7 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 	for _, r := range list {
 		if len(r.Proofs)+len(r.Unproved) > 0 {
 			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number,
-				&report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Unproved: r.Unproved})
+				&report.Proof{At: r.Time, By: probe.ProofKinds(r.Proofs), Unproved: r.Unproved})
 			head = ""
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -115,8 +116,8 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 
 // means are what a checkpoint's probes need of others. The store is opened as by says; nil: as by a
 // stranger.
-func means(by *statestore.Options) checkpoint.Means {
-	return checkpoint.Means{
+func means(by *statestore.Options) probe.Means {
+	return probe.Means{
 		Store: func(ctx context.Context, location, cluster string) error {
 			return askStore(ctx, location, cluster, by)
 		},

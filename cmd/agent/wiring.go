@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
@@ -102,7 +103,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 		AllowDisruptive: f.disruptive,
 		ConfirmWithin:   f.confirm,
 		Checkpoint: checkpoint.Settings{
-			Probes: f.probes, Window: f.probeWindow, Store: checkpoint.StoreProbe(f.store, f.cluster),
+			Probes: f.probes, Window: f.probeWindow, Store: probe.StoreProbe(f.store, f.cluster),
 			Means: means(&options),
 		},
 	}
@@ -224,7 +225,7 @@ func (f *flags) readConf() error {
 		f.interval = own.Interval
 	}
 	for _, p := range own.Probes {
-		f.probes = append(f.probes, checkpoint.Probe(p))
+		f.probes = append(f.probes, probe.Probe(p))
 	}
 	f.probeWindow = own.ProbeWindow
 	f.storeFiles = https.Settings{CA: own.StoreCA, Cert: own.StoreCert, Key: own.StoreKey,

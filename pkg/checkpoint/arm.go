@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"net/netip"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
 )
 
@@ -29,12 +33,10 @@ func (c *Checkpoint) Limit() time.Duration { return changeWindows * c.journal.Wi
 // one is watched for what is left of that time.
 func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkpoint, error) {
 	if s.Window == 0 {
-		s.Window = DefaultWindow
+		s.Window = probe.DefaultWindow
 	}
-	j := &Journal{Version: journalVersion, Boot: bootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
-		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory,
-		ownPods: change.OwnPods,
-		before:  ledBefore{pods: change.Pods, named: routesOf(change)}}
+	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
+		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
 	if w := watching(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, refused(err)
@@ -42,18 +44,46 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	} else {
 		j.WatchUS, j.Kept = w.UntilUS, standing(h.Live.Files).Kept
 	}
-	watched := len(j.Kept)
-	if err := j.capture(ctx, h, change); err != nil {
+	c := &Checkpoint{host: h, settings: s, journal: j, change: change, watched: len(j.Kept)}
+	if err := c.capture(ctx); err != nil {
 		return nil, refused(err)
 	}
+	c.compared = j.compare(h, s)
+	c.compared.OwnPods, c.compared.Pods, c.compared.Named = change.OwnPods, change.Pods, routesOf(change)
+	return c, nil
+}
+
+// capture writes down how everything is, and keeps large files. The next pass takes away what is
+// there of them after an error.
+func (c *Checkpoint) capture(ctx context.Context) (err error) {
+	h, j := c.host, c.journal
+	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Kept: j.Kept, Twin: firstboot.LargeName}
+	// what an earlier change that is watched did is taken back, too
+	if c.programs, err = of.Take(ctx, c.change.Keys, c.change.Tasks, j.WatchUS > 0); err != nil {
+		return err
+	}
+	j.Kept = of.Kept
 	j.Window = max(j.Window, j.naming()) // also for the timer, and for who looks after the undo
-	if err := j.fits(); err != nil {
-		return nil, refused(err)
+	if err := j.fits(); err != nil || len(j.Kept) == 0 {
+		return err
 	}
-	if err := j.keep(ctx, h); err != nil { // the next pass takes away what is there of it
-		return nil, refused(err)
+	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
+		return err
 	}
-	return &Checkpoint{host: h, settings: s, journal: j, change: change, watched: watched}, nil
+	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+		return err
+	}
+	return of.Keep(ctx)
+}
+
+// routesOf are the destinations of the routes that a change names.
+func routesOf(change Change) (named []netip.Prefix) {
+	for _, t := range change.Tasks {
+		if r, is := t.(tasks.Route); is {
+			named = append(named, r.Canonical().Dst)
+		}
+	}
+	return named
 }
 
 // Drop ends a checkpoint that was never armed.
@@ -77,7 +107,7 @@ func (c *Checkpoint) abandon(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return save(ctx, h, scaffoldFile, scaffold{Kept: s.Kept[:c.watched]})
+	return undo.Save(ctx, h, scaffoldFile, scaffold{Kept: s.Kept[:c.watched]})
 }
 
 // RefusedError says that a change is not made, for it could not be taken back.
@@ -115,7 +145,7 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 	if w == nil || w.over(c.host.Live.Files) {
 		return nil
 	}
-	if failed := w.lost(ctx, c.host, c.settings.Means); len(failed) > 0 {
+	if failed := w.lost(ctx, c.compared.Node); len(failed) > 0 {
 		return fmt.Errorf("generation %d started or stopped a hook and is watched, and since then nobody answers: %s. "+
 			"It is taken back if that lasts; nothing is changed meanwhile", w.Journal.Generation, failed)
 	}
@@ -124,14 +154,14 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 
 func (c *Checkpoint) arm(ctx context.Context) error {
 	h, j, s := c.host, c.journal, c.settings
-	if err := j.ask(ctx, h, s); err != nil {
+	if err := c.compared.Before(ctx, s.Probes, s.Store); err != nil {
 		return err
 	}
 	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
 	j.missing(h)
-	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
 	// The journal comes after all that it needs: where it is, the undo can run.
@@ -140,7 +170,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = j.wantBootUnit(ctx, h)
 	}
 	if err == nil {
-		err = c.await(ctx)
+		err = firstboot.Keep(ctx, h, c.awaiting(), &j.Log)
 	}
 	if err == nil {
 		err = j.write(ctx, h)
@@ -164,7 +194,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	}
 	if err != nil {
 		defer c.leaves()
-		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), settleAwaiting(ctx, h))
+		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, h))
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window),
@@ -181,46 +211,24 @@ func (c *Checkpoint) leaves() {
 	}
 }
 
+// awaiting is a record of what of the change acts at the next boot, nil of nothing.
+func (c *Checkpoint) awaiting() *firstboot.Awaiting {
+	if len(c.change.AtBoot) == 0 {
+		return nil
+	}
+	j := c.journal
+	return &firstboot.Awaiting{
+		Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
+		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot, Right: c.change.Right,
+		Keys: c.change.AtBoot,
+	}
+}
+
 // Warnings are what is amiss with a change that [Checkpoint.Settle] let stay, one line each.
 func (c *Checkpoint) Warnings() []string { return c.warnings }
 
-// ask finds the probes that pass now. The user's list takes the place of those that are found; the
-// store is always asked, and who manages the links.
-func (j *Journal) ask(ctx context.Context, h *host.Host, s Settings) (err error) {
-	probes := slices.Clone(s.Probes)
-	if len(s.Probes) == 0 {
-		if probes, err = candidates(ctx, h); err != nil {
-			return err
-		}
-	}
-	if s.Store != "" {
-		probes = append(probes, s.Store)
-	}
-	around, err := lookAtNeighbours(ctx, h)
-	if err != nil {
-		return fmt.Errorf("find the probes of a checkpoint: %w", err)
-	}
-	probes = append(probes, managed(h.Live.Facts, around.own())...)
-	if len(s.Probes) == 0 {
-		probes = append(probes, around.known()...)
-	}
-	knocked := func() {}
-	if len(s.Probes) == 0 {
-		knocked = j.findReached(ctx, kernel{h.Live.Files, h.Live.Kernel}, s)
-	}
-	j.Probes = passing(ctx, h, s.Means, probes)
-	if len(s.Probes) == 0 {
-		j.askNeighbours(ctx, h, s.Means, around.groups(), around.hops(j.before.named))
-		j.before.routes = around.routes
-		j.askRunning(ctx, h, s.Means)
-		j.askTraffic(ctx, h, s.Means)
-	}
-	j.Stated = len(s.Probes) > 0
-	j.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(j.Probes, p) })
-	j.Unproved = unproved(probes, j.Probes)
-	knocked()
-	return nil
-}
+// Proof is that of the change. A revision keeps it.
+func (c *Checkpoint) Proof() *probe.Proof { return c.journal.Proof() }
 
 // disarm takes everything away: first, durably, the journal, without which an
 // undo does nothing; then the timer, and what was left for the next boot.
@@ -277,7 +285,7 @@ func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func()
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
 	}
-	if err := settleAwaiting(ctx, h); err != nil { // of a change that never began
+	if err := firstboot.Trim(ctx, h); err != nil { // of a change that never began
 		return err
 	}
 	return s.dismantle(ctx, h)

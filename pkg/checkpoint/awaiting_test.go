@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -29,10 +32,13 @@ ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10
 mkdir -p /etc/nw /etc/systemd/system; printf was >/etc/nw/a; chmod 0640 /etc/nw/a; ln -s a /etc/nw/link
 head -c 5000000 /dev/zero >/etc/nw/large`
 
+// index is the record of what awaits a boot.
+const index = firstboot.Dir + "/index.json"
+
 // onUplink is a host on it, whose files are the test's own.
 func onUplink(t *testing.T) *host.Host {
 	t.Helper()
-	sh(t, uplink)
+	netns.Shell(t, uplink)
 	h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{}})
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +54,10 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	for _, file := range files {
 		key := tasks.FileKey(file)
 		c.Keys = append(c.Keys, key)
-		c.AtBoot = append(c.AtBoot, Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
+		c.AtBoot = append(c.AtBoot, firstboot.Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
 	}
 	point, err := Take(t.Context(), h, c, Settings{
-		Probes: []Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
+		Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
 	})
 	if err == nil {
 		err = point.Arm(t.Context())
@@ -59,13 +65,13 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, script)
+	netns.Shell(t, script)
 	return point.Settle(t.Context(), run)
 }
 
-func record(t *testing.T, h *host.Host) *Awaiting {
+func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 	t.Helper()
-	a, err := ReadAwaiting(h.Live.Files)
+	a, err := firstboot.Read(h.Live.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +97,14 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaits(1, "/etc/nw/a", "/etc/nw/new") // the third did not change after all
-	want := Reach{
-		Addresses: []ReachAddress{{LinkAddress: rtnl.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
-		Hops:      []Probe{"neighbour:up0/10.0.0.1"}, Local: []Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
+	want := probe.Reach{
+		Addresses: []probe.ReachAddress{{LinkAddress: rtnl.LinkAddress{Link: "up0", Prefix: netip.MustParsePrefix("10.0.0.2/24")}}},
+		Hops:      []probe.Probe{"neighbour:up0/10.0.0.1"}, Local: []probe.Probe{"neighbour:up0/10.0.0.9"}, TCP: true,
 	}
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
 	}
-	if due, err := BootDue(h.Live.Files); due || err != nil {
+	if due, err := firstboot.Due(h.Live.Files); due || err != nil {
 		t.Errorf("it is due in its own boot: %v", err)
 	}
 
@@ -125,11 +131,11 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	}
 
 	// Back by hand, or by a later document: nothing awaits a boot any more.
-	sh(t, "rm /etc/nw/new; ln -sfn a /etc/nw/link; head -c 5000000 /dev/zero >/etc/nw/large")
+	netns.Shell(t, "rm /etc/nw/new; ln -sfn a /etc/nw/link; head -c 5000000 /dev/zero >/etc/nw/large")
 	if err := changes(t, h, 4, false, "printf was >/etc/nw/n; chmod 0640 /etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(AwaitingDir + "*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(firstboot.Dir + "*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
@@ -145,18 +151,22 @@ type shelf struct {
 
 func (s *shelf) Right() string { return s.right }
 
-func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot) error {
+func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []firstboot.Await, found firstboot.Boot) error {
 	for _, k := range keys {
 		s.said = append(s.said, "forget "+string(k.Memory))
 	}
 	s.judged = append(s.judged, found.ID)
-	sh(s.t, s.manager)
+	netns.Shell(s.t, s.manager)
 	return s.Note(s.t.Context(), nil, found)
 }
 
-func (s *shelf) Note(_ context.Context, _ *host.Host, b Boot) error {
+func (s *shelf) Note(_ context.Context, _ *host.Host, b firstboot.Boot) error {
 	s.said = append(s.said, string(b.Outcome)+" "+strings.Join(b.Names, " "))
 	return nil
+}
+
+func judge(h *host.Host, books firstboot.Books, reboot func(context.Context) error) firstboot.Judge {
+	return firstboot.Judge{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
 }
 
 // A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot
@@ -196,18 +206,18 @@ func TestFirstBoot(t *testing.T) {
 		{name: "all was right before the change only", boot: loses, manager: wellNow, right: "before",
 			want: []string{`forget "/etc/nw/a"`, restored, "bad /etc/nw/a"}, content: "was"},
 		{name: "an earlier release was there since", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: "between", content: "new"},
-		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: bootID(h.Live.Files), content: "new"},
+		{name: "an earlier release was there in this boot", boot: "ip addr flush dev up0; ip addr add 192.0.2.7/24 dev up0", right: host.BootID(h.Live.Files), content: "new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+			netns.Shell(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 			if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 				t.Fatal(err)
 			}
 			booted(t, h)
-			sh(t, c.boot)
+			netns.Shell(t, c.boot)
 			books := &shelf{t: t, manager: c.manager, right: c.right}
 			never := func(context.Context) error { t.Error("a reboot, which nobody allows"); return nil }
-			if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, never); err != nil {
+			if err := judge(h, books, never).FirstBoot(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(books.said, c.want) {
@@ -219,10 +229,10 @@ func TestFirstBoot(t *testing.T) {
 			if a := record(t, h); a != nil {
 				t.Errorf("left: %+v", a)
 			}
-			if now := sh(t, "sysctl -n net.ipv4.conf.up0.arp_ignore"); now != "0\n" {
+			if now := netns.Shell(t, "sysctl -n net.ipv4.conf.up0.arp_ignore"); now != "0\n" {
 				t.Errorf("a sysctl of the boot stays: %s", now)
 			}
-			sh(t, "ip -n out link set up1 up; ip -n out addr replace 10.0.0.1/24 dev up1; "+wellNow)
+			netns.Shell(t, "ip -n out link set up1 up; ip -n out addr replace 10.0.0.1/24 dev up1; "+wellNow)
 		})
 	}
 }
@@ -237,7 +247,7 @@ func booted(t *testing.T, h *host.Host) {
 	if a.Rebooted != "" {
 		a.Rebooted = "one more"
 	}
-	if err := a.save(t.Context(), h); err != nil {
+	if err := undo.Save(t.Context(), h, index, a); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -257,29 +267,29 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 		{"true", "unsure /etc/nw/a"},
 		{"printf mine >/etc/nw/n; mv /etc/nw/n /etc/nw/a", "unsure /etc/nw/a"}, // whoever writes it at each boot
 	} {
-		sh(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
+		netns.Shell(t, "printf was >/etc/nw/n; mv /etc/nw/n /etc/nw/a")
 		if err := changes(t, h, 1, true, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 			t.Fatal(err)
 		}
 		booted(t, h)
-		sh(t, "ip -n out link set up1 down")
+		netns.Shell(t, "ip -n out link set up1 down")
 		books := &shelf{t: t}
 		asked := 0
 		reboot := func(context.Context) error { asked++; return errKilled }
 		for killed := range 2 { // the same boot asks again
-			if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, reboot); !errors.Is(err, errKilled) || asked != killed+1 {
+			if err := judge(h, books, reboot).FirstBoot(t.Context()); !errors.Is(err, errKilled) || asked != killed+1 {
 				t.Fatalf("no reboot was asked for: %v", err)
 			}
 		}
 		booted(t, h)
-		sh(t, c.then)
-		if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, reboot); err != nil {
+		netns.Shell(t, c.then)
+		if err := judge(h, books, reboot).FirstBoot(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if last := books.said[len(books.said)-1]; last != c.want || record(t, h) != nil {
 			t.Errorf("after %q it ended with %q, want %q", c.then, last, c.want)
 		}
-		sh(t, "ip -n out link set up1 up")
+		netns.Shell(t, "ip -n out link set up1 up")
 	}
 }
 
@@ -295,13 +305,13 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := record(t, h)
-	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; a.save(t.Context(), h) != nil {
+	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; undo.Save(t.Context(), h, index, a) != nil {
 		t.Fatal("not written")
 	}
-	sh(t, "ln -s a /etc/nw/link") // one was back
+	netns.Shell(t, "ln -s a /etc/nw/link") // one was back
 	booted(t, h)
 	books := &shelf{t: t}
-	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Units.Reboot); err != nil {
+	if err := judge(h, books, h.Units.Reboot).FirstBoot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`forget "/etc/nw/a"`, `forget "/etc/nw/link"`, "restored /etc/nw/a /etc/nw/link", "bad /etc/nw/a /etc/nw/link"}
@@ -320,154 +330,42 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 		return
 	}
 	h := onUplink(t)
-	left := func() string { return strings.TrimSpace(sh(t, "test ! -e "+AwaitingDir+" || find "+AwaitingDir)) }
+	left := func() string {
+		return strings.TrimSpace(netns.Shell(t, "test ! -e "+firstboot.Dir+" || find "+firstboot.Dir))
+	}
 	if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
 	}
-	empty := Awaiting{Version: awaitingVersion, Boot: "another"}
-	if err := empty.save(t.Context(), h); err != nil {
+	netns.Shell(t, "rm "+firstboot.Dir+"/content-*")
+	empty := firstboot.Awaiting{Version: 1, Boot: "another"}
+	if err := undo.Save(t.Context(), h, index, empty); err != nil {
 		t.Fatal(err)
 	}
-	if now := left(); now != AwaitingDir+"\n"+awaitingFile {
+	if now := left(); now != firstboot.Dir+"\n"+index {
 		t.Errorf("an empty record has\n%s", now)
 	}
 	books := &shelf{t: t}
-	if err := FirstBoot(t.Context(), h, Settings{Log: zap.NewNop()}, books, h.Units.Reboot); err != nil || len(books.said) > 0 || left() != "" {
+	if err := judge(h, books, h.Units.Reboot).FirstBoot(t.Context()); err != nil || len(books.said) > 0 || left() != "" {
 		t.Errorf("%v, said %q, left:\n%s", err, books.said, left())
 	}
 
-	sh(t, "mkdir -p "+Dir+" "+AwaitingDir+"; touch "+AwaitingDir+"/content-1; printf '{}' >"+scaffoldFile)
+	netns.Shell(t, "mkdir -p "+Dir+" "+firstboot.Dir+"; touch "+firstboot.Dir+"/content-1; printf '{}' >"+scaffoldFile)
 	if _, err := Undo(t.Context(), h, Settings{}); err != nil || left() != "" {
 		t.Errorf("%v, left:\n%s", err, left())
-	}
-}
-
-// ARP is not enough: packets must get through as they did. One neighbour who answers no more, where
-// another does, is no evidence. The line that keeps it: reach.go, mute.
-func TestAPacketMustGetThrough(t *testing.T) {
-	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
-		return
-	}
-	h := onUplink(t)
-	sh(t, "ip netns add more; ip link add more0 type veth peer name more1 netns more; ip addr add 10.1.0.2/24 dev more0; ip link set more0 up; "+
-		"ip -n more addr add 10.1.0.1/24 dev more1; ip -n more link set more1 up; ip route del default")
-	silent := map[string]bool{"10.1.0.77": true}
-	m := Means{Ping: func(_ context.Context, to netip.Addr) error {
-		if silent[to.String()] {
-			return errNoAnswer
-		}
-		return nil
-	}}
-	r, err := lookReach(t.Context(), h, m, []Probe{"any:neighbour:up0/10.0.0.1 neighbour:up0/10.0.0.9", "ping:10.0.0.1", "ping:10.1.0.1", "ping:10.1.0.77"})
-	if err != nil || !slices.Equal(r.Echo, []Probe{"ping:10.0.0.1", "ping:10.1.0.1"}) || len(r.Local) != 3 {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	for _, c := range []struct{ who, want string }{{"10.0.0.1", ""}, {"10.1.0.1", "ping ping"}} {
-		silent[c.who] = true
-		if got := strings.Join(kinds(r.amiss(t.Context(), h, m)), " "); got != c.want {
-			t.Errorf("when %s is silent, too: %q, want %q", c.who, got, c.want)
-		}
-	}
-	sh(t, "ip -n out link set up1 down; ip -n more link set more1 down")
-	if got := r.mute(t.Context(), h, m); len(got) > 0 {
-		t.Errorf("where nobody is: %v", got)
-	}
-}
-
-// A boot after which TCP carries no byte is not well, though everybody is there. The line that
-// keeps it: reach.go, amiss (TCP).
-func TestTCPMustCarryBytesAfterABoot(t *testing.T) {
-	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
-		return
-	}
-	h := onUplink(t)
-	sh(t, "ip link set lo up")
-	r, err := lookReach(t.Context(), h, Means{}, nil)
-	if err != nil || !r.TCP {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	for _, c := range []struct{ sizes, want string }{
-		{"4096 131072 6291456", ""}, {"1 1 1", "tcp"}, {"4096 131072 6291456", ""},
-	} {
-		sh(t, "echo "+c.sizes+" >/proc/sys/net/ipv4/tcp_rmem")
-		if got := strings.Join(kinds(r.amiss(t.Context(), h, Means{})), " "); got != c.want {
-			t.Errorf("with buffers of %s: %q, want %q", c.sizes, got, c.want)
-		}
-	}
-}
-
-func kinds(f failures) (list []string) {
-	for _, p := range f.probes() {
-		list = append(list, p.kind())
-	}
-	return list
-}
-
-// The line that keeps it: reach.go, is.
-func TestAServerMayGiveAnotherAddress(t *testing.T) {
-	on := func(link, prefix string) rtnl.LinkAddress {
-		return rtnl.LinkAddress{Link: link, Prefix: netip.MustParsePrefix(prefix)}
-	}
-	routes := []rtnl.Route{{Link: "br0"}}
-	for _, c := range []struct {
-		name    string
-		was     ReachAddress
-		link    string
-		address string
-		want    bool
-	}{
-		{"the same", ReachAddress{on("up0", "10.0.0.2/24"), false}, "up0", "10.0.0.2/24", true},
-		{"on a link of another name", ReachAddress{on("up0", "10.0.0.2/24"), false}, "net0", "10.0.0.2/24", true},
-		{"another", ReachAddress{on("up0", "10.0.0.2/24"), false}, "up0", "10.0.0.3/24", false},
-		{"another, of a server", ReachAddress{on("up0", "10.0.0.2/24"), true}, "up0", "10.0.0.3/24", true},
-		{"it went to the bridge", ReachAddress{on("up0", "10.0.0.2/24"), true}, "br0", "10.0.0.3/24", true},
-		{"of pods", ReachAddress{on("up0", "10.0.0.2/24"), true}, "cbr0", "10.244.0.1/24", false},
-		{"of the other family", ReachAddress{on("up0", "10.0.0.2/24"), true}, "up0", "2001:db8::2/64", false},
-	} {
-		a := rtnl.Address{Link: c.link, Prefix: netip.MustParsePrefix(c.address), Scope: "global"}
-		if got := c.was.is(a, routes); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
 	}
 }
 
 // A record that cannot be read is said, and holds nothing up.
 func TestADamagedRecordIsSaid(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":99}`} {
-		if due, err := BootDue(files{awaitingFile: text}); due || err == nil || !strings.Contains(err.Error(), awaitingFile) {
+		if due, err := firstboot.Due(files{index: text}); due || err == nil || !strings.Contains(err.Error(), index) {
 			t.Errorf("of %q it says %v", text, err)
 		}
 	}
-	if due, err := BootDue(files{}); due || err != nil {
+	if due, err := firstboot.Due(files{}); due || err != nil {
 		t.Errorf("without a record: %v", err)
 	}
-	if due, _ := BootDue(files{awaitingFile: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
+	if due, _ := firstboot.Due(files{index: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
 		t.Error("it is due in its own boot")
-	}
-}
-
-// A gateway has an outage of its own where somebody else of its family is there, and not where only
-// one of the other is. The line that keeps it: reach.go, silent.
-func TestAFamilyIsNotExcusedByTheOther(t *testing.T) {
-	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
-		return
-	}
-	h := onUplink(t)
-	sh(t, "ip addr add fd00::2/64 dev up0 nodad; ip -n out addr add fd00::9/64 dev up1 nodad; while ip -6 addr show dev up0 | grep -q tentative; do sleep 0.05; done")
-	at, err := lookReach(t.Context(), h, Means{}, []Probe{"neighbour:up0/10.0.0.9", "neighbour:up0/fd00::9"})
-	if err != nil || len(at.Hops) != 1 || len(at.Local) != 2 || len(at.Addresses) != 2 {
-		t.Fatalf("%+v, %v", at, err)
-	}
-	sh(t, "ip -n out addr del 10.0.0.1/24 dev up1; ip neigh flush dev up0")
-	if got := at.amiss(t.Context(), h, Means{}); len(got) > 0 {
-		t.Errorf("a neighbour is there: %v", got)
-	}
-	at.Local = at.Local[1:]
-	if got := at.amiss(t.Context(), h, Means{}); len(got) != 1 || got[0].probe != at.Hops[0] {
-		t.Errorf("none of its family is there: %v", got)
-	}
-	sh(t, "ip -n out addr del fd00::9/64 dev up1; ip neigh flush dev up0; ip -n out addr add 10.0.0.1/24 dev up1")
-	if got := at.amiss(t.Context(), h, Means{}); len(got) > 0 {
-		t.Errorf("the gateway is there: %v", got)
 	}
 }

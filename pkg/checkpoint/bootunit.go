@@ -75,7 +75,7 @@ func (s scaffold) dropBootUnit(h *host.Host) error {
 	var errs []error
 	if s.BootLink {
 		errs = append(errs, h.Files.Remove(bootLink))
-		if !holds(h.Live.Files, wantsDir) {
+		if names, err := h.Live.Files.ReadDir(wantsDir); err == nil && len(names) == 0 {
 			errs = append(errs, h.Files.Remove(wantsDir))
 		}
 	}
@@ -83,9 +83,4 @@ func (s scaffold) dropBootUnit(h *host.Host) error {
 		errs = append(errs, h.Files.Remove(bootUnitFile))
 	}
 	return errors.Join(errs...)
-}
-
-func holds(at hostfs.Files, dir string) bool {
-	names, err := at.ReadDir(dir)
-	return err != nil || len(names) > 0
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -21,7 +22,7 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 		return
 	}
 	h, _ := onNode(t)
-	sh(t, `mkdir /var/lib/log /run/log; for i in $(seq 8); do for d in /run/log /var/lib/log; do head -c 1000000 /dev/urandom >$d/$i; done; done; sha256sum /run/log/* /var/lib/log/* >/run/sums`)
+	netns.Shell(t, `mkdir /var/lib/log /run/log; for i in $(seq 8); do for d in /run/log /var/lib/log; do head -c 1000000 /dev/urandom >$d/$i; done; done; sha256sum /run/log/* /var/lib/log/* >/run/sums`)
 	var keys []graph.Key
 	for i := 1; i <= 8; i++ {
 		keys = append(keys, tasks.FileKey(fmt.Sprintf("/run/log/%d", i)), tasks.FileKey(fmt.Sprintf("/var/lib/log/%d", i)))
@@ -36,28 +37,28 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 	if info, err := os.Stat(JournalFile); err != nil || info.Size() > 8<<20 {
 		t.Errorf("the journal: %v, %v", info.Size(), err)
 	}
-	sh(t, "rm -r /run/log /var/lib/log/1; rm /var/lib/log/2 /var/lib/log/8; echo x >/var/lib/log/2; echo x >/var/lib/log/8; mkdir /run/log")
+	netns.Shell(t, "rm -r /run/log /var/lib/log/1; rm /var/lib/log/2 /var/lib/log/8; echo x >/var/lib/log/2; echo x >/var/lib/log/8; mkdir /run/log")
 	if _, err := Undo(t.Context(), h, settings()); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, "sha256sum --quiet -c /run/sums")
+	netns.Shell(t, "sha256sum --quiet -c /run/sums")
 }
 
 // What is too much to be taken back is refused before anything is written.
-// The lines that keep it: capture.go, capture (maxKeys) and affordable; journal.go, fits.
+// The lines that keep it: capture.go, capture (undo.MaxKeys) and affordable; journal.go, fits.
 func TestTooMuchIsRefused(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
 	h, was := onNode(t)
-	sh(t, "truncate -s 600M /run/a /run/b")
+	netns.Shell(t, "truncate -s 600M /run/a /run/b")
 	for _, c := range []struct {
 		what   string
 		change Change
 		say    string
 	}{
 		{"two files of 600 MB on another file system", Change{Keys: []graph.Key{tasks.FileKey("/run/a"), tasks.FileKey("/run/b")}}, "would copy 1200 MiB"},
-		{"a hundred thousand keys", Change{Keys: make([]graph.Key, maxKeys+1)}, "100001 things at once"},
+		{"a hundred thousand keys", Change{Keys: make([]graph.Key, undo.MaxKeys+1)}, "100001 things at once"},
 		{"a memory of 65 MiB", Change{Keys: changed, Memory: []byte(`"` + strings.Repeat("m", 65<<20) + `"`)}, "its undo would be 65 MiB"},
 	} {
 		_, err := Take(t.Context(), h, c.change, settings())
@@ -81,7 +82,7 @@ func TestADamagedJournal(t *testing.T) {
 	h, was := onNode(t)
 	for _, damage := range []string{"echo damaged >" + JournalFile, "rm " + JournalFile + "; mkdir " + JournalFile} {
 		c := armed(t, h, settings())
-		sh(t, "printf other >/etc/nw/content; "+damage)
+		netns.Shell(t, "printf other >/etc/nw/content; "+damage)
 		var damaged *DamagedError
 		if _, err := Undo(t.Context(), h, settings()); !errors.As(err, &damaged) {
 			t.Errorf("%s: another process says %v", damage, err)
@@ -94,6 +95,6 @@ func TestADamagedJournal(t *testing.T) {
 			t.Errorf("%s: its own process says %v", damage, err)
 		}
 		unchanged(t, was, VerdictFile)
-		sh(t, "rm -r "+Dir)
+		netns.Shell(t, "rm -r "+Dir)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -16,13 +18,13 @@ import (
 
 // Settings are the user's.
 type Settings struct {
-	Probes []Probe       // instead of those that are found; the store's is always tried
+	Probes []probe.Probe // instead of those that are found; the store's is always tried
 	Window time.Duration // 0: [DefaultWindow]
-	Store  Probe         // "": none
-	Means  Means
+	Store  probe.Probe   // "": none
+	Means  probe.Means
 	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
 	// those asked that the API knows. nil: nobody is. With the user's own probes it is not called.
-	Inbound Knocks
+	Inbound probe.Knocks
 	// Record tells whoever keeps the books of a change that was undone and judged, while the
 	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
 	// again. memory is [Change.Memory]. nil: nobody does.
@@ -36,6 +38,8 @@ type Settings struct {
 	KeepsCopy bool
 	Log       *zap.Logger
 }
+
+func (s Settings) prober(h *host.Host) probe.Prober { return probe.Prober{Host: h, Means: s.Means} }
 
 // Change says what is going to be applied.
 type Change struct {
@@ -54,12 +58,13 @@ type Change struct {
 	Watch time.Duration
 	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails
 	// by them may be followed by another one.
-	AtBoot []Await
+	AtBoot []firstboot.Await
 	Reboot bool
 	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards
 	// too.
 	OwnPods bool
-	// Right is the boot in which the books say that all was right last: see [Books.Right].
+	// Right is the boot in which the books say that all was right last: see
+	// [firstboot.Books.Right].
 	Right string
 	// Pods are the ranges of pods that the documents state.
 	Pods []netip.Prefix
@@ -71,6 +76,8 @@ type Checkpoint struct {
 	settings Settings
 	journal  *Journal
 	change   Change
+	compared *probe.Comparison
+	programs bool                       // the change starts or stops some of which nobody knows what they do
 	program  string                     // that undoes when this process is gone
 	watched  int                        // how many of the journal's Kept are those of a watch
 	awaits   *Awaits                    // nil: what passes its probes stays
@@ -88,11 +95,3 @@ const watchName = "netwright-watch"
 
 // WatchFile says that a good change is watched.
 const WatchFile = Dir + "/watch.json"
-
-// Await is a key that a change makes act at the next boot.
-type Await struct {
-	Key    graph.Key       `json:"key"`
-	Files  []string        `json:"files,omitempty"`
-	Units  []string        `json:"units,omitempty"`
-	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
-}

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // files is a Reader of what a test says.
@@ -27,7 +28,7 @@ func TestHeld(t *testing.T) {
 	unsure := files{VerdictFile: `{"generation":3,"digest":"d","bad":false,"tries":2,"at":"2026-11-21T12:00:00Z"}`}
 	for _, c := range []struct {
 		name   string
-		r      Reader
+		r      host.FileReader
 		digest string
 		now    time.Time
 		want   bool
@@ -71,26 +72,5 @@ func TestReleasedJournalsAreRead(t *testing.T) {
 	}
 	if again, err := json.Marshal(j); err != nil || string(again) != strings.TrimSpace(string(text)) {
 		t.Errorf("something of it was not read (%v):\n%s\nbecame\n%s", err, text, again)
-	}
-}
-
-func TestCandidatesAreRead(t *testing.T) {
-	conf := "apiVersion: v1\nclusters:\n- cluster:\n    server: \"https://api.example.com\"\n  name: x\n"
-	if got := apiServer([]byte(conf)); got != "api.example.com:443" {
-		t.Errorf("API server: %q", got)
-	}
-	if got := apiServer([]byte("server: https://[fd00::1]:6443\n")); got != "[fd00::1]:6443" {
-		t.Errorf("API server: %q", got)
-	}
-	stub := files{"/etc/resolv.conf": "nameserver 127.0.0.53\n", "/run/systemd/resolve/resolv.conf": "nameserver 10.0.0.9\n"}
-	if got := resolvers(stub); !slices.Equal(got, []string{"10.0.0.9"}) { // candidates.go:resolvers
-		t.Errorf("behind systemd-resolved: %q: its cache answers without a network", got)
-	}
-	delete(stub, "/run/systemd/resolve/resolv.conf")
-	if got := resolvers(stub); !slices.Equal(got, []string{"127.0.0.53"}) {
-		t.Errorf("behind a stub that tells nothing: %q", got)
-	}
-	if got := nameservers([]byte("# x\nnameserver 10.0.0.2\nnameserver nonsense\nsearch a\nnameserver fd00::2\n")); !slices.Equal(got, []string{"10.0.0.2", "fd00::2"}) {
-		t.Errorf("name servers: %q", got)
 	}
 }

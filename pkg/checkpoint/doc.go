@@ -12,10 +12,6 @@
 // was the change. Else nothing is known, and it is tried again later. See docs/adr/0005.
 package checkpoint
 
-import (
-	"github.com/netwright/netwright/pkg/host/hostfs"
-)
-
 // Dir is where everything of a checkpoint lives. It is private: a journal has contents of files.
 const Dir = "/var/lib/netwright/checkpoint"
 
@@ -37,10 +33,3 @@ const TimerName = "netwright-undo-now"
 
 // checkName names the transient service that rehearses the undo.
 const checkName = "netwright-undo-check"
-
-// Reader is what is looked up through; [hostfs.Files] is one.
-type Reader interface {
-	ReadFile(path string) ([]byte, error)
-}
-
-var private = hostfs.FileSpec{Mode: 0o600}

@@ -7,20 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
-	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/host/rtnl"
-	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Journal is everything that an undo needs. It depends on nothing else: not on
-// the store, the documents or the ledger.
+// Journal is everything that an undo needs.
 type Journal struct {
 	Version    int           `json:"version"`
 	Boot       string        `json:"boot"` // the boot in which the live state below was true
@@ -29,24 +24,8 @@ type Journal struct {
 	Generation int64         `json:"generation"`
 	Digest     string        `json:"digest"` // of the snapshot that is applied
 	Window     time.Duration `json:"window"`
-	Probes     []Probe       `json:"probes"`             // that passed before
-	Unproved   []string      `json:"unproved,omitempty"` // see [Proof]
-	Traffic    []string      `json:"traffic,omitempty"`  // checks of the proof with pods that passed before
-	// Inbound are the peers that reached a port before, by the port: "tcp4:22".
-	Inbound map[string][]string `json:"inbound,omitempty"`
-
-	// Links are the symbolic links that may be followed on the way to files (spec.followLinks).
-	Links   []string       `json:"links,omitempty"`
-	Files   []File         `json:"files"`
-	Sysctls []Sysctl       `json:"sysctls"`
-	Net     *rtnl.NetState `json:"net,omitempty"`
-	Made    rtnl.NetMade   `json:"made"`
-	Tables  []Table        `json:"tables,omitempty"`
-	Forward []string       `json:"forward,omitempty"` // links for which rules go into chains of others
-	Units   []Unit         `json:"units,omitempty"`
-	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
-	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
-	Around  packed         `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
+	probe.Evidence
+	undo.Log
 
 	// the change is made, and is to be confirmed; an agent that does not know of it undoes
 	Awaits *Awaits `json:"awaits,omitempty"`
@@ -55,46 +34,12 @@ type Journal struct {
 	// WatchUS is until when an earlier change was to be watched, CLOCK_MONOTONIC of Boot in
 	// microseconds; 0: none was.
 	WatchUS uint64 `json:"watchUS,omitempty"`
-	// Stated says that the probes are the user's own: nobody knows what else has to answer after
-	// the change.
-	Stated bool `json:"stated,omitempty"`
 
 	scaffold
-	programs bool     // the change starts or stops some of which nobody knows what they do
-	contents int64    // bytes of Files
-	left     []string // what an undo could not bring back of Around
-	silent   []Probe  // that did not pass before
-	before   ledBefore
-	ownPods  bool  // see [Change.OwnPods]
-	unasked  error // why no peer could be asked to knock
+	left []string // what an undo could not bring back
 
 	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
 }
-
-// File is a path as it was.
-type File struct {
-	Path    string          `json:"path"`
-	Type    hostfs.FileType `json:"type"` // "": absent
-	Mode    fs.FileMode     `json:"mode"`
-	UID     int             `json:"uid"`
-	GID     int             `json:"gid"`
-	Content []byte          `json:"content,omitempty"`
-	Target  string          `json:"target,omitempty"`
-	// where the file itself is kept, of one that is too large for the journal
-	Kept string `json:"kept,omitempty"`
-}
-
-// Sysctl is a key of the kernel as it was.
-type Sysctl struct{ Key, Value string }
-
-// Table is an nft table as it was.
-type Table struct {
-	Family, Name string
-	Was          *firewall.Table // nil: absent
-}
-
-// Unit is a unit as it was.
-type Unit struct{ Name, Active, File string }
 
 const journalVersion = 1
 
@@ -114,7 +59,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Pending returns the journal of a change that was neither confirmed nor
 // undone, nil when there is none. The error is a [DamagedError].
-func Pending(r Reader) (*Journal, error) {
+func Pending(r host.FileReader) (*Journal, error) {
 	data, err := r.ReadFile(JournalFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil // whoever may not read it, may not change anything either
@@ -159,7 +104,7 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	if err := j.fits(); err != nil {
 		return err
 	}
-	if err := save(ctx, h, JournalFile, j); err != nil {
+	if err := undo.Save(ctx, h, JournalFile, j); err != nil {
 		return err
 	}
 	if back, err := Pending(h.Live.Files); err != nil || back == nil {
@@ -177,30 +122,6 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	}
 	return nil
 }
-
-// save writes the journal or the scaffold, durably.
-func save(ctx context.Context, h *host.Host, file string, what any) error {
-	data, err := json.Marshal(what)
-	if err != nil {
-		return fmt.Errorf("encode the checkpoint: %w", err)
-	}
-	if err := h.Files.WriteFile(ctx, file, data, private); err != nil {
-		return fmt.Errorf("write the checkpoint: %w", err)
-	}
-	return nil
-}
-
-// bootID names this boot.
-func bootID(r Reader) string {
-	id, err := r.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
-}
-
-// packed are surroundings as a journal has them: the rules of a node with many Services are alike.
-type packed []byte
 
 // Awaits says of a journal that its change is made, and that the probes passed, and that it stays
 // only if somebody confirms it in time: a router's commit confirmed.
@@ -229,21 +150,15 @@ type scaffold struct {
 	keepsCopy bool // the change was good: see [Settings.KeepsCopy]
 }
 
-// Own is a key that its own kind brings back, with all that the task is made again from: an undo
-// depends on no ledger.
-type Own struct {
-	Key      graph.Key      `json:"key"`
-	Task     tasks.Recorded `json:"task"`
-	Contents [][]byte       `json:"contents,omitempty"` // of the task, in the order of its digests
-	Was      tasks.Baseline `json:"was"`
-	Content  []byte         `json:"content,omitempty"` // see [tasks.Baseline.Content]
+// UnderWay says that a change of this node is under way, or awaits its confirmation.
+func UnderWay(r interface {
+	Lstat(path string) (hostfs.FileInfo, error)
+}) bool {
+	_, err := r.Lstat(JournalFile)
+	return !errors.Is(err, host.ErrNotExist)
 }
 
-// ledBefore are the routes of the main table by which packets left before the change, and those of
-// their next hops that answered.
-type ledBefore struct {
-	routes   []rtnl.Route
-	answered []Probe
-	pods     []netip.Prefix // of which a route that is new takes packets from nobody but a default route
-	named    []netip.Prefix // to which the change names a route
+// compare asks after the change what passed before it.
+func (j *Journal) compare(h *host.Host, s Settings) *probe.Comparison {
+	return &probe.Comparison{Node: s.prober(h), Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -37,30 +37,30 @@ func onRoot(t *testing.T) (*host.Host, string) {
 // (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
-	store, other := failure{"store:/s c", errGone}, failure{"tcp:10.0.0.1:443", errGone}
-	hop := failure{"next-hop:eth0/10.0.0.9", errGone}
+	store, other := probe.Failure{Probe: "store:/s c", Err: errGone}, probe.Failure{Probe: "tcp:10.0.0.1:443", Err: errGone}
+	hop := probe.Failure{Probe: "next-hop:eth0/10.0.0.9", Err: errGone}
 	type undo struct {
 		pid       int // and, in tens, which try of that process
-		failed    failures
+		failed    probe.Failures
 		recovered bool
 		bad       bool
 		tries     int
 	}
 	const late = "while it was watched"
 	for name, undos := range map[string][]undo{
-		"the probes pass again":                  {{1, failures{other}, true, true, 1}},
-		"they do not":                            {{1, failures{other}, false, false, 1}, {2, failures{other}, false, false, 2}, {3, failures{other}, true, true, 3}},
-		"a store's outage that ended just then":  {{1, failures{store}, true, false, 1}},
-		"an outage that lasts":                   {{1, failures{store}, false, false, 1}, {2, failures{store}, false, false, 2}},
-		"the store alone, twice":                 {{1, failures{store}, true, false, 1}, {2, failures{store}, true, true, 2}},
-		"the store and another":                  {{1, failures{store, other}, true, true, 1}},
-		"another node's next hop alone":          {{1, failures{hop}, true, false, 1}, {2, failures{hop}, true, false, 2}},
-		"another node's next hop and the store":  {{1, failures{hop, store}, true, true, 1}},
+		"the probes pass again":                  {{1, probe.Failures{other}, true, true, 1}},
+		"they do not":                            {{1, probe.Failures{other}, false, false, 1}, {2, probe.Failures{other}, false, false, 2}, {3, probe.Failures{other}, true, true, 3}},
+		"a store's outage that ended just then":  {{1, probe.Failures{store}, true, false, 1}},
+		"an outage that lasts":                   {{1, probe.Failures{store}, false, false, 1}, {2, probe.Failures{store}, false, false, 2}},
+		"the store alone, twice":                 {{1, probe.Failures{store}, true, false, 1}, {2, probe.Failures{store}, true, true, 2}},
+		"the store and another":                  {{1, probe.Failures{store, other}, true, true, 1}},
+		"another node's next hop alone":          {{1, probe.Failures{hop}, true, false, 1}, {2, probe.Failures{hop}, true, false, 2}},
+		"another node's next hop and the store":  {{1, probe.Failures{hop, store}, true, true, 1}},
 		"nobody looked":                          {{1, nil, false, false, 1}},
-		late:                                     {{1, failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, failures{other}, true, true, 2}},
-		"killed and done again, the store alone": {{1, failures{store}, true, false, 1}, {1, failures{store}, true, false, 1}},
-		"a daemon, which makes many tries":       {{1, failures{store}, true, false, 1}, {11, failures{store}, false, false, 2}, {21, failures{store}, true, true, 3}, {31, failures{store}, true, true, 4}},
-		"killed and done again, nothing fails":   {{1, failures{other}, true, true, 1}, {1, nil, false, true, 1}},
+		late:                                     {{1, probe.Failures{store, other}, true, false, 1}, {1, nil, false, false, 1}, {2, probe.Failures{other}, true, true, 2}},
+		"killed and done again, the store alone": {{1, probe.Failures{store}, true, false, 1}, {1, probe.Failures{store}, true, false, 1}},
+		"a daemon, which makes many tries":       {{1, probe.Failures{store}, true, false, 1}, {11, probe.Failures{store}, false, false, 2}, {21, probe.Failures{store}, true, true, 3}, {31, probe.Failures{store}, true, true, 4}},
+		"killed and done again, nothing fails":   {{1, probe.Failures{other}, true, true, 1}, {1, nil, false, true, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := onRoot(t)
@@ -80,7 +80,7 @@ func TestJudge(t *testing.T) {
 func TestHeldReadsTheSame(t *testing.T) {
 	h, _ := onRoot(t)
 	j := &Journal{Digest: "d", Generation: 3}
-	v, err := j.judge(t.Context(), h, failures{{"store:/s c", errors.New("gone")}}, true, "store:/s c (gone)")
+	v, err := j.judge(t.Context(), h, probe.Failures{{Probe: "store:/s c", Err: errors.New("gone")}}, true, "store:/s c (gone)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	}
 	journal := func(generation int64, path string) {
 		t.Helper()
-		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Files: []File{{Path: path}}})
+		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Log: undo.Log{Files: []undo.File{{Path: path}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,26 +190,4 @@ func TestAnUndoThatIsNotRecordedIsDoneAgain(t *testing.T) {
 	if j, err := Pending(h.Live.Files); j != nil || err != nil {
 		t.Errorf("the checkpoint stays: %v", err)
 	}
-}
-
-// The end of the window cuts no attempt short, or a store's outage would drag along what is only
-// slow. The line that keeps it: probe.go, hold (attempt with the caller's context).
-func TestTheWindowCutsNoProbeShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		means := Means{
-			Store: func(context.Context, string, string) error { return errors.New("gone") },
-			Ping: func(ctx context.Context, _ netip.Addr) error {
-				select {
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				case <-time.After(time.Second):
-					return nil
-				}
-			},
-		}
-		failed := hold(t.Context(), asks(nil, means, []Probe{"ping:10.0.0.1", "store:/s c"}), 3*time.Second/2, 0)
-		if len(failed) != 1 || !failed.only(storeProbe) {
-			t.Errorf("failed: %s", failed)
-		}
-	})
 }

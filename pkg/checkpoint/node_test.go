@@ -11,9 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/netns"
 	"github.com/netwright/netwright/test/node"
 )
 
@@ -73,14 +76,14 @@ func TestUndoOfUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	sh(t, unitsBefore)
-	was := sh(t, unitsLook)
+	netns.Shell(t, unitsBefore)
+	was := netns.Shell(t, unitsLook)
 	keys := []graph.Key{tasks.FileKey("/etc/systemd/system/nw-made.service"), tasks.FileKey("/etc/systemd/system/nw-dropped.service.d"),
 		tasks.FileKey("/etc/systemd/system/nw-dropped.service.d/x.conf"), tasks.Restart("nw-dropped.service")}
 	for _, unit := range []string{"stopped", "enabled", "masked-on", "unmasked", "masked-off", "static", "made"} {
 		keys = append(keys, graph.MakeKey(tasks.KindUnit, "nw-"+unit+".service"))
 	}
-	settings := Settings{Probes: []Probe{"nonsense:x"}, Window: time.Minute}
+	settings := Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Minute}
 	for _, booted := range []bool{false, true} {
 		c, err := Take(t.Context(), h, Change{Keys: keys}, settings)
 		if err == nil {
@@ -89,27 +92,27 @@ func TestUndoOfUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sh(t, "systemctl is-active "+TimerName+".timer; "+unitsChange)
+		netns.Shell(t, "systemctl is-active "+TimerName+".timer; "+unitsChange)
 		if booted {
 			c.journal.Boot = "another"
-			if err := save(t.Context(), h, JournalFile, c.journal); err != nil {
+			if err := undo.Save(t.Context(), h, JournalFile, c.journal); err != nil {
 				t.Fatal(err)
 			}
-			sh(t, "systemctl stop nw-made") // whose file was not there when the boot began
+			netns.Shell(t, "systemctl stop nw-made") // whose file was not there when the boot began
 			if v, err := Undo(t.Context(), h, settings); v == nil || err != nil {
 				t.Fatal(err)
 			}
-			sh(t, "systemctl restart nw-dropped") // the boot starts it
+			netns.Shell(t, "systemctl restart nw-dropped") // the boot starts it
 		} else {
 			var undone *UndoneError
 			if err := c.Settle(t.Context(), errors.New("too long")); !errors.As(err, &undone) {
 				t.Fatal(err)
 			}
 		}
-		sh(t, "while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done")
-		if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(sh(t, unitsLook), "\n")); diff != "" {
+		netns.Shell(t, "while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done")
+		if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(netns.Shell(t, unitsLook), "\n")); diff != "" {
 			t.Errorf("after a boot: %v; units are not as before (-before +after):\n%s", booted, diff)
 		}
-		sh(t, "! systemctl is-active "+TimerName+".timer; ! test -e "+JournalFile)
+		netns.Shell(t, "! systemctl is-active "+TimerName+".timer; ! test -e "+JournalFile)
 	}
 }

@@ -9,6 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -36,7 +39,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is told to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
 	defer c.leaves()
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)
 	defer cancel()
 	still, err := Pending(h.Live.Files)
 	if err != nil { // nobody else can undo it any more: it is done now, from memory
@@ -49,15 +52,12 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	end := time.Now().Add(j.Window)
 	failed := c.hold(ctx)
 	if len(failed) == 0 && run == nil {
-		failed = c.holdTraffic(ctx, time.Until(end))
+		failed = c.compared.HoldTraffic(ctx, end)
 	}
 	if len(failed) == 0 && run == nil {
-		failed = c.keepsReached(ctx, end)
-	}
-	if len(failed) == 0 && run == nil {
-		c.warnings = j.warn(ctx, h, s.Means)
-		j.leaveEnded(ctx, h, s.Means)
-		run = c.prove(ctx)
+		c.warnings = c.compared.Warnings(ctx)
+		c.compared.DropEnded(ctx)
+		run = firstboot.Prove(ctx, c.compared.Node, c.awaiting(), j.Probes)
 	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {
 		if run = c.awaitConfirmation(ctx); run == nil {
@@ -87,27 +87,17 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 // to the watch. Called before Settle.
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
 
-// errStarting stands for a probe that was not asked yet.
-var errStarting = errors.New("something that the change starts is not up yet")
-
 // hold tries the probes after the change, with what it starts.
-func (c *Checkpoint) hold(ctx context.Context) failures {
+func (c *Checkpoint) hold(ctx context.Context) probe.Failures {
 	j := c.journal
-	failed := hold(ctx, func(ctx context.Context) failures {
-		failed := j.attempt(ctx, c.host, c.settings.Means)
-		if len(failed) == 0 && c.starting != nil && c.starting(ctx) {
-			failed = failures{{err: errStarting}}
-		}
-		return failed
-	}, j.Window, max(j.steady(), j.naming()))
-	return slices.DeleteFunc(failed, func(f failure) bool { return f.err == errStarting })
+	return c.compared.Hold(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
 }
 
 // naming is how long the probes must pass after a change of what names are found by: this process
 // looks at these files again when it last did so five seconds ago (package net: hosts.go,
 // dnsclient_unix.go, nss.go), and finds the store by the old ones until then.
 func (j *Journal) naming() time.Duration {
-	if slices.ContainsFunc(j.Files, func(f File) bool { return slices.Contains(nameFiles, f.Path) }) {
+	if slices.ContainsFunc(j.Files, func(f undo.File) bool { return slices.Contains(nameFiles, f.Path) }) {
 		return namesKept
 	}
 	return 0
@@ -154,7 +144,7 @@ func (j *Journal) leave(
 // if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h.Live.Files)
-	return undo(ctx, h, s, j, err)
+	return takeBack(ctx, h, s, j, err)
 }
 
 // UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and
@@ -164,12 +154,12 @@ func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, 
 	if err == nil && j.mayBeConfirmed(h.Live.Files) {
 		return j, nil
 	}
-	_, err = undo(ctx, h, s, j, err)
+	_, err = takeBack(ctx, h, s, j, err)
 	return nil, err
 }
 
-// undo is [Undo] for who has looked for the journal.
-func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
+// takeBack is [Undo] for who has looked for the journal.
+func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
 	if err == nil && j == nil {
 		err = sweep(ctx, h, s.Lock)
 	}
@@ -179,7 +169,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 	if s.Log != nil {
 		s.Log.Warn("a change was not confirmed and is undone", zap.Int64("generation", j.Generation))
 	}
-	var failed failures
+	var failed probe.Failures
 	if err := j.endMaker(ctx, h); err != nil {
 		return nil, err
 	}
@@ -198,8 +188,8 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 			return nil, err
 		}
 	}
-	if j.Boot == bootID(h.Live.Files) && j.Awaits == nil {
-		failed = j.attempt(ctx, h, s.Means)
+	if j.Boot == host.BootID(h.Live.Files) && j.Awaits == nil {
+		failed = j.compare(h, s).Attempt(ctx)
 	}
 	why := agentEnded
 	switch {
@@ -216,7 +206,7 @@ func undo(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) 
 // what cannot end, such as a hook without a network.
 func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock func(), err error) {
 	unlock, err = s.Lock(ctx)
-	if err == nil || j.Boot != bootID(h.Live.Files) {
+	if err == nil || j.Boot != host.BootID(h.Live.Files) {
 		return unlock, err
 	}
 	if err := h.EndProcess(ctx, j.Process); err != nil {
@@ -227,7 +217,7 @@ func (j *Journal) lock(ctx context.Context, h *host.Host, s Settings) (unlock fu
 
 // endMaker ends the process that makes the change still.
 func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
-	if j.Boot != bootID(h.Live.Files) || j.Awaits != nil {
+	if j.Boot != host.BootID(h.Live.Files) || j.Awaits != nil {
 		return nil
 	}
 	return h.EndProcess(ctx, j.Process)
@@ -235,7 +225,7 @@ func (j *Journal) endMaker(ctx context.Context, h *host.Host) error {
 
 // undo restores, judges, has it recorded and disarms, in this order: killed anywhere, it is
 // done again from the start. What could not be restored keeps the checkpoint, for another attempt.
-func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed failures, why string) (Verdict, error) {
+func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed probe.Failures, why string) (Verdict, error) {
 	if j.Watched {
 		if err := h.Files.Remove(WatchFile); err != nil {
 			return Verdict{}, err
@@ -245,25 +235,13 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 		return Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, At: time.Now()},
 			fmt.Errorf("undo the change: something of it is left, and it is tried again: %w", err)
 	}
-	recovered := false
-	if j.Boot == bootID(h.Live.Files) && len(failed) > 0 {
-		end := time.Now().Add(j.Window)
-		again := asks(h, s.Means, j.Probes)
-		recovered = len(hold(ctx, func(ctx context.Context) failures {
-			left := again(ctx)
-			if len(left) == 0 && slices.ContainsFunc(failed, failure.ofTraffic) {
-				left = j.tryTraffic(ctx, h, s.Means)
-			}
-			return left
-		}, j.Window, 0)) == 0 &&
-			(!failed.inbound() || j.reachedAgain(ctx, kernel{h.Live.Files, h.Live.Kernel}, s.Inbound, end))
-	}
+	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
 		err = s.Record(ctx, h, j.Memory, v)
 	}
 	if err == nil {
-		err = settleAwaiting(ctx, h)
+		err = firstboot.Trim(ctx, h)
 	}
 	until := j.WatchUS // what an earlier hook does is watched on
 	if len(failed) > 0 && !recovered {
@@ -277,4 +255,32 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed fai
 			zap.String("why", why), zap.Error(err))
 	}
 	return v, err
+}
+
+// restore brings everything back to what the journal says. It goes on after an error; it may be
+// killed and called again at any point. After a reboot only what is on disk is brought back, links
+// of units too: the kernel's state is of the new boot.
+func (j *Journal) restore(ctx context.Context, h *host.Host) error {
+	h.Live.Files.Follow(j.Links)
+	r := undo.Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
+	err := errors.Join(r.Files(ctx), r.Own(ctx), r.Units(ctx))
+	j.left = r.Left
+	if r.Booted {
+		return err
+	}
+	if late := j.Steady(j.Window); late > 0 {
+		// Units of the network act on the files that came back, and set sysctls and routes to what
+		// these say, when systemd has long called them reloaded.
+		_, _ = r.Kernel(ctx) // it is done again
+		select {
+		case <-ctx.Done():
+		case <-time.After(late):
+		}
+	}
+	left, failed := r.Kernel(ctx)
+	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) {
+		left, failed = r.Kernel(ctx) // what the managers of links took for theirs
+	}
+	j.left = append(j.left, left...)
+	return errors.Join(err, failed)
 }

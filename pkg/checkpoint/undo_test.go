@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -59,20 +61,11 @@ var changed = []graph.Key{
 	tasks.LinkKey("br9"), tasks.AddressKey("up0", netip.MustParsePrefix("10.77.0.1/24")), tasks.TableKey("inet", "ours"), tasks.TableKey("ip", "netwright"), tasks.TableKey("ip", "theirs"),
 }
 
-func sh(t *testing.T, script string) string {
-	t.Helper()
-	out, err := exec.Command("/bin/sh", "-ec", script).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s\n%s", err, out, script)
-	}
-	return string(out)
-}
-
 // look says how the node is, by others than us. What the kernel makes by itself, and a moment
 // later, is left out.
 func look(t *testing.T) map[string]string {
 	t.Helper()
-	out := map[string]string{"files": sh(t, "cd /etc; find nw systemd -printf '%p %y %m %U:%G %l ' ! -type f -printf '\\n' -o -type f -exec md5sum {} ';' | grep -v '^nw/shared' | sort")}
+	out := map[string]string{"files": netns.Shell(t, "cd /etc; find nw systemd -printf '%p %y %m %U:%G %l ' ! -type f -printf '\\n' -o -type f -exec md5sum {} ';' | grep -v '^nw/shared' | sort")}
 	var links []struct {
 		Ifname, Master string
 		MTU            int
@@ -81,7 +74,7 @@ func look(t *testing.T) map[string]string {
 			Prefixlen    int
 		} `json:"addr_info"`
 	}
-	if err := json.Unmarshal([]byte(sh(t, "ip -j addr")), &links); err != nil {
+	if err := json.Unmarshal([]byte(netns.Shell(t, "ip -j addr")), &links); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range links {
@@ -92,8 +85,8 @@ func look(t *testing.T) map[string]string {
 			}
 		}
 	}
-	out["routes"] = strings.ReplaceAll(sh(t, "ip rule; ip -6 rule; ip route; ip route show table 100; ip -6 route show proto boot; nft list tables | sort | while read -r t; do nft -s list $t; done"), "linkdown ", "")
-	for line := range strings.Lines(sh(t, "cd /proc/sys/net; grep -r . ipv4/ip_forward ipv4/conf ipv6/conf 2>/dev/null | grep -v stable_secret || true")) {
+	out["routes"] = strings.ReplaceAll(netns.Shell(t, "ip rule; ip -6 rule; ip route; ip route show table 100; ip -6 route show proto boot; nft list tables | sort | while read -r t; do nft -s list $t; done"), "linkdown ", "")
+	for line := range strings.Lines(netns.Shell(t, "cd /proc/sys/net; grep -r . ipv4/ip_forward ipv4/conf ipv6/conf 2>/dev/null | grep -v stable_secret || true")) {
 		key, value, _ := strings.Cut(line, ":")
 		out["sysctl "+key] = value
 	}
@@ -109,7 +102,7 @@ func onNode(t *testing.T) (*host.Host, map[string]string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	sh(t, before)
+	netns.Shell(t, before)
 	ours := firewall.Table{Family: "ip", Name: "netwright", Chains: []firewall.Chain{{Name: "post", Type: "nat", Hook: "postrouting", Priority: 100,
 		Rules: []firewall.NFRule{{SrcIn: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24")}, Verdict: "masquerade"}}}}}
 	if err := h.Firewall.ReplaceTable(t.Context(), ours); err != nil {
@@ -131,8 +124,8 @@ func reaches(context.Context, netip.Addr) error {
 // always there.
 func settings() Settings {
 	return Settings{
-		Probes: []Probe{"ping:10.0.0.1", "nonsense:x"}, Window: time.Second, Store: StoreProbe("/srv/store", "c"),
-		Means: Means{Ping: reaches, Store: func(context.Context, string, string) error { return nil }},
+		Probes: []probe.Probe{"ping:10.0.0.1", "nonsense:x"}, Window: time.Second, Store: probe.StoreProbe("/srv/store", "c"),
+		Means: probe.Means{Ping: reaches, Store: func(context.Context, string, string) error { return nil }},
 		Record: func(_ context.Context, _ *host.Host, memory json.RawMessage, _ Verdict) error {
 			return os.WriteFile("/run/recorded", memory, 0o600)
 		},
@@ -148,7 +141,7 @@ func armed(t *testing.T, h *host.Host, s Settings) *Checkpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Probe{"ping:10.0.0.1", s.Store}; !slices.Equal(c.journal.Probes, want) {
+	if want := []probe.Probe{"ping:10.0.0.1", s.Store}; !slices.Equal(c.journal.Probes, want) {
 		t.Errorf("probes %v, want those that pass: %v", c.journal.Probes, want)
 	}
 	return c
@@ -182,7 +175,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 		if text := look(t)["files"]; !strings.Contains(text, "systemd/system/"+bootUnit) || !strings.Contains(text, "sysinit.target.wants/"+bootUnit) {
 			t.Errorf("%s: the next boot would not undo:\n%s", way, text)
 		}
-		sh(t, change)
+		netns.Shell(t, change)
 		var v Verdict
 		switch way {
 		case "itself":
@@ -193,7 +186,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 			v = undone.Verdict
 		default:
 			if way == "half of it is done" {
-				sh(t, "ip link del br9; sysctl -qw net.ipv6.conf.up0.disable_ipv6=0; rm /etc/nw/link /etc/nw/lost-link; nft delete table inet ours; rm -r /etc/nw/new")
+				netns.Shell(t, "ip link del br9; sysctl -qw net.ipv6.conf.up0.disable_ipv6=0; rm /etc/nw/link /etc/nw/lost-link; nft delete table inet ours; rm -r /etc/nw/new")
 			}
 			if way == "killed in the middle" {
 				s.Record = func(context.Context, *host.Host, json.RawMessage, Verdict) error { return errors.New("killed") }
@@ -218,7 +211,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 		if theirs, err := os.ReadFile("/etc/nw/shared/theirs"); err != nil || string(theirs) != "x" {
 			t.Errorf("%s: what others put into a directory of the change: %q, %v", way, theirs, err)
 		}
-		sh(t, "rm -r /run/recorded /etc/nw/shared "+Dir)
+		netns.Shell(t, "rm -r /run/recorded /etc/nw/shared "+Dir)
 	}
 }
 
@@ -231,14 +224,14 @@ func TestUndoAfterABoot(t *testing.T) {
 	}
 	h, was := onNode(t)
 	armed(t, h, settings())
-	sh(t, change)
+	netns.Shell(t, change)
 	now := look(t)
 	j, err := Pending(h.Live.Files)
 	if err != nil || j == nil {
 		t.Fatal(err)
 	}
 	j.Boot = "another"
-	if err := save(t.Context(), h, JournalFile, j); err != nil {
+	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
 	v, err := Undo(t.Context(), h, settings())
@@ -268,7 +261,7 @@ func TestSettle(t *testing.T) {
 	}
 
 	c := armed(t, h, settings())
-	sh(t, harmless)
+	netns.Shell(t, harmless)
 	ended, cancel := context.WithCancel(t.Context()) // the agent is told to end: what must be decided is decided
 	cancel()
 	if v := undone(c.Settle(ended, errors.New("too long"))); v.Bad || v.Why != "too long" || v.Tries != 1 {
@@ -281,7 +274,7 @@ func TestSettle(t *testing.T) {
 
 	// Somebody else undid it meanwhile, and has a checkpoint of their own: that is not ours to end.
 	c = armed(t, h, settings())
-	sh(t, harmless)
+	netns.Shell(t, harmless)
 	c.journal.Process.Started++
 	if err := c.Settle(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "undone meanwhile") {
 		t.Errorf("a checkpoint of somebody else: %v", err)
@@ -297,7 +290,7 @@ func TestSettle(t *testing.T) {
 	if err := c.Settle(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, "printf was >/etc/nw/content")
+	netns.Shell(t, "printf was >/etc/nw/content")
 	unchanged(t, was, binaryFile) // the verdict went with the good one
 
 	// Before it was armed, and where arming fails, it leaves nothing and changes nothing.
@@ -309,14 +302,14 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	unchanged(t, was)
-	sh(t, "mkdir -p "+JournalFile+"/in/the/way")
+	netns.Shell(t, "mkdir -p "+JournalFile+"/in/the/way")
 	if c, err = Take(t.Context(), h, Change{Keys: changed}, settings()); err == nil {
 		err = c.Arm(t.Context())
 	}
 	if err == nil || !strings.Contains(err.Error(), "the change is not made") {
 		t.Errorf("armed without a journal: %v", err)
 	}
-	sh(t, "rm -r "+JournalFile)
+	netns.Shell(t, "rm -r "+JournalFile)
 	if v, err := Undo(t.Context(), h, settings()); v != nil || err != nil { // the next pass
 		t.Errorf("an undo of nothing: %+v, %v", v, err)
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Verdict is what is known of a generation whose change was undone.
@@ -83,7 +85,7 @@ func (e *HeldError) Error() string {
 
 // Held says why a snapshot is not to be applied now; nil: it may be. A verdict
 // that cannot be read holds nothing back: the next apply is under a checkpoint too.
-func Held(r Reader, digest string, now time.Time) *HeldError {
+func Held(r host.FileReader, digest string, now time.Time) *HeldError {
 	v := lastVerdict(r)
 	if v == nil || v.Digest != digest {
 		return nil
@@ -95,7 +97,7 @@ func Held(r Reader, digest string, now time.Time) *HeldError {
 	return &HeldError{Verdict: *v}
 }
 
-func lastVerdict(r Reader) *Verdict {
+func lastVerdict(r host.FileReader) *Verdict {
 	data, err := r.ReadFile(VerdictFile)
 	if err != nil {
 		return nil
@@ -114,7 +116,7 @@ func lastVerdict(r Reader) *Verdict {
 // network some time after the change: that bans a generation only the second time. A node to which
 // only a route of the change leads may be off for days, and bans none.
 func (j *Journal) judge(
-	ctx context.Context, h *host.Host, failed failures, recovered bool, why string,
+	ctx context.Context, h *host.Host, failed probe.Failures, recovered bool, why string,
 ) (Verdict, error) {
 	v := Verdict{Generation: j.Generation, Digest: j.Digest, Why: why, Tries: 1, At: time.Now(), Left: j.left,
 		Process: j.Process, Taken: j.Taken}
@@ -138,9 +140,9 @@ func (j *Journal) judge(
 		v.Unsure = "the probes do not pass without it either"
 	case j.Watched && v.Tries == 1:
 		v.Unsure = "they were lost some time after it, which may have been an outage that ended just then"
-	case failed.only(nextHopProbe):
+	case failed.Only(probe.NextHop):
 		v.Unsure = "only the next hop of a route does not answer, which may be away itself"
-	case !failed.only(storeProbe) || v.Tries > 1:
+	case !failed.Only(probe.Store) || v.Tries > 1:
 		v.Bad = true
 	default:
 		v.Unsure = "only the store failed, which may have had an outage of its own"
@@ -152,7 +154,7 @@ func (j *Journal) judge(
 	if err != nil {
 		return v, fmt.Errorf("encode the verdict: %w", err)
 	}
-	if err := h.Files.WriteFile(ctx, VerdictFile, data, private); err != nil {
+	if err := h.Files.WriteFile(ctx, VerdictFile, data, hostfs.FileSpec{Mode: 0o600}); err != nil {
 		return v, fmt.Errorf("write the verdict: %w", err)
 	}
 	return v, nil

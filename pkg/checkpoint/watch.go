@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/systemd"
@@ -35,8 +35,8 @@ type watch struct {
 	UntilUS  uint64        `json:"untilUS"`        // CLOCK_MONOTONIC of the journal's boot, microseconds
 	Until    time.Time     `json:"until,omitzero"` // the same by the clock on the wall: for people
 	Each     time.Duration `json:"each"`
-	Gateways []Probe       `json:"gateways"`
-	Store    Probe         `json:"store,omitempty"` // "": none that says anything of the network
+	Gateways []probe.Probe `json:"gateways"`
+	Store    probe.Probe   `json:"store,omitempty"` // "": none that says anything of the network
 	Journal  *Journal      `json:"journal"`
 }
 
@@ -44,7 +44,7 @@ type watch struct {
 // now on, or as an earlier one was to be.
 func (c *Checkpoint) watchUntil() uint64 {
 	until := c.journal.WatchUS
-	if c.journal.programs {
+	if c.programs {
 		until = max(until, hostsystemd.ClockUS()+uint64(max(c.change.Watch, 0)/time.Microsecond))
 	}
 	return until
@@ -53,32 +53,16 @@ func (c *Checkpoint) watchUntil() uint64 {
 // watched is what to watch with the journal's checkpoint until then, nil for nothing.
 func (j *Journal) watched(ctx context.Context, h *host.Host, untilUS uint64) (*watch, error) {
 	now := hostsystemd.ClockUS()
-	if j.Around == nil || untilUS <= now || j.Boot != bootID(h.Live.Files) {
+	if j.Around == nil || untilUS <= now || j.Boot != host.BootID(h.Live.Files) {
 		return nil, nil
 	}
 	left, kept := time.Duration(untilUS-now)*time.Microsecond, *j
 	kept.Awaits = nil // whoever keeps it has confirmed it
 	w := &watch{UntilUS: untilUS, Until: time.Now().Add(left + time.Second).UTC().Truncate(time.Second),
 		Each: min(watchEach, left/watchPart), Journal: &kept}
-	hops, err := j.newHops(ctx, h)
-	if err != nil {
+	var err error
+	if w.Gateways, w.Store, err = probe.Watchable(ctx, h, j.Probes); err != nil {
 		return nil, err
-	}
-	var others []Probe
-	for _, p := range append(slices.Clone(j.Probes), hops...) {
-		switch kind, what, _ := strings.Cut(string(p), ":"); {
-		case kind == storeProbe && strings.Contains(what, "://"):
-			w.Store = p
-		case kind == storeProbe, kind == managedProbe,
-			kind == podsProbe: // a directory of the node's own; what says nothing of who answers elsewhere
-		case kind == neighbourProbe, kind == pingProbe:
-			w.Gateways = append(w.Gateways, p)
-		default:
-			others = append(others, p)
-		}
-	}
-	if len(w.Gateways) == 0 {
-		w.Gateways = others // those that the user named
 	}
 	if len(w.Gateways) == 0 {
 		return nil, nil // nothing answered before
@@ -92,7 +76,7 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := endWatch(ctx, h); err != nil {
 		return err
 	}
-	if err := save(ctx, h, WatchFile, w); err != nil {
+	if err := undo.Save(ctx, h, WatchFile, w); err != nil {
 		return err
 	}
 	err := h.Units.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each,
@@ -109,13 +93,13 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	}
 	if err == nil {
 		s.BootUnit, s.BootLink = false, false
-		err = save(ctx, h, scaffoldFile, s)
+		err = undo.Save(ctx, h, scaffoldFile, s)
 	}
 	return err
 }
 
 // standing is what stands of an earlier checkpoint. One that cannot be read names nothing.
-func standing(r Reader) (s scaffold) {
+func standing(r host.FileReader) (s scaffold) {
 	if data, err := r.ReadFile(scaffoldFile); err == nil {
 		_ = json.Unmarshal(data, &s)
 	}
@@ -125,7 +109,7 @@ func standing(r Reader) (s scaffold) {
 // watching is the watch that is on, nil if none is. One that cannot be read is none: its change was
 // good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
 // away what it finds of a checkpoint without a journal; it may have made other changes since.
-func watching(r Reader) *watch {
+func watching(r host.FileReader) *watch {
 	data, err := r.ReadFile(WatchFile)
 	if err == nil {
 		_, err = r.ReadFile(scaffoldFile)
@@ -141,7 +125,7 @@ func watching(r Reader) *watch {
 }
 
 // Watched says which generation's change is watched, and until when; a time that is zero: none is.
-func Watched(r Reader) (generation int64, until time.Time) {
+func Watched(r host.FileReader) (generation int64, until time.Time) {
 	w := watching(r)
 	if w == nil || w.over(r) {
 		return 0, time.Time{}
@@ -150,8 +134,8 @@ func Watched(r Reader) (generation int64, until time.Time) {
 }
 
 // over says that its time or its boot is.
-func (w *watch) over(r Reader) bool {
-	return w.Journal.Boot != bootID(r) || hostsystemd.ClockUS() >= w.UntilUS
+func (w *watch) over(r host.FileReader) bool {
+	return w.Journal.Boot != host.BootID(r) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
 // EndWatch ends a watch, if one is on, with all that is kept for it. Without one it costs one
@@ -199,7 +183,7 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 		if w.over(h.Live.Files) {
 			return w.end(ctx, h, s)
 		}
-		failed := w.lost(ctx, h, s.Means)
+		failed := w.lost(ctx, s.prober(h))
 		if lost++; len(failed) == 0 {
 			lost = 0
 		}
@@ -220,12 +204,12 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 
 // lost are the probes that failed if the gateway and the store are both lost, none else: a store
 // alone may have an outage, and a gateway need not answer all the time.
-func (w *watch) lost(ctx context.Context, h *host.Host, m Means) failures {
-	gateways := attempt(ctx, h, m, w.Gateways)
+func (w *watch) lost(ctx context.Context, n probe.Prober) probe.Failures {
+	gateways := n.Attempt(ctx, w.Gateways)
 	if len(gateways) == 0 || w.Store == "" {
 		return gateways
 	}
-	store := attempt(ctx, h, m, []Probe{w.Store})
+	store := n.Attempt(ctx, []probe.Probe{w.Store})
 	if len(store) == 0 {
 		return nil
 	}
@@ -244,7 +228,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 	if !w.stands(h) {
 		return false, nil
 	}
-	failed := w.lost(ctx, h, s.Means)
+	failed := w.lost(ctx, s.prober(h))
 	if len(failed) == 0 {
 		return false, nil
 	}
@@ -269,7 +253,7 @@ func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	j.scaffold = was
 	j.missing(h)
 	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
-	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
 	if err := j.wantBootUnit(ctx, h); err != nil {

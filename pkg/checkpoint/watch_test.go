@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -41,7 +43,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNotHere) { // no systemd runs here
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
+	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -71,7 +73,7 @@ func TestWatch(t *testing.T) {
 		{hangs, cut, func() error { return reaches(t.Context(), netip.Addr{}) }, 6 * time.Second, true},
 	} {
 		s, broken := settings(), false
-		s.Store = StoreProbe("https://store", "c")
+		s.Store = probe.StoreProbe("https://store", "c")
 		s.Means.Store = func(context.Context, string, string) error {
 			if !broken {
 				return nil
@@ -88,12 +90,12 @@ func TestWatch(t *testing.T) {
 				}
 				return func() {}, nil
 			}
-			if err := save(t.Context(), h, WatchFile, w); err != nil {
+			if err := undo.Save(t.Context(), h, WatchFile, w); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if c.does != "" {
-			sh(t, c.does)
+			netns.Shell(t, c.does)
 		}
 		broken = true
 		if c.name == killed {
@@ -112,10 +114,10 @@ func TestWatch(t *testing.T) {
 		left := []string{VerdictFile}
 		if !c.undone {
 			left = nil
-			sh(t, good)
+			netns.Shell(t, good)
 		}
 		unchanged(t, was, left...)
-		sh(t, "rm -rf /run/recorded "+Dir)
+		netns.Shell(t, "rm -rf /run/recorded "+Dir)
 	}
 }
 
@@ -168,7 +170,7 @@ func TestWatchEnds(t *testing.T) {
 		{"a boot", time.Hour, func() error {
 			w := watching(h.Live.Files)
 			w.Journal.Boot = "another"
-			return errors.Join(save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
+			return errors.Join(undo.Save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
 		}, true},
 	} {
 		watchedHook(t, h, settings(), c.length)
@@ -182,7 +184,7 @@ func TestWatchEnds(t *testing.T) {
 		if err := EndWatch(t.Context(), h); err != nil {
 			t.Error(err)
 		}
-		sh(t, "rm -rf "+Dir+"/agent")
+		netns.Shell(t, "rm -rf "+Dir+"/agent")
 		unchanged(t, was)
 	}
 }
@@ -203,7 +205,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 		if w := watching(h.Live.Files); w == nil || w.UntilUS != first.UntilUS || w.Journal.Generation != 7 {
 			t.Errorf("%s the watch is %+v", when, w)
 		}
-		if got := sh(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
+		if got := netns.Shell(t, "ls "+Dir); got != "agent\nfile-0\nscaffold.json\nwatch.json\n" {
 			t.Errorf("%s there is\n%s", when, got)
 		}
 	}
@@ -219,7 +221,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	}
 	standsAlone("after a change that was not begun,")
 
-	sh(t, "ip route replace default via 10.0.0.66")
+	netns.Shell(t, "ip route replace default via 10.0.0.66")
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
 		err = c.Arm(t.Context())
 	}
@@ -232,7 +234,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sh(t, "ip route replace default via 10.0.0.1")
+	netns.Shell(t, "ip route replace default via 10.0.0.1")
 	standsAlone("after a change that was refused,")
 
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
@@ -247,7 +249,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 			t.Errorf("a change that %s is watched: %+v, %v", way, w, err)
 		}
 	}
-	c.change.Watch, c.journal.programs = 2*length, true
+	c.change.Watch, c.programs = 2*length, true
 	if got := c.watchUntil(); got <= first.UntilUS {
 		t.Errorf("a change with a hook is watched until %d, the earlier one until %d", got, first.UntilUS)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,17 @@ func Used() time.Duration {
 type Process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"` // clock ticks after the boot, proc(5) field 22
+}
+
+// FileReader reads a file at once; [hostfs.Files] is one.
+type FileReader interface {
+	ReadFile(path string) ([]byte, error)
+}
+
+// BootID names the boot that goes on; "" where none does, as below an image's root.
+func BootID(r FileReader) string {
+	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // without it no boot is this one
+	return strings.TrimSpace(string(id))
 }
 
 // Self is the process that calls.

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/history"
@@ -30,7 +31,7 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	}
 	plain := Pass{
 		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(),
-		Checkpoint: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second},
+		Checkpoint: checkpoint.Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Second},
 	}
 	asked := plain
 	asked.ConfirmWithin, asked.TakeNow = time.Hour, "ada"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -65,13 +66,13 @@ type Pass struct {
 	// which may so below any root. A dry run never calls it.
 	Certificates func() (issue.CertificateAPI, error)
 
-	confirms        bool              // it is to confirm the change that awaits it
-	confirmed       *checkpoint.Proof // that of this change, once it is confirmed
-	OfDaemon        bool              // it is a pass of the daemon's own, which nobody asked for
-	Ready           bool              // what archives installed is kept: nothing waits for this pass
-	WasUnwritten    bool              // the last pass of the daemon's own could not write down what it was to change
-	issueAnywhere   bool              // also below a root that is no node's: for tests
-	UpdatesAnywhere bool              // likewise: spec.update holds there too
+	confirms        bool         // it is to confirm the change that awaits it
+	confirmed       *probe.Proof // that of this change, once it is confirmed
+	OfDaemon        bool         // it is a pass of the daemon's own, which nobody asked for
+	Ready           bool         // what archives installed is kept: nothing waits for this pass
+	WasUnwritten    bool         // the last pass of the daemon's own could not write down what it was to change
+	issueAnywhere   bool         // also below a root that is no node's: for tests
+	UpdatesAnywhere bool         // likewise: spec.update holds there too
 
 	Answers *discover.Answers // what others said in a look; nil: they are asked
 	stamps  *ledger.Stamps    // those that a store has too; nil: a pass loads its own
@@ -94,7 +95,7 @@ func (p Pass) mayIssue() bool {
 }
 
 // circumstances are what a switch of networks goes by.
-func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
+func (p Pass) circumstances(d *desired.State, r host.FileReader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
 		Sandbox: p.Host.Sandbox, Live: p.Host.Running(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
 		Held: func() *checkpoint.HeldError { return p.Rollout().Verdict(r, d) },

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -37,7 +38,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer h.Close() // every write was checked where it was made
-	settings := checkpoint.Settings{Probes: []checkpoint.Probe{"tcp:10.79.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: checkpoint.Means{
+	settings := checkpoint.Settings{Probes: []probe.Probe{"tcp:10.79.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: probe.Means{
 		Ping: func(ctx context.Context, to netip.Addr) error {
 			_, err := verify.Ping(ctx, "", to)
 			return err

@@ -41,3 +41,13 @@ func Alone(t *testing.T, dirs ...string) bool {
 	}
 	return false
 }
+
+// Shell runs a script, which must not fail, and returns what it prints.
+func Shell(t testing.TB, script string) string {
+	t.Helper()
+	out, err := exec.Command("/bin/sh", "-ec", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s\n%s", err, out, script)
+	}
+	return string(out)
+}

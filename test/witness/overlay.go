@@ -20,11 +20,11 @@ var Off = Overlay{"off", "what is not proved harmless is made under a checkpoint
 // Overlays are the rules that generated documents must find missing.
 var Overlays = []Overlay{
 	{"S1-1", "the next hops of new default routes must resolve", []Edit{
-		{"pkg/checkpoint/arrived.go", "hops, err := j.newHops(ctx, h)",
+		{"pkg/checkpoint/probe/comparison.go", "hops, err := newHops(ctx, c.Node.Host, c.Probes)",
 			"hops, err := []Probe(nil), error(nil)"},
 	}},
 	{"S1-2", "of each port that peers reached, one of them must reach it", []Edit{
-		{"pkg/checkpoint/inbound.go", "if len(j.Inbound) == 0 {", "if true {"},
+		{"pkg/checkpoint/probe/inbound.go", "if len(c.Inbound) == 0 {", "if true {"},
 	}},
 	{"S1-3", "a hook is never harmless", []Edit{
 		{"pkg/tasks/harmless.go", "return !read && kinds[t.row()]", "return Anew(t) || !read && kinds[t.row()]"},
@@ -35,11 +35,11 @@ var Overlays = []Overlay{
 		{"pkg/tasks/harmless_sysctl.go", "if !inRange(key, value, have) {", "if false {"},
 	}},
 	{"S1-5", "what acts at the next boot awaits it", []Edit{
-		{"pkg/checkpoint/awaiting.go", "if len(c.change.AtBoot) == 0 {", "if true {"},
+		{"pkg/checkpoint/arm.go", "if len(c.change.AtBoot) == 0 {", "if true {"},
 	}},
 	{"S1-6", "who manages a link goes on doing so, also after an undo", []Edit{
-		{"pkg/checkpoint/managers.go", `if l.Manager != "" && mine {`, "if false && mine {"},
-		{"pkg/checkpoint/restore_units.go", "if !tasks.NetworkUnit(unit) {",
+		{"pkg/checkpoint/probe/managers.go", `if l.Manager != "" && mine {`, "if false && mine {"},
+		{"pkg/checkpoint/undo/restore_units.go", "if !tasks.NetworkUnit(unit) {",
 			"if true || !tasks.NetworkUnit(unit) {"},
 	}},
 	{"S1-7", "that the undo can be run is tried before the change", []Edit{
@@ -47,13 +47,13 @@ var Overlays = []Overlay{
 			"if true {"},
 	}},
 	{"S1-8", "one of new name servers must answer", []Edit{
-		{"pkg/checkpoint/arrived.go", "return append(failed, j.newServers(ctx, h, m)...)",
+		{"pkg/checkpoint/probe/comparison.go", "return append(failed, c.newServers(ctx)...)",
 			"return failed"},
 	}},
 	{"S1-9", "a family that a link carries is not lost, with a default route or without", []Edit{
-		{"pkg/checkpoint/arm.go",
-			"j.askNeighbours(ctx, h, s.Means, around.groups(), around.hops(j.before.named))",
+		{"pkg/checkpoint/probe/comparison.go",
+			"c.askNeighbours(ctx, around.groups(), around.hops(c.Named))",
 			"_ = around.groups()"},
-		{"pkg/checkpoint/arm.go", "probes = append(probes, around.known()...)", ""},
+		{"pkg/checkpoint/probe/comparison.go", "probes = append(probes, around.known()...)", ""},
 	}},
 }

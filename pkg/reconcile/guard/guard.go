@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -81,7 +82,7 @@ func (g *Guard) Settle(ctx context.Context, unfinished error) error {
 }
 
 // Proof is what a change was proved by that stayed, nil where no checkpoint was armed.
-func (g *Guard) Proof() *checkpoint.Proof {
+func (g *Guard) Proof() *probe.Proof {
 	if g == nil || !g.Armed {
 		return nil
 	}

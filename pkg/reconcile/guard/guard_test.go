@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -27,7 +28,7 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 	}
 	defer h.Close()
 	taker := Taker{Running: true,
-		Settings: checkpoint.Settings{Probes: []checkpoint.Probe{"nonsense:x"}, Window: time.Second}}
+		Settings: checkpoint.Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Second}}
 	try := func() (begun int, err error) {
 		g, ctx, err := taker.Take(t.Context(), h, ledger.Load(h.Live.Files), checkpoint.Change{})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/inbound"
 	"github.com/netwright/netwright/pkg/kube/access"
@@ -49,7 +50,7 @@ func (t Taker) Take(
 // inbound has the node's peers knock on its ports for a checkpoint; nil where there is no API to
 // ask them by. An API that gives none is nothing to mend: many have no account that may read Nodes.
 // The connections are new ones: those that there are may have lived through the change.
-func (t Taker) inbound() checkpoint.Knocks {
+func (t Taker) inbound() probe.Knocks {
 	if t.API == nil || t.Node == "" {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -26,8 +26,8 @@ type Ending struct {
 	Removed []graph.Result[tasks.Task] // of the removals
 	By      string
 	Desired *desired.State
-	Halfway bool              // the set is not what the host has, although nothing of it failed
-	Proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
+	Halfway bool         // the set is not what the host has, although nothing of it failed
+	Proof   *probe.Proof // of a change that was under a checkpoint; nil: none was
 }
 
 // Settle writes down how a pass ended: what is right, with what it left there, and what went. Where
@@ -65,7 +65,7 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 	if p := out.Proof; p != nil {
 		b.Head.Proof = ledger.Proof{
 			At: time.Now().UTC().Truncate(time.Second), Generation: out.Desired.Snapshot.Generation,
-			By: strings.Join(checkpoint.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
+			By: strings.Join(probe.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
 		}
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {

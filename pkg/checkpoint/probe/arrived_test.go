@@ -1,0 +1,86 @@
+package probe
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/test/netns"
+)
+
+// Of the name servers that a change brought one must answer, but before kubelet those that come up
+// with it; one that is dead beside another is a warning. The lines that keep it: arrived.go,
+// attempt (Stated), newServers, withKubelet and warn.
+func TestNameServersThatAChangeBrought(t *testing.T) {
+	if !netns.Alone(t, "/etc") {
+		return
+	}
+	const old, other, dead = "127.0.0.2", "127.0.0.3", "127.0.0.4" // at which nobody listens
+	for _, server := range []string{old, other} {
+		conn, err := net.ListenPacket("udp", server+":53")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		go func() {
+			question := make([]byte, 512)
+			for {
+				n, from, err := conn.ReadFrom(question)
+				if err != nil {
+					return
+				}
+				_, _ = conn.WriteTo(question[:n], from) // a client that is gone
+			}
+		}()
+	}
+	kubelet := host.KubeletFacts{Unit: "kubelet.service", ClusterDNS: []netip.Addr{netip.MustParseAddr(dead)}}
+	for name, c := range map[string]struct {
+		servers string
+		facts   host.KubeletFacts
+		stated  bool
+		silent  []Probe // before the change
+		fails   string
+		warns   string
+	}{
+		"the old one":                     {servers: old},
+		"another that answers":            {servers: other},
+		"none that answers":               {servers: dead, fails: "dns:" + dead + " ("},
+		"none at all":                     {fails: "no name server is named any more"},
+		"one that is dead beside another": {servers: dead + " " + other, warns: "name server " + dead + " does not answer"},
+		"one that was dead before":        {servers: old + " " + dead, silent: []Probe{"dns:" + dead}},
+		"the cluster's before kubelet":    {servers: dead, facts: kubelet, warns: "name server " + dead + " is awaited"},
+		"a node's own before kubelet":     {servers: "169.254.20.10", facts: kubelet, warns: "name server 169.254.20.10 is awaited"},
+		"a node's own without kubelet":    {servers: "169.254.20.10", fails: "dns:169.254.20.10 ("},
+		"a list of the user's":            {servers: dead, stated: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var conf strings.Builder
+			for _, server := range strings.Fields(c.servers) {
+				conf.WriteString("nameserver " + server + "\n")
+			}
+			if err := os.WriteFile("/etc/resolv.conf", []byte(conf.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h, err := host.Open(t.Context(), host.Options{Root: "/", Sandbox: true, Facts: &host.Facts{Kubelet: c.facts}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			j := &Comparison{Node: Prober{Host: h}, Evidence: &Evidence{Probes: []Probe{"dns:" + old}, Stated: c.stated}, silent: c.silent}
+			failed := j.Attempt(t.Context()).String()
+			if (failed == "") != (c.fails == "") || !strings.Contains(failed, c.fails) {
+				t.Errorf("fails: %q, want %q", failed, c.fails)
+			}
+			if c.fails != "" {
+				return
+			}
+			warned := strings.Join(j.Warnings(t.Context()), "; ")
+			if (warned == "") != (c.warns == "") || !strings.Contains(warned, c.warns) {
+				t.Errorf("warns: %q, want %q", warned, c.warns)
+			}
+		})
+	}
+}

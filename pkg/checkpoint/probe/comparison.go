@@ -1,0 +1,166 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Evidence is what passed before a change, and must pass after it.
+type Evidence struct {
+	Probes   []Probe  `json:"probes"`
+	Unproved []string `json:"unproved,omitempty"` // see [Proof]
+	Traffic  []string `json:"traffic,omitempty"`  // checks of the proof with pods
+	// Inbound are the peers that reached a port, by the port: "tcp4:22".
+	Inbound map[string][]string `json:"inbound,omitempty"`
+	// Stated says that the probes are the user's own: nobody knows what else has to answer after
+	// the change.
+	Stated bool `json:"stated,omitempty"`
+}
+
+// Comparison asks of a node after a change what answered before it. Another process than the one
+// that asked before knows the evidence alone: that a new next hop must resolve, it does not ask.
+type Comparison struct {
+	Node   Prober
+	Knock  Knocks        // nil: no peer is asked
+	Window time.Duration // in which all must pass after the change
+	*Evidence
+
+	// Of the change: whether pods of the agent's own can judge the network, the ranges of pods that
+	// its documents state, and those to which it names a route.
+	OwnPods     bool
+	Pods, Named []netip.Prefix
+
+	silent  []Probe // that did not pass before
+	before  ledBefore
+	unasked error // why no peer could be asked to knock
+}
+
+// Before finds the probes that pass now. The user's list takes the place of those that are found;
+// the store is always asked, and who manages the links.
+func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (err error) {
+	h, probes := c.Node.Host, slices.Clone(stated)
+	c.Stated = len(stated) > 0
+	if !c.Stated {
+		if probes, err = candidates(ctx, h); err != nil {
+			return err
+		}
+	}
+	if store != "" {
+		probes = append(probes, store)
+	}
+	around, err := lookAtNeighbours(ctx, h)
+	if err != nil {
+		return fmt.Errorf("find the probes of a checkpoint: %w", err)
+	}
+	probes = append(probes, managed(h.Live.Facts, around.own())...)
+	knocked := func() {}
+	if !c.Stated {
+		probes = append(probes, around.known()...)
+		knocked = c.findReached(ctx, c.sockets())
+	}
+	c.Probes = c.Node.passing(ctx, probes)
+	if !c.Stated {
+		c.askNeighbours(ctx, around.groups(), around.hops(c.Named))
+		c.before.routes, c.before.pods = around.routes, c.Pods
+		c.Probes = append(c.Probes, c.Node.running(ctx)...)
+		c.askTraffic(ctx)
+	}
+	c.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(c.Probes, p) })
+	c.Unproved = unproved(probes, c.Probes)
+	knocked()
+	return nil
+}
+
+// askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours
+// those that do, as one probe. A group is left out if one of it must answer anyway. Of the next
+// hops those that answer are kept for [ledBefore].
+func (c *Comparison) askNeighbours(ctx context.Context, groups [][]Probe, hops []Probe) {
+	must := func(p Probe) bool { return slices.Contains(c.Probes, p) }
+	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
+	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
+	defer cancel()
+	failed := c.Node.Attempt(ctx, slices.Concat(slices.Concat(groups...), hops)).probes()
+	silent := func(p Probe) bool { return slices.Contains(failed, p) }
+	c.before.answered = append(slices.Clone(c.Probes), slices.DeleteFunc(hops, silent)...)
+	for _, g := range groups {
+		if g = slices.DeleteFunc(g, silent); len(g) > 0 {
+			c.Probes = append(c.Probes, oneOf(g))
+		}
+	}
+}
+
+// attempt tries what answered before the change, and what the change brought: next hops and name
+// servers that the node did not have before were not there to be asked then. Where the probes are
+// the user's own, only these are asked: nobody knows then what else has to answer.
+func (c *Comparison) Attempt(ctx context.Context) Failures {
+	if c.Stated {
+		return c.Node.Attempt(ctx, c.Probes)
+	}
+	hops, err := newHops(ctx, c.Node.Host, c.Probes)
+	turned, unread := c.before.hopsNow(ctx, c.Node.Host)
+	failed := c.Node.Attempt(ctx, slices.Concat(c.Probes, hops, turned))
+	if err = errors.Join(err, unread); err != nil {
+		failed = append(failed, Failure{neighbourProbe, err})
+	}
+	return append(failed, c.newServers(ctx)...)
+}
+
+// errStarting stands for a probe that was not asked yet.
+var errStarting = errors.New("something that the change starts is not up yet")
+
+// hold tries the probes after the change until they have passed for so long without a break, after
+// all has started that the change starts: starting says that something still does. The window
+// bounds that, too: what takes longer is left to the watch.
+func (c *Comparison) Hold(
+	ctx context.Context, starting func(context.Context) bool, steady time.Duration,
+) Failures {
+	failed := hold(ctx, func(ctx context.Context) Failures {
+		failed := c.Attempt(ctx)
+		if len(failed) == 0 && starting != nil && starting(ctx) {
+			failed = Failures{{Err: errStarting}}
+		}
+		return failed
+	}, c.Window, steady)
+	return slices.DeleteFunc(failed, func(f Failure) bool { return f.Err == errStarting })
+}
+
+// holdTraffic makes the proof with pods after the change, and then has peers knock, until then.
+func (c *Comparison) HoldTraffic(ctx context.Context, until time.Time) Failures {
+	failed := c.holdPods(ctx, time.Until(until))
+	if len(failed) == 0 {
+		failed = c.keepsReached(ctx, until)
+	}
+	return failed
+}
+
+// recovered says that after the undo all passes again that passed before the change. failed is what
+// did not after it.
+func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
+	end := time.Now().Add(c.Window)
+	return len(hold(ctx, func(ctx context.Context) Failures {
+		left := c.Node.Attempt(ctx, c.Probes)
+		if len(left) == 0 && slices.ContainsFunc(failed, Failure.ofTraffic) {
+			left = c.tryTraffic(ctx)
+		}
+		return left
+	}, c.Window, 0)) == 0 && (!failed.inbound() || c.reachedAgain(ctx, end))
+}
+
+// leaveEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed,
+// and proves nothing.
+func (c *Comparison) DropEnded(ctx context.Context) {
+	ended := func(p Probe) bool {
+		what, ok := strings.CutPrefix(string(p), podsProbe+":")
+		return ok && len(c.Node.silentPods(ctx, what)) == len(strings.Fields(what))
+	}
+	had := c.Probes
+	c.Probes = slices.DeleteFunc(slices.Clone(had), ended)
+	if len(c.Traffic) == 0 && !slices.Equal(ProofKinds(had), ProofKinds(c.Probes)) {
+		c.Unproved = append(c.Unproved, podsProbe)
+	}
+}

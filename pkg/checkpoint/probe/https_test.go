@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// An API server that refuses answers; one whose bytes do not come does not, though it accepts
+// connections.
+func TestAWholeAnswerCounts(t *testing.T) {
+	refuses := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer refuses.Close()
+	stalls := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte("half"))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer stalls.Close()
+	deaf, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	for _, c := range []struct {
+		name, address string
+		answers       bool
+	}{
+		{"a refusal", refuses.Listener.Addr().String(), true},
+		{"half an answer", stalls.Listener.Addr().String(), false},
+		{"no answer", deaf.Addr().String(), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // of those that never end
+			defer cancel()
+			if err := (Prober{}).try(ctx, Probe(tcpProbe+":"+c.address)); err != nil {
+				t.Errorf("it accepts no connection: %v", err)
+			}
+			if err := (Prober{}).try(ctx, Probe(httpsProbe+":"+c.address)); (err == nil) != c.answers {
+				t.Errorf("err = %v, want an answer: %t", err, c.answers)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// managed are the probes of those of the node's own links that a manager has taken for its own. One
+// whose manager gave up keeps its addresses and routes for now: nobody renews a lease of it, and
+// nobody acts on the next file.
+func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
+	for _, l := range f.Links {
+		mine := slices.ContainsFunc(own, func(o rtnl.Link) bool { return o.Name == l.Name })
+		if l.Manager != "" && mine {
+			out = append(out, Probe(managedProbe+":"+l.Manager+"/"+l.Name))
+		}
+	}
+	return out
+}
+
+// askManager passes if a link's manager is done with it, or leaves it alone as leftAlone allows,
+// or the link is gone: a change may take it away.
+func (n Prober) askManager(ctx context.Context, what string) error {
+	manager, link, _ := strings.Cut(what, "/")
+	setup, err := n.Host.Live.LinkSetup(ctx, manager, link)
+	switch {
+	case errors.Is(err, host.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case setup == host.SetupDone:
+		return nil
+	case setup == host.SetupNone:
+		return n.leftAlone(ctx, manager, link)
+	}
+	return fmt.Errorf("%s says of link %s: %s", manager, link, setup)
+}
+
+// leftAlone passes if a link that its manager leaves alone has another one, or no address that ends
+// when nobody renews it. Of IPv6 the kernel itself may be who does.
+func (n Prober) leftAlone(ctx context.Context, manager, link string) error {
+	for _, other := range host.LinkManagers() {
+		if setup, err := n.Host.Live.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
+			return nil
+		}
+	}
+	addresses, err := n.Host.Live.Net.Addresses(ctx, link)
+	if err != nil {
+		return err
+	}
+	for _, a := range addresses {
+		if a.Dynamic && a.Prefix.Addr().Is4() {
+			return fmt.Errorf("%s leaves link %s alone, and nobody renews %s", manager, link, a.Prefix)
+		}
+	}
+	return nil
+}
+
+// setUp has the managers of links set those up again that they are not done with after the undo,
+// and waits a while for it; it says whether there were any. What is not set up by then is judged
+// with the other probes.
+func (n Prober) SetUp(ctx context.Context, probes []Probe, window time.Duration) (late bool) {
+	asked := map[Probe]bool{}
+	try := func(ctx context.Context) (left Failures) {
+		for _, p := range probes {
+			what, ok := strings.CutPrefix(string(p), managedProbe+":")
+			if !ok {
+				continue
+			}
+			manager, link, _ := strings.Cut(what, "/")
+			setup, err := n.Host.Live.LinkSetup(ctx, manager, link)
+			if errors.Is(err, host.ErrNotExist) || setup == host.SetupDone {
+				continue
+			}
+			if err == nil && setup != host.SetupGoesOn && !asked[p] {
+				asked[p], err = true, n.Host.SetUpLink(ctx, manager, link)
+			}
+			left = append(left, Failure{p, err})
+		}
+		late = late || len(left) > 0
+		return left
+	}
+	_ = hold(ctx, try, window/3, 0)
+	return late
+}

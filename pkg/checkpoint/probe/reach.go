@@ -1,0 +1,290 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+)
+
+// Reach is how a node is reached on its own links, without the store, the API or anybody beyond a
+// gateway: by these a boot is judged.
+type Reach struct {
+	// Addresses are the first one of each family on each link that packets leave by. An address
+	// that a server gave may be another after a boot.
+	Addresses []ReachAddress `json:"addresses,omitempty"`
+	// Hops are the next hops of default routes that answered, and Local the neighbours besides: a
+	// gateway that is silent while one of these answers has an outage of its own.
+	Hops  []Probe `json:"hops,omitempty"`
+	Local []Probe `json:"local,omitempty"`
+	// Echo are the echoes that some of these answered, and Managed say who had set the node's links
+	// up.
+	Echo    []Probe `json:"echo,omitempty"`
+	Managed []Probe `json:"managed,omitempty"`
+	// TCP says that the node's own TCP carried bytes. Files of sysctls may end that at a boot
+	// (net.ipv4.tcp_rmem), and it is the one thing beyond ARP and echoes that nobody else is asked
+	// for.
+	TCP bool `json:"tcp,omitempty"`
+}
+
+// ReachAddress is an address that the node is reached by.
+type ReachAddress struct {
+	rtnl.LinkAddress
+	Dynamic bool `json:"dynamic,omitempty"`
+}
+
+// maxLocal is how many neighbours are remembered.
+const maxLocal = 4
+
+// lookReach takes down how the node is reached now: by the links of its default routes, or where
+// there are none, by those that a neighbour is on. passed are the probes that pass.
+func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) {
+	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
+	if err != nil {
+		return r, fmt.Errorf("look how the node is reached: %w", err)
+	}
+	addresses, err := n.Host.Live.Net.Addresses(ctx, "")
+	if err != nil {
+		return r, fmt.Errorf("look how the node is reached: %w", err)
+	}
+	links := map[string]bool{}
+	for _, route := range routes {
+		links[route.Link] = true
+		if route.Gateway.IsValid() {
+			r.Hops = append(r.Hops, hopProbe(route))
+		}
+	}
+	for _, p := range passed {
+		if p.kind() == managedProbe {
+			r.Managed = append(r.Managed, p)
+		}
+		for _, one := range p.each() {
+			to := one.target()
+			on := slices.IndexFunc(addresses, func(a rtnl.Address) bool {
+				reached := len(routes) == 0 || links[a.Link]
+				return reached && a.Scope == "global" && a.Prefix.Contains(to) && a.Prefix.Addr() != to
+			})
+			if on < 0 {
+				continue
+			}
+			links[addresses[on].Link] = true
+			if near := neighbour(addresses[on].Link, to); !slices.Contains(r.near(), near) && len(r.Local) < maxLocal {
+				r.Local = append(r.Local, near)
+			}
+			if one.kind() == pingProbe || one.kind() == fullProbe {
+				r.Echo = append(r.Echo, one)
+			}
+		}
+	}
+	for _, a := range addresses {
+		known := func(o ReachAddress) bool {
+			return o.Link == a.Link && o.Prefix.Addr().BitLen() == a.Prefix.Addr().BitLen()
+		}
+		if a.Scope == "global" && links[a.Link] && !slices.ContainsFunc(r.Addresses, known) {
+			on := rtnl.LinkAddress{Link: a.Link, Prefix: a.Prefix}
+			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
+		}
+	}
+	r.Hops, r.Local, r.Echo = n.passing(ctx, r.Hops), n.passing(ctx, r.Local), n.passing(ctx, r.Echo)
+	r.TCP = askTCP(ctx) == nil
+	return r, nil
+}
+
+// near are all who answered.
+func (r Reach) near() []Probe { return slices.Concat(r.Hops, r.Local) }
+
+// amiss says what of the reach is not there now; nil if the node is reached as it was.
+func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
+	h := n.Host
+	links, err := h.Live.Net.Links(ctx)
+	if err != nil {
+		return Failures{{"links", err}}
+	}
+	addresses, err := h.Live.Net.Addresses(ctx, "")
+	if err != nil {
+		return Failures{{"addresses", err}}
+	}
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
+	if err != nil {
+		return Failures{{"routes", err}}
+	}
+	up := func(name string) bool {
+		return slices.ContainsFunc(links, func(l rtnl.Link) bool {
+			return l.Name == name && l.Up && l.Running
+		})
+	}
+	for _, want := range r.Addresses {
+		there := func(a rtnl.Address) bool { return want.is(a, routes) && up(a.Link) }
+		if !slices.ContainsFunc(addresses, there) {
+			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
+			failed = append(failed, Failure{p, errors.New("no link that is up has it")})
+		}
+	}
+	failed = append(failed, n.Attempt(ctx, r.Managed)...)
+	failed = append(failed, r.silent(ctx, n, routes)...)
+	if r.TCP {
+		if err := askTCP(ctx); err != nil {
+			failed = append(failed, Failure{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
+		}
+	}
+	return append(failed, r.mute(ctx, n)...)
+}
+
+// hold waits until the node is reached as it was, and says what is still amiss when time is over.
+func (r Reach) Hold(ctx context.Context, n Prober, window time.Duration) Failures {
+	return hold(ctx, func(ctx context.Context) Failures { return r.amiss(ctx, n) }, window, 0)
+}
+
+// askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets
+// of now: who listens already keeps the buffers that it had.
+func askTCP(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, probeEach, ErrNoAnswer)
+	defer cancel()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // nothing is kept
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			_, _ = io.Copy(conn, conn) // until the other end is closed
+			_ = conn.Close()
+		}
+	}()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // nothing is kept
+	deadline, _ := ctx.Deadline()
+	sent := make([]byte, 4<<10)
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	if _, err := conn.Write(sent); err != nil {
+		return err
+	}
+	_, err = io.ReadFull(conn, sent)
+	return err
+}
+
+// hadLink says that a manager had set a link of the node's up.
+func (r Reach) HadLink(manager string) bool {
+	return slices.ContainsFunc(r.Managed, func(p Probe) bool {
+		return strings.HasPrefix(string(p), managedProbe+":"+manager+"/")
+	})
+}
+
+// clear takes addresses off the links that have a manager, which sets them again where they are
+// wanted: all that are not known, but those that a server gave.
+func (r Reach) ClearAddresses(ctx context.Context, h *host.Host) error {
+	addresses, err := h.Live.Net.Addresses(ctx, "")
+	errs := []error{err}
+	for _, a := range addresses {
+		known := slices.ContainsFunc(r.Addresses,
+			func(o ReachAddress) bool { return o.Prefix.Addr() == a.Prefix.Addr() })
+		managed := slices.ContainsFunc(r.Managed,
+			func(p Probe) bool { return strings.HasSuffix(string(p), "/"+a.Link) })
+		if managed && !known && !a.Dynamic && a.Scope == "global" {
+			errs = append(errs, h.Net.DelAddress(ctx, a.Link, a.Prefix))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// is says that an address is the one that is wanted, on whichever link: a link may have another
+// name since the boot, and a network's DaemonSet may take an address to a bridge later. In the
+// place of one that a server gave, another of its family will do that packets leave by.
+func (r ReachAddress) is(a rtnl.Address, routes []rtnl.Route) bool {
+	if !r.Dynamic {
+		return a.Prefix.Addr() == r.Prefix.Addr()
+	}
+	leaves := a.Link == r.Link || slices.ContainsFunc(routes, func(o rtnl.Route) bool { return o.Link == a.Link })
+	return leaves && a.Scope == "global" && a.Prefix.Addr().BitLen() == r.Prefix.Addr().BitLen()
+}
+
+// silent are the next hops of default routes that do not answer, of the families of which one
+// answered before; and the neighbours, where there was no such hop and none of them answers.
+func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (failed Failures) {
+	for _, bits := range []int{32, 128} {
+		other := func(p Probe) bool { return p.target().BitLen() != bits }
+		before := slices.DeleteFunc(slices.Clone(r.Hops), other)
+		local := slices.DeleteFunc(slices.Clone(r.Local), other)
+		if len(before) == 0 && (len(local) == 0 || len(r.Hops) > 0) {
+			continue
+		}
+		var hops []Probe
+		for _, route := range routes {
+			if len(before) > 0 && route.Gateway.IsValid() && route.Gateway.BitLen() == bits {
+				hops = append(hops, hopProbe(route))
+			}
+		}
+		if len(hops) < min(len(before), 1) {
+			failed = append(failed, Failure{neighbourProbe, errors.New("no default route has a gateway any more")})
+			continue
+		}
+		dead := n.Attempt(ctx, hops)
+		if len(before) > 0 && len(dead) == 0 {
+			continue
+		}
+		quiet := n.Attempt(ctx, local)
+		switch {
+		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
+			dead = slices.DeleteFunc(dead, func(f Failure) bool { return slices.Contains(before, f.Probe) })
+		case len(before) == 0:
+			dead = quiet
+		}
+		failed = append(failed, dead...)
+	}
+	return failed
+}
+
+// mute are the echoes that nobody answers any more, of a family and a size that were answered
+// before, while somebody there answers ARP or NDP: no packet gets through.
+func (r Reach) mute(ctx context.Context, n Prober) (failed Failures) {
+	for _, kind := range []string{pingProbe, fullProbe} {
+		for _, bits := range []int{32, 128} {
+			var asked []Probe
+			for _, p := range r.Echo {
+				if p.kind() == kind && p.target().BitLen() == bits {
+					asked = append(asked, p)
+				}
+			}
+			there := func(p Probe) bool { return p.target().BitLen() == bits && n.try(ctx, p) == nil }
+			dead := n.Attempt(ctx, asked)
+			if len(asked) > 0 && len(dead) == len(asked) && slices.ContainsFunc(r.near(), there) {
+				failed = append(failed, dead...)
+			}
+		}
+	}
+	return failed
+}
+
+// Gateways says which next hops of default routes do not answer, "" if all do: what is known of a
+// machine that boots for the first time.
+func Gateways(ctx context.Context, h *host.Host) string {
+	routes, err := h.Live.Net.DefaultRoutes(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	var hops []Probe
+	for _, route := range routes {
+		if route.Gateway.IsValid() {
+			hops = append(hops, hopProbe(route))
+		}
+	}
+	if len(routes) == 0 {
+		return "no default route"
+	}
+	n := Prober{Host: h}
+	answer := n.passing(ctx, hops)
+	silent := slices.DeleteFunc(hops, func(p Probe) bool { return slices.Contains(answer, p) })
+	return n.Attempt(ctx, silent).String()
+}

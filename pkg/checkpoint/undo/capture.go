@@ -1,0 +1,243 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Capture writes down how everything is that a change may alter. What is too large for the log is
+// kept as a file.
+type Capture struct {
+	Host *host.Host
+	Log  *Log
+	Dir  string                   // where files are kept
+	Kept []string                 // in Dir, those of an earlier capture first
+	Twin func(path string) string // the name that a large file may have besides: where it awaits a boot
+
+	contents int64 // bytes of Log.Files
+}
+
+// Take writes down how everything is that keys name, which of look after, and the network as a
+// whole: a sysctl or a daemon's file changes addresses and routes that no key names. around has
+// what programs may change written down, too, where the change starts or stops none: programs says
+// that it does.
+func (c *Capture) Take(
+	ctx context.Context, keys []graph.Key, of map[graph.Key]tasks.Task, around bool,
+) (programs bool, err error) {
+	if len(keys) > MaxKeys {
+		return false, fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or "+
+			"remove by hand what is not needed", len(keys), MaxKeys)
+	}
+	h, l := c.Host, c.Log
+	l.Links = h.Live.Files.Followed()
+	sysctls := confKeys(h)
+	for _, key := range keys {
+		programs = programs || tasks.RunsPrograms(of[key], key)
+		before := tasks.BeforeOf(of[key], key)
+		for _, name := range before.Sysctls {
+			sysctls = append([]string{name}, sysctls...)
+		}
+		if err := c.key(ctx, before); err != nil {
+			return false, fmt.Errorf("write down how %s is: %w", key, err)
+		}
+	}
+	kept := map[string]bool{}
+	for _, key := range sysctls {
+		if value, err := h.Live.Kernel.Sysctl(key); err == nil && !kept[key] {
+			l.Sysctls, kept[key] = append(l.Sysctls, Sysctl{key, value}), true
+		}
+	}
+	state, err := h.Live.Net.NetState(ctx)
+	if err != nil {
+		return false, fmt.Errorf("write down how the network is: %w", err)
+	}
+	l.Net = &state
+	if programs || around {
+		l.Around, err = captureAround(ctx, h, l.Sysctls)
+	}
+	return programs, err
+}
+
+// key writes down what the undo of one key needs, sysctls apart.
+func (c *Capture) key(ctx context.Context, before tasks.Before) error {
+	l := c.Log
+	l.Made.Links = append(l.Made.Links, before.Links...)
+	l.Forward = append(l.Forward, before.Forward...)
+	l.Effects = append(l.Effects, before.Effects...)
+	var errs []error
+	for _, name := range before.Addresses {
+		link, prefix, _ := strings.Cut(name, "/")
+		p, err := netip.ParsePrefix(prefix)
+		if err != nil {
+			return err
+		}
+		l.Made.Addresses = append(l.Made.Addresses, rtnl.LinkAddress{Link: link, Prefix: p})
+	}
+	for _, name := range before.Files {
+		errs = append(errs, c.file(name))
+	}
+	for _, name := range before.Tables {
+		errs = append(errs, c.table(ctx, name))
+	}
+	for _, name := range before.Units {
+		errs = append(errs, c.unit(ctx, name))
+	}
+	for _, own := range before.Own {
+		errs = append(errs, c.own(ctx, own))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Capture) file(name string) error {
+	l := c.Log
+	if strings.HasPrefix(name, "/sys/") { // a pin of eBPF, which no content brings back
+		return nil
+	}
+	if slices.ContainsFunc(l.Files, func(f File) bool { return f.Path == name }) {
+		return nil
+	}
+	was, err := c.Host.Live.Files.Capture(name, maxContents-c.contents, c.Twin(name))
+	if errors.Is(err, host.ErrNotExist) {
+		l.Files = append(l.Files, File{Path: name})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content,
+		Target: was.Target}
+	if was.Type == hostfs.Regular && c.contents+was.Size > maxContents {
+		f.Content, f.Kept = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Kept)))
+		c.Kept = append(c.Kept, f.Kept)
+	}
+	c.contents += int64(len(f.Content))
+	l.Files = append(l.Files, f)
+	return nil
+}
+
+// The bounds of what an undo holds. What is above is refused before anything is changed, or, of
+// contents, kept as files.
+const (
+	maxContents = 4 << 20 // bytes of all files whose content is in the journal
+	MaxKeys     = 100_000 // that one change names
+	maxCopies   = 1 << 30 // bytes of files that are copied, since they lie on another file system than the checkpoint
+)
+
+// Keep keeps large files, before anything changes them. Dir is there.
+func (c *Capture) Keep(ctx context.Context) error {
+	if err := c.affordable(); err != nil {
+		return err
+	}
+	for i := range c.Log.Files {
+		f := &c.Log.Files[i]
+		if f.Kept == "" {
+			continue
+		}
+		was, err := c.Host.Files.Keep(ctx, f.Path, f.Kept, c.Twin(f.Path))
+		if err != nil {
+			return err
+		}
+		f.Mode, f.UID, f.GID = was.Mode, was.UID, was.GID
+	}
+	return nil
+}
+
+// affordable says whether what has to be copied may be.
+func (c *Capture) affordable() error {
+	files := c.Host.Live.Files
+	here, err := files.Lstat(c.Dir)
+	if err != nil {
+		return err
+	}
+	var sum int64
+	for _, f := range c.Log.Files {
+		if f.Kept == "" {
+			continue
+		}
+		info, err := files.Plain().Lstat(f.Path)
+		if err != nil {
+			return err
+		}
+		if info.Dev != here.Dev {
+			sum += info.Size
+		}
+	}
+	if sum > maxCopies {
+		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, and at most "+
+			"%d are: remove by hand what is not needed of them", sum>>20, c.Dir, maxCopies>>20)
+	}
+	return nil
+}
+
+func (c *Capture) table(ctx context.Context, name string) error {
+	family, table, _ := strings.Cut(name, "/")
+	if !slices.Contains([]string{"ip", "ip6", "inet"}, family) { // no table of ours: nobody here could make it again
+		return nil
+	}
+	was, err := c.Host.Live.Firewall.Table(ctx, family, table)
+	switch {
+	case errors.Is(err, host.ErrNotExist):
+		c.Log.Tables = append(c.Log.Tables, Table{Family: family, Name: table})
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, chain := range was.Chains {
+		if slices.ContainsFunc(chain.Rules, func(r firewall.NFRule) bool { return r.Unknown != "" }) {
+			return nil // somebody else's, which is removed: nobody here could make it again
+		}
+	}
+	c.Log.Tables = append(c.Log.Tables, Table{family, table, &was})
+	return nil
+}
+
+func (c *Capture) unit(ctx context.Context, name string) error {
+	u, err := c.Host.Live.Units.Unit(ctx, name)
+	if errors.Is(err, host.ErrNotHere) {
+		return nil
+	}
+	if err == nil {
+		c.Log.Units = append(c.Log.Units, Unit{name, u.Active, u.File})
+	}
+	return err
+}
+
+// confKeys lists the keys that every link has. Writing one of them, or ip_forward, makes the kernel
+// write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and
+// "default" come first, as they reach the links.
+func confKeys(h *host.Host) (keys []string) {
+	keys = append(keys, "net.ipv4.ip_forward")
+	for _, family := range []string{"ipv4", "ipv6"} {
+		dir := path.Join("/proc/sys/net", family, "conf")
+		links, err := h.Live.Files.ReadDir(dir)
+		if err != nil {
+			continue // a kernel without this family
+		}
+		slices.SortStableFunc(links, func(a, b string) int { return confOrder(a) - confOrder(b) })
+		for _, link := range links {
+			leaves, err := h.Live.Files.ReadDir(path.Join(dir, link))
+			if err != nil {
+				continue
+			}
+			for _, leaf := range leaves {
+				keys = append(keys,
+					strings.Join([]string{"net", family, "conf", strings.ReplaceAll(link, ".", "/"), leaf}, "."))
+			}
+		}
+	}
+	return keys
+}
+
+func confOrder(link string) int { return slices.Index([]string{"default", "all"}, link) * -1 }

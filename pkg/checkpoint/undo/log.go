@@ -1,0 +1,84 @@
+// Package undo writes down how everything is that a change may alter, and brings it back. It
+// decides nothing: package checkpoint says when.
+package undo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/firewall"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Log is how everything was that a change may alter: all that is needed to take it back. It depends
+// on nothing else: not on the store, the documents or the ledger.
+type Log struct {
+	// Links are the symbolic links that may be followed on the way to files (spec.followLinks).
+	Links   []string       `json:"links,omitempty"`
+	Files   []File         `json:"files"`
+	Sysctls []Sysctl       `json:"sysctls"`
+	Net     *rtnl.NetState `json:"net,omitempty"`
+	Made    rtnl.NetMade   `json:"made"`
+	Tables  []Table        `json:"tables,omitempty"`
+	Forward []string       `json:"forward,omitempty"` // links for which rules go into chains of others
+	Units   []Unit         `json:"units,omitempty"`
+	Effects []string       `json:"effects,omitempty"` // asked for by the change, and so again by its undo
+	Own     []Own          `json:"own,omitempty"`     // keys of kinds that bring them back themselves
+	Around  Packed         `json:"around,omitempty"`  // what programs of the user's may change; nil: none run
+}
+
+// File is a path as it was.
+type File struct {
+	Path    string          `json:"path"`
+	Type    hostfs.FileType `json:"type"` // "": absent
+	Mode    fs.FileMode     `json:"mode"`
+	UID     int             `json:"uid"`
+	GID     int             `json:"gid"`
+	Content []byte          `json:"content,omitempty"`
+	Target  string          `json:"target,omitempty"`
+	// where the file itself is kept, of one that is too large for the journal
+	Kept string `json:"kept,omitempty"`
+}
+
+// Sysctl is a key of the kernel as it was.
+type Sysctl struct{ Key, Value string }
+
+// Table is an nft table as it was.
+type Table struct {
+	Family, Name string
+	Was          *firewall.Table // nil: absent
+}
+
+// Unit is a unit as it was.
+type Unit struct{ Name, Active, File string }
+
+// Own is a key that its own kind brings back, with all that the task is made again from: an undo
+// depends on no ledger.
+type Own struct {
+	Key      graph.Key      `json:"key"`
+	Task     tasks.Recorded `json:"task"`
+	Contents [][]byte       `json:"contents,omitempty"` // of the task, in the order of its digests
+	Was      tasks.Baseline `json:"was"`
+	Content  []byte         `json:"content,omitempty"` // see [tasks.Baseline.Content]
+}
+
+// Packed are surroundings as a journal has them: the rules of a node with many Services are alike.
+type Packed []byte
+
+// Save writes a file of a checkpoint, durably.
+func Save(ctx context.Context, h *host.Host, file string, what any) error {
+	data, err := json.Marshal(what)
+	if err != nil {
+		return fmt.Errorf("encode the checkpoint: %w", err)
+	}
+	if err := h.Files.WriteFile(ctx, file, data, hostfs.FileSpec{Mode: 0o600}); err != nil {
+		return fmt.Errorf("write the checkpoint: %w", err)
+	}
+	return nil
+}

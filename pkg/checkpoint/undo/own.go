@@ -1,0 +1,81 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// own has a kind write down how its key is.
+func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
+	keeper, ok := tasks.KeeperOf(own.Task, own.Key).(tasks.Restorer)
+	if !ok {
+		return fmt.Errorf("%T cannot bring it back", own.Task)
+	}
+	was, err := keeper.Baseline(ctx, c.Host.Live.View())
+	if errors.Is(err, host.ErrNotHere) {
+		return nil // nor is it changed here
+	}
+	if err != nil {
+		return err
+	}
+	if was.Lost != "" {
+		return fmt.Errorf("it could not be brought back: %s", was.Lost)
+	}
+	task, contents, err := tasks.Record(own.Task)
+	if err != nil {
+		return err
+	}
+	kept := Own{Key: own.Key, Task: task, Was: was, Content: was.Content}
+	for _, of := range contents {
+		content, err := of.Bytes()
+		if err != nil {
+			return err
+		}
+		kept.Contents = append(kept.Contents, content)
+	}
+	c.Log.Own = append(c.Log.Own, kept)
+	return nil
+}
+
+// Own has each kind bring its keys back. After a boot those stay away that a boot takes away.
+func (r *Restoration) Own(ctx context.Context) error {
+	var errs []error
+	for _, own := range r.Log.Own {
+		if err := own.restore(ctx, r.Host, r.Booted); err != nil {
+			errs = append(errs, fmt.Errorf("bring %s back: %w", own.Key, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
+	task, err := tasks.Rebuild(o.Task, func(sum hostfs.Digest) ([]byte, error) {
+		for i, have := range o.Task.Blobs {
+			if have == sum && i < len(o.Contents) {
+				return o.Contents[i], nil
+			}
+		}
+		return nil, fmt.Errorf("the checkpoint has no content %s", sum)
+	})
+	if err != nil || booted && tasks.GoneAfterBoot(task, o.Key) {
+		return err
+	}
+	keeper, ok := tasks.KeeperOf(task, o.Key).(tasks.Restorer)
+	if !ok {
+		return fmt.Errorf("%T cannot", task)
+	}
+	was := o.Was
+	was.Content = o.Content
+	if right, err := keeper.Restored(ctx, h.Live.View(), was); err != nil || right {
+		return err
+	}
+	if remover, ok := keeper.(tasks.Remover); ok && was.Live == "" {
+		return remover.Remove(ctx, h)
+	}
+	return keeper.Restore(ctx, h, was)
+}

@@ -1,0 +1,207 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	hostkernel "github.com/netwright/netwright/pkg/host/kernel"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Restoration brings everything back to what a log says. Each part goes on after an error; it may
+// be killed and made again at any point.
+type Restoration struct {
+	Host   *host.Host
+	Log    *Log
+	Booted bool     // since: what the kernel has is of the new boot
+	Left   []string // what nobody could bring back
+
+	around *surroundings
+}
+
+// Restore begins a restoration.
+func Restore(h *host.Host, l *Log, booted bool) *Restoration {
+	return &Restoration{Host: h, Log: l, Booted: booted, around: l.Around.unpack()}
+}
+
+// Kernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
+// rules. left is what programs did and nobody could take back.
+func (r *Restoration) Kernel(ctx context.Context) (left []string, err error) {
+	var errs []error
+	h, l, around := r.Host, r.Log, r.around
+	_ = r.sysctls(ctx) // what the network needs; some want links as they were, and come at the end
+	for _, t := range l.Tables {
+		if t.Was == nil {
+			errs = append(errs, h.Firewall.DelTable(ctx, t.Family, t.Name))
+		} else {
+			errs = append(errs, h.Firewall.ReplaceTable(ctx, *t.Was))
+		}
+	}
+	for _, link := range l.Forward {
+		errs = append(errs, h.Firewall.DelForwardAccept(ctx, link))
+	}
+	if around != nil {
+		around.restoreSysctls(ctx, h)
+		left = around.restoreNetwork(ctx, h, l.Net)
+	}
+	if l.Net != nil {
+		// IPv6 addresses that went with their link's IPv6 come back a moment after it.
+		errs = append(errs, again(ctx, func() error { return h.Net.RestoreNet(ctx, *l.Net, l.Made) }))
+	}
+	// of links that were gone or had another MTU, and what another key's write set
+	errs = append(errs, r.sysctls(ctx))
+	if around != nil {
+		left = append(left, around.restoreSysctls(ctx, h)...)
+	}
+	errs = append(errs, h.Net.ForgetNeighbours(ctx))
+	if around != nil {
+		left = append(left, around.lost(ctx, h, l.Net)...)
+	}
+	return left, errors.Join(errs...)
+}
+
+// Files puts what was there back in one batch, and removes what was not, in reverse order: a
+// directory after what is in it. What somebody has put into the way is left as it is, and said: to
+// try again would hold the node up for as long as they like.
+func (r *Restoration) Files(ctx context.Context) error {
+	var errs []error
+	h, files := r.Host, r.Log.Files
+	note := func(name string, err error) {
+		var link *hostfs.LinkError
+		var other *hostfs.InTheWayError
+		switch {
+		case err == nil:
+		case errors.As(err, &link): // with all that is below it
+			if !slices.Contains(r.Left, link.Error()) {
+				r.Left = append(r.Left, link.Error())
+			}
+		case errors.As(err, &other):
+			r.Left = append(r.Left, other.Error())
+		default:
+			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
+		}
+	}
+	dirs := r.directories()
+	h.Files.ClearLeftovers(dirs) // of an undo that was killed with all of its files in place, too
+	b := h.Files.Batch()
+	defer b.Discard()
+	for _, f := range files {
+		note(f.Path, f.restore(ctx, h, b))
+	}
+	errs = append(errs, b.Commit(ctx))
+	at := h.Live.Files.Plain()
+	for _, f := range slices.Backward(files) {
+		if f.Type != "" {
+			continue
+		}
+		info, err := at.Lstat(f.Path)
+		if absent(err) || err == nil && info.Type == hostfs.Directory && holds(at, f.Path) {
+			continue // somebody uses the directory by now
+		}
+		if err == nil {
+			err = h.Files.Remove(f.Path)
+		}
+		note(f.Path, err)
+	}
+	return errors.Join(append(errs, h.Files.SyncDirs(dirs...))...)
+}
+
+// restore brings a path back that was there, a regular file with the batch.
+func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error {
+	spec := hostfs.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
+	switch f.Type {
+	case hostfs.Regular:
+		if f.Kept != "" {
+			return h.Files.BringBack(ctx, f.Kept, f.Path, spec)
+		}
+		if now, err := h.Live.Files.Capture(f.Path,
+			int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) &&
+			bytes.Equal(now.Content, f.Content) {
+			return h.Files.SetMeta(f.Path, now.FileInfo, spec)
+		}
+		return b.Put(f.Path, f.Content, spec)
+	case hostfs.Directory:
+		return h.Files.Mkdir(f.Path, f.Mode, f.UID, f.GID)
+	case hostfs.Symlink:
+		if info, err := h.Live.Files.Plain().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
+			if err := h.Files.Remove(f.Path); err != nil {
+				return err
+			}
+		}
+		return h.Files.Symlink(f.Path, f.Target)
+	}
+	return nil
+}
+
+// absent says that nothing can be at a path.
+func absent(err error) bool {
+	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// directories are those that the files are in.
+func (r *Restoration) directories() (dirs []string) {
+	for _, f := range r.Log.Files {
+		dirs = append(dirs, path.Dir(f.Path))
+	}
+	return dirs
+}
+
+// sysctls writes what differs, in the order in which the keys were read, until nothing differs:
+// some writes change other keys. Of a link that went nothing is said.
+func (r *Restoration) sysctls(ctx context.Context) error {
+	var errs []error
+	for range 3 {
+		errs = nil
+		for _, s := range r.Log.Sysctls {
+			if now, err := r.Host.Live.Kernel.Sysctl(s.Key); err != nil || hostkernel.SameSysctl(s.Key, now, s.Value) {
+				continue
+			}
+			errs = append(errs, r.Host.Kernel.SetSysctl(ctx, s.Key, s.Value))
+		}
+		if len(errs) == 0 {
+			return nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Steady is how long the probes must pass without a break. Units act when we have long gone on:
+// those of the network on their files, those of hooks on whatever their programs do. Nobody knows
+// how long a hook takes; each node with a new one waits for this at its boot. What netlink and
+// sysctls change is changed at once.
+func (l *Log) Steady(window time.Duration) (steady time.Duration) {
+	var units []string
+	for _, effect := range l.Effects {
+		_, unit, _ := strings.Cut(effect, " ")
+		units = append(units, unit)
+	}
+	for _, unit := range l.Units {
+		units = append(units, unit.Name)
+	}
+	for _, unit := range units {
+		switch {
+		case tasks.NetworkUnit(unit):
+			return window / 3
+		case tasks.ActsLate(unit):
+			steady = min(window/3, hookSteady)
+		}
+	}
+	return steady
+}
+
+// hookSteady is how long the probes must pass after a unit of a hook was started.
+const hookSteady = 3 * time.Second
+
+func holds(at hostfs.Files, dir string) bool {
+	names, err := at.ReadDir(dir)
+	return err != nil || len(names) > 0
+}

@@ -1,0 +1,95 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Units makes systemd and the units read the files that came back, enables, masks, starts
+// and stops as it was. At a boot nothing is restarted, and only what the boot started or left by
+// the links of the change is stopped or started. Where no systemd runs there is nothing to do.
+func (r *Restoration) Units(ctx context.Context) error {
+	var errs []error
+	h, l := r.Host, r.Log
+	try := func(err error) {
+		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if len(l.Units) > 0 || len(l.Effects) > 0 {
+		try(h.Units.DaemonReload(ctx))
+	}
+	for _, effect := range l.Effects {
+		switch action, unit, _ := strings.Cut(effect, " "); {
+		case r.Booted:
+		case action == "restart":
+			try(act(ctx, h.Units.RestartUnit, unit))
+		case action == "reload":
+			try(act(ctx, h.Units.ReloadUnit, unit))
+		}
+	}
+	for _, was := range l.Units {
+		now, err := h.Live.Units.Unit(ctx, was.Name)
+		if err != nil {
+			try(err)
+			continue
+		}
+		try(was.relink(ctx, h, now.File))
+		switch running := was.Active == "active" || was.Active == "activating"; {
+		case r.Booted && was.File == now.File:
+		case running && now.Active != "active":
+			try(h.Units.StartUnit(ctx, was.Name, false))
+		case !running && (now.Active == "active" || now.Job) &&
+			path.Ext(was.Name) != ".mount": // that may be in use, and does not come back
+			try(h.Units.StopUnit(ctx, was.Name, false))
+		}
+	}
+	r.Left = append(r.Left, r.around.restoreUnits(ctx, h, l.Units, r.Booted)...)
+	return errors.Join(errs...)
+}
+
+// actLimit is how long a unit of the network may take to read its files again. It goes on with that
+// by itself.
+const actLimit = 5 * time.Second
+
+var errActLate = fmt.Errorf("it did not read its files again within %s", actLimit)
+
+// act has a unit read its files again. One of the network is done with that before the kernel's
+// state is brought back: it sets a link up anew that leaves a bridge, and does so by the files that
+// it knows. By those of the change systemd-networkd then gives the link up.
+func act(ctx context.Context, do func(ctx context.Context, unit string, wait bool) error, unit string) error {
+	if !tasks.NetworkUnit(unit) {
+		return do(ctx, unit, false)
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, actLimit, errActLate)
+	defer cancel()
+	if err := do(bounded, unit, true); bounded.Err() == nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// relink brings back by which links a unit is enabled or masked.
+func (u Unit) relink(ctx context.Context, h *host.Host, now string) (err error) {
+	if now == "masked" && u.File != now {
+		err = h.Units.MaskUnit(ctx, u.Name, false)
+	}
+	switch {
+	case u.File == "": // the change brought it: its file is gone again, its links are not
+		return errors.Join(err, h.Units.DisableUnit(ctx, u.Name))
+	case u.File == now:
+		return err
+	case u.File == "masked":
+		return h.Units.MaskUnit(ctx, u.Name, true)
+	case u.File == "enabled":
+		return errors.Join(err, h.Units.EnableUnit(ctx, u.Name))
+	}
+	return errors.Join(err, h.Units.DisableUnit(ctx, u.Name))
+}
