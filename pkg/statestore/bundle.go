@@ -3,9 +3,9 @@ package statestore
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // bundleName is what messages call the bundle, which has no name of its own.
@@ -17,7 +17,7 @@ const privateDir = "pki/private/"
 // bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a
 // newer publisher may have more of.
 func bundled(name string) bool {
-	return !strings.HasPrefix(name, privateDir) && !strings.HasPrefix(name, filesDir+"/")
+	return !isPrivate(name) && !isFile(name)
 }
 
 // inBundle lists the names in the bundle, in its order.
@@ -34,7 +34,8 @@ func (m *Manifest) AddBundle(objects map[string][]byte) []byte {
 	for _, name := range m.inBundle() {
 		out = append(out, objects[name]...)
 	}
-	m.Bundle = &Object{SHA256: sum(out), Size: int64(len(out))}
+	bundle := objectOf(out)
+	m.Bundle = &bundle
 	return out
 }
 
@@ -57,5 +58,5 @@ func (m *Manifest) unbundle(data []byte) (map[string][]byte, error) {
 func (m *Manifest) badBundle(data []byte) error {
 	return problem.StoreDamaged.Errorf("the bundle is not what the manifest says: %d bytes with sha256 %s, expected "+
 		"%d with %s: it was damaged or tampered with, publish again",
-		len(data), sum(data), m.Bundle.Size, m.Bundle.SHA256)
+		len(data), trust.Digest(data), m.Bundle.Size, m.Bundle.SHA256)
 }

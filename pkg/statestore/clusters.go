@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -17,14 +18,19 @@ import (
 // that cannot be listed, as one behind a URL, is an error that says to name
 // the cluster.
 func Clusters(location string) (store string, clusters []string, err error) {
-	dir, isFile := strings.CutPrefix(location, "file://")
-	if !isFile && strings.Contains(location, "://") {
+	if strings.Contains(location, "://") && !strings.HasPrefix(location, "file://") {
 		if _, err := Open(location, "a-cluster", Options{}); err != nil { // what is wrong with the URL comes first
 			return "", nil, err
 		}
 		return "", nil, problem.StoreLocation.Errorf("no cluster is named: set cluster in /etc/netwright/agent.yaml " +
 			"or give --cluster")
 	}
+	return clustersOf(location)
+}
+
+// clustersOf is [Clusters] of a directory, or a file:// URL.
+func clustersOf(location string) (store string, clusters []string, err error) {
+	dir := strings.TrimPrefix(location, "file://")
 	for _, head := range clusterDocuments[:3] { // a file called config says little
 		if _, err := os.Lstat(filepath.Join(dir, head)); err != nil {
 			continue
@@ -40,14 +46,9 @@ func Clusters(location string) (store string, clusters []string, err error) {
 		return "", nil, fmt.Errorf("state store %s: %w", location, explainDir(dir, err))
 	}
 	defer root.Close()
-	names, err := readNames(root)
+	names, clusters, err := clustersIn(root)
 	if err != nil {
-		return "", nil, fmt.Errorf("state store %s: %w", location, explain("list", ".", err))
-	}
-	for _, name := range names {
-		if holdsCluster(root, name) {
-			clusters = append(clusters, name)
-		}
+		return "", nil, fmt.Errorf("state store %s: %w", location, err)
 	}
 	if len(clusters) == 0 {
 		return "", nil, problem.StoreMissing.Because(fs.ErrNotExist,
@@ -60,13 +61,25 @@ func Clusters(location string) (store string, clusters []string, err error) {
 // mostClusters is how many an error names.
 const mostClusters = 10
 
-// holdsCluster tells that a directory of a store has a cluster in it.
-func holdsCluster(root *os.Root, name string) bool {
-	return validCluster(name) &&
-		slices.ContainsFunc(append([]string{manifestName}, clusterDocuments...), func(head string) bool {
+// clustersIn lists the directory that root is, and those in it that have a cluster in them.
+func clustersIn(root *os.Root) (names, clusters []string, err error) {
+	dir, err := hostfs.OpenQuietly(root, ".")
+	if err == nil {
+		defer dir.Close()
+		names, err = namesIn(dir)
+	}
+	if err != nil {
+		return nil, nil, explain("list", ".", err)
+	}
+	for _, name := range names {
+		if validCluster(name) && slices.ContainsFunc(append([]string{manifestName}, clusterDocuments...), func(head string) bool {
 			_, err := root.Lstat(path.Join(name, head))
 			return err == nil
-		})
+		}) {
+			clusters = append(clusters, name)
+		}
+	}
+	return names, clusters, nil
 }
 
 // misnamed says which file may be a cluster's document under another name; "": none.

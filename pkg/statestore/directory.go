@@ -31,13 +31,13 @@ type knowledge struct {
 var _ Store = (*Directory)(nil)
 
 // NewDirectory returns the store in dir for one cluster, which is a directory in it. It reads
-// nothing yet.
-func NewDirectory(dir, cluster string) (*Directory, error) {
+// nothing yet. With a nil policy whatever is there is taken.
+func NewDirectory(dir, cluster string, policy *trust.Policy) (*Directory, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the directory of the state store %q: %w", dir, err)
 	}
-	return &Directory{dir: abs, cluster: cluster}, nil
+	return &Directory{dir: abs, cluster: cluster, trust: policy}, nil
 }
 
 // Remember gives the store a memory, before it is used.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -49,22 +50,22 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 	}
 	defer root.Close()
 
-	read, see := d.readPlain, scan
-	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
-		read, see = d.readPublished, scanManifest
-	}
-	before, err := see(ctx, root, d.cluster, nil)
+	before, err := d.list(ctx, root, nil)
 	if err != nil {
 		return nil, err
 	}
 	if d.knows(before.objects, last) {
 		return nil, ErrNotModified
 	}
+	read := d.readPlain
+	if before.published {
+		read = d.readPublished
+	}
 	snapshot, err := read(ctx, root, before)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if after, again := see(ctx, root, d.cluster, before); again != nil || !slices.Equal(after.objects, before.objects) {
+	if after, again := d.list(ctx, root, before); again != nil || !slices.Equal(after.objects, before.objects) {
 		return nil, errChanged // whatever was read, or went wrong, was of no one moment
 	}
 	if err != nil {
@@ -77,6 +78,14 @@ func (d *Directory) fetch(ctx context.Context, last Revision) (*Snapshot, error)
 		return nil, ErrNotModified
 	}
 	return snapshot, nil
+}
+
+// list is what stat says of the cluster's files. earlier is a listing of the same, or nil.
+func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (*listing, error) {
+	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
+		return scanManifest(root, d.cluster)
+	}
+	return scan(ctx, root, d.cluster, earlier)
 }
 
 // knows tells that the files are those of which last was read.

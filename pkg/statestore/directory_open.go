@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/problem"
@@ -13,22 +14,15 @@ import (
 
 // noCluster says which clusters there are instead.
 func (d *Directory) noCluster(root *os.Root) error {
-	names, err := readNames(root)
-	if err != nil {
-		return explain("list", ".", err)
-	}
-	var clusters []string
-	for _, name := range names {
-		if name == clusterDocument {
-			return problem.StoreMissing.Because(fs.ErrNotExist,
-				"no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s",
-				d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir))
-		}
-		if holdsCluster(root, name) {
-			clusters = append(clusters, name)
-		}
-	}
-	if len(clusters) == 0 {
+	names, clusters, err := clustersIn(root)
+	switch {
+	case err != nil:
+		return err
+	case slices.Contains(names, clusterDocument):
+		return problem.StoreMissing.Because(fs.ErrNotExist,
+			"no cluster %q in it: it is itself a cluster's directory, so set store to %s and cluster to %s",
+			d.cluster, filepath.Dir(d.dir), filepath.Base(d.dir))
+	case len(clusters) == 0:
 		return problem.StoreMissing.Because(fs.ErrNotExist,
 			"no cluster %q in it, nor any other: put the cluster's documents into %s", d.cluster, d)
 	}

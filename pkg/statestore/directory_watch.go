@@ -2,7 +2,6 @@ package statestore
 
 import (
 	"context"
-	"path"
 	"slices"
 	"time"
 )
@@ -48,11 +47,7 @@ func (d *Directory) glance(ctx context.Context) glance {
 		return glance{err: err.Error()}
 	}
 	defer root.Close()
-	see := scan
-	if _, err := root.Lstat(path.Join(d.cluster, manifestName)); err == nil {
-		see = scanManifest
-	}
-	l, err := see(ctx, root, d.cluster, nil)
+	l, err := d.list(ctx, root, nil)
 	if err != nil {
 		return glance{err: err.Error()}
 	}

@@ -35,14 +35,6 @@ func explain(verb, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", verb, name, err)
 }
 
-// explainIf is explain where there may be no error.
-func explainIf(verb, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return explain(verb, name, err)
-}
-
 // explainDir does so for the store's own directory.
 func explainDir(dir string, err error) error {
 	var at *fs.PathError

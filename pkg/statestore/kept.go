@@ -35,7 +35,7 @@ func NewKept(name, cluster string, manifest, packed []byte, policy *trust.Policy
 		if packed = packed[8:]; size > uint64(len(packed)) {
 			break // what is missing is said by its name
 		}
-		source.objects[path.Join(objectsDir, sum(packed[:size]))] = packed[:size:size]
+		source.objects[path.Join(objectsDir, trust.Digest(packed[:size]))] = packed[:size:size]
 		packed = packed[size:]
 	}
 	r := NewRemote(source, cluster, policy)
@@ -44,18 +44,17 @@ func NewKept(name, cluster string, manifest, packed []byte, policy *trust.Policy
 }
 
 // openKept is openManifest for what was trusted when it was kept.
-func openKept(raw []byte, cluster, _ string, policy *trust.Policy) (*Manifest, Revision, error) {
+func openKept(raw []byte, cluster, _ string, policy *trust.Policy) (m *Manifest, digest string, err error) {
 	statement, err := policy.CheckKept(raw)
-	if err != nil {
-		return nil, Revision{}, err
+	if err == nil {
+		m, err = decodeManifest(statement, cluster)
 	}
-	m, err := decodeManifest(statement, cluster)
 	if err != nil {
-		return nil, Revision{}, err
+		return nil, "", err
 	}
 	m.Bundle = nil              // they are kept one by one
 	delete(m.Objects, noteName) // is not kept
-	return m, Revision{Generation: m.Generation, Digest: trust.Digest(statement)}, nil
+	return m, trust.Digest(statement), nil
 }
 
 // kept is a source in memory.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"math/big"
+	"path"
 	"slices"
 	"strings"
 
@@ -29,15 +30,15 @@ var authorities = []string{"kubernetes-ca", "ca"}
 // ownAuthority, among a name's issued certificates, is the CA of this name alone.
 const ownAuthority = "ca"
 
-// Keypairs puts the pki files of a snapshot together, by name. Of several certificates the one that
+// Keypairs puts the pki files of a cluster together, by name. Of several certificates the one that
 // keyset.yaml calls primary is taken, or else the highest id, which is the youngest. The CA is
 // pki/issued/<name>/ca.crt, or the one in the store that signed, or that of the cluster; of a CA it
 // is itself, with those that are trusted beside it.
 //
 // The map is good also beside an error, which names each keyset that could not be read and was left
 // out; its text shows nothing of what they contain.
-func Keypairs(s *Snapshot) (map[string]Keypair, error) {
-	sets, err := keysets(s.Objects)
+func Keypairs(objects secret.Contents) (map[string]Keypair, error) {
+	sets, err := keysets(objects)
 	pairs := make(map[string]Keypair, len(sets))
 	for name, set := range sets {
 		item := set.primary()
@@ -74,8 +75,8 @@ type keyItem struct {
 func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 	sets := map[string]*keyset{}
 	var errs []error
-	for _, path := range slices.Sorted(maps.Keys(objects)) {
-		parts := strings.Split(path, "/")
+	for _, object := range slices.Sorted(maps.Keys(objects)) {
+		parts := strings.Split(object, "/")
 		if len(parts) != 4 || parts[0] != "pki" {
 			continue
 		}
@@ -86,12 +87,12 @@ func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 			sets[name] = set
 		}
 		if file == keysetName {
-			if err := set.declare(path, objects[path]); err != nil {
+			if err := set.declare(object, objects[object]); err != nil {
 				errs = append(errs, err)
 				set.broken = true
 			}
 		} else {
-			set.put(file, path, objects[path])
+			set.put(file, object, objects[object])
 		}
 	}
 	return sets, errors.Join(errs...)
@@ -99,15 +100,16 @@ func keysets(objects map[string][]byte) (map[string]*keyset, error) {
 
 // put takes one file of a certificate or a key. Of one id the certificate comes first, "issued"
 // being before "private".
-func (s *keyset) put(file, path string, data []byte) {
-	id, kind, _ := cutLast(file, ".")
-	if id == ownAuthority && kind == "crt" {
+func (s *keyset) put(file, origin string, data []byte) {
+	kind := path.Ext(file)
+	id := strings.TrimSuffix(file, kind)
+	if id == ownAuthority && kind == ".crt" {
 		s.own = data
 	}
 	item := s.items[id]
 	switch {
 	case s.declared: // keyset.yaml may leave the keys to files, nothing else
-		if item != nil && item.key.IsZero() && kind == "key" {
+		if item != nil && item.key.IsZero() && kind == ".key" {
 			item.key = secret.Of(data)
 		}
 		return
@@ -115,8 +117,8 @@ func (s *keyset) put(file, path string, data []byte) {
 		item = &keyItem{id: id}
 		s.items[id] = item
 	}
-	if kind == "crt" {
-		item.cert, item.origin = data, path
+	if kind == ".crt" {
+		item.cert, item.origin = data, origin
 	} else {
 		item.key = secret.Of(data)
 	}
@@ -237,12 +239,4 @@ func compareIDs(a, b string) int {
 		return -1
 	}
 	return strings.Compare(a, b)
-}
-
-// cutLast is strings.Cut at the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

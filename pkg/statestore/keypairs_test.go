@@ -79,7 +79,7 @@ func keysetYAML(primary string, distrusted string, keys ...any) []byte {
 
 func keypairs(t *testing.T, objects map[string][]byte) map[string]statestore.Keypair {
 	t.Helper()
-	pairs, err := statestore.Keypairs(&statestore.Snapshot{Objects: objects})
+	pairs, err := statestore.Keypairs(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +180,11 @@ func TestKeypairsBrokenKeyset(t *testing.T) {
 		"wrong kind": "kind: Secret\nspec: {keys: [{privateMaterial: " + secret + "}]}",
 		"no base64":  "kind: Keyset\nspec: {keys: [{publicMaterial: '', privateMaterial: '!" + secret + "'}]}",
 	} {
-		pairs, err := statestore.Keypairs(&statestore.Snapshot{Objects: map[string][]byte{
+		pairs, err := statestore.Keypairs(map[string][]byte{
 			"pki/private/broken/keyset.yaml": []byte(text),
 			"pki/issued/broken/1.crt":        client.cert,
 			"pki/issued/good/1.crt":          client.cert,
-		}})
+		})
 		if err == nil || !strings.Contains(err.Error(), "pki/private/broken/keyset.yaml") || strings.Contains(err.Error(), secret[:12]) {
 			t.Errorf("%s: %v; want an error with the name and without the key", name, err)
 		}

@@ -108,7 +108,7 @@ func (k *kopsStore) snapshot(last Revision) (*Snapshot, error) {
 		s.Objects[name] = k.have[name].Body
 	}
 	s.Manifest = NewManifest(k.cluster, 0, s.Objects).Encode()
-	s.Revision = Revision{Digest: sum(s.Manifest)}
+	s.Revision = Revision{Digest: trust.Digest(s.Manifest)}
 	if k.trust != nil {
 		if err := k.trust.CheckOwn(s.Manifest,
 			errors.New("nothing vouches for what kOps keeps: publish its directory with a signature (`agent store "+
@@ -119,14 +119,13 @@ func (k *kopsStore) snapshot(last Revision) (*Snapshot, error) {
 	if s.Revision == last {
 		return nil, ErrNotModified
 	}
-	s.seek = k.seek
+	s.Seek = k.seek
 	return s, nil
 }
 
 // seek reads an object that is not part of a look: a keyset, for who needs it.
 func (k *kopsStore) seek(name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit,
-		fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
+	ctx, cancel := lazily()
 	defer cancel()
 	got, err := k.source.Get(ctx, name, "", MaxObjectSize)
 	if err != nil {

@@ -114,7 +114,7 @@ func TestDirectoryOfKops(t *testing.T) {
 		"backups/etcd/x", "clusteraddons/default", "kops-version.txt", "openid/v1/jwks", "igconfig/node/n/nodeupscript.sh", "manifests/etcd/main.yaml", "pki/ssh/public/admin/1", "pki/issued/calico-client/1.crt"} {
 		put(t, filepath.Join(dir, storetest.Cluster, name), []byte("x"))
 	}
-	store, err := statestore.NewDirectory(dir, storetest.Cluster)
+	store, err := statestore.NewDirectory(dir, storetest.Cluster, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

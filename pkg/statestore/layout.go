@@ -40,7 +40,13 @@ var apart = []string{manifestName, "objects", "assets", generationsDir, pruneNam
 func isObject(name string) bool { return isOurs(name) || isKopsObject(name) }
 
 // isOurs does so where kOps' names mean nothing.
-func isOurs(name string) bool { return strings.HasPrefix(name, filesDir+"/") || matches(Layout, name) }
+func isOurs(name string) bool { return isFile(name) || matches(Layout, name) }
+
+// isFile tells that an object is below files/: its bytes stay in the store.
+func isFile(name string) bool { return strings.HasPrefix(name, filesDir+"/") }
+
+// isPrivate tells that only the node that uses an object reads it, by itself.
+func isPrivate(name string) bool { return strings.HasPrefix(name, privateDir) }
 
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -51,7 +57,7 @@ func matches(patterns []string, name string) bool {
 
 // leadsToObjects tells that a directory of this name may hold objects, at any depth.
 func leadsToObjects(dir string) bool {
-	if dir == filesDir || strings.HasPrefix(dir, filesDir+"/") {
+	if dir == filesDir || isFile(dir) {
 		return true
 	}
 	depth := strings.Count(dir, "/") + 1

@@ -2,8 +2,6 @@ package statestore
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Manifest names every object of a published state by its content. It is the only object of a
@@ -32,14 +27,6 @@ type Manifest struct {
 	Objects map[string]Object `json:"objects"` // by path relative to the cluster
 }
 
-// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only
-// control plane nodes may read it, in objects/control-plane/<SHA256>: the manifest does not say
-// which, as agents of earlier releases refuse a field that they do not know.
-type Object struct {
-	SHA256 string `json:"sha256"` // hex, lower case
-	Size   int64  `json:"size"`   // bytes
-}
-
 // ManifestVersion is the version of the manifest's format.
 const ManifestVersion = "netwright.dev/v1alpha1"
 
@@ -49,30 +36,33 @@ const maxManifestSize = 200 * MaxObjects
 // NewManifest makes the manifest of objects: for a store that has none, and for whoever publishes
 // one.
 func NewManifest(cluster string, generation int64, objects map[string][]byte) *Manifest {
-	m := newManifest(cluster, generation, len(objects))
+	m := &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation,
+		Objects: make(map[string]Object, len(objects))}
 	for name, data := range objects {
-		m.Objects[name] = Object{SHA256: sum(data), Size: int64(len(data))}
+		m.Objects[name] = objectOf(data)
 	}
 	return m
 }
 
-func newManifest(cluster string, generation int64, objects int) *Manifest {
-	return &Manifest{APIVersion: ManifestVersion, Kind: "Manifest", Cluster: cluster, Generation: generation,
-		Objects: make(map[string]Object, objects)}
-}
-
 // Encode is the manifest's canonical form: the same objects give the same bytes.
 func (m *Manifest) Encode() []byte {
-	out := m.begin(len(m.Objects))
-	for i, name := range slices.Sorted(maps.Keys(m.Objects)) {
-		o := m.Objects[name]
-		out = appendObject(out, i, name, o.SHA256, o.Size)
+	e := m.encoder(len(m.Objects))
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		e.object(name, m.Objects[name].SHA256, m.Objects[name].Size)
 	}
-	return finish(out, len(m.Objects))
+	return e.end()
 }
 
-// begin is what stands before the objects, with room for so many.
-func (m *Manifest) begin(objects int) []byte {
+// encoder writes a manifest by hand: package json takes longer for the objects of a big store than
+// it takes to read and hash its files.
+type encoder struct {
+	out  []byte
+	some bool // an object was written
+}
+
+// encoder has written what stands before the objects, and has room for so many. They are given to
+// it in the order of their names.
+func (m *Manifest) encoder(objects int) *encoder {
 	const each = 200 // bytes for an object with a name of ordinary length
 	out := make([]byte, 0, 200+each*objects)
 	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,",
@@ -82,7 +72,7 @@ func (m *Manifest) begin(objects int) []byte {
 		out = fmt.Appendf(out, "\n  \"bundle\": {\n    \"sha256\": %s,\n    \"size\": %d\n  },", quote(b.SHA256),
 			b.Size)
 	}
-	return append(out, "\n  \"objects\": {"...)
+	return &encoder{out: append(out, "\n  \"objects\": {"...)}
 }
 
 // appendTime adds a moment in UTC; the zero time is none.
@@ -93,23 +83,23 @@ func appendTime(out []byte, name string, t time.Time) []byte {
 	return fmt.Appendf(out, "\n  %q: %q,", name, t.UTC().Format(time.RFC3339))
 }
 
-// appendObject adds the object with number i. By hand: package json takes longer for the objects of
-// a big store than it takes to read and hash its files.
-func appendObject(out []byte, i int, name, sha256 string, size int64) []byte {
-	if i > 0 {
-		out = append(out, ',')
+// object adds an object.
+func (e *encoder) object(name, sha256 string, size int64) {
+	if e.some {
+		e.out = append(e.out, ',')
 	}
-	out = append(appendQuoted(append(out, "\n    "...), name), ": {\n      \"sha256\": "...)
-	out = append(appendQuoted(out, sha256), ",\n      \"size\": "...)
-	return append(strconv.AppendInt(out, size, 10), "\n    }"...)
+	e.some = true
+	e.out = append(appendQuoted(append(e.out, "\n    "...), name), ": {\n      \"sha256\": "...)
+	e.out = append(appendQuoted(e.out, sha256), ",\n      \"size\": "...)
+	e.out = append(strconv.AppendInt(e.out, size, 10), "\n    }"...)
 }
 
-// finish is what stands behind so many objects.
-func finish(out []byte, objects int) []byte {
-	if objects > 0 {
-		out = append(out, "\n  "...)
+// end is the manifest, with what stands behind the objects.
+func (e *encoder) end() []byte {
+	if e.some {
+		e.out = append(e.out, "\n  "...)
 	}
-	return append(out, "}\n}\n"...)
+	return append(e.out, "}\n}\n"...)
 }
 
 // quote is a string in JSON.
@@ -168,6 +158,17 @@ func decodeManifest(data []byte, cluster string) (*Manifest, error) {
 	return m, nil
 }
 
+// named adds what a manifest names, by sha256.
+func (m *Manifest) named(to map[string]bool) map[string]bool {
+	for _, o := range m.Objects {
+		to[o.SHA256] = true
+	}
+	if m.Bundle != nil {
+		to[m.Bundle.SHA256] = true
+	}
+	return to
+}
+
 // check refuses entries that cannot be read safely.
 func (m *Manifest) check() error {
 	if len(m.Objects) > MaxObjects {
@@ -192,39 +193,6 @@ func (m *Manifest) check() error {
 			b.SHA256)
 	}
 	return checkTotal(total)
-}
-
-// validDigest tells that s is a sha256 in the one way that it may be written.
-func validDigest(s string) bool {
-	raw, err := hex.DecodeString(s)
-	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s
-}
-
-// digest is the entry's, which was checked.
-func (o Object) digest() (digest hostfs.Digest) {
-	_, _ = hex.Decode(digest[:], []byte(o.SHA256))
-	return digest
-}
-
-// stored is a content that stays in the store.
-func (o Object) stored(read func() ([]byte, error)) hostfs.Content {
-	return hostfs.StoredContent(o.Size, o.digest(), read)
-}
-
-// verify checks an object's content against its entry.
-func (o Object) verify(name string, c *content) error {
-	sum := hex.EncodeToString(c.sum[:])
-	if !c.short && c.size == o.Size && sum == o.SHA256 {
-		return nil
-	}
-	return problem.StoreDamaged.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d "+
-		"with %s: it was damaged or tampered with, publish again",
-		name, c.size, sum, o.Size, o.SHA256)
-}
-
-func sum(data []byte) string {
-	s := sha256.Sum256(data)
-	return hex.EncodeToString(s[:])
 }
 
 func checkTotal(size int64) error {

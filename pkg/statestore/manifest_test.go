@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // The form of a manifest is the one that package json gives it, however it is made.
@@ -32,7 +34,7 @@ func TestManifestWithAllFields(t *testing.T) {
 	m := NewManifest("c", 1, map[string][]byte{"cluster.yaml": []byte("x")})
 	m.Published = time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	m.Expires = m.Published.Add(time.Hour)
-	m.Bundle = &Object{SHA256: sum(nil), Size: 3}
+	m.Bundle = &Object{SHA256: trust.Digest(nil), Size: 3}
 	const want = `{
   "apiVersion": "netwright.dev/v1alpha1",
   "kind": "Manifest",
@@ -64,7 +66,7 @@ func TestManifestWithAllFields(t *testing.T) {
 func TestManifestThatCannotBeMeant(t *testing.T) {
 	for word, change := range map[string]func(*Manifest){
 		"bundle":    func(m *Manifest) { m.Bundle = &Object{SHA256: "AB"} },
-		"bytes":     func(m *Manifest) { m.Bundle = &Object{SHA256: sum(nil), Size: MaxSnapshotSize + 1} },
+		"bytes":     func(m *Manifest) { m.Bundle = &Object{SHA256: trust.Digest(nil), Size: MaxSnapshotSize + 1} },
 		"expires":   func(m *Manifest) { m.Expires = time.Unix(-1, 0) },
 		"published": func(m *Manifest) { m.Published = time.Date(1, 2, 3, 4, 5, 6, 7, time.UTC) },
 	} {

@@ -52,7 +52,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 // motd is the store's one file, as a process that has just begun sees it.
 func motd(t *testing.T, dir string, m notes) hostfs.Named {
 	t.Helper()
-	d, err := statestore.NewDirectory(dir, "c")
+	d, err := statestore.NewDirectory(dir, "c", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,7 @@ package statestore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -84,31 +81,8 @@ func noteOf(data []byte) Note {
 	return o.Note
 }
 
-// Note says who published the snapshot; the zero Note: nobody says.
-func (s *Snapshot) Note() Note { return noteOf(s.note) }
-
 // isPublished tells that a published object of this name is read.
 func isPublished(name string) bool { return isObject(name) || name == noteName }
-
-// annotate adds the note to what is to be published. Where all the rest is there and stays, so does
-// the note that is there: the same documents make no new generation.
-func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old *Manifest, stays bool) error {
-	p.Objects = maps.Clone(p.Objects)
-	delete(p.Objects, noteName) // that of a generation which is published again
-	if stays && old.names(p.Objects) {
-		there, err := old.note(ctx, from)
-		if err == nil && there != nil {
-			p.Objects[noteName] = there
-		}
-		if err == nil || problem.Find(err) != problem.StoreDamaged {
-			return err
-		}
-	}
-	if p.Note != (Note{}) {
-		p.Objects[noteName] = p.Note.encode()
-	}
-	return nil
-}
 
 // note reads the note that a manifest names; nil: it names none.
 func (m *Manifest) note(ctx context.Context, from objectstore.Source) ([]byte, error) {
@@ -116,15 +90,11 @@ func (m *Manifest) note(ctx context.Context, from objectstore.Source) ([]byte, e
 	if !noted {
 		return nil, nil
 	}
-	got, err := from.Get(ctx, objectPath(o), "", o.Size)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", noteName,
-			m.Generation, err)
+	data, err := m.read(ctx, from, noteName, o)
+	if err != nil && problem.Find(err) != problem.StoreDamaged {
+		err = fmt.Errorf("read who published generation %d: %w", m.Generation, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read who published generation %d: %w", m.Generation, err)
-	}
-	return got.Body, o.verify(noteName, contentOf(got.Body))
+	return data, err
 }
 
 // names tells that a manifest names these objects and, but for the note, no others.
@@ -133,7 +103,7 @@ func (m *Manifest) names(objects map[string][]byte) bool {
 		return false
 	}
 	for name, data := range objects {
-		if m.Objects[name] != (Object{SHA256: sum(data), Size: int64(len(data))}) {
+		if m.Objects[name] != objectOf(data) {
 			return false
 		}
 	}

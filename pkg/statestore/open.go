@@ -3,7 +3,6 @@ package statestore
 import (
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/problem"
@@ -30,15 +29,12 @@ type Options struct {
 	Meter *objectstore.Meter
 }
 
-// schemes lists every kind of store there is and how one is opened.
-var schemes = []struct {
-	name string
-	open func(u *url.URL, cluster string, o Options) (Store, error)
-}{
-	{"file", openFile},
-	{"s3", openS3},
-	{"https", openHTTPS},
-	{"k8s", openKubernetes},
+// schemes has every kind of store there is and how one is opened.
+var schemes = map[string]func(u *url.URL, cluster string, o Options) (Store, error){
+	"file":  openFile,
+	"s3":    openS3,
+	"https": openHTTPS,
+	"k8s":   openKubernetes,
 }
 
 // Open returns the store at location for one cluster: a path, or a URL whose scheme is in the list.
@@ -58,7 +54,7 @@ func Open(location, cluster string, o Options) (Store, error) {
 	}
 	scheme, _, isURL := strings.Cut(location, "://")
 	if !isURL {
-		return openDirectory(location, cluster, o)
+		return NewDirectory(location, cluster, o.Trust)
 	}
 	u, err := url.Parse(location)
 	if err != nil {
@@ -67,17 +63,12 @@ func Open(location, cluster string, o Options) (Store, error) {
 			"scheme://host/path, with special characters percent-encoded and an IPv6 address in brackets, as in " +
 			"https://[fd00::1]:8443/path")
 	}
-	i := slices.IndexFunc(schemes, func(s struct {
-		name string
-		open func(*url.URL, string, Options) (Store, error)
-	}) bool {
-		return s.name == u.Scheme
-	})
-	if i < 0 {
+	open := schemes[u.Scheme]
+	if open == nil {
 		return nil, problem.StoreLocation.Errorf("state store %s: no scheme %q is known: use a path, file://, "+
 			"https://, s3:// or k8s://", u.Redacted(), scheme)
 	}
-	s, err := schemes[i].open(u, cluster, o)
+	s, err := open(u, cluster, o)
 	return s, problem.StoreLocation.Wrap(err)
 }
 
@@ -86,7 +77,7 @@ func openFile(u *url.URL, cluster string, o Options) (Store, error) {
 		return nil, problem.StoreLocation.Errorf("state store %s: a file URL names a path of this machine: write "+
 			"file:///path", u.Redacted())
 	}
-	return openDirectory(u.Path, cluster, o)
+	return NewDirectory(u.Path, cluster, o.Trust)
 }
 
 func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
@@ -94,7 +85,7 @@ func openHTTPS(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewEither(objectstore.NewPatient(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust), nil
+	return o.autodetect(source, cluster), nil
 }
 
 func openKubernetes(u *url.URL, cluster string, o Options) (Store, error) {
@@ -122,14 +113,10 @@ func openS3(u *url.URL, cluster string, o Options) (Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewEither(objectstore.NewPatient(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust), nil
+	return o.autodetect(source, cluster), nil
 }
 
-func openDirectory(dir, cluster string, o Options) (Store, error) {
-	d, err := NewDirectory(dir, cluster)
-	if err != nil {
-		return nil, err
-	}
-	d.trust = o.Trust
-	return d, nil
+// autodetect is the store behind a source that is asked over the internet.
+func (o Options) autodetect(source objectstore.Source, cluster string) Store {
+	return NewEither(objectstore.NewPatient(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust)
 }

@@ -37,13 +37,16 @@ type Past struct {
 
 // History lists the last generations of a cluster that the store has a record of, the newest first.
 // Generation 0 has none: nothing is published there.
-func History(ctx context.Context, from objectstore.Prunable, cluster string, last int) ([]Past, error) {
+func History(
+	ctx context.Context, from objectstore.Prunable, cluster string, last int,
+) (list []Past, err error) {
+	defer within(&err, "list the generations of", from)
 	now, records, err := recorded(ctx, from, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("list the generations of %s: %w", from, err)
+		return nil, err
 	}
 	slices.Reverse(records)
-	list := make([]Past, 0, min(last, len(records)))
+	list = make([]Past, 0, min(last, len(records)))
 	for i, r := range records[:min(last, len(records))] {
 		p := r.past(ctx, from, cluster)
 		p.InForce = p.Digest == now
@@ -128,23 +131,26 @@ type Difference struct {
 
 // Compare reads what differs between two generations, each named by its number or the beginning of
 // its sha256; "" is the published one.
-func Compare(ctx context.Context, store objectstore.Prunable, cluster, from, to string) (*Compared, error) {
+func Compare(
+	ctx context.Context, store objectstore.Prunable, cluster, from, to string,
+) (out *Compared, err error) {
+	defer within(&err, "compare generations of", store)
 	now, records, err := recorded(ctx, store, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("compare generations of %s: %w", store, err)
+		return nil, err
 	}
-	out := &Compared{Cluster: cluster, Objects: []Difference{}}
+	out = &Compared{Cluster: cluster, Objects: []Difference{}}
 	for _, side := range []struct {
 		name string
 		of   *Past
 	}{{from, &out.From}, {to, &out.To}} {
 		r, err := records.named(side.name, now)
 		if err != nil {
-			return nil, fmt.Errorf("compare generations of %s: %w", store, err)
+			return nil, err
 		}
 		*side.of = r.past(ctx, store, cluster)
 		if side.of.manifest == nil {
-			return nil, problem.StoreDamaged.Errorf("compare generations of %s: %s", store, side.of.Error)
+			return nil, problem.StoreDamaged.Errorf("%s", side.of.Error)
 		}
 		side.of.InForce = side.of.Digest == now
 	}
@@ -155,7 +161,7 @@ func Compare(ctx context.Context, store objectstore.Prunable, cluster, from, to 
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		d, err := differ(ctx, store, name, before, after)
 		if err != nil {
-			return nil, fmt.Errorf("compare generations of %s: %w", store, err)
+			return nil, err
 		}
 		if d != nil {
 			out.Objects = append(out.Objects, *d)
@@ -185,9 +191,9 @@ func differ(
 		if side.o == nil || !d.Texts {
 			continue
 		}
-		got, err := store.Get(ctx, objectPath(*side.o), "", side.o.Size)
+		got, err := store.Get(ctx, side.o.path(), "", side.o.Size)
 		if err == nil {
-			err = side.o.verify(name, contentOf(got.Body))
+			err = side.o.verifyBytes(name, got.Body)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, problem.StoreDamaged.Errorf("object %q is there no more (agent store prune removes what is "+

@@ -25,7 +25,7 @@ func TestWhoPublished(t *testing.T) {
 				}
 				return done
 			}
-			note := func() string { return mustFetch(t, c.read(), statestore.Revision{}).Note().String() }
+			note := func() string { return mustFetch(t, c.read(), statestore.Revision{}).Note.String() }
 			publish("one", "alice", 0)
 			if got := note(); got != "alice, commit 1f2e3d: open the port" {
 				t.Errorf("the first was published by %q", got)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // readPlain reads the listed documents and makes up their manifest.
@@ -36,19 +37,19 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(all[a].name, all[b].name) })
-	out := newManifest(d.cluster, 0, 0).begin(len(all))
+	e := NewManifest(d.cluster, 0, nil).encoder(len(all))
 	var digits [2 * sha256.Size]byte
-	for i, at := range order {
+	for _, at := range order {
 		hex.Encode(digits[:], got[at].sum[:])
-		out = appendObject(out, i, all[at].name, string(digits[:]), got[at].size)
+		e.object(all[at].name, string(digits[:]), got[at].size)
 	}
-	out = finish(out, len(all))
+	out := e.end()
 	if d.trust != nil {
 		if err := d.trust.CheckOwn(out, d.foreign(l)); err != nil {
 			return nil, err
 		}
 	}
-	s, err := d.snapshot(Revision{Digest: sum(out)}, all, got, order, l.notes)
+	s, err := d.snapshot(Revision{Digest: trust.Digest(out)}, all, got, order, l.notes)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +65,10 @@ func (d *Directory) snapshot(
 		Files: make([]hostfs.Named, 0, len(all))}
 	for _, i := range order {
 		switch w := &all[i]; {
-		case w.isFile():
+		case isFile(w.name):
 			s.Files = append(s.Files, hostfs.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
 		case w.name == noteName:
-			s.note = got[i].data
+			s.Note = noteOf(got[i].data)
 		default:
 			s.Objects[w.name] = got[i].data
 		}

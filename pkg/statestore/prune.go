@@ -68,11 +68,7 @@ const pruneBatchLimit = 2 * time.Minute
 //
 // Times are those of the store's own clock: when the mark was put there is now.
 func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("prune %s: %w", to, err)
-		}
-	}()
+	defer within(&err, "prune", to)
 	now, stillMine := p.Now, func(context.Context) error { return nil }
 	if !p.DryRun {
 		mark, err := take(ctx, to, p)
@@ -98,18 +94,18 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 	if err != nil {
 		return nil, err
 	}
-	needed, shared := named(map[string]bool{}, m), twice(map[string]bool{}, m)
+	needed, shared := m.named(map[string]bool{}), twice(map[string]bool{}, m)
 	for _, r := range g.since(oldest) {
 		of, err := r.read(ctx, to, p.Cluster)
 		if err != nil {
 			return nil, err
 		}
-		named(needed, of)
+		of.named(needed)
 		twice(shared, of)
 	}
 	out = &Pruned{Cluster: p.Cluster, From: to.String(), Generation: m.Generation, Oldest: oldest, DryRun: p.DryRun, Objects: []string{}, Generations: []string{}}
 	var all []objectstore.Listed
-	lacks, guarded := named(map[string]bool{}, m), map[string]bool{} // by sha256
+	lacks, guarded := m.named(map[string]bool{}), map[string]bool{} // by sha256
 	err = to.List(ctx, path.Dir(objectsDir)+"/", func(o objectstore.Listed) error {
 		dir, sha := path.Split(o.Name)
 		if dir = path.Clean(dir); validDigest(sha) && (dir == objectsDir || dir == controlPlaneDir) { // else not ours
@@ -145,17 +141,6 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 		return out, nil
 	}
 	return out, removeAll(ctx, to, slices.Concat(out.Objects, out.Generations), stillMine) // a record goes after what it alone names
-}
-
-// named adds what a manifest names, by sha256.
-func named(to map[string]bool, m *Manifest) map[string]bool {
-	for _, o := range m.Objects {
-		to[o.SHA256] = true
-	}
-	if m.Bundle != nil {
-		to[m.Bundle.SHA256] = true
-	}
-	return to
 }
 
 // twice adds what a manifest has under several names, by sha256: who may not read a key of control

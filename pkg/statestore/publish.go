@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"aead.dev/minisign"
@@ -65,19 +64,20 @@ const writers = 8
 // the one that was there before. So a reader sees the state of before or of after, and of two
 // publishers at once one loses: that is an error, and nothing has changed for any reader. It may be
 // retried.
-func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Published, error) {
+func Publish(ctx context.Context, to objectstore.Sink, p Publication) (out *Published, err error) {
+	defer within(&err, "publish to", to)
 	raw, old, err := current(ctx, to, p.Cluster)
 	if err != nil {
-		return nil, fmt.Errorf("publish to %s: %w", to, err)
+		return nil, err
 	}
 	guard, err := guarded(ctx, to)
 	if err != nil {
-		return nil, fmt.Errorf("publish to %s: %w", to, err)
+		return nil, err
 	}
 	if old.Generation >= lastGeneration {
-		return nil, problem.GenerationJump.Errorf("publish to %s: generation %d is there, and no number follows it: "+
+		return nil, problem.GenerationJump.Errorf("generation %d is there, and no number follows it: "+
 			"find out who published it; "+
-			"publish to another place, and set store of all nodes to it", to, old.Generation)
+			"publish to another place, and set store of all nodes to it", old.Generation)
 	}
 	of := &Manifest{Published: p.Now.UTC().Truncate(time.Second)}
 	if p.Lasts > 0 {
@@ -85,24 +85,24 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	}
 	stays := lasts(old, of) && signedBy(raw.Body, p.Key)
 	if err := errors.Join(p.Note.Check(), p.annotate(ctx, to, old, stays)); err != nil {
-		return nil, fmt.Errorf("publish to %s: %w", to, err)
+		return nil, err
 	}
 	m := NewManifest(p.Cluster, old.Generation+1, p.Objects)
 	m.Published, m.Expires = of.Published, of.Expires
 	bundle := m.AddBundle(p.Objects)
 	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("publish to %s: %w", to, err)
+		return nil, err
 	}
 	previous, _, err := trust.Split(raw.Body)
 	if err != nil {
-		return nil, fmt.Errorf("publish to %s: %w", to, err)
+		return nil, err
 	}
 	if err := errors.Join(guard.record(ctx, old, previous), upload(ctx, to, m, p, bundle)); err != nil {
-		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
+		return nil, fmt.Errorf("nothing has changed for its readers: %w", err)
 	}
-	out := &Published{Cluster: p.Cluster, To: to.String(), Objects: m.objects(), Bundle: m.Bundle.Size}
+	out = &Published{Cluster: p.Cluster, To: to.String(), Objects: m.objects(), Bundle: m.Bundle.Size}
 	if out.Exposed, err = exposed(ctx, to, old, m, p); err != nil {
-		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
+		return nil, fmt.Errorf("nothing has changed for its readers: %w", err)
 	}
 	if p.Key != nil {
 		out.SignedBy = trust.ID(p.Key.ID())
@@ -115,7 +115,7 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	statement := m.Encode()
 	out.Generation, out.Digest, out.Expires = m.Generation, trust.Digest(statement), m.Expires
 	if err := errors.Join(guard.record(ctx, m, statement), guard.check(ctx)); err != nil {
-		return nil, fmt.Errorf("publish to %s: nothing has changed for its readers: %w", to, err)
+		return nil, fmt.Errorf("nothing has changed for its readers: %w", err)
 	}
 	signed := trust.Join(statement)
 	if p.Key != nil {
@@ -124,15 +124,35 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (*Publishe
 	return out, move(ctx, to, signed, raw.ETag)
 }
 
+// annotate adds the note to what is to be published. Where all the rest is there and stays, so does
+// the note that is there: the same documents make no new generation.
+func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old *Manifest, stays bool) error {
+	p.Objects = maps.Clone(p.Objects)
+	delete(p.Objects, noteName) // that of a generation which is published again
+	if stays && old.names(p.Objects) {
+		there, err := old.note(ctx, from)
+		if err == nil && there != nil {
+			p.Objects[noteName] = there
+		}
+		if err == nil || problem.Find(err) != problem.StoreDamaged {
+			return err
+		}
+	}
+	if p.Note != (Note{}) {
+		p.Objects[noteName] = p.Note.encode()
+	}
+	return nil
+}
+
 // move replaces the manifest, the last step.
 func move(ctx context.Context, to objectstore.Sink, manifest []byte, known string) error {
 	err := to.Replace(ctx, manifestName, manifest, known)
 	if errors.Is(err, objectstore.ErrConflict) {
-		return fmt.Errorf("publish to %s: somebody else published meanwhile, and this was not: see what they did, "+
-			"take it in, and publish again: %w", to, err)
+		return fmt.Errorf("somebody else published meanwhile, and this was not: see what they did, "+
+			"take it in, and publish again: %w", err)
 	}
 	if err != nil {
-		return fmt.Errorf("publish to %s: move the manifest: %w", to, err)
+		return fmt.Errorf("move the manifest: %w", err)
 	}
 	return nil
 }
@@ -140,6 +160,13 @@ func move(ctx context.Context, to objectstore.Sink, manifest []byte, known strin
 // comment is what a signature says of itself; it is signed too.
 func comment(m *Manifest) string {
 	return fmt.Sprintf("%s generation %d", m.Cluster, m.Generation)
+}
+
+// within says of an error what was done to which store.
+func within(err *error, what string, store fmt.Stringer) {
+	if *err != nil {
+		*err = fmt.Errorf("%s %s: %w", what, store, *err)
+	}
 }
 
 // current is the manifest that is there; one of generation 0 where there is none.
@@ -164,18 +191,18 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 
 // upload puts what the manifest names there.
 func upload(ctx context.Context, to objectstore.Sink, m *Manifest, p Publication, bundle []byte) error {
-	all, private, single, open := map[string][]byte{objectPath(*m.Bundle): bundle}, map[string]bool{},
+	all, private, single, open := map[string][]byte{m.Bundle.path(): bundle}, map[string]bool{},
 		map[string]bool{}, map[Object]bool{}
 	for name, o := range m.Objects {
 		open[o] = open[o] || !slices.Contains(p.ControlPlane, name)
 	}
 	for name, o := range m.Objects {
-		at := objectPath(o)
+		at := o.path()
 		if !open[o] {
-			at = controlPlanePath(o)
+			at = o.controlPlanePath()
 		}
 		all[at] = p.Objects[name]
-		if strings.HasPrefix(name, privateDir) {
+		if isPrivate(name) {
 			private[at] = true
 		}
 		single[at] = single[at] || !bundled(name)
@@ -208,7 +235,7 @@ func exposed(
 			if !ok || slices.Contains(names, name) {
 				continue
 			}
-			open, err := readByAll(ctx, in, o)
+			open, err := o.readByAll(ctx, in)
 			if err != nil {
 				return nil, fmt.Errorf("look whether every node can read %q: %w", name, err)
 			}
@@ -248,21 +275,22 @@ func signedBy(raw []byte, key *minisign.PrivateKey) bool {
 
 // Sign adds a key's signature to the manifest that is there, in the place of an older one of that
 // key. The manifest stays what it is, so that a pin of it holds.
-func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign.PrivateKey) (*Published, error) {
+func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign.PrivateKey) (out *Published, err error) {
+	defer within(&err, "sign", to)
 	raw, m, err := current(ctx, to, cluster)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("sign %s: %w", to, err)
+		return nil, err
 	case m.Generation == 0:
-		return nil, fmt.Errorf("sign %s: nothing is published there: `agent store publish` comes first", to)
+		return nil, errors.New("nothing is published there: `agent store publish` comes first")
 	}
 	statement, signatures, err := trust.Split(raw.Body)
 	if err != nil {
-		return nil, fmt.Errorf("sign %s: %w", to, err)
+		return nil, err
 	}
 	signatures = slices.DeleteFunc(signatures, func(s string) bool { return trust.SignedBy(s) == trust.ID(key.ID()) })
 	signatures = append(signatures, trust.Sign(key, statement, comment(m)))
-	out := &Published{
+	out = &Published{
 		Cluster: cluster, To: to.String(), Generation: m.Generation, Digest: trust.Digest(statement),
 		Objects: m.objects(), SignedBy: trust.ID(key.ID()), Expires: m.Expires,
 	}

@@ -9,23 +9,12 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
-
-// scanManifest lists the manifest alone: what it names is never changed, only joined by others.
-func scanManifest(_ context.Context, root *os.Root, cluster string, _ *listing) (*listing, error) {
-	info, err := root.Stat(path.Join(cluster, manifestName))
-	if err != nil {
-		return nil, explain("read", manifestName, err)
-	}
-	e := seenAs(info, nil)
-	return &listing{objects: []listed{{manifestName, e.stamp}}, foreign: e.foreign(false, cluster, manifestName)}, nil
-}
 
 // readPublished reads the manifest and the objects that it names, and verifies each.
 func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing) (*Snapshot, error) {
@@ -35,7 +24,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	if raw.err != nil {
 		return nil, raw.err
 	}
-	m, revision, err := openManifest(raw.data, d.cluster, d.String(), d.policy(l))
+	m, digest, err := openManifest(raw.data, d.cluster, d.String(), d.policy(l))
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +37,12 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 			notes = append(notes, noteIgnored(name, false))
 			continue
 		}
-		at := objectPath(m.Objects[name])
-		if strings.HasPrefix(name, privateDir) {
+		at := m.Objects[name].path()
+		if isPrivate(name) {
 			if _, err := root.Stat(path.Join(d.cluster, at)); err == nil {
 				open[name] = true
 			} else {
-				at = controlPlanePath(m.Objects[name])
+				at = m.Objects[name].controlPlanePath()
 			}
 		}
 		all = append(all, wanted{name: name, path: at})
@@ -65,7 +54,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case strings.HasPrefix(name, privateDir) && !open[name] &&
+		case isPrivate(name) && !open[name] &&
 			(errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
 			left = append(left, hostfs.Named{Name: name, Content: d.leftThere(name, m)})
 			continue
@@ -75,18 +64,18 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 		case c.err != nil:
 			return nil, c.err
 		}
-		if err := m.Objects[name].verify(name, c); err != nil {
+		if err := m.Objects[name].verify(name, c.size, c.sum); err != nil {
 			return nil, err
 		}
 		order = append(order, int32(i))
 	}
-	s, err := d.snapshot(revision, all, got, order, notes)
+	s, err := d.snapshot(Revision{m.Generation, digest}, all, got, order, notes)
 	if err != nil {
 		return nil, err
 	}
 	s.Manifest, s.Published, s.Expires, s.Private = raw.data, m.Published, m.Expires, left
-	s.verify = func(context.Context) error { return d.verifyBundle(m) }
-	s.readByAll = func(_ context.Context, name string) (bool, error) { return open[name], nil }
+	s.Verify = func(context.Context) error { return d.verifyBundle(m) }
+	s.ReadByAll = func(_ context.Context, name string) (bool, error) { return open[name], nil }
 	return s, nil
 }
 
@@ -103,7 +92,7 @@ func (d *Directory) verifyBundle(m *Manifest) error {
 	defer root.Close()
 	r := reader{root: root, cluster: d.cluster}
 	defer r.leave()
-	c := r.read(wanted{name: bundleName, path: objectPath(*m.Bundle)}, MaxSnapshotSize)
+	c := r.read(wanted{name: bundleName, path: m.Bundle.path()}, MaxSnapshotSize)
 	switch {
 	case errors.Is(c.err, fs.ErrNotExist):
 		return d.wrap(problem.StoreDamaged.Errorf("%s of generation %d is missing: publish again: %w", bundleName,
@@ -111,7 +100,7 @@ func (d *Directory) verifyBundle(m *Manifest) error {
 	case c.err != nil:
 		return d.wrap(c.err)
 	}
-	return m.Bundle.verify(bundleName, &c)
+	return m.Bundle.verify(bundleName, c.size, c.sum)
 }
 
 // leftThere is a private key that could not be read, for who needs it. That it is not there is
@@ -119,7 +108,7 @@ func (d *Directory) verifyBundle(m *Manifest) error {
 func (d *Directory) leftThere(name string, m *Manifest) hostfs.Content {
 	o := m.Objects[name]
 	return o.stored(func() ([]byte, error) {
-		for _, at := range []string{objectPath(o), controlPlanePath(o)} {
+		for _, at := range []string{o.path(), o.controlPlanePath()} {
 			data, err := d.readOne(at, o.digest())
 			switch {
 			case err == nil:

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -19,9 +18,6 @@ type wanted struct {
 	path string // of its file below the cluster's directory
 	seen *stamp // of that file, if it was listed
 }
-
-// isFile tells that an object's digest is all that is wanted now.
-func (w wanted) isFile() bool { return strings.HasPrefix(w.name, filesDir+"/") }
 
 // readAll reads and hashes objects on all processors: a store may have thousands.
 func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
@@ -69,7 +65,7 @@ type reader struct {
 
 // read returns a file below the cluster's directory, of at most limit bytes.
 func (r *reader) read(w wanted, limit int64) content {
-	if w.isFile() && w.seen != nil {
+	if isFile(w.name) && w.seen != nil {
 		if sum, ok := r.known(w.path, *w.seen); ok {
 			return content{sum: sum, stamp: *w.seen}
 		}
@@ -82,10 +78,8 @@ func (r *reader) read(w wanted, limit int64) content {
 	if before.size > limit {
 		return content{err: tooBig(w.path, before.size)}
 	}
-	if !w.isFile() {
-		c := slurp(f, make([]byte, before.size), before)
-		c.err = explainIf("read", w.path, c.err)
-		return c
+	if !isFile(w.name) {
+		return slurp(f, w.path, make([]byte, before.size), before)
 	}
 	if sum, ok := r.known(w.path, before); ok {
 		return content{sum: sum, stamp: before}
@@ -94,8 +88,8 @@ func (r *reader) read(w wanted, limit int64) content {
 	if int64(cap(r.buf)) < before.size {
 		r.buf = make([]byte, before.size+4096)
 	}
-	c := slurp(f, r.buf[:before.size], before)
-	c.data, c.err = nil, explainIf("read", w.path, c.err)
+	c := slurp(f, w.path, r.buf[:before.size], before)
+	c.data = nil
 	if settled && c.err == nil && !c.short && seenAs(f.Stat()).stamp == before {
 		r.memory.Record(r.prefix+w.path, before.info(), c.sum)
 	}
@@ -103,14 +97,14 @@ func (r *reader) read(w wanted, limit int64) content {
 }
 
 // slurp fills a buffer of a file's size and hashes it.
-func slurp(f *os.File, data []byte, before stamp) content {
+func slurp(f *os.File, name string, data []byte, before stamp) content {
 	c := content{stamp: before}
 	n, err := io.ReadFull(f, data)
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		c.short = n < len(data)
 	case err != nil:
-		c.err = err
+		c.err = explain("read", name, err)
 	}
 	c.data, c.sum = data[:n], sha256.Sum256(data[:n])
 	return c

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 
@@ -23,7 +24,7 @@ type Remote struct {
 	source  objectstore.Source
 	trust   *trust.Policy // nil: whatever is there is taken
 	memory  Memory        // nil: none
-	open    func(raw []byte, cluster, store string, policy *trust.Policy) (*Manifest, Revision, error)
+	open    func(raw []byte, cluster, store string, policy *trust.Policy) (*Manifest, string, error)
 
 	mu       sync.Mutex
 	etag     string    // of the manifest that was read last
@@ -122,11 +123,11 @@ func (r *Remote) look(ctx context.Context) error {
 // take looks at the manifest that was read.
 func (r *Remote) take() error {
 	r.manifest, r.revision = nil, Revision{}
-	m, revision, err := r.open(r.raw, r.cluster, r.String(), r.trust)
+	m, digest, err := r.open(r.raw, r.cluster, r.String(), r.trust)
 	if err != nil {
 		return err
 	}
-	r.manifest, r.revision, r.looks = m, revision, 0
+	r.manifest, r.revision, r.looks = m, Revision{m.Generation, digest}, 0
 	r.forget()
 	return nil
 }
@@ -144,15 +145,8 @@ func (r *Remote) known() string {
 
 // forget lets go of objects that the manifest does not name.
 func (r *Remote) forget() {
-	named := make(map[string]bool, len(r.manifest.Objects))
-	for _, o := range r.manifest.Objects {
-		named[o.SHA256] = true
-	}
-	for sha := range r.have {
-		if !named[sha] {
-			delete(r.have, sha)
-		}
-	}
+	named := r.manifest.named(map[string]bool{})
+	maps.DeleteFunc(r.have, func(sha string, _ []byte) bool { return !named[sha] })
 }
 
 // Open implements [Store].

@@ -3,14 +3,11 @@ package statestore
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,15 +15,18 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
-	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
 // readers is how many objects are asked for at once where there is no bundle.
 const readers = 8
 
-// lazyLimit bounds the reading of one object that was left in the store, all attempts together.
-const lazyLimit = 2 * time.Minute
+// lazily bounds the reading of one object that was left in the store, all attempts together.
+func lazily() (context.Context, context.CancelFunc) {
+	const limit = 2 * time.Minute
+	return context.WithTimeoutCause(context.Background(), limit,
+		fmt.Errorf("no answer within %s: look at the store and the way to it", limit))
+}
 
 // fill reads the objects that are missing: the bundle has them all, but for one alone is more than
 // it takes.
@@ -35,7 +35,7 @@ func (r *Remote) fill(ctx context.Context) error {
 	if r.manifest.Bundle == nil || len(names) < 2 {
 		return r.fillSingly(ctx, names)
 	}
-	got, err := r.source.Get(ctx, objectPath(*r.manifest.Bundle), "", r.manifest.Bundle.Size)
+	got, err := r.source.Get(ctx, r.manifest.Bundle.path(), "", r.manifest.Bundle.Size)
 	if err != nil {
 		return r.gone("the bundle", err)
 	}
@@ -94,11 +94,11 @@ func (r *Remote) get(ctx context.Context, name string, o Object) ([]byte, error)
 
 // read asks for an object. A private key may be where only control plane nodes read.
 func (r *Remote) read(ctx context.Context, name string, o Object) ([]byte, error) {
-	got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
-	if !strings.HasPrefix(name, privateDir) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+	got, err := r.source.Get(ctx, o.path(), "", o.Size)
+	if !isPrivate(name) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		return got.Body, err
 	}
-	guarded, denied := r.source.Get(ctx, controlPlanePath(o), "", o.Size)
+	guarded, denied := r.source.Get(ctx, o.controlPlanePath(), "", o.Size)
 	if !errors.Is(denied, fs.ErrNotExist) {
 		got, err = guarded, denied
 	}
@@ -108,20 +108,10 @@ func (r *Remote) read(ctx context.Context, name string, o Object) ([]byte, error
 	return got.Body, err
 }
 
-// readByAll tells that an object is where every node reads. Who may not look is told that it is
-// not.
-func readByAll(ctx context.Context, in objectstore.Source, o Object) (bool, error) {
-	_, err := in.Get(ctx, objectPath(o), "", MaxObjectSize)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // keep takes an object that is what the manifest says.
 func (r *Remote) keep(name string, data []byte) error {
 	o := r.manifest.Objects[name]
-	if err := o.verify(name, contentOf(data)); err != nil {
+	if err := o.verifyBytes(name, data); err != nil {
 		return err
 	}
 	r.have[o.SHA256] = data
@@ -137,29 +127,17 @@ func (r *Remote) gone(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-func objectPath(o Object) string { return path.Join(objectsDir, o.SHA256) }
-
-func controlPlanePath(o Object) string { return path.Join(controlPlaneDir, o.SHA256) }
-
-func contentOf(data []byte) *content {
-	return &content{data: data, sum: sha256.Sum256(data), stamp: stamp{size: int64(len(data))}}
-}
-
 // verifyEach reads the bundle, and by itself each object that is in it.
 func (r *Remote) verifyEach(ctx context.Context, m *Manifest) error {
 	each, ctx := errgroup.WithContext(ctx)
 	each.SetLimit(readers)
 	hold := func(name string, o Object) {
 		each.Go(func() error {
-			got, err := r.source.Get(ctx, objectPath(o), "", o.Size)
-			if errors.Is(err, fs.ErrNotExist) {
-				err = problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", name,
-					m.Generation, err)
-			}
+			_, err := m.read(ctx, r.source, name, o)
 			if err != nil {
 				return r.wrap(err)
 			}
-			return o.verify(name, contentOf(got.Body))
+			return nil
 		})
 	}
 	if m.Bundle != nil {
@@ -176,20 +154,20 @@ func (r *Remote) snapshot() (*Snapshot, error) {
 	m := r.manifest
 	s := &Snapshot{Revision: r.revision, Cluster: r.cluster, Objects: map[string][]byte{}, Manifest: r.raw,
 		Published: m.Published, Expires: m.Expires, Origin: r.String()}
-	s.readByAll = func(ctx context.Context, name string) (bool, error) {
-		return readByAll(ctx, r.source, m.Objects[name])
+	s.ReadByAll = func(ctx context.Context, name string) (bool, error) {
+		return m.Objects[name].readByAll(ctx, r.source)
 	}
-	s.verify = func(ctx context.Context) error { return r.verifyEach(ctx, m) }
+	s.Verify = func(ctx context.Context) error { return r.verifyEach(ctx, m) }
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		o := m.Objects[name]
 		switch {
 		case name == noteName:
-			s.note = r.have[o.SHA256]
+			s.Note = noteOf(r.have[o.SHA256])
 		case !isObject(name):
 			s.Notes = append(s.Notes, noteIgnored(name, false))
-		case strings.HasPrefix(name, privateDir):
+		case isPrivate(name):
 			s.Private = append(s.Private, hostfs.Named{Name: name, Content: r.stored(name, o)})
-		case strings.HasPrefix(name, filesDir+"/"):
+		case isFile(name):
 			s.Files = append(s.Files, hostfs.Named{Name: name, Content: r.stored(name, o)})
 		default:
 			s.Objects[name] = r.have[o.SHA256]
@@ -203,17 +181,16 @@ func (r *Remote) stored(name string, o Object) hostfs.Content {
 	digest, generation := o.digest(), r.manifest.Generation
 	return o.stored(func() ([]byte, error) {
 		if r.memory != nil {
-			if data, err := r.memory.Blob(digest); err == nil && sum(data) == o.SHA256 {
+			if data, err := r.memory.Blob(digest); err == nil && trust.Digest(data) == o.SHA256 {
 				return data, nil
 			}
 		}
-		ctx, cancel := context.WithTimeoutCause(context.Background(), lazyLimit,
-			fmt.Errorf("no answer within %s: look at the store and the way to it", lazyLimit))
+		ctx, cancel := lazily()
 		defer cancel()
 		data, err := r.read(ctx, name, o)
 		if err != nil {
 			return nil, r.wrap(fmt.Errorf("object %q of generation %d: %w", name, generation, err))
 		}
-		return data, o.verify(name, contentOf(data))
+		return data, o.verifyBytes(name, data)
 	})
 }

@@ -16,11 +16,12 @@ import (
 // listing is the objects of one cluster as stat saw them, in the order of walking: the same each
 // time.
 type listing struct {
-	objects []listed
-	notes   []string
-	foreign error            // who else may change one of them; nil: nobody
-	kops    bool             // it is kOps' own
-	dirs    map[string]names // by path; of an earlier listing those that are as they were need not be listed again
+	objects   []listed
+	notes     []string
+	foreign   error            // who else may change one of them; nil: nobody
+	kops      bool             // it is kOps' own
+	published bool             // it is the manifest alone
+	dirs      map[string]names // by path; of an earlier listing those that are as they were need not be listed again
 }
 
 // names are what is in a directory, sorted, while it is as stat said before it was listed.
@@ -69,6 +70,17 @@ func scan(ctx context.Context, root *os.Root, cluster string, earlier *listing) 
 	}
 	slices.Sort(l.notes)
 	return l, nil
+}
+
+// scanManifest lists the manifest alone: what it names is never changed, only joined by others.
+func scanManifest(root *os.Root, cluster string) (*listing, error) {
+	info, err := root.Stat(path.Join(cluster, manifestName))
+	if err != nil {
+		return nil, explain("read", manifestName, err)
+	}
+	e := seenAs(info, nil)
+	return &listing{published: true, objects: []listed{{manifestName, e.stamp}},
+		foreign: e.foreign(false, cluster, manifestName)}, nil
 }
 
 func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) error {
@@ -155,16 +167,6 @@ func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string
 // mean nothing.
 func (l *listing) takes(name string) bool {
 	return isOurs(name) || l.kops && isKopsObject(name)
-}
-
-// readNames lists the directory that root is.
-func readNames(root *os.Root) ([]string, error) {
-	dir, err := hostfs.OpenQuietly(root, ".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return namesIn(dir)
 }
 
 // namesIn lists a directory, sorted. Its names alone: what else package os lists of a directory

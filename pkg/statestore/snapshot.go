@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -39,7 +38,7 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 		s.Objects[object.Name] = data
 	}
 	s.Private = rest
-	if s.seek == nil {
+	if s.Seek == nil {
 		return nil
 	}
 	for _, keypair := range keypairs {
@@ -55,21 +54,12 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 	return nil
 }
 
-// ReadByAll tells that a published private key is where every node reads, not control plane nodes
-// alone: see [Publication]. It is false of what was not published.
-func (s *Snapshot) ReadByAll(ctx context.Context, name string) (bool, error) {
-	if s.readByAll == nil {
-		return false, nil
-	}
-	return s.readByAll(ctx, name)
-}
-
 // seekKeyset reads a keyset that was not listed, if there is one.
 func (s *Snapshot) seekKeyset(name string) error {
 	if s.Objects[name] != nil {
 		return nil
 	}
-	data, err := s.seek(name)
+	data, err := s.Seek(name)
 	switch {
 	case err == nil:
 		s.Objects[name] = data

@@ -90,23 +90,18 @@ type Snapshot struct {
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.
 	Notes []string
 
-	note []byte // see [Snapshot.Note]; nil: there is none
-	// see [Snapshot.Verify]; nil: each object was held against its hash by itself
-	verify func(ctx context.Context) error
-	seek   func(name string) ([]byte, error) // reads an object that was not listed; nil: all were
-	// see [Snapshot.ReadByAll]; nil: of a directory of documents
-	readByAll func(ctx context.Context, name string) (open bool, err error)
-}
-
-// Verify holds what a snapshot is not made of against the manifest too: the bundle, where the
-// objects were read one by one, and each object by itself where the bundle was read. Some node
-// boots from one of them, and others need the other. Private keys and what is below files/ are read
-// by [Snapshot.Private] and [Snapshot.Files].
-func (s *Snapshot) Verify(ctx context.Context) error {
-	if s.verify == nil {
-		return nil
-	}
-	return s.verify(ctx)
+	// Note says who published it; the zero Note: nobody says.
+	Note Note
+	// Verify holds what the snapshot is not made of against the manifest too: the bundle, where the
+	// objects were read one by one, and each object by itself where the bundle was read. Some node
+	// boots from one of them, and others need the other. Private keys and what is below files/ are
+	// read by Private and Files. Nil: nothing was published.
+	Verify func(ctx context.Context) error
+	// ReadByAll tells that a private key is where every node reads, not control plane nodes alone.
+	// Nil: nothing was published.
+	ReadByAll func(ctx context.Context, name string) (open bool, err error)
+	// Seek reads an object that was not listed; nil: all were.
+	Seek func(name string) ([]byte, error)
 }
 
 // The bounds of a snapshot. More is an error that names the bound: a store that does not end must

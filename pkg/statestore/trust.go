@@ -5,17 +5,14 @@ import "github.com/netwright/netwright/pkg/statestore/trust"
 // openManifest is the one place where a published manifest enters: nothing of it, nor of what it
 // names, is looked at before it is trusted. raw is the manifest as it is in the store, signatures
 // and all. With a nil policy whatever is there is taken.
-func openManifest(raw []byte, cluster, store string, policy *trust.Policy) (*Manifest, Revision, error) {
+func openManifest(raw []byte, cluster, store string, policy *trust.Policy) (m *Manifest, digest string, err error) {
 	statement, _, err := trust.Split(raw)
 	if policy != nil {
 		statement, err = policy.Check(raw, store)
 	}
 	if err != nil {
-		return nil, Revision{}, err
+		return nil, "", err
 	}
-	m, err := ParseManifest(statement, cluster)
-	if err != nil {
-		return nil, Revision{}, err
-	}
-	return m, Revision{Generation: m.Generation, Digest: trust.Digest(statement)}, nil
+	m, err = ParseManifest(statement, cluster)
+	return m, trust.Digest(statement), err
 }

@@ -28,7 +28,7 @@ func (d *State) bring() error {
 			d.Damage = append(d.Damage, err.Error())
 		}
 	}
-	pairs, err := statestore.Keypairs(d.Snapshot)
+	pairs, err := statestore.Keypairs(d.Snapshot.Objects)
 	if err != nil {
 		d.Damage = append(d.Damage, err.Error())
 	}
