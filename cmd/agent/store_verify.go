@@ -12,6 +12,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -23,7 +25,7 @@ type verifiedStore struct {
 	Digest     string    `json:"digest"`
 	Published  time.Time `json:"published,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
-	statestore.Note
+	manifest.Note
 	SignedBy []string `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
 	Objects  int      `json:"objects"`
 	// Denied are private keys that only control plane nodes may read, and who asks may not.
@@ -86,7 +88,7 @@ func publicKey(text string) (trust.Key, error) {
 }
 
 func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster string) error {
-	store, err := statestore.Open(location, cluster, f.storeOptions(f.policy()))
+	store, err := stores.Open(location, cluster, f.storeOptions(f.policy()))
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	}
 	v.Objects = len(snapshot.Objects) + len(snapshot.Files) + len(snapshot.Private)
 	if snapshot.Generation > 0 {
-		m, err := statestore.ParseManifest(statement, cluster)
+		m, err := manifest.Parse(statement, cluster)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/keypairs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -63,7 +64,7 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 		used, signs = append(used, n.keysets...), append(signs, n.signs...)
 	}
 	// of what is damaged nobody knows what it is
-	pairs, _ := statestore.Keypairs(objects)
+	pairs, _ := keypairs.Of(objects)
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
 		keyset, _, _ := strings.Cut(rest, "/")
@@ -165,7 +166,7 @@ func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err e
 	if s.ReadByAll == nil {
 		return nil, nil
 	}
-	pairs, _ := statestore.Keypairs(s.Objects) // of what is damaged nobody knows what it is
+	pairs, _ := keypairs.Of(s.Objects) // of what is damaged nobody knows what it is
 	private := slices.Collect(maps.Keys(s.Objects))
 	for _, object := range s.Private {
 		private = append(private, object.Name)

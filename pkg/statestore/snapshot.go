@@ -8,25 +8,27 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/keypairs"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// complete refuses a snapshot without the cluster's document. at is what stands before its name.
-func (s *Snapshot) complete(at string) error {
-	if !slices.ContainsFunc(clusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
+// Complete refuses a snapshot without the cluster's document.
+func (s *Snapshot) Complete() error {
+	if !slices.ContainsFunc(manifest.ClusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
 		return problem.DocumentMissing.Because(fs.ErrNotExist,
-			"%s%s is missing: write a document of kind Cluster there", at, clusterDocument)
+			"%s/%s is missing: write a document of kind Cluster there", s.Origin, manifest.ClusterDocument)
 	}
 	return nil
 }
 
 // Bring reads the private objects of these keypairs, as far as they were left in the store, into
-// Objects, for [Keypairs]. The caller has the snapshot for itself. Its error is marked as those of
+// Objects, for [keypairs.Of]. The caller has the snapshot for itself. Its error is marked as those of
 // Fetch are.
-func (s *Snapshot) Bring(keypairs ...string) error {
+func (s *Snapshot) Bring(pairs ...string) error {
 	var rest []hostfs.Named
 	for i, object := range s.Private {
-		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, privateDir), "/")
-		if !slices.Contains(keypairs, keypair) {
+		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, manifest.PrivateDir), "/")
+		if !slices.Contains(pairs, keypair) {
 			rest = append(rest, object)
 			continue
 		}
@@ -41,13 +43,13 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 	if s.Seek == nil {
 		return nil
 	}
-	for _, keypair := range keypairs {
-		if err := s.seekKeyset(privateDir + keypair + "/" + keysetName); err != nil {
+	for _, keypair := range pairs {
+		if err := s.seekKeyset(manifest.PrivateDir + keypair + "/" + manifest.KeysetName); err != nil {
 			return err
 		}
 	}
-	for _, name := range authorities {
-		if err := s.seekKeyset("pki/issued/" + name + "/" + keysetName); err != nil {
+	for _, name := range keypairs.Authorities {
+		if err := s.seekKeyset("pki/issued/" + name + "/" + manifest.KeysetName); err != nil {
 			return err
 		}
 	}
@@ -64,7 +66,7 @@ func (s *Snapshot) seekKeyset(name string) error {
 	case err == nil:
 		s.Objects[name] = data
 		// what the node keeps of a snapshot it finds by its manifest
-		s.Manifest = NewManifest(s.Cluster, s.Generation, s.Objects).Encode()
+		s.Manifest = manifest.New(s.Cluster, s.Generation, s.Objects).Encode()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

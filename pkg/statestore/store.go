@@ -2,14 +2,14 @@
 // and the Kubernetes API plug into the same contract and the same conformance suite (package
 // storetest).
 //
-// A store holds clusters. Each has documents and pki files under the names of [Layout], either as
+// A store holds clusters. Each has documents and pki files under the names of [manifest.Layout], either as
 // people write them (a plain directory, for which a manifest is made up) or published: a manifest
 // that names every object by its sha256, and is the only object that changes. Only the published
 // form can be changed in several places at once without a node seeing half of it; in a plain
 // directory a reader sees the documents as they were at one moment, whatever its writers had done
 // by then.
 //
-// Stores are only read; [Publish] writes to a Sink, which is another thing. The package protects
+// Stores are only read; [publisher.Publish] writes to a Sink, which is another thing. The package protects
 // from torn reads, from objects that are not what the manifest says, from symbolic links that leave
 // the store and from a store too big for a node. It does not protect from whoever may publish: that
 // is the signature's part.
@@ -17,11 +17,13 @@ package statestore
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
@@ -91,7 +93,7 @@ type Snapshot struct {
 	Notes []string
 
 	// Note says who published it; the zero Note: nobody says.
-	Note Note
+	Note manifest.Note
 	// Verify holds what the snapshot is not made of against the manifest too: the bundle, where the
 	// objects were read one by one, and each object by itself where the bundle was read. Some node
 	// boots from one of them, and others need the other. Private keys and what is below files/ are
@@ -104,10 +106,5 @@ type Snapshot struct {
 	Seek func(name string) ([]byte, error)
 }
 
-// The bounds of a snapshot. More is an error that names the bound: a store that does not end must
-// not take a node's memory.
-const (
-	MaxObjects      = 20_000   // a document for each of 15 000 nodes, and keys
-	MaxObjectSize   = 2 << 20  // bytes; etcd, where kOps' documents once had to fit, stops at 1.5 MiB
-	MaxSnapshotSize = 64 << 20 // bytes, all objects
-)
+// errChanged says that the store changed while it was read.
+var ErrChanged = errors.New("it kept changing while it was read: write each file aside and rename it, or publish")

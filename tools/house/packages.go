@@ -14,7 +14,6 @@ var largeStill = map[string]string{
 	"pkg/checkpoint":    "not yet cut: to take down, to judge, to undo, and what awaits a boot",
 	"pkg/host/hostfs":   "not yet cut: to walk to a path, to write, and batches",
 	"pkg/model/network": "not yet cut: a network a file, and what they share",
-	"pkg/statestore":    "not yet cut: a store, what is published into it, and what is fetched from it",
 	"pkg/tasks":         "not yet cut: a kind a file, and what the table of kinds says of each",
 	"pkg/verify":        "not yet cut: what is proved, and the pods that prove it",
 }
