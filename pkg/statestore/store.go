@@ -1,18 +1,18 @@
-// Package statestore reads a node's configuration from where it is kept: a directory now; S3, HTTPS
-// and the Kubernetes API plug into the same contract and the same conformance suite (package
-// storetest).
+// Package statestore is the contract of a place that keeps the configuration of nodes: what is read
+// from it, and what a reader may rely on. Package stores opens each kind, package storetest is the
+// suite that holds them all to the contract.
 //
-// A store holds clusters. Each has documents and pki files under the names of [manifest.Layout], either as
-// people write them (a plain directory, for which a manifest is made up) or published: a manifest
-// that names every object by its sha256, and is the only object that changes. Only the published
-// form can be changed in several places at once without a node seeing half of it; in a plain
-// directory a reader sees the documents as they were at one moment, whatever its writers had done
-// by then.
+// A store holds clusters. Each has documents and pki files under the names of [manifest.Layout],
+// either as people write them (a plain directory, for which a manifest is made up) or published: a
+// manifest that names every object by its sha256, and is the only object that changes. Only the
+// published form can be changed in several places at once without a node seeing half of it; in a
+// plain directory a reader sees the documents as they were at one moment, whatever its writers had
+// done by then.
 //
-// Stores are only read; [publisher.Publish] writes to a Sink, which is another thing. The package protects
-// from torn reads, from objects that are not what the manifest says, from symbolic links that leave
-// the store and from a store too big for a node. It does not protect from whoever may publish: that
-// is the signature's part.
+// Stores are only read; package publisher writes to a Sink, which is another thing. A store
+// protects from torn reads, from objects that are not what the manifest says, from symbolic links
+// that leave it and from being too big for a node. It does not protect from whoever may publish:
+// that is the signature's part.
 package statestore
 
 import (
@@ -106,5 +106,5 @@ type Snapshot struct {
 	Seek func(name string) ([]byte, error)
 }
 
-// errChanged says that the store changed while it was read.
+// ErrChanged says that the store changed while it was read.
 var ErrChanged = errors.New("it kept changing while it was read: write each file aside and rename it, or publish")

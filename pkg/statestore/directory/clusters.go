@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// clustersOf is [stores.Clusters] of a directory, or a file:// URL.
+// Clusters is [stores.Clusters] of a directory, or a file:// URL.
 func Clusters(location string) (store string, clusters []string, err error) {
 	dir := strings.TrimPrefix(location, "file://")
 	for _, head := range manifest.ClusterDocuments[:3] { // a file called config says little

@@ -1,3 +1,5 @@
+// Package directory is the store in a directory of this machine, plain or published: it lists by
+// stat alone, and reads all files as they were at one moment. A [Writer] publishes into one.
 package directory
 
 import (
@@ -30,7 +32,7 @@ type knowledge struct {
 
 var _ statestore.Store = (*Directory)(nil)
 
-// NewDirectory returns the store in dir for one cluster, which is a directory in it. It reads
+// New returns the store in dir for one cluster, which is a directory in it. It reads
 // nothing yet. With a nil policy whatever is there is taken.
 func New(dir, cluster string, policy *trust.Policy) (*Directory, error) {
 	abs, err := filepath.Abs(dir)

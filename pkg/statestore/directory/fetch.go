@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// Fetch implements [statestore.Store]. While nothing changes it costs a stat of each file, or of the manifest
-// alone.
+// Fetch implements [statestore.Store]. While nothing changes it costs a stat of each file, or of
+// the manifest alone.
 func (d *Directory) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {

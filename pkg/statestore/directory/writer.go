@@ -19,7 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// directorySink publishes into a directory of this machine. Each file is replaced by a rename, and
+// Writer publishes into a directory of this machine. Each file is replaced by a rename, and
 // the manifest under a lock.
 type Writer struct {
 	dir     string          // of the cluster, absolute

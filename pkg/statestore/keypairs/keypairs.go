@@ -1,3 +1,5 @@
+// Package keypairs reads the certificates and keys of a cluster from its pki files, as kOps names
+// them: a file for each, or keyset.yaml.
 package keypairs
 
 import (
@@ -23,7 +25,7 @@ type Keypair struct {
 	Origin   string // the object that has the certificate
 }
 
-// authorities are the keysets that hold the cluster's own CA, the newer name first: kOps renamed
+// Authorities are the keysets that hold the cluster's own CA, the newer name first: kOps renamed
 // "ca" in 1.22 and reads it still (upup/pkg/fi/vfs_keystorereader.go). calico-client of etcd, as
 // kOps before 1.20 had it, is signed by this CA.
 var Authorities = []string{"kubernetes-ca", "ca"}
@@ -31,7 +33,7 @@ var Authorities = []string{"kubernetes-ca", "ca"}
 // ownAuthority, among a name's issued certificates, is the CA of this name alone.
 const ownAuthority = "ca"
 
-// Keypairs puts the pki files of a cluster together, by name. Of several certificates the one that
+// Of puts the pki files of a cluster together, by name. Of several certificates the one that
 // keyset.yaml calls primary is taken, or else the highest id, which is the youngest. The CA is
 // pki/issued/<name>/ca.crt, or the one in the store that signed, or that of the cluster; of a CA it
 // is itself, with those that are trusted beside it.

@@ -8,16 +8,16 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// bundleName is what messages call the bundle, which has no name of its own.
+// BundleName is what messages call the bundle, which has no name of its own.
 const BundleName = "the bundle"
 
-// bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a
+// Bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a
 // newer publisher may have more of.
 func Bundled(name string) bool {
 	return !IsPrivate(name) && !IsFile(name)
 }
 
-// inBundle lists the names in the bundle, in its order.
+// InBundle lists the names in the bundle, in its order.
 func (m *Manifest) InBundle() []string {
 	names := slices.Sorted(maps.Keys(m.Objects))
 	return slices.DeleteFunc(names, func(name string) bool { return !Bundled(name) })
@@ -36,7 +36,7 @@ func (m *Manifest) AddBundle(objects map[string][]byte) []byte {
 	return out
 }
 
-// unbundle cuts the bundle at the sizes that the manifest gives. Each part has yet to be verified.
+// Unbundle cuts the bundle at the sizes that the manifest gives. Each part has yet to be verified.
 func (m *Manifest) Unbundle(data []byte) (map[string][]byte, error) {
 	parts, rest := map[string][]byte{}, data
 	for _, name := range m.InBundle() {

@@ -33,19 +33,19 @@ const (
 	filesDir        = "files" // what fileAssets name by source: any names, any depth
 )
 
-// apart are the names beside the documents that are part of a store and of no snapshot.
+// Apart are the names beside the documents that are part of a store and of no snapshot.
 var Apart = []string{Name, "objects", "assets", GenerationsDir, PruneName}
 
-// isObject tells that name belongs into a snapshot.
+// IsObject tells that name belongs into a snapshot.
 func IsObject(name string) bool { return IsOurs(name) || IsKopsObject(name) }
 
-// isOurs does so where kOps' names mean nothing.
+// IsOurs does so where kOps' names mean nothing.
 func IsOurs(name string) bool { return IsFile(name) || Matches(Layout, name) }
 
-// isFile tells that an object is below files/: its bytes stay in the store.
+// IsFile tells that an object is below files/: its bytes stay in the store.
 func IsFile(name string) bool { return strings.HasPrefix(name, filesDir+"/") }
 
-// isPrivate tells that only the node that uses an object reads it, by itself.
+// IsPrivate tells that only the node that uses an object reads it, by itself.
 func IsPrivate(name string) bool { return strings.HasPrefix(name, PrivateDir) }
 
 func Matches(patterns []string, name string) bool {
@@ -55,7 +55,7 @@ func Matches(patterns []string, name string) bool {
 	})
 }
 
-// leadsToObjects tells that a directory of this name may hold objects, at any depth.
+// LeadsToObjects tells that a directory of this name may hold objects, at any depth.
 func LeadsToObjects(dir string) bool {
 	if dir == filesDir || IsFile(dir) {
 		return true
@@ -73,7 +73,7 @@ func LeadsToObjects(dir string) bool {
 	return false
 }
 
-// noteIgnored is the note for a name that is not in the layout.
+// NoteIgnored is the note for a name that is not in the layout.
 func NoteIgnored(name string, dir bool) string {
 	switch {
 	case dir:
@@ -84,17 +84,17 @@ func NoteIgnored(name string, dir bool) string {
 	return fmt.Sprintf("%q is no document of a cluster and was not read", name)
 }
 
-// validName tells that name stays below the directory that it is relative to, and prints as what it
+// ValidName tells that name stays below the directory that it is relative to, and prints as what it
 // is.
 func ValidName(name string) bool {
 	return fs.ValidPath(name) && name != "." &&
 		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// validCluster tells that name can be one directory's.
+// ValidCluster tells that name can be one directory's.
 func ValidCluster(name string) bool {
 	return ValidName(name) && !strings.Contains(name, "/") && !strings.HasPrefix(name, ".")
 }
 
-// privateDir holds what only the node that uses it reads, one by one.
+// PrivateDir holds what only the node that uses it reads, one by one.
 const PrivateDir = "pki/private/"

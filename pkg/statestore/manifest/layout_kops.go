@@ -12,11 +12,11 @@ import (
 // https://kops.sigs.k8s.io/state/
 var kopsLayout = append(slices.Clone(kops.Clusters), kops.Group("*"), kops.Nodeup("*", "*"))
 
-// clusterDocuments are the names of the cluster's document, of which one must be there, in the
+// ClusterDocuments are the names of the cluster's document, of which one must be there, in the
 // order in which they are looked for.
 var ClusterDocuments = append([]string{ClusterDocument}, kops.Clusters...)
 
-// kopsApart are the other names of a store of kOps: its control plane's, its own, and those that
+// KopsApart are the other names of a store of kOps: its control plane's, its own, and those that
 // concern no node's network.
 // https://github.com/kubernetes/kops/blob/master/pkg/client/simple/vfsclientset/clientset.go
 var KopsApart = []string{"addons", "backups", "clusteraddons", "igconfig/*/*/nodeupscript.sh", "kops-version.txt",
@@ -24,7 +24,7 @@ var KopsApart = []string{"addons", "backups", "clusteraddons", "igconfig/*/*/nod
 
 func IsKopsObject(name string) bool { return Matches(kopsLayout, name) }
 
-// isKopsStore tells by the names in a cluster's directory that kOps keeps it.
+// IsKopsStore tells by the names in a cluster's directory that kOps keeps it.
 func IsKopsStore(names []string) bool {
 	has := func(name string) bool { return slices.Contains(names, name) }
 	return !has(ClusterDocument) && slices.ContainsFunc(kops.Clusters, has)

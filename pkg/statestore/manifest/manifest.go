@@ -1,3 +1,7 @@
+// Package manifest is the form of a cluster in a store: the manifest, which names every object by
+// its sha256 and is the only one that changes, the names that objects may have, and how many and
+// how big they may be. Who publishes writes it, and every store reads it. A directory of documents
+// that nobody published has a manifest that was made up.
 package manifest
 
 import (
@@ -27,13 +31,13 @@ type Manifest struct {
 	Objects map[string]Object `json:"objects"` // by path relative to the cluster
 }
 
-// ManifestVersion is the version of the manifest's format.
+// Version is the version of the manifest's format.
 const Version = "netwright.dev/v1alpha1"
 
-// maxManifestSize is in bytes: 200 for each object that a snapshot may have.
+// MaxSize is in bytes: 200 for each object that a snapshot may have.
 const MaxSize = 200 * MaxObjects
 
-// NewManifest makes the manifest of objects: for a store that has none, and for whoever publishes
+// New makes the manifest of objects: for a store that has none, and for whoever publishes
 // one.
 func New(cluster string, generation int64, objects map[string][]byte) *Manifest {
 	m := &Manifest{APIVersion: Version, Kind: "Manifest", Cluster: cluster, Generation: generation,
@@ -116,7 +120,7 @@ func appendQuoted(out []byte, s string) []byte {
 	return append(append(append(out, '"'), s...), '"')
 }
 
-// ParseManifest decodes and checks a published manifest of cluster. Every error is permanent: the
+// Parse decodes and checks a published manifest of cluster. Every error is permanent: the
 // same bytes fail again.
 func Parse(data []byte, cluster string) (*Manifest, error) {
 	m, err := Decode(data, cluster)
@@ -126,7 +130,7 @@ func Parse(data []byte, cluster string) (*Manifest, error) {
 	return m, err
 }
 
-// decodeManifest takes one too that was made up.
+// Decode takes one too that was made up.
 func Decode(data []byte, cluster string) (*Manifest, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

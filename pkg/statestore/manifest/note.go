@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// noteName is the object that says who published. It is in the bundle. Agents of earlier releases
+// NoteName is the object that says who published. It is in the bundle. Agents of earlier releases
 // say that they do not know it, and go on.
 const NoteName = "publication"
 
@@ -72,7 +72,7 @@ func (n Note) String() string {
 	return strings.TrimPrefix(strings.TrimPrefix(text, ", "), ": ")
 }
 
-// noteOf reads a note. One that cannot be read says nothing: no node fails for it.
+// NoteOf reads a note. One that cannot be read says nothing: no node fails for it.
 func NoteOf(data []byte) Note {
 	var o noteObject
 	if json.Unmarshal(data, &o) != nil || o.Kind != "Publication" || o.Check() != nil {
@@ -81,7 +81,7 @@ func NoteOf(data []byte) Note {
 	return o.Note
 }
 
-// isPublished tells that a published object of this name is read.
+// IsPublished tells that a published object of this name is read.
 func IsPublished(name string) bool { return IsObject(name) || name == NoteName }
 
 // ReadNote reads the note that a manifest names; nil: it names none.

@@ -31,7 +31,7 @@ func (o Object) Path() string { return path.Join(ObjectsDir, o.SHA256) }
 // ControlPlanePath is where it is if only control plane nodes may read it.
 func (o Object) ControlPlanePath() string { return path.Join(ControlPlaneDir, o.SHA256) }
 
-// validDigest tells that s is a sha256 in the one way that it may be written.
+// ValidDigest tells that s is a sha256 in the one way that it may be written.
 func ValidDigest(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s

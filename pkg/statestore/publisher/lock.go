@@ -25,18 +25,18 @@ type pruning struct {
 // maxPruning is in bytes.
 const maxPruning = 4 << 10
 
-// guard keeps a publication and a prune of the same cluster apart: see [Prune]. In a store that
+// fence keeps a publication and a prune of the same cluster apart: see [Prune]. In a store that
 // cannot be pruned it does nothing.
-type guard struct {
+type fence struct {
 	to   objectstore.Prunable
 	etag string // of the object at pruneName; "" where there is none
 }
 
-// guarded looks whether somebody prunes, which a publication has to wait for.
-func guarded(ctx context.Context, to objectstore.Sink) (*guard, error) {
+// newFence looks whether somebody prunes, which a publication has to wait for.
+func newFence(ctx context.Context, to objectstore.Sink) (*fence, error) {
 	p, ok := to.(objectstore.Prunable)
 	if !ok {
-		return &guard{}, nil
+		return &fence{}, nil
 	}
 	etag, now, err := pruned(ctx, p)
 	if err != nil {
@@ -46,20 +46,20 @@ func guarded(ctx context.Context, to objectstore.Sink) (*guard, error) {
 		return nil, fmt.Errorf("%s: publish when that has ended; if it was killed, `agent store prune --take-over` "+
 			"ends it", now)
 	}
-	return &guard{p, etag}, nil
+	return &fence{p, etag}, nil
 }
 
 // record keeps what a manifest says as a record of its generation: what it names is not pruned from
 // then on. Several may be of one generation, of which one was published.
-func (g *guard) record(ctx context.Context, m *manifest.Manifest, statement []byte) error {
+func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []byte) error {
 	if g.to == nil || m.Generation == 0 {
 		return nil
 	}
 	return g.to.Put(ctx, recordName(m.Generation, trust.Digest(statement)), statement)
 }
 
-// check is an error if somebody has pruned, or begun to, since guarded.
-func (g *guard) check(ctx context.Context) error {
+// check is an error if somebody has pruned, or begun to, since newFence.
+func (g *fence) check(ctx context.Context) error {
 	if g.to == nil {
 		return nil
 	}
@@ -111,16 +111,16 @@ func (p pruning) String() string {
 		p.Ended.UTC().Format(time.RFC3339))
 }
 
-// held is a mark that is ours.
-type held struct {
+// pruneLock is a mark that is ours.
+type pruneLock struct {
 	to   objectstore.Prunable
 	etag string
 	mark pruning
 	at   time.Time // by the store's clock
 }
 
-// take marks the cluster as being pruned.
-func take(ctx context.Context, to objectstore.Prunable, p Pruning) (*held, error) {
+// lockPrune marks the cluster as being pruned.
+func lockPrune(ctx context.Context, to objectstore.Prunable, p Pruning) (*pruneLock, error) {
 	etag, now, err := pruned(ctx, to)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func take(ctx context.Context, to objectstore.Prunable, p Pruning) (*held, error
 	if now.active() && !p.TakeOver {
 		return nil, fmt.Errorf("%s: wait until that has ended; if it was killed, take over with --take-over", now)
 	}
-	h := &held{to: to, mark: pruning{By: p.By, Began: p.Now}}
+	h := &pruneLock{to: to, mark: pruning{By: p.By, Began: p.Now}}
 	if err := to.Replace(ctx, manifest.PruneName, h.mark.encode(), etag); err != nil {
 		if errors.Is(err, objectstore.ErrConflict) {
 			return nil, fmt.Errorf("somebody else began to: wait until that has ended: %w", err)
@@ -155,13 +155,13 @@ func take(ctx context.Context, to objectstore.Prunable, p Pruning) (*held, error
 			manifest.PruneName)
 	}
 	if err != nil {
-		return nil, errors.Join(err, h.free(ctx))
+		return nil, errors.Join(err, h.unlock(ctx))
 	}
 	return h, nil
 }
 
 // check is an error when somebody took over.
-func (h *held) check(ctx context.Context) error {
+func (h *pruneLock) check(ctx context.Context) error {
 	_, err := h.to.Get(ctx, manifest.PruneName, h.etag, maxPruning)
 	switch {
 	case errors.Is(err, objectstore.ErrNotModified):
@@ -172,8 +172,8 @@ func (h *held) check(ctx context.Context) error {
 	return err
 }
 
-// free says that it has ended, also after an error.
-func (h *held) free(ctx context.Context) error {
+// unlock says that it has ended, also after an error.
+func (h *pruneLock) unlock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), pruneBatchLimit,
 		errors.New("the store takes too long"))
 	defer cancel()

@@ -72,11 +72,11 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 	defer within(&err, "prune", to)
 	now, stillMine := p.Now, func(context.Context) error { return nil }
 	if !p.DryRun {
-		mark, err := take(ctx, to, p)
+		mark, err := lockPrune(ctx, to, p)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, mark.free(ctx)) }()
+		defer func() { err = errors.Join(err, mark.unlock(ctx)) }()
 		now, stillMine = mark.at, mark.check
 	}
 	cutoff := now.Add(-p.Older)

@@ -1,3 +1,5 @@
+// Package publisher is what a person does to a published cluster: publish, sign, prune, and look at
+// its past. No node uses it.
 package publisher
 
 import (
@@ -72,7 +74,7 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (out *Publ
 	if err != nil {
 		return nil, err
 	}
-	guard, err := guarded(ctx, to)
+	fence, err := newFence(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (out *Publ
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(guard.record(ctx, old, previous), upload(ctx, to, m, p, bundle)); err != nil {
+	if err := errors.Join(fence.record(ctx, old, previous), upload(ctx, to, m, p, bundle)); err != nil {
 		return nil, fmt.Errorf("nothing has changed for its readers: %w", err)
 	}
 	out = &Published{Cluster: p.Cluster, To: to.String(), Objects: m.Count(), Bundle: m.Bundle.Size}
@@ -116,7 +118,7 @@ func Publish(ctx context.Context, to objectstore.Sink, p Publication) (out *Publ
 	}
 	statement := m.Encode()
 	out.Generation, out.Digest, out.Expires = m.Generation, trust.Digest(statement), m.Expires
-	if err := errors.Join(guard.record(ctx, m, statement), guard.check(ctx)); err != nil {
+	if err := errors.Join(fence.record(ctx, m, statement), fence.check(ctx)); err != nil {
 		return nil, fmt.Errorf("nothing has changed for its readers: %w", err)
 	}
 	signed := trust.Join(statement)

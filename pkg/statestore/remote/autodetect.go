@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// Either is a place behind a source that may hold a published cluster or one of kOps. Which, is
+// Autodetect is a place behind a source that may hold a published cluster or one of kOps. Which, is
 // seen at each look until one was found.
 type Autodetect struct {
 	*Remote
@@ -23,7 +23,7 @@ type Autodetect struct {
 
 var _ statestore.Store = (*Autodetect)(nil)
 
-// NewEither returns the store of a cluster that may be kOps' own. group is the node group whose
+// NewAutodetect returns the store of a cluster that may be kOps' own. group is the node group whose
 // documents are read there.
 func NewAutodetect(source objectstore.Source, cluster, group string, policy *trust.Policy) *Autodetect {
 	return &Autodetect{Remote: New(source, cluster, policy),

@@ -25,7 +25,7 @@ func Pack(objects map[string][]byte) []byte {
 	return out
 }
 
-// NewKept returns a store of what a node has kept itself of another one: the manifest as it was
+// NewLastGood returns a store of what a node has kept itself of another one: the manifest as it was
 // there, and what [Pack] made of its objects. All of it is held against the policy and its hashes
 // like the store's own, but that it may have expired. name is that of the store which it stands
 // for.

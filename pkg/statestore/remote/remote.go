@@ -1,3 +1,5 @@
+// Package remote is the store behind an [objectstore.Source]: a published cluster, or what kOps
+// keeps of one, and which of both it is. What the node took last is such a store too, in memory.
 package remote
 
 import (
@@ -42,7 +44,7 @@ var (
 	_ statestore.Watcher = (*Remote)(nil)
 )
 
-// NewRemote returns the store of the cluster whose objects source has. It reads nothing yet.
+// New returns the store of the cluster whose objects source has. It reads nothing yet.
 func New(source objectstore.Source, cluster string, policy *trust.Policy) *Remote {
 	return &Remote{cluster: cluster, source: source, trust: policy, open: manifest.Open, have: map[string][]byte{}}
 }

@@ -1,3 +1,4 @@
+// Package stores has the table of all kinds of store, and opens one by its location.
 package stores
 
 import (
@@ -122,5 +123,5 @@ func openS3(u *url.URL, cluster string, o Options) (statestore.Store, error) {
 
 // autodetect is the store behind a source that is asked over the internet.
 func (o Options) autodetect(source objectstore.Source, cluster string) statestore.Store {
-	return remote.NewAutodetect(objectstore.NewPatient(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust)
+	return remote.NewAutodetect(objectstore.NewRetrying(o.Meter.Of(source)), cluster, o.NodeGroup, o.Trust)
 }

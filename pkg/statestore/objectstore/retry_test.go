@@ -23,11 +23,11 @@ func (m *moody) Get(context.Context, string, string, int64) (Object, error) {
 	return Object{}, err
 }
 
-// patient is m with patience, a clock of its own, and the pauses that it made.
-func patient(m *moody) (p *Patient, clock *time.Time, pauses *[]time.Duration) {
+// retrying is m, tried again, with a clock of its own, and the pauses that it made.
+func retrying(m *moody) (p *Retrying, clock *time.Time, pauses *[]time.Duration) {
 	clock, pauses = new(time.Time), new([]time.Duration)
 	*clock = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p = NewPatient(m)
+	p = NewRetrying(m)
 	p.now = func() time.Time { return *clock }
 	p.sleep = func(ctx context.Context, d time.Duration) error {
 		*pauses, *clock = append(*pauses, d), clock.Add(d)
@@ -36,7 +36,7 @@ func patient(m *moody) (p *Patient, clock *time.Time, pauses *[]time.Duration) {
 	return p, clock, pauses
 }
 
-func get(p *Patient) error {
+func get(p *Retrying) error {
 	_, err := p.Get(context.Background(), "manifest", "", 1)
 	return err
 }
@@ -62,7 +62,7 @@ func TestPatience(t *testing.T) {
 		"busy for long":     {[]error{graph.Transient(&Busy{time.Minute, errReset}), nil}, errReset, 1},
 	} {
 		m := &moody{answers: c.answers}
-		p, _, pauses := patient(m)
+		p, _, pauses := retrying(m)
 		if err := get(p); !errors.Is(err, c.want) || m.asked != c.asked || len(*pauses) != c.asked-1 {
 			t.Errorf("%s: %v after %d requests and pauses of %v; want %v after %d", name, err, m.asked, *pauses, c.want, c.asked)
 		}
@@ -72,7 +72,7 @@ func TestPatience(t *testing.T) {
 // A source that goes on failing gets one request a call, and its first success gives patience back.
 func TestPatienceEnds(t *testing.T) {
 	m := &moody{answers: []error{errReset, errReset, errReset, errReset, nil, errReset, nil}}
-	p, _, _ := patient(m)
+	p, _, _ := retrying(m)
 	for i, want := range []int{3, 4, 5, 7} {
 		_ = get(p)
 		if m.asked != want {
@@ -84,7 +84,7 @@ func TestPatienceEnds(t *testing.T) {
 // What a server asks for holds over calls, and not for ever.
 func TestPatienceAsLongAsAsked(t *testing.T) {
 	m := &moody{answers: []error{graph.Transient(&Busy{1000 * time.Hour, errReset}), nil}}
-	p, clock, _ := patient(m)
+	p, clock, _ := retrying(m)
 	for range 3 {
 		if err := get(p); !graph.IsTransient(err) || m.asked != 1 {
 			t.Errorf("%v after %d requests", err, m.asked)
@@ -104,7 +104,7 @@ func TestPatienceCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
 	m := &moody{answers: []error{errReset}}
-	p, _, _ := patient(m)
+	p, _, _ := retrying(m)
 	if _, err := p.Get(ctx, "manifest", "", 1); !errors.Is(err, cause) || m.asked != 1 {
 		t.Errorf("%v after %d requests", err, m.asked)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// The patience with a source that does not answer as it should.
+// How a source is tried again that does not answer as it should.
 const (
 	attempts   = 3                      // of one call, while all is well
 	firstPause = 400 * time.Millisecond // between two, on average half of it, doubled each time
@@ -31,10 +31,10 @@ func (b *Busy) Error() string { return b.Err.Error() }
 // Unwrap gives package errors the error.
 func (b *Busy) Unwrap() error { return b.Err }
 
-// Patient tries a source again where a request failed that a later one may not fail: a few times,
+// Retrying tries a source again where a request failed that a later one may not fail: a few times,
 // with pauses of random length, so that a fleet does not come back in step. While it goes on
 // failing each call is one request, and none before the time that the server asked for.
-type Patient struct {
+type Retrying struct {
 	Source
 	sleep func(context.Context, time.Duration) error
 	now   func() time.Time
@@ -45,11 +45,11 @@ type Patient struct {
 	why     error
 }
 
-// NewPatient returns s with patience.
-func NewPatient(s Source) *Patient { return &Patient{Source: s, sleep: sleep, now: time.Now} }
+// NewRetrying returns s, tried again.
+func NewRetrying(s Source) *Retrying { return &Retrying{Source: s, sleep: sleep, now: time.Now} }
 
 // Get implements [Source].
-func (p *Patient) Get(ctx context.Context, name, known string, limit int64) (object Object, err error) {
+func (p *Retrying) Get(ctx context.Context, name, known string, limit int64) (object Object, err error) {
 	err = p.try(ctx, func() (err error) {
 		object, err = p.Source.Get(ctx, name, known, limit)
 		return err
@@ -58,7 +58,7 @@ func (p *Patient) Get(ctx context.Context, name, known string, limit int64) (obj
 }
 
 // Open implements [Source].
-func (p *Patient) Open(ctx context.Context, name string) (body io.ReadCloser, size int64, err error) {
+func (p *Retrying) Open(ctx context.Context, name string) (body io.ReadCloser, size int64, err error) {
 	err = p.try(ctx, func() (err error) {
 		body, size, err = p.Source.Open(ctx, name)
 		return err
@@ -66,7 +66,7 @@ func (p *Patient) Open(ctx context.Context, name string) (body io.ReadCloser, si
 	return body, size, err
 }
 
-func (p *Patient) try(ctx context.Context, once func() error) error {
+func (p *Retrying) try(ctx context.Context, once func() error) error {
 	left, err := p.begin()
 	for pause := firstPause; err == nil; pause *= 2 {
 		var wait time.Duration
@@ -84,7 +84,7 @@ func (p *Patient) try(ctx context.Context, once func() error) error {
 }
 
 // begin says how many attempts a call has, or why none.
-func (p *Patient) begin() (int, error) {
+func (p *Retrying) begin() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.quiet.After(p.now()) {
@@ -98,14 +98,14 @@ func (p *Patient) begin() (int, error) {
 
 // asked is the error of a source that wants to be left alone: the same for who heard that, and for
 // who does not ask.
-func (p *Patient) asked() error {
+func (p *Retrying) asked() error {
 	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.quiet.UTC().Format(time.RFC3339),
 		p.why))
 }
 
 // judge takes note of how a request went, and says whether to make another one, and when. Its error
 // is the request's, with what the source asked for.
-func (p *Patient) judge(err error, pause time.Duration) (wait time.Duration, again bool, said error) {
+func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, again bool, said error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failing = graph.IsTransient(err)
