@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 // checking is what the flags of check say. Publish has them too, but for the format.
@@ -92,7 +92,7 @@ func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*check.
 	}
 	ok = true
 	for _, cluster := range clusters {
-		store, err := statestore.Open(dir, cluster, statestore.Options{})
+		store, err := stores.Open(dir, cluster, stores.Options{})
 		if err != nil {
 			return nil, false, err
 		}

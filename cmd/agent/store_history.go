@@ -9,8 +9,9 @@ import (
 
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 func storeHistoryCommand(f *flags, s streams) *cobra.Command {
@@ -28,14 +29,14 @@ is part of what was signed.`,
 				return problem.Usage.Errorf("--last %d: expected a number from 1", last)
 			}
 			return f.inPast(args[0], func(from objectstore.Prunable, cluster string) error {
-				list, err := statestore.History(cmd.Context(), from, cluster, last)
+				list, err := publisher.History(cmd.Context(), from, cluster, last)
 				if err != nil {
 					return problem.Store.Wrap(err)
 				}
 				if !f.text() {
 					return f.data(s, struct {
-						Cluster     string            `json:"cluster"`
-						Generations []statestore.Past `json:"generations"`
+						Cluster     string           `json:"cluster"`
+						Generations []publisher.Past `json:"generations"`
 					}{cluster, list})
 				}
 				pastText(s, cluster, list)
@@ -82,7 +83,7 @@ func (f *flags) inPast(location string, do func(from objectstore.Prunable, clust
 		return err
 	}
 	for _, cluster := range clusters {
-		to, err := statestore.OpenSink(location, cluster, options)
+		to, err := stores.OpenSink(location, cluster, options)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func (f *flags) inPast(location string, do func(from objectstore.Prunable, clust
 	return nil
 }
 
-func pastText(s streams, cluster string, list []statestore.Past) {
+func pastText(s streams, cluster string, list []publisher.Past) {
 	fmt.Fprintf(s.out, "%s\n  %-12s%-22s%-14s%s\n", cluster, "GENERATION", "PUBLISHED", "SHA256", "BY")
 	for _, p := range list {
 		mark := " "
@@ -118,7 +119,7 @@ func pastText(s streams, cluster string, list []statestore.Past) {
 func (f *flags) diff(ctx context.Context, s streams, location, from, to string) error {
 	differ := false
 	err := f.inPast(location, func(store objectstore.Prunable, cluster string) error {
-		c, err := statestore.Compare(ctx, store, cluster, from, to)
+		c, err := publisher.Compare(ctx, store, cluster, from, to)
 		if err != nil {
 			return problem.Store.Wrap(err)
 		}
@@ -128,7 +129,7 @@ func (f *flags) diff(ctx context.Context, s streams, location, from, to string) 
 			return nil
 		}
 		type difference struct {
-			statestore.Difference
+			publisher.Difference
 			Diff string `json:"diff,omitempty"`
 		}
 		list := make([]difference, len(c.Objects))
@@ -136,7 +137,7 @@ func (f *flags) diff(ctx context.Context, s streams, location, from, to string) 
 			list[i] = difference{d, report.Unified(d.Name, d.Former, d.Later)}
 		}
 		return f.data(s, struct {
-			*statestore.Compared
+			*publisher.Compared
 			Objects []difference `json:"objects"`
 		}{c, list})
 	})
@@ -146,10 +147,10 @@ func (f *flags) diff(ctx context.Context, s streams, location, from, to string) 
 	return err
 }
 
-func comparedText(s streams, c *statestore.Compared) {
+func comparedText(s streams, c *publisher.Compared) {
 	for _, p := range []struct {
 		mark string
-		statestore.Past
+		publisher.Past
 	}{{"---", c.From}, {"+++", c.To}} {
 		fmt.Fprintf(s.out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest,
 			p.Published.UTC().Format(time.RFC3339))

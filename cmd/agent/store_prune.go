@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 func pruneCommand(f *flags, s streams) *cobra.Command {
-	var p statestore.Pruning
+	var p publisher.Pruning
 	cmd := &cobra.Command{
 		Use:   "prune DEST",
 		Short: "Remove published objects that no generation needs any more",
@@ -48,7 +49,7 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 	return cmd
 }
 
-func prune(ctx context.Context, f *flags, s streams, dest string, p statestore.Pruning) error {
+func prune(ctx context.Context, f *flags, s streams, dest string, p publisher.Pruning) error {
 	options, err := f.publisherOptions()
 	if err != nil {
 		return err
@@ -59,12 +60,12 @@ func prune(ctx context.Context, f *flags, s streams, dest string, p statestore.P
 	}
 	something := false
 	for _, cluster := range clusters {
-		to, err := statestore.OpenSink(dest, cluster, options)
+		to, err := stores.OpenSink(dest, cluster, options)
 		if err != nil {
 			return err
 		}
 		p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
-		done, err := statestore.Prune(ctx, to, p)
+		done, err := publisher.Prune(ctx, to, p)
 		if err != nil {
 			return problem.StorePrune.Wrap(err)
 		}
@@ -79,7 +80,7 @@ func prune(ctx context.Context, f *flags, s streams, dest string, p statestore.P
 	return nil
 }
 
-func (f *flags) printPruned(s streams, p *statestore.Pruned) error {
+func (f *flags) printPruned(s streams, p *publisher.Pruned) error {
 	if !f.text() {
 		return f.data(s, p)
 	}

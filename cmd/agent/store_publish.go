@@ -18,6 +18,9 @@ import (
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 // defaultExpires is how long a publication can be taken for new, where nobody says otherwise: who
@@ -28,7 +31,7 @@ const defaultExpires = 30 * 24 * time.Hour
 type publishing struct {
 	key, passwordFile string
 	expires           time.Duration
-	note              statestore.Note
+	note              manifest.Note
 	check             checking
 }
 
@@ -88,11 +91,11 @@ first: you vouch for it.`,
 				return err
 			}
 			for _, cluster := range clusters {
-				to, err := statestore.OpenSink(dest, cluster, options)
+				to, err := stores.OpenSink(dest, cluster, options)
 				if err != nil {
 					return err
 				}
-				done, err := statestore.Sign(cmd.Context(), to, cluster, *key)
+				done, err := publisher.Sign(cmd.Context(), to, cluster, *key)
 				if err != nil {
 					return err
 				}
@@ -172,11 +175,11 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 				cluster, strings.Join(keysets, ", "))
 		}
 		maps.DeleteFunc(all, func(name string, _ []byte) bool { return objects[name] != nil })
-		to, err := statestore.OpenSink(dest, cluster, options)
+		to, err := stores.OpenSink(dest, cluster, options)
 		if err != nil {
 			return err
 		}
-		done, err := statestore.Publish(ctx, to, statestore.Publication{
+		done, err := publisher.Publish(ctx, to, publisher.Publication{
 			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects),
 			Withheld: slices.Collect(maps.Keys(all)),
 			Note:     p.note, Key: key, Lasts: p.expires, Now: time.Now(),
@@ -202,10 +205,10 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 // publisherOptions are how a person's own machine publishes: with the settings for stores of the
 // agent's own file, as the daemon would, and without one to Kubernetes as kubectl would. What the
 // file says of clusters is of the node that it is on.
-func (f *flags) publisherOptions() (statestore.Options, error) {
+func (f *flags) publisherOptions() (stores.Options, error) {
 	named := f.cluster
 	if err := f.readConf(); err != nil {
-		return statestore.Options{}, err
+		return stores.Options{}, err
 	}
 	f.cluster = named
 	o := f.storeOptions(nil)
@@ -223,12 +226,12 @@ func clustersOf(f *flags, location string) (store string, clusters []string, err
 	if f.cluster != "" {
 		return location, []string{f.cluster}, nil
 	}
-	return statestore.Clusters(location)
+	return stores.Clusters(location)
 }
 
 // everything is all objects of a cluster, as they are at one moment.
 func everything(ctx context.Context, dir, cluster string) (map[string][]byte, error) {
-	store, err := statestore.Open(dir, cluster, statestore.Options{})
+	store, err := stores.Open(dir, cluster, stores.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +250,7 @@ func everything(ctx context.Context, dir, cluster string) (map[string][]byte, er
 	return objects, nil
 }
 
-func (f *flags) printPublished(s streams, p *statestore.Published, done string) error {
+func (f *flags) printPublished(s streams, p *publisher.Published, done string) error {
 	if !f.text() {
 		return f.data(s, p)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -23,7 +25,7 @@ type verifiedStore struct {
 	Digest     string    `json:"digest"`
 	Published  time.Time `json:"published,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
-	statestore.Note
+	manifest.Note
 	SignedBy []string `json:"signedBy"` // as the signatures say; one of them was verified where a key is trusted
 	Objects  int      `json:"objects"`
 	// Denied are private keys that only control plane nodes may read, and who asks may not.
@@ -86,7 +88,7 @@ func publicKey(text string) (trust.Key, error) {
 }
 
 func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster string) error {
-	store, err := statestore.Open(location, cluster, f.storeOptions(f.policy()))
+	store, err := stores.Open(location, cluster, f.storeOptions(f.policy()))
 	if err != nil {
 		return err
 	}
@@ -94,8 +96,10 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	if err != nil {
 		return problem.Store.Wrap(err)
 	}
-	if err := snapshot.Verify(ctx); err != nil {
-		return problem.Store.Wrap(err)
+	if snapshot.Verify != nil {
+		if err := snapshot.Verify(ctx); err != nil {
+			return problem.Store.Wrap(err)
+		}
 	}
 	var denied []string
 	for _, object := range snapshot.Private {
@@ -117,13 +121,13 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 		return err
 	}
 	v := verifiedStore{Cluster: cluster, Store: store.String(), Generation: snapshot.Generation,
-		Digest: snapshot.Digest, Expires: snapshot.Expires, Note: snapshot.Note(), SignedBy: []string{}, Denied: denied}
+		Digest: snapshot.Digest, Expires: snapshot.Expires, Note: snapshot.Note, SignedBy: []string{}, Denied: denied}
 	for _, text := range signatures {
 		v.SignedBy = append(v.SignedBy, trust.SignedBy(text))
 	}
 	v.Objects = len(snapshot.Objects) + len(snapshot.Files) + len(snapshot.Private)
 	if snapshot.Generation > 0 {
-		m, err := statestore.ParseManifest(statement, cluster)
+		m, err := manifest.Parse(statement, cluster)
 		if err != nil {
 			return err
 		}

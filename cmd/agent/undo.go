@@ -23,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -68,13 +69,13 @@ const wholeAnswer = 64 << 10
 // server, and whom it believes, is in the agent's own file, by which the store is opened: what that
 // does not allow any more is lost. The undo and the watch do not read it (by is nil), and whom they
 // do not believe has answered them.
-func askStore(ctx context.Context, location, cluster string, by *statestore.Options) error {
-	var how statestore.Options
+func askStore(ctx context.Context, location, cluster string, by *stores.Options) error {
+	var how stores.Options
 	if by != nil {
 		how = *by
 	}
 	how.Trust, how.Meter, how.Kubernetes.Alone = nil, nil, true
-	store, err := statestore.Open(location, cluster, how)
+	store, err := stores.Open(location, cluster, how)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 
 // means are what a checkpoint's probes need of others. The store is opened as by says; nil: as by a
 // stranger.
-func means(by *statestore.Options) probe.Means {
+func means(by *stores.Options) probe.Means {
 	return probe.Means{
 		Store: func(ctx context.Context, location, cluster string) error {
 			return askStore(ctx, location, cluster, by)

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/pki"
 )
 
@@ -51,7 +51,7 @@ func TestAskStore(t *testing.T) {
 	gone.Close()
 	for name, c := range map[string]struct {
 		at      string
-		by      *statestore.Options // nil: a stranger asks
+		by      *stores.Options // nil: a stranger asks
 		answers bool
 	}{
 		"silent":                         {"https://" + mute.Addr().String(), nil, false},
@@ -73,6 +73,6 @@ func TestAskStore(t *testing.T) {
 	}
 }
 
-func withCA(file string) *statestore.Options {
-	return &statestore.Options{HTTPS: https.Settings{CA: file}}
+func withCA(file string) *stores.Options {
+	return &stores.Options{HTTPS: https.Settings{CA: file}}
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -83,7 +84,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	policy := f.policy()
 	options := f.storeOptions(policy)
 	options.Meter = new(objectstore.Meter)
-	store, err := statestore.Open(f.store, f.cluster, options)
+	store, err := stores.Open(f.store, f.cluster, options)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (f *flags) onlyCluster() error {
 	if f.cluster != "" {
 		return nil
 	}
-	store, clusters, err := statestore.Clusters(f.store)
+	store, clusters, err := stores.Clusters(f.store)
 	if err != nil {
 		return err
 	}
@@ -240,8 +241,8 @@ func (f *flags) readConf() error {
 }
 
 // storeOptions are how the store is opened, once the agent's file has been read.
-func (f *flags) storeOptions(policy *trust.Policy) statestore.Options {
-	return statestore.Options{Trust: policy, NodeGroup: f.group, HTTPS: f.storeFiles,
+func (f *flags) storeOptions(policy *trust.Policy) stores.Options {
+	return stores.Options{Trust: policy, NodeGroup: f.group, HTTPS: f.storeFiles,
 		Kubernetes: kubernetes.Options{Kubeconfig: f.kubeconfig, Options: f.kube()}}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/keypairs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -63,7 +64,7 @@ func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 		used, signs = append(used, n.keysets...), append(signs, n.signs...)
 	}
 	// of what is damaged nobody knows what it is
-	pairs, _ := statestore.Keypairs(&statestore.Snapshot{Objects: objects})
+	pairs, _ := keypairs.Of(objects)
 	for name := range objects {
 		rest, private := strings.CutPrefix(name, "pki/private/")
 		keyset, _, _ := strings.Cut(rest, "/")
@@ -162,7 +163,10 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 // exposed are the private keys of CAs that a published store shows to every node: a worker needs
 // none of them.
 func exposed(ctx context.Context, s *statestore.Snapshot) (names []string, err error) {
-	pairs, _ := statestore.Keypairs(s) // of what is damaged nobody knows what it is
+	if s.ReadByAll == nil {
+		return nil, nil
+	}
+	pairs, _ := keypairs.Of(s.Objects) // of what is damaged nobody knows what it is
 	private := slices.Collect(maps.Keys(s.Objects))
 	for _, object := range s.Private {
 		private = append(private, object.Name)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/check"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/hostroot"
 )
 
@@ -18,7 +18,7 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
   hooks: [{name: x.service, manifest: "ExecStart=/bin/cat /etc/motd.d/d"}]
   fileAssets: [{name: d, path: /etc/motd.d/d, content: d}, {name: a, path: /etc/hosts, content: a}, {name: b, path: /etc/motd, content: b}, {name: c, path: /etc/systemd/network/c.network, content: c}]
 `)
-	store, err := statestore.Open(b.store, "demo", statestore.Options{})
+	store, err := stores.Open(b.store, "demo", stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

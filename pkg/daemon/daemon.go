@@ -265,9 +265,8 @@ func logTaken(log *zap.Logger, was *desired.State, made *report.Generation, d *d
 	fields := []zap.Field{zap.Int64("generation", s.Generation), zap.String("digest", s.Digest),
 		zap.String("store", s.Origin)}
 	if !s.Published.IsZero() {
-		note := s.Note()
-		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", note.Publisher),
-			zap.String("commit", note.Commit), zap.String("message", note.Message))
+		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", s.Note.Publisher),
+			zap.String("commit", s.Note.Commit), zap.String("message", s.Note.Message))
 	}
 	log.Info("the store has another configuration", fields...)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 // counter is a service manager that stops the daemon after some passes, and hears what it says.
@@ -68,7 +69,7 @@ func plainStore(t *testing.T, spec string) statestore.Store {
 		os.WriteFile(filepath.Join(dir, "demo.example.com", "cluster.yaml"), []byte(doc), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	store, err := statestore.Open(dir, "demo.example.com", statestore.Options{})
+	store, err := stores.Open(dir, "demo.example.com", stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

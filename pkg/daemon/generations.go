@@ -28,7 +28,7 @@ func generations(now *report.Configuration, d *desired.State, out outcome) {
 		now.Wanted = generationOf(s.Revision, time.Time{})
 		if documents == nil {
 			now.Published = generationOf(s.Revision, s.Published)
-			now.Published.By = s.Note().String()
+			now.Published.By = s.Note.String()
 		}
 	}
 	if p := out.plan; p != nil {

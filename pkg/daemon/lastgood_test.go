@@ -22,6 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -80,7 +82,7 @@ func (s *signer) publish(t *testing.T, more string) {
 		objects[name] = data
 	}
 	objects["cluster.yaml"] = append(objects["cluster.yaml"], more...)
-	m := statestore.NewManifest("demo", s.generation, objects)
+	m := manifest.New("demo", s.generation, objects)
 	m.Expires = s.expires
 	for name, data := range objects {
 		s.write(t, "objects/sha256/"+m.Objects[name].SHA256, string(data))
@@ -91,7 +93,7 @@ func (s *signer) publish(t *testing.T, more string) {
 // restart is the daemon of the next boot.
 func (s *signer) restart(t *testing.T) {
 	t.Helper()
-	store, err := statestore.Open(s.store, "demo", statestore.Options{Trust: s.policy})
+	store, err := stores.Open(s.store, "demo", stores.Options{Trust: s.policy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -125,7 +126,7 @@ func newBox(t *testing.T) *box {
 	b := &box{root: t.TempDir(), store: filepath.Join(t.TempDir(), "store"), manager: &manager{}}
 	b.document(t, b.plugins(t, "plugins.tar", ""))
 	b.write(t, "nodes/n.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n}\nspec: {address: 10.0.0.1, podCIDRs: [100.96.1.0/24]}\n")
-	store, err := statestore.Open(b.store, "demo", statestore.Options{})
+	store, err := stores.Open(b.store, "demo", stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

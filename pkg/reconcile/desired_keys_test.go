@@ -18,7 +18,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/remote"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -95,7 +97,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	}
 	now := good
 	all := b.load().Snapshot.Objects
-	content := hostfs.ContentOf(statestore.Pack(all))
+	content := hostfs.ContentOf(remote.Pack(all))
 	good.Objects, good.Names = content.Sum, len(all)
 	packed, err := content.Bytes()
 	text, err2 := json.Marshal(good)
@@ -114,7 +116,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	if err := json.Unmarshal([]byte(hostroot.Read(t, b.root, lastGood)), &good); err != nil || good.Objects != now.Objects || good.Names != len(all)-1 {
 		t.Errorf("%+v, %v, want %+v", good, err, now)
 	}
-	store, err := statestore.Open(b.dir, "demo", statestore.Options{})
+	store, err := stores.Open(b.dir, "demo", stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +146,15 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 		dir := b.dir
 		if !c.documents {
 			dir = t.TempDir()
-			sink, err := statestore.OpenSink(dir, "demo", statestore.Options{})
+			sink, err := stores.OpenSink(dir, "demo", stores.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := statestore.Publish(t.Context(), sink, statestore.Publication{Cluster: "demo", Objects: objects, ControlPlane: c.controlPlane, Now: time.Now()}); err != nil {
+			if _, err := publisher.Publish(t.Context(), sink, publisher.Publication{Cluster: "demo", Objects: objects, ControlPlane: c.controlPlane, Now: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		store, err := statestore.Open(dir, "demo", statestore.Options{})
+		store, err := stores.Open(dir, "demo", stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +174,7 @@ func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 	hostroot.Put(t, b.dir, "demo/nodegroups/nodes.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: nodes}\nspec: {role: Node}\n")
 	withheld := func() (keysets, left []string) {
 		t.Helper()
-		store, err := statestore.Open(b.dir, "demo", statestore.Options{})
+		store, err := stores.Open(b.dir, "demo", stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -112,7 +113,7 @@ func TestWhatAnEarlierReleaseBeganIsRead(t *testing.T) {
 }
 
 func TestWhatAnEarlierReleasePublishedIsRead(t *testing.T) {
-	store, err := statestore.Open(filepath.Join(earlier, "published"), "e2e.example.com", statestore.Options{Trust: &trust.Policy{Unsigned: true}})
+	store, err := stores.Open(filepath.Join(earlier, "published"), "e2e.example.com", stores.Options{Trust: &trust.Policy{Unsigned: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

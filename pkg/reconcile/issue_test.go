@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -52,7 +53,7 @@ func (b *issueBench) authority(ca *pki.Authority) {
 
 func (b *issueBench) load() *desired.State {
 	b.t.Helper()
-	store, err := statestore.Open(b.dir, "demo", statestore.Options{})
+	store, err := stores.Open(b.dir, "demo", stores.Options{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -50,7 +51,7 @@ func content(i int) string {
 // files. What else they want needs more than a tree.
 func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	t.Helper()
-	store, err := statestore.Open(q.store, "c", statestore.Options{})
+	store, err := stores.Open(q.store, "c", stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +220,8 @@ func BenchmarkQuietPass10000(b *testing.B) {
 }
 
 // A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not
-// decoded, no content is read. The lines that keep it: run.go, unfinished; pkg/statestore/own.go,
-// foreign.
+// decoded, no content is read. The lines that keep it: run.go, unfinished;
+// pkg/statestore/directory/rootowned.go, foreign.
 func TestQuietPassAllocates(t *testing.T) {
 	const files, most = 1000, 50
 	q := newQuiet(t, files)

@@ -6,6 +6,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
@@ -31,7 +32,7 @@ func TestPrivateKeysFromAfar(t *testing.T) {
 	hostroot.Put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
 	for i, want := range []int{3, 2} { // manifest, bundle, key; a node that begins again knows the key
 		pass := onRoot(root)
-		store := statestore.NewRemote(source, storetest.Cluster, nil)
+		store := remote.New(source, storetest.Cluster, nil)
 		if err := pass.Remember(store); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
@@ -34,7 +35,7 @@ func TestCertificatesOutliveCalico(t *testing.T) {
 			hostroot.Put(t, root, "/etc/cni/net.d/10-calico.conflist", `{"name": "k8s-pod-network", "plugins": [{"type": "calico"}]}`)
 			document("calico: {datastore: etcd, etcd: {endpoints: [\"https://10.0.0.1:2379\"]}}")
 			pass := func() (string, error) {
-				store, err := statestore.Open(dir, "demo", statestore.Options{})
+				store, err := stores.Open(dir, "demo", stores.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

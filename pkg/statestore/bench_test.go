@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 // BenchmarkFetch reads a plain directory of 5000 nodes: all of it, and again when nothing has
@@ -30,7 +31,7 @@ func BenchmarkFetch(b *testing.B) {
 		}
 	}
 	time.Sleep(2100 * time.Millisecond) // until stat may be trusted
-	s, err := statestore.Open(dir, "c", statestore.Options{})
+	s, err := stores.Open(dir, "c", stores.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

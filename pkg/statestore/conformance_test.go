@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 )
 
@@ -54,7 +56,7 @@ func (e endless) Read(p []byte) (int, error) {
 func openIn(dir string) func(*testing.T, string) statestore.Store {
 	return func(t *testing.T, cluster string) statestore.Store {
 		t.Helper()
-		s, err := statestore.Open(dir, cluster, statestore.Options{})
+		s, err := stores.Open(dir, cluster, stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,19 +102,19 @@ func TestPublishedConforms(t *testing.T) {
 		dir, generation := t.TempDir(), int64(0)
 		cluster := filepath.Join(dir, storetest.Cluster)
 		last := map[string][]byte{}
-		stage := func(t *testing.T, objects map[string][]byte) (manifest string) {
+		stage := func(t *testing.T, objects map[string][]byte) (at string) {
 			generation++
-			m := statestore.NewManifest(storetest.Cluster, generation, objects)
+			m := manifest.New(storetest.Cluster, generation, objects)
 			for name, data := range objects {
 				aside := filepath.Join(cluster, "objects", "aside")
 				put(t, aside, data)
 				put(t, filepath.Join(cluster, "objects/sha256/keep"), nil)
 				rename(t, aside, filepath.Join(cluster, "objects/sha256", m.Objects[name].SHA256))
 			}
-			manifest = filepath.Join(cluster, "manifest.new")
-			put(t, manifest, m.Encode())
+			at = filepath.Join(cluster, "manifest.new")
+			put(t, at, m.Encode())
 			last = maps.Clone(objects)
-			return manifest
+			return at
 		}
 		return storetest.Harness{
 			Open: openIn(dir),
@@ -125,7 +127,7 @@ func TestPublishedConforms(t *testing.T) {
 			},
 			Tamper: func(t *testing.T, name string) {
 				data := bytes.Clone(last[name])
-				sha := statestore.NewManifest(storetest.Cluster, 1, map[string][]byte{name: data}).Objects[name].SHA256
+				sha := manifest.New(storetest.Cluster, 1, map[string][]byte{name: data}).Objects[name].SHA256
 				data[0] ^= 1
 				put(t, filepath.Join(cluster, "objects/sha256", sha), data)
 			},

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/directory"
+	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -30,7 +32,7 @@ func names(s *statestore.Snapshot) []string { return slices.Sorted(maps.Keys(s.O
 
 func TestKopsIsReadByName(t *testing.T) {
 	m := kopsCluster()
-	store := statestore.NewEither(m, storetest.Cluster, "nodes", nil)
+	store := remote.NewAutodetect(m, storetest.Cluster, "nodes", nil)
 	s, err := store.Fetch(t.Context(), statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +45,7 @@ func TestKopsIsReadByName(t *testing.T) {
 		t.Errorf("the key was not brought: %v", err)
 	}
 
-	kept := statestore.NewKept(store.String(), storetest.Cluster, s.Manifest, statestore.Pack(s.Objects), &trust.Policy{})
+	kept := remote.NewLastGood(store.String(), storetest.Cluster, s.Manifest, remote.Pack(s.Objects), &trust.Policy{})
 	again, err := kept.Fetch(t.Context(), statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)
@@ -76,17 +78,17 @@ func TestKopsIsReadByName(t *testing.T) {
 }
 
 func TestKopsIsNotTrusted(t *testing.T) {
-	_, err := statestore.NewEither(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{}).Fetch(t.Context(), statestore.Revision{})
+	_, err := remote.NewAutodetect(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{}).Fetch(t.Context(), statestore.Revision{})
 	if err == nil || !strings.Contains(err.Error(), "nothing vouches for what kOps keeps") {
 		t.Errorf("what nobody signed was taken: %v", err)
 	}
-	if _, err := statestore.NewEither(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{Unsigned: true}).Fetch(t.Context(), statestore.Revision{}); err != nil {
+	if _, err := remote.NewAutodetect(kopsCluster(), storetest.Cluster, "nodes", &trust.Policy{Unsigned: true}).Fetch(t.Context(), statestore.Revision{}); err != nil {
 		t.Errorf("a person takes it: %v", err)
 	}
 }
 
 func TestNeitherPublishedNorKops(t *testing.T) {
-	_, err := statestore.NewEither(new(storetest.Memory), storetest.Cluster, "nodes", nil).Fetch(t.Context(), statestore.Revision{})
+	_, err := remote.NewAutodetect(new(storetest.Memory), storetest.Cluster, "nodes", nil).Fetch(t.Context(), statestore.Revision{})
 	if err == nil || !strings.Contains(err.Error(), "no published cluster") {
 		t.Errorf("got %v", err)
 	}
@@ -96,7 +98,7 @@ func TestNeitherPublishedNorKops(t *testing.T) {
 // another way.
 func TestPublishedIsNotTakenForKops(t *testing.T) {
 	m := new(storetest.Memory)
-	store := statestore.NewEither(m, storetest.Cluster, "nodes", nil)
+	store := remote.NewAutodetect(m, storetest.Cluster, "nodes", nil)
 	m.Set("manifest", []byte("{"))
 	if _, err := store.Fetch(t.Context(), statestore.Revision{}); err == nil {
 		t.Fatal("a broken manifest was taken")
@@ -114,7 +116,7 @@ func TestDirectoryOfKops(t *testing.T) {
 		"backups/etcd/x", "clusteraddons/default", "kops-version.txt", "openid/v1/jwks", "igconfig/node/n/nodeupscript.sh", "manifests/etcd/main.yaml", "pki/ssh/public/admin/1", "pki/issued/calico-client/1.crt"} {
 		put(t, filepath.Join(dir, storetest.Cluster, name), []byte("x"))
 	}
-	store, err := statestore.NewDirectory(dir, storetest.Cluster)
+	store, err := directory.New(dir, storetest.Cluster, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/directory"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
 // notes is a memory that says whatever it is told.
@@ -52,7 +54,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 // motd is the store's one file, as a process that has just begun sees it.
 func motd(t *testing.T, dir string, m notes) hostfs.Named {
 	t.Helper()
-	d, err := statestore.NewDirectory(dir, "c")
+	d, err := directory.New(dir, "c", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,7 @@ func TestDigestIsThatOfTheManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("%x", sha256.Sum256(statestore.NewManifest("c", 0, objects).Encode())); s.Digest != want {
+	if want := fmt.Sprintf("%x", sha256.Sum256(manifest.New("c", 0, objects).Encode())); s.Digest != want {
 		t.Errorf("digest %s, want %s", s.Digest, want)
 	}
 }

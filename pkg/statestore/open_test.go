@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 func TestOpenLocations(t *testing.T) {
 	dir, _ := plain(t)
 	t.Chdir(filepath.Dir(dir))
 	for _, location := range []string{dir, "./" + filepath.Base(dir), filepath.Base(dir), "file://" + dir, "file://localhost" + dir, "FILE://" + dir} {
-		s, err := statestore.Open(location, "c", statestore.Options{})
+		s, err := stores.Open(location, "c", stores.Options{})
 		if err != nil {
 			t.Errorf("Open %q: %v", location, err)
 			continue
@@ -49,7 +50,7 @@ func TestOpenRefusals(t *testing.T) {
 		{"https://user:secret@host:x%zz/", "c", "does not parse"},
 		{"https://fd00::1:8443/x", "c", "an IPv6 address in brackets, as in https://[fd00::1]:8443/path"},
 	} {
-		s, err := statestore.Open(c.location, c.cluster, statestore.Options{})
+		s, err := stores.Open(c.location, c.cluster, stores.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Open(%q, %q): %v, %v; want an error with %q", c.location, c.cluster, s, err, c.want)
 		} else if strings.Contains(err.Error(), "secret") {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -14,7 +16,7 @@ import (
 // trusting fetches with a policy.
 func trusting(t *testing.T, dir string, policy trust.Policy) error {
 	t.Helper()
-	s, err := statestore.Open(dir, "c", statestore.Options{Trust: &policy})
+	s, err := stores.Open(dir, "c", stores.Options{Trust: &policy})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func TestDirectoryOfTheHost(t *testing.T) {
 			if err := trusting(t, dir, trust.Policy{Unsigned: true}); err != nil {
 				t.Errorf("taken as it is: %v", err)
 			}
-			m := statestore.NewManifest("c", 1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")})
+			m := manifest.New("c", 1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")})
 			put(t, filepath.Join(cluster, "objects/sha256", m.Objects["cluster.yaml"].SHA256), []byte("kind: Cluster\n"))
 			put(t, filepath.Join(cluster, "manifest"), m.Encode())
 			if strings.HasPrefix(c.path, "c/") { // of which a published cluster reads nothing

@@ -15,6 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 )
 
@@ -26,7 +28,7 @@ type prunable struct {
 
 func (p prunable) sink() objectstore.Prunable {
 	p.t.Helper()
-	s, err := statestore.OpenSink(p.dir, storetest.Cluster, statestore.Options{})
+	s, err := stores.OpenSink(p.dir, storetest.Cluster, stores.Options{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func (p prunable) sink() objectstore.Prunable {
 
 func (p prunable) publish(content string) {
 	p.t.Helper()
-	if _, err := statestore.Publish(p.t.Context(), p.sink(), storetest.Contents(content)); err != nil {
+	if _, err := publisher.Publish(p.t.Context(), p.sink(), storetest.Contents(content)); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -66,12 +68,12 @@ func (p prunable) age(by time.Duration) {
 
 const day = 24 * time.Hour
 
-func (p prunable) prune(change func(*statestore.Pruning)) (*statestore.Pruned, error) {
-	of := statestore.Pruning{Cluster: storetest.Cluster, Older: 2 * day, By: "a person on a machine", Now: time.Now()}
+func (p prunable) prune(change func(*publisher.Pruning)) (*publisher.Pruned, error) {
+	of := publisher.Pruning{Cluster: storetest.Cluster, Older: 2 * day, By: "a person on a machine", Now: time.Now()}
 	if change != nil {
 		change(&of)
 	}
-	return statestore.Prune(p.t.Context(), p.sink(), of)
+	return publisher.Prune(p.t.Context(), p.sink(), of)
 }
 
 // A generation goes when the next one has been there for long enough; what it shares with later
@@ -87,7 +89,7 @@ func TestPrune(t *testing.T) {
 		t.Fatalf("%d objects", got)
 	}
 	before := p.files("*/*/*")
-	dry, err := p.prune(func(p *statestore.Pruning) { p.DryRun = true })
+	dry, err := p.prune(func(p *publisher.Pruning) { p.DryRun = true })
 	if err != nil || len(dry.Objects) != 8 || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Kept != 5 {
 		t.Errorf("%+v, %v", dry, err)
 	}
@@ -199,7 +201,7 @@ func TestPruneOfADamagedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
-		if _, err := p.prune(func(p *statestore.Pruning) { p.DryRun = dry }); err == nil || !strings.Contains(err.Error(), "5 of the objects of generation 2 are missing, objects/sha256/") {
+		if _, err := p.prune(func(p *publisher.Pruning) { p.DryRun = dry }); err == nil || !strings.Contains(err.Error(), "5 of the objects of generation 2 are missing, objects/sha256/") {
 			t.Errorf("dry %t: %v", dry, err)
 		}
 		if len(p.files("generations/*")) != 2 {
@@ -223,15 +225,15 @@ func TestPruneIsAlone(t *testing.T) {
 		if _, err := p.prune(nil); err == nil || !strings.Contains(err.Error(), "a person on a machine prunes it since ") {
 			t.Errorf("a second one: %v", err)
 		}
-		if _, err := statestore.Publish(t.Context(), p.sink(), storetest.Contents("three")); err == nil || !strings.Contains(err.Error(), "publish when that has ended") {
+		if _, err := publisher.Publish(t.Context(), p.sink(), storetest.Contents("three")); err == nil || !strings.Contains(err.Error(), "publish when that has ended") {
 			t.Errorf("a publisher: %v", err)
 		}
-		if done, err := p.prune(func(p *statestore.Pruning) { p.TakeOver, p.Older = true, 20*day }); err != nil || len(done.Objects) > 0 {
+		if done, err := p.prune(func(p *publisher.Pruning) { p.TakeOver, p.Older = true, 20*day }); err != nil || len(done.Objects) > 0 {
 			t.Errorf("who takes over: %+v, %v", done, err)
 		}
 	}}
 	before := p.files("objects/sha256/*")
-	_, err := statestore.Prune(t.Context(), &interrupted, statestore.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now()})
+	_, err := publisher.Prune(t.Context(), &interrupted, publisher.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now()})
 	if err == nil || !strings.Contains(err.Error(), "somebody else took over") {
 		t.Errorf("the first: %v", err)
 	}
@@ -246,7 +248,7 @@ func TestPruneIsAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	if _, err := statestore.Publish(t.Context(), late, storetest.Contents("four")); err == nil || !strings.Contains(err.Error(), "may have removed what this was to name: publish again") {
+	if _, err := publisher.Publish(t.Context(), late, storetest.Contents("four")); err == nil || !strings.Contains(err.Error(), "may have removed what this was to name: publish again") {
 		t.Errorf("%v", err)
 	}
 	p.publish("four")
@@ -292,11 +294,11 @@ func (b *pruneBefore) Put(ctx context.Context, name string, data []byte) error {
 func TestControlPlaneKeys(t *testing.T) {
 	const name = "pki/private/a/1.key"
 	p := prunable{t, t.TempDir()}
-	publish := func(content string, controlPlane ...string) *statestore.Published {
+	publish := func(content string, controlPlane ...string) *publisher.Published {
 		t.Helper()
 		of := publication(content)
 		of.ControlPlane = controlPlane
-		done, err := statestore.Publish(t.Context(), p.sink(), of)
+		done, err := publisher.Publish(t.Context(), p.sink(), of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,11 +357,11 @@ func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 		p := prunable{t, t.TempDir()}
 		of := publication("one")
 		of.ControlPlane = []string{"pki/private/a/1.key"}
-		if _, err := statestore.Publish(t.Context(), p.sink(), of); err != nil {
+		if _, err := publisher.Publish(t.Context(), p.sink(), of); err != nil {
 			t.Fatal(err)
 		}
 		of.Objects[other] = of.Objects["pki/private/a/1.key"]
-		done, err := statestore.Publish(t.Context(), p.sink(), of)
+		done, err := publisher.Publish(t.Context(), p.sink(), of)
 		if err != nil || !slices.Equal(done.Exposed, of.ControlPlane) {
 			t.Errorf("%+v, %v", done, err)
 		}
@@ -377,12 +379,12 @@ func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 func TestWithheldKeys(t *testing.T) {
 	p := prunable{t, t.TempDir()}
 	of := publication("one")
-	if done, err := statestore.Publish(t.Context(), p.sink(), of); err != nil || len(done.Exposed) > 0 {
+	if done, err := publisher.Publish(t.Context(), p.sink(), of); err != nil || len(done.Exposed) > 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	of.Withheld = []string{"pki/private/a/1.key", "pki/private/never/1.key"}
 	delete(of.Objects, "pki/private/a/1.key")
-	if done, err := statestore.Publish(t.Context(), p.sink(), of); err != nil || !slices.Equal(done.Exposed, of.Withheld[:1]) {
+	if done, err := publisher.Publish(t.Context(), p.sink(), of); err != nil || !slices.Equal(done.Exposed, of.Withheld[:1]) {
 		t.Errorf("%+v, %v", done, err)
 	}
 }

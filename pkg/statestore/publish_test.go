@@ -13,12 +13,16 @@ import (
 
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/remote"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 )
 
-func publication(content string) statestore.Publication {
-	return statestore.Publication{Cluster: storetest.Cluster, Now: time.Unix(2e9, 0), Objects: map[string][]byte{
+func publication(content string) publisher.Publication {
+	return publisher.Publication{Cluster: storetest.Cluster, Now: time.Unix(2e9, 0), Objects: map[string][]byte{
 		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content), "pki/private/a/1.key": []byte("key of " + content), "files/motd": []byte("hello"),
 	}}
 }
@@ -34,13 +38,13 @@ func sinksUnderTest(t *testing.T) map[string]struct {
 		read func() statestore.Store
 	}{
 		"directory": {func() objectstore.Sink {
-			s, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})
+			s, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return s
 		}, func() statestore.Store { return openIn(dir)(t, storetest.Cluster) }},
-		"memory": {func() objectstore.Sink { return memory }, func() statestore.Store { return statestore.NewRemote(memory, storetest.Cluster, nil) }},
+		"memory": {func() objectstore.Sink { return memory }, func() statestore.Store { return remote.New(memory, storetest.Cluster, nil) }},
 	}
 }
 
@@ -48,7 +52,7 @@ func TestPublish(t *testing.T) {
 	for name, c := range sinksUnderTest(t) {
 		t.Run(name, func(t *testing.T) {
 			for i, content := range []string{"one", "two"} {
-				done, err := statestore.Publish(t.Context(), c.sink(), publication(content))
+				done, err := publisher.Publish(t.Context(), c.sink(), publication(content))
 				if err != nil || done.Generation != int64(i+1) || done.Unchanged || done.Objects != 4 {
 					t.Fatalf("%+v, %v", done, err)
 				}
@@ -57,11 +61,11 @@ func TestPublish(t *testing.T) {
 					t.Errorf("read %+v", got)
 				}
 			}
-			again, err := statestore.Publish(t.Context(), c.sink(), publication("two"))
+			again, err := publisher.Publish(t.Context(), c.sink(), publication("two"))
 			if err != nil || !again.Unchanged || again.Generation != 2 {
 				t.Errorf("the same again: %+v, %v", again, err)
 			}
-			back, err := statestore.Publish(t.Context(), c.sink(), publication("one"))
+			back, err := publisher.Publish(t.Context(), c.sink(), publication("one"))
 			if err != nil || back.Unchanged || back.Generation != 3 {
 				t.Errorf("an earlier content: %+v, %v", back, err)
 			}
@@ -86,11 +90,11 @@ func TestTwoPublishers(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, first %v", name, first), func(t *testing.T) {
 				sink := meanwhile{c.sink(), func() {
-					if _, err := statestore.Publish(t.Context(), c.sink(), publication(fmt.Sprintf("theirs %v", first))); err != nil {
+					if _, err := publisher.Publish(t.Context(), c.sink(), publication(fmt.Sprintf("theirs %v", first))); err != nil {
 						t.Error(err)
 					}
 				}}
-				_, err := statestore.Publish(t.Context(), sink, publication("ours"))
+				_, err := publisher.Publish(t.Context(), sink, publication("ours"))
 				if !errors.Is(err, objectstore.ErrConflict) || !strings.Contains(err.Error(), "somebody else published meanwhile, and this was not") {
 					t.Errorf("the later one: %v", err)
 				}
@@ -112,7 +116,7 @@ func TestManyPublishers(t *testing.T) {
 			for i := range 8 {
 				sink := c.sink()
 				all.Go(func() {
-					done, err := statestore.Publish(t.Context(), sink, publication(fmt.Sprint(i)))
+					done, err := publisher.Publish(t.Context(), sink, publication(fmt.Sprint(i)))
 					mu.Lock()
 					defer mu.Unlock()
 					switch {
@@ -154,11 +158,11 @@ func (f *failing) Put(ctx context.Context, name string, data []byte) error {
 func TestPublishFails(t *testing.T) {
 	for name, c := range sinksUnderTest(t) {
 		t.Run(name, func(t *testing.T) {
-			if _, err := statestore.Publish(t.Context(), c.sink(), publication("one")); err != nil {
+			if _, err := publisher.Publish(t.Context(), c.sink(), publication("one")); err != nil {
 				t.Fatal(err)
 			}
 			for n := range 5 {
-				_, err := statestore.Publish(t.Context(), &failing{c.sink(), n, new(sync.Mutex)}, publication("two"))
+				_, err := publisher.Publish(t.Context(), &failing{c.sink(), n, new(sync.Mutex)}, publication("two"))
 				if err == nil || !strings.Contains(err.Error(), "nothing has changed for its readers: no space left") {
 					t.Errorf("failed at write %d: %v", n, err)
 				}
@@ -174,15 +178,15 @@ func TestPublishFails(t *testing.T) {
 // is not overwritten.
 func TestPublishIntoADirectory(t *testing.T) {
 	dir := t.TempDir()
-	sink, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})
+	sink, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := publication("one")
-	if _, err := statestore.Publish(t.Context(), sink, p); err != nil {
+	if _, err := publisher.Publish(t.Context(), sink, p); err != nil {
 		t.Fatal(err)
 	}
-	m := statestore.NewManifest(storetest.Cluster, 1, p.Objects)
+	m := manifest.New(storetest.Cluster, 1, p.Objects)
 	object := func(name string) string {
 		return filepath.Join(dir, storetest.Cluster, "objects/sha256", m.Objects[name].SHA256)
 	}
@@ -195,12 +199,12 @@ func TestPublishIntoADirectory(t *testing.T) {
 	if _, err := openIn(dir)(t, storetest.Cluster).Fetch(t.Context(), statestore.Revision{}); err == nil {
 		t.Error("a damaged object was read")
 	}
-	if done, err := statestore.Publish(t.Context(), sink, p); err != nil || !done.Unchanged {
+	if done, err := publisher.Publish(t.Context(), sink, p); err != nil || !done.Unchanged {
 		t.Errorf("%+v, %v", done, err)
 	}
 	mustFetch(t, openIn(dir)(t, storetest.Cluster), statestore.Revision{})
 	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), []byte("mine"))
-	if _, err := statestore.Publish(t.Context(), sink, p); err == nil || !strings.Contains(err.Error(), "read what is there: decode manifest") {
+	if _, err := publisher.Publish(t.Context(), sink, p); err == nil || !strings.Contains(err.Error(), "read what is there: decode manifest") {
 		t.Error(err)
 	}
 }
@@ -208,17 +212,17 @@ func TestPublishIntoADirectory(t *testing.T) {
 // No number follows the highest: a publication over it is refused, and changes nothing.
 func TestNoGenerationFollowsTheHighest(t *testing.T) {
 	dir := t.TempDir()
-	sink, err := statestore.OpenSink(dir, storetest.Cluster, statestore.Options{})
+	sink, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := publication("one")
-	if _, err := statestore.Publish(t.Context(), sink, p); err != nil {
+	if _, err := publisher.Publish(t.Context(), sink, p); err != nil {
 		t.Fatal(err)
 	}
-	forged := statestore.NewManifest(storetest.Cluster, 1<<63-1, p.Objects).Encode()
+	forged := manifest.New(storetest.Cluster, 1<<63-1, p.Objects).Encode()
 	put(t, filepath.Join(dir, storetest.Cluster, "manifest"), forged)
-	if _, err := statestore.Publish(t.Context(), sink, publication("two")); problem.Find(err) != problem.GenerationJump {
+	if _, err := publisher.Publish(t.Context(), sink, publication("two")); problem.Find(err) != problem.GenerationJump {
 		t.Errorf("published over generation %d: %v", int64(1<<63-1), err)
 	}
 	if have, err := os.ReadFile(filepath.Join(dir, storetest.Cluster, "manifest")); err != nil || string(have) != string(forged) {

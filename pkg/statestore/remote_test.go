@@ -11,6 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -20,9 +22,9 @@ func remoteHarness(bundle bool) func(*testing.T) storetest.Harness {
 		source := new(storetest.Memory)
 		return source.Harness(bundle, func(_ *testing.T, cluster string) statestore.Store {
 			if cluster != storetest.Cluster {
-				return statestore.NewRemote(new(storetest.Memory), cluster, nil)
+				return remote.New(new(storetest.Memory), cluster, nil)
 			}
-			return statestore.NewRemote(source, cluster, nil)
+			return remote.New(source, cluster, nil)
 		})
 	}
 }
@@ -61,7 +63,7 @@ func asked(t *testing.T, source *storetest.Memory, want ...string) {
 func TestRemoteRequests(t *testing.T) {
 	source, objects := new(storetest.Memory), remoteObjects()
 	source.Publish(storetest.Publication(1, objects, true))
-	s := statestore.NewRemote(source, storetest.Cluster, nil)
+	s := remote.New(source, storetest.Cluster, nil)
 
 	boot := mustFetch(t, s, statestore.Revision{})
 	asked(t, source, "manifest", "objects")
@@ -94,7 +96,7 @@ func TestRemoteRequests(t *testing.T) {
 func TestRemoteRemembers(t *testing.T) {
 	source := new(storetest.Memory)
 	source.Publish(storetest.Publication(1, remoteObjects(), true))
-	s := statestore.NewRemote(source, storetest.Cluster, nil)
+	s := remote.New(source, storetest.Cluster, nil)
 	kept := hostfs.ContentOf([]byte("key a"))
 	s.Remember(notes{map[string]hostfs.Digest{}, map[hostfs.Digest][]byte{kept.Sum: []byte("key a")}})
 	got := mustFetch(t, s, statestore.Revision{})
@@ -109,13 +111,13 @@ func TestRemoteRemembers(t *testing.T) {
 // then seldom until it changes; at each look it is judged again, for it may have been the clock.
 func TestRemoteRefuses(t *testing.T) {
 	source := new(storetest.Memory)
-	m := statestore.NewManifest(storetest.Cluster, 1, remoteObjects())
+	m := manifest.New(storetest.Cluster, 1, remoteObjects())
 	clock := time.Unix(2e9, 0)
 	m.Expires = clock
 	all := storetest.Publication(1, remoteObjects(), false)
 	all["manifest"] = m.Encode()
 	source.Publish(all)
-	s := statestore.NewRemote(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
+	s := remote.New(source, storetest.Cluster, &trust.Policy{Unsigned: true, Now: func() time.Time { return clock }})
 	for range 8 {
 		if _, err := s.Fetch(t.Context(), statestore.Revision{}); !errors.Is(err, trust.ErrExpired) || graph.IsTransient(err) {
 			t.Errorf("%v", err)
@@ -140,7 +142,7 @@ func TestRemoteDamagedBundle(t *testing.T) {
 				source.Set(name, damage(data))
 			}
 		}
-		s := statestore.NewRemote(source, storetest.Cluster, nil)
+		s := remote.New(source, storetest.Cluster, nil)
 		for range 2 {
 			if got, err := s.Fetch(t.Context(), statestore.Revision{}); got != nil || err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "publish again") {
 				t.Errorf("%v, %v", got, err)

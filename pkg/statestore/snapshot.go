@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -9,25 +8,27 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/keypairs"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
 
-// complete refuses a snapshot without the cluster's document. at is what stands before its name.
-func (s *Snapshot) complete(at string) error {
-	if !slices.ContainsFunc(clusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
+// Complete refuses a snapshot without the cluster's document.
+func (s *Snapshot) Complete() error {
+	if !slices.ContainsFunc(manifest.ClusterDocuments, func(name string) bool { return s.Objects[name] != nil }) {
 		return problem.DocumentMissing.Because(fs.ErrNotExist,
-			"%s%s is missing: write a document of kind Cluster there", at, clusterDocument)
+			"%s/%s is missing: write a document of kind Cluster there", s.Origin, manifest.ClusterDocument)
 	}
 	return nil
 }
 
 // Bring reads the private objects of these keypairs, as far as they were left in the store, into
-// Objects, for [Keypairs]. The caller has the snapshot for itself. Its error is marked as those of
-// Fetch are.
-func (s *Snapshot) Bring(keypairs ...string) error {
+// Objects, for [keypairs.Of]. The caller has the snapshot for itself. Its error is marked as those
+// of Fetch are.
+func (s *Snapshot) Bring(pairs ...string) error {
 	var rest []hostfs.Named
 	for i, object := range s.Private {
-		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, privateDir), "/")
-		if !slices.Contains(keypairs, keypair) {
+		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, manifest.PrivateDir), "/")
+		if !slices.Contains(pairs, keypair) {
 			rest = append(rest, object)
 			continue
 		}
@@ -39,29 +40,20 @@ func (s *Snapshot) Bring(keypairs ...string) error {
 		s.Objects[object.Name] = data
 	}
 	s.Private = rest
-	if s.seek == nil {
+	if s.Seek == nil {
 		return nil
 	}
-	for _, keypair := range keypairs {
-		if err := s.seekKeyset(privateDir + keypair + "/" + keysetName); err != nil {
+	for _, keypair := range pairs {
+		if err := s.seekKeyset(manifest.PrivateDir + keypair + "/" + manifest.KeysetName); err != nil {
 			return err
 		}
 	}
-	for _, name := range authorities {
-		if err := s.seekKeyset("pki/issued/" + name + "/" + keysetName); err != nil {
+	for _, name := range keypairs.Authorities {
+		if err := s.seekKeyset("pki/issued/" + name + "/" + manifest.KeysetName); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// ReadByAll tells that a published private key is where every node reads, not control plane nodes
-// alone: see [Publication]. It is false of what was not published.
-func (s *Snapshot) ReadByAll(ctx context.Context, name string) (bool, error) {
-	if s.readByAll == nil {
-		return false, nil
-	}
-	return s.readByAll(ctx, name)
 }
 
 // seekKeyset reads a keyset that was not listed, if there is one.
@@ -69,12 +61,12 @@ func (s *Snapshot) seekKeyset(name string) error {
 	if s.Objects[name] != nil {
 		return nil
 	}
-	data, err := s.seek(name)
+	data, err := s.Seek(name)
 	switch {
 	case err == nil:
 		s.Objects[name] = data
 		// what the node keeps of a snapshot it finds by its manifest
-		s.Manifest = NewManifest(s.Cluster, s.Generation, s.Objects).Encode()
+		s.Manifest = manifest.New(s.Cluster, s.Generation, s.Objects).Encode()
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -1,27 +1,29 @@
-// Package statestore reads a node's configuration from where it is kept: a directory now; S3, HTTPS
-// and the Kubernetes API plug into the same contract and the same conformance suite (package
-// storetest).
+// Package statestore is the contract of a place that keeps the configuration of nodes: what is read
+// from it, and what a reader may rely on. Package stores opens each kind, package storetest is the
+// suite that holds them all to the contract.
 //
-// A store holds clusters. Each has documents and pki files under the names of [Layout], either as
-// people write them (a plain directory, for which a manifest is made up) or published: a manifest
-// that names every object by its sha256, and is the only object that changes. Only the published
-// form can be changed in several places at once without a node seeing half of it; in a plain
-// directory a reader sees the documents as they were at one moment, whatever its writers had done
-// by then.
+// A store holds clusters. Each has documents and pki files under the names of [manifest.Layout],
+// either as people write them (a plain directory, for which a manifest is made up) or published: a
+// manifest that names every object by its sha256, and is the only object that changes. Only the
+// published form can be changed in several places at once without a node seeing half of it; in a
+// plain directory a reader sees the documents as they were at one moment, whatever its writers had
+// done by then.
 //
-// Stores are only read; [Publish] writes to a Sink, which is another thing. The package protects
-// from torn reads, from objects that are not what the manifest says, from symbolic links that leave
-// the store and from a store too big for a node. It does not protect from whoever may publish: that
-// is the signature's part.
+// Stores are only read; package publisher writes to a Sink, which is another thing. A store
+// protects from torn reads, from objects that are not what the manifest says, from symbolic links
+// that leave it and from being too big for a node. It does not protect from whoever may publish:
+// that is the signature's part.
 package statestore
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
@@ -90,29 +92,19 @@ type Snapshot struct {
 	// Notes say what was found and not used, one line each, for the plan and for `store check`.
 	Notes []string
 
-	note []byte // see [Snapshot.Note]; nil: there is none
-	// see [Snapshot.Verify]; nil: each object was held against its hash by itself
-	verify func(ctx context.Context) error
-	seek   func(name string) ([]byte, error) // reads an object that was not listed; nil: all were
-	// see [Snapshot.ReadByAll]; nil: of a directory of documents
-	readByAll func(ctx context.Context, name string) (open bool, err error)
+	// Note says who published it; the zero Note: nobody says.
+	Note manifest.Note
+	// Verify holds what the snapshot is not made of against the manifest too: the bundle, where the
+	// objects were read one by one, and each object by itself where the bundle was read. Some node
+	// boots from one of them, and others need the other. Private keys and what is below files/ are
+	// read by Private and Files. Nil: nothing was published.
+	Verify func(ctx context.Context) error
+	// ReadByAll tells that a private key is where every node reads, not control plane nodes alone.
+	// Nil: nothing was published.
+	ReadByAll func(ctx context.Context, name string) (open bool, err error)
+	// Seek reads an object that was not listed; nil: all were.
+	Seek func(name string) ([]byte, error)
 }
 
-// Verify holds what a snapshot is not made of against the manifest too: the bundle, where the
-// objects were read one by one, and each object by itself where the bundle was read. Some node
-// boots from one of them, and others need the other. Private keys and what is below files/ are read
-// by [Snapshot.Private] and [Snapshot.Files].
-func (s *Snapshot) Verify(ctx context.Context) error {
-	if s.verify == nil {
-		return nil
-	}
-	return s.verify(ctx)
-}
-
-// The bounds of a snapshot. More is an error that names the bound: a store that does not end must
-// not take a node's memory.
-const (
-	MaxObjects      = 20_000   // a document for each of 15 000 nodes, and keys
-	MaxObjectSize   = 2 << 20  // bytes; etcd, where kOps' documents once had to fit, stops at 1.5 MiB
-	MaxSnapshotSize = 64 << 20 // bytes, all objects
-)
+// ErrChanged says that the store changed while it was read.
+var ErrChanged = errors.New("it kept changing while it was read: write each file aside and rename it, or publish")

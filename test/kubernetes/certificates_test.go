@@ -23,6 +23,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/test/kubeapi"
 	"github.com/netwright/netwright/test/pki"
 )
@@ -44,7 +45,7 @@ func TestANodeAsksForCertificates(t *testing.T) {
 	}
 	converge := func() (*report.Plan, error) {
 		t.Helper()
-		store, err := statestore.Open(dir, "demo", statestore.Options{})
+		store, err := stores.Open(dir, "demo", stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

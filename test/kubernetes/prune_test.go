@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/kubernetes"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 )
 
@@ -24,11 +25,11 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	const key = "pki/private/ca/1.key"
 	publish := func(content string) {
 		t.Helper()
-		of := statestore.Publication{Cluster: storetest.Cluster, ControlPlane: []string{key}, Now: time.Now(), Objects: map[string][]byte{
+		of := publisher.Publication{Cluster: storetest.Cluster, ControlPlane: []string{key}, Now: time.Now(), Objects: map[string][]byte{
 			"cluster.yaml": []byte("kind: Cluster\n"), "files/big": []byte(strings.Repeat(content+" is a secret file of several parts\n", 40_000)),
 			"nodes/n1.yaml": []byte("# " + content + "\n"), key: []byte(content + " key"),
 		}}
-		if _, err := statestore.Publish(t.Context(), sink, of); err != nil {
+		if _, err := publisher.Publish(t.Context(), sink, of); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,8 +60,8 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	publish("two")
 	publish("three")
 	whole := there()
-	of := statestore.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now(), DryRun: true}
-	dry, err := statestore.Prune(t.Context(), sink, of)
+	of := publisher.Pruning{Cluster: storetest.Cluster, By: "a person on a machine", Now: time.Now(), DryRun: true}
+	dry, err := publisher.Prune(t.Context(), sink, of)
 	if err != nil || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Bytes < 2_000_000 {
 		t.Fatalf("%+v, %v", dry, err)
 	}
@@ -68,7 +69,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 		t.Errorf("a dry run left %q of %q", now, whole)
 	}
 	of.DryRun = false
-	done, err := statestore.Prune(t.Context(), sink, of)
+	done, err := publisher.Prune(t.Context(), sink, of)
 	if err != nil || !slices.Equal(done.Objects, dry.Objects) || done.Bytes != dry.Bytes {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -87,7 +88,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	if err != nil || string(got.Objects["nodes/n1.yaml"]) != "# three\n" || got.Verify(t.Context()) != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	again, err := statestore.Prune(t.Context(), sink, of)
+	again, err := publisher.Prune(t.Context(), sink, of)
 	if err != nil || len(again.Objects)+len(again.Generations) > 0 {
 		t.Errorf("%+v, %v", again, err)
 	}

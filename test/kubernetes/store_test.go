@@ -17,6 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/kubeapi"
 )
@@ -66,7 +68,7 @@ func (n *namespaces) sink(t *testing.T, namespace string) *kubernetes.Namespace 
 
 func openStore(t *testing.T, namespace, cluster, kubeconfig string) statestore.Store {
 	t.Helper()
-	s, err := statestore.Open("k8s://"+namespace, cluster, statestore.Options{Kubernetes: kubernetes.Options{Kubeconfig: kubeconfig, Options: kube.Options{Version: "test"}}})
+	s, err := stores.Open("k8s://"+namespace, cluster, stores.Options{Kubernetes: kubernetes.Options{Kubeconfig: kubeconfig, Options: kube.Options{Version: "test"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func storeLayout(t *testing.T, all *namespaces) {
 		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(big), "pki/private/a/1.key": []byte("a private key"), "files/secret": []byte("a secret file"),
 	}
 	for i := range 2 { // again: nothing is moved
-		done, err := statestore.Publish(t.Context(), all.sink(t, namespace), statestore.Publication{Cluster: storetest.Cluster, Objects: objects, Now: time.Now()})
+		done, err := publisher.Publish(t.Context(), all.sink(t, namespace), publisher.Publication{Cluster: storetest.Cluster, Objects: objects, Now: time.Now()})
 		if err != nil || done.Generation != 1 || done.Unchanged != (i == 1) {
 			t.Fatalf("publish %d: %+v, %v", i, done, err)
 		}
@@ -208,8 +210,8 @@ func storeOfControlPlanes(t *testing.T, all *namespaces) {
 	controlPlane := all.account(t, namespace, "netwright-control-plane", namespace+"-control-plane")
 	const name = "pki/private/ca/1.key"
 	objects := map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n"), name: []byte("a CA's key")}
-	of := statestore.Publication{Cluster: storetest.Cluster, Objects: objects, ControlPlane: []string{name}, Now: time.Now()}
-	if _, err := statestore.Publish(t.Context(), all.sink(t, namespace), of); err != nil {
+	of := publisher.Publication{Cluster: storetest.Cluster, Objects: objects, ControlPlane: []string{name}, Now: time.Now()}
+	if _, err := publisher.Publish(t.Context(), all.sink(t, namespace), of); err != nil {
 		t.Fatal(err)
 	}
 	bring := func(kubeconfig string) (string, error) {

@@ -20,6 +20,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
 )
@@ -154,7 +156,7 @@ func TestStorm(t *testing.T) {
 	defer stop()
 	nodes := make([]*node, count)
 	for i := range nodes {
-		store, err := statestore.Open("s3://"+bucket, storetest.Cluster, statestore.Options{})
+		store, err := stores.Open("s3://"+bucket, storetest.Cluster, stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +238,7 @@ func publish(t *testing.T, server *s3server.Server, generation int64, nodes int)
 		objects[fmt.Sprintf("nodes/n%d.yaml", i)] = fmt.Appendf(nil, "kind: Node\nmetadata: {name: n%d}\nspec: {podCIDRs: [10.%d.%d.0/24]} # %d\n", i, i/256, i%256, generation)
 	}
 	all := storetest.Publication(generation, objects, true)
-	m, err := statestore.ParseManifest(all["manifest"], storetest.Cluster)
+	m, err := manifest.Parse(all["manifest"], storetest.Cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

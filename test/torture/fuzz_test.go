@@ -24,7 +24,7 @@ var fuzzers = []fuzzer{
 	{"pkg/host/facts", "FuzzFacts", "os-release, units, the runtime's and kubelet's files"},
 	{"pkg/ledger", "FuzzJournal", "the ledger's journal"},
 	{"pkg/ledger", "FuzzMemory", "stamps, owed effects"},
-	{"pkg/statestore", "FuzzParseManifest", "manifests"},
+	{"pkg/statestore/manifest", "FuzzParseManifest", "manifests"},
 	{"pkg/statestore/trust", "FuzzSplit", "signed manifests"},
 	{"pkg/tasks", "FuzzConf", "CNI confs"},
 	{"pkg/tomledit", "FuzzTOML", "the runtime's TOML"},

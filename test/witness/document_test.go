@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/check"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
 // checked are documents enough for each stratum to be drawn both tame and wild, some ten times.
@@ -63,7 +63,7 @@ func TestStoreCheckTakesMostDocuments(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, clusterName, path), text)
 		}
-		store, err := statestore.Open(dir, clusterName, statestore.Options{})
+		store, err := stores.Open(dir, clusterName, stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,8 +89,9 @@ func imports(component string) ([]string, bool) {
 	return list, ok
 }
 
-// rooms says what each package below pkg/host, pkg/config or pkg/checkpoint may import of the others
-// there. The package above them puts them together and may import all.
+// rooms says what each package below one of these components may import of the others there. The
+// package above them puts them together and may import all; "" is that package, where it is the
+// contract that its rooms keep.
 var rooms = map[string]map[string][]string{
 	"checkpoint": {
 		"firstboot": {"probe", "undo"},
@@ -120,6 +121,22 @@ var rooms = map[string]map[string][]string{
 		"sandbox":      nil,
 		"systemd":      {"internal/sys"},
 		"watch":        {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
+	},
+	"statestore": {
+		"assets":      {"", "transfer"},
+		"directory":   {"", "manifest", "objectstore", "trust"},
+		"https":       {"objectstore", "transfer"},
+		"keypairs":    {"manifest"}, // the names of its files
+		"kubernetes":  {"objectstore"},
+		"manifest":    {"objectstore", "trust"},
+		"objectstore": nil,
+		"publisher":   {"directory", "manifest", "objectstore", "trust"},
+		"remote":      {"", "manifest", "objectstore", "transfer", "trust"},
+		"s3":          {"objectstore", "transfer"},
+		"stores":      {"", "directory", "https", "kubernetes", "manifest", "objectstore", "remote", "s3", "trust"},
+		"storetest":   {"", "manifest", "objectstore", "publisher"},
+		"transfer":    nil,
+		"trust":       nil,
 	},
 }
 

@@ -69,7 +69,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 	node, diags := config.Load(tasks.DriftKinds(), Sources(snap), sel, snap.Files...)
 	if err := diags.Err(); err != nil {
 		return nil, graph.Permanent(&DocumentError{Store: snap.Origin, Revision: snap.Revision,
-			Published: snap.Published, By: snap.Note().String(), Diagnostics: diags})
+			Published: snap.Published, By: snap.Note.String(), Diagnostics: diags})
 	}
 	d := &State{Snapshot: snap, Node: node, Sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
 	if err := d.bring(); err != nil {

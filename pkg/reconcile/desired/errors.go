@@ -25,7 +25,7 @@ type DocumentError struct {
 	Store       string
 	Revision    statestore.Revision
 	Published   time.Time
-	By          string // who published them, see [statestore.Note]
+	By          string // who published them, see [manifest.Note]
 	Diagnostics document.Diagnostics
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/secret"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/keypairs"
 )
 
 // bring reads the private keys that the node uses, and no other: what a store hands out besides, a
@@ -28,7 +28,7 @@ func (d *State) bring() error {
 			d.Damage = append(d.Damage, err.Error())
 		}
 	}
-	pairs, err := statestore.Keypairs(d.Snapshot)
+	pairs, err := keypairs.Of(d.Snapshot.Objects)
 	if err != nil {
 		d.Damage = append(d.Damage, err.Error())
 	}
@@ -46,7 +46,7 @@ func (d *State) bring() error {
 // misplaced refuses a CA's private key that a store hands to a worker: it is let go of, and the
 // error names the file. It is no reason to stop the node's network, which would take nothing away
 // from who reads the key there: only people can.
-func (d *State) misplaced(name string, p statestore.Keypair) {
+func (d *State) misplaced(name string, p keypairs.Keypair) {
 	if p.Key.IsZero() || d.Node.ControlPlane() {
 		return
 	}

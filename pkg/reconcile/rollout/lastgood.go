@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
@@ -60,7 +61,7 @@ func (r Rollout) Kept(
 	if r.Trust != nil {
 		policy = r.Trust
 	}
-	store := statestore.NewKept(good.Store, good.Cluster, manifest, objects, policy)
+	store := remote.NewLastGood(good.Store, good.Cluster, manifest, objects, policy)
 	if _, err := Remember(r.Host, store); err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (r Rollout) Keep(ctx context.Context, d *desired.State, h *host.Host, led *
 		}
 	}
 	now.Taken = time.Now().UTC().Truncate(time.Second)
-	return led.KeepLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, statestore.Pack(objects))
+	return led.KeepLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, remote.Pack(objects))
 }
 
 // Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -28,7 +28,7 @@ func fetcher(t *testing.T) *Fetcher {
 	if err := os.WriteFile(filepath.Join(dir, "c/assets/a:b"), []byte("from the store"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	store, err := statestore.Open(dir, "c", statestore.Options{})
+	store, err := stores.Open(dir, "c", stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/pki"
 	"github.com/netwright/netwright/test/toxic"
@@ -74,7 +75,7 @@ func tlsOf(t *testing.T, server pki.Pair) *tls.Config {
 
 func open(t *testing.T, location, cluster string, settings https.Settings) statestore.Store {
 	t.Helper()
-	s, err := statestore.Open(location, cluster, statestore.Options{HTTPS: settings})
+	s, err := stores.Open(location, cluster, stores.Options{HTTPS: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestRefusedURLs(t *testing.T) {
 		"https://host:x%zz/secret":    "does not parse",
 		"http://host/x":               `no scheme "http"`,
 	} {
-		_, err := statestore.Open(location, "c", statestore.Options{})
+		_, err := stores.Open(location, "c", stores.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %q", location, err, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
 )
@@ -21,7 +22,7 @@ func TestKopsStore(t *testing.T) {
 	} {
 		server.Put("clusters", at(name), []byte(text))
 	}
-	store := open(t, "s3://clusters", storetest.Cluster, statestore.Options{NodeGroup: "nodes"})
+	store := open(t, "s3://clusters", storetest.Cluster, stores.Options{NodeGroup: "nodes"})
 	s, err := store.Fetch(t.Context(), statestore.Revision{})
 	if err != nil {
 		t.Fatal(err)

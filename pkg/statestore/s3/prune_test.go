@@ -13,7 +13,9 @@ import (
 
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/s3"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
 	"github.com/netwright/netwright/test/toxic"
@@ -38,14 +40,14 @@ func TestPrune(t *testing.T) {
 	other := "some/prefix/" + storetest.Cluster + ".org/objects/sha256/" + strings.Repeat("0", 64)
 	server.Put("fleet", other, []byte("another cluster's"))
 	for i := range 3 {
-		if _, err := statestore.Publish(t.Context(), prunable(t, location), storetest.Contents(fmt.Sprint(i))); err != nil {
+		if _, err := publisher.Publish(t.Context(), prunable(t, location), storetest.Contents(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	past := time.Unix(1, 0) // this machine's clock, which nobody asks
-	prune := func(older time.Duration, dry bool) *statestore.Pruned {
+	prune := func(older time.Duration, dry bool) *publisher.Pruned {
 		t.Helper()
-		done, err := statestore.Prune(t.Context(), prunable(t, location), statestore.Pruning{Cluster: storetest.Cluster, Older: older, DryRun: dry, By: "somebody", Now: past})
+		done, err := publisher.Prune(t.Context(), prunable(t, location), publisher.Pruning{Cluster: storetest.Cluster, Older: older, DryRun: dry, By: "somebody", Now: past})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +64,7 @@ func TestPrune(t *testing.T) {
 	if done := prune(-time.Minute, false); len(done.Objects) > 0 || len(done.Generations) > 0 {
 		t.Errorf("again: %+v", done)
 	}
-	s := open(t, location, storetest.Cluster, statestore.Options{})
+	s := open(t, location, storetest.Cluster, stores.Options{})
 	if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -111,7 +113,7 @@ func TestPruneBesidePublishers(t *testing.T) {
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
 	storetest.PruneBeside(t, 20, 1, func() objectstore.Prunable { return prunable(t, "s3://fleet") },
-		func() statestore.Store { return open(t, "s3://fleet", storetest.Cluster, statestore.Options{}) })
+		func() statestore.Store { return open(t, "s3://fleet", storetest.Cluster, stores.Options{}) })
 }
 
 // Without a permission nothing is removed, the error names it, and publishers do not wait for ever.
@@ -120,7 +122,7 @@ func TestPruneNamesThePermission(t *testing.T) {
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
 	for i := range 2 {
-		if _, err := statestore.Publish(t.Context(), prunable(t, "s3://fleet"), storetest.Contents(fmt.Sprint(i))); err != nil {
+		if _, err := publisher.Publish(t.Context(), prunable(t, "s3://fleet"), storetest.Contents(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,8 +132,8 @@ func TestPruneNamesThePermission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prune := func() (*statestore.Pruned, error) {
-		return statestore.Prune(t.Context(), to, statestore.Pruning{Cluster: storetest.Cluster, Older: -time.Minute, By: "somebody", Now: time.Now()})
+	prune := func() (*publisher.Pruned, error) {
+		return publisher.Prune(t.Context(), to, publisher.Pruning{Cluster: storetest.Cluster, Older: -time.Minute, By: "somebody", Now: time.Now()})
 	}
 	for _, c := range []struct {
 		denies func(r *http.Request) bool
@@ -155,7 +157,7 @@ func TestPruneNamesThePermission(t *testing.T) {
 		}
 	}
 	between.Fail(nil)
-	if _, err := statestore.Publish(t.Context(), to, storetest.Contents("next")); err != nil {
+	if _, err := publisher.Publish(t.Context(), to, storetest.Contents("next")); err != nil {
 		t.Errorf("a publisher afterwards: %v", err)
 	}
 	if done, err := prune(); err != nil || len(done.Objects) != 8 {

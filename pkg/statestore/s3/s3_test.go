@@ -15,7 +15,9 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/s3"
+	"github.com/netwright/netwright/pkg/statestore/stores"
 	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
 	"github.com/netwright/netwright/test/toxic"
@@ -34,9 +36,9 @@ func account(t *testing.T, endpoint, access, secret string) {
 	}
 }
 
-func open(t *testing.T, location, cluster string, o statestore.Options) statestore.Store {
+func open(t *testing.T, location, cluster string, o stores.Options) statestore.Store {
 	t.Helper()
-	s, err := statestore.Open(location, cluster, o)
+	s, err := stores.Open(location, cluster, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestConforms(t *testing.T) {
 		var last, published map[string][]byte
 		return storetest.Harness{
 			Open: func(t *testing.T, cluster string) statestore.Store {
-				return open(t, location, cluster, statestore.Options{})
+				return open(t, location, cluster, stores.Options{})
 			},
 			Publish: func(t *testing.T, objects map[string][]byte) {
 				generation++
@@ -128,9 +130,9 @@ func counted(t *testing.T, server *s3server.Server) *toxic.Server {
 }
 
 // trust is a file with the certificate of a test's server.
-func trust(t *testing.T, server *toxic.Server) statestore.Options {
+func trust(t *testing.T, server *toxic.Server) stores.Options {
 	t.Helper()
-	o := statestore.Options{}
+	o := stores.Options{}
 	o.HTTPS.CA = file(t, pemOf(server.Certificate()))
 	return o
 }
@@ -250,7 +252,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	for i, version := range versions {
-		s := open(t, "s3://fleet?versionId="+url.QueryEscape(version), storetest.Cluster, statestore.Options{})
+		s := open(t, "s3://fleet?versionId="+url.QueryEscape(version), storetest.Cluster, stores.Options{})
 		got, err := s.Fetch(t.Context(), statestore.Revision{})
 		if err != nil || got.Generation != int64(i+1) {
 			t.Errorf("version %s: %v, %v", version, got, err)
@@ -272,7 +274,7 @@ func TestRefused(t *testing.T) {
 		{"s3://fleet/none", s3server.Access, s3server.Secret, "there is no published cluster"},
 	} {
 		account(t, server.URL, c.access, c.secret)
-		_, err := open(t, c.location, storetest.Cluster, statestore.Options{}).Fetch(t.Context(), statestore.Revision{})
+		_, err := open(t, c.location, storetest.Cluster, stores.Options{}).Fetch(t.Context(), statestore.Revision{})
 		if err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "wrong") {
 			t.Errorf("%s as %s: %v; want %q", c.location, c.access, err, c.want)
 		}
@@ -287,12 +289,12 @@ func TestRefusedURLs(t *testing.T) {
 		"s3://b/x?token=secret":  "?token= is nothing that it knows",
 		"s3://b/x?Region=secret": "?Region= is nothing that it knows",
 	} {
-		_, err := statestore.Open(location, "c", statestore.Options{})
+		_, err := stores.Open(location, "c", stores.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %q", location, err, want)
 		}
 	}
-	s := open(t, "s3://b/x/y/?region=eu-west-1&kmsKey=k", "c", statestore.Options{})
+	s := open(t, "s3://b/x/y/?region=eu-west-1&kmsKey=k", "c", stores.Options{})
 	if s.String() != "s3://b/x/y/c" {
 		t.Errorf("it is called %s", s)
 	}
@@ -322,14 +324,14 @@ func TestPublish(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
-	to, err := statestore.OpenSink("s3://fleet/x", storetest.Cluster, statestore.Options{})
+	to, err := stores.OpenSink("s3://fleet/x", storetest.Cluster, stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, "s3://fleet/x", storetest.Cluster, statestore.Options{})
+	s := open(t, "s3://fleet/x", storetest.Cluster, stores.Options{})
 	for n := range int64(3) {
 		text := strings.Repeat("kind: Cluster\n", int(n)+1)
-		if _, err := statestore.Publish(t.Context(), to, statestore.Publication{Cluster: storetest.Cluster, Objects: map[string][]byte{"cluster.yaml": []byte(text), "nodes/n.yaml": nil}, Now: time.Now()}); err != nil {
+		if _, err := publisher.Publish(t.Context(), to, publisher.Publication{Cluster: storetest.Cluster, Objects: map[string][]byte{"cluster.yaml": []byte(text), "nodes/n.yaml": nil}, Now: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.Fetch(t.Context(), statestore.Revision{}); err != nil || got.Generation != n+1 || string(got.Objects["cluster.yaml"]) != text {

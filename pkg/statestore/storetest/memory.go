@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
@@ -123,7 +123,7 @@ func etag(data []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%x", sha25
 // bundle if it is wanted, and the manifest.
 func Publication(generation int64, objects map[string][]byte, bundle bool) map[string][]byte {
 	all := map[string][]byte{}
-	m := statestore.NewManifest(Cluster, generation, objects)
+	m := manifest.New(Cluster, generation, objects)
 	for name, data := range objects {
 		all["objects/sha256/"+m.Objects[name].SHA256] = data
 	}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 )
 
 // Contents is a small cluster to publish, of which content is a node's document, a key and a file.
-func Contents(content string) statestore.Publication {
-	return statestore.Publication{Cluster: Cluster, Now: time.Now(), Objects: map[string][]byte{
+func Contents(content string) publisher.Publication {
+	return publisher.Publication{Cluster: Cluster, Now: time.Now(), Objects: map[string][]byte{
 		"cluster.yaml": []byte("kind: Cluster\n"), "nodes/n1.yaml": []byte(content),
 		"pki/private/a/1.key": []byte("key of " + content), "files/motd": []byte("hello " + content),
 	}}
@@ -36,8 +37,8 @@ func PruneBeside(t *testing.T, rounds, by int, sink func() objectstore.Prunable,
 		next[i] = make(chan struct{}, 1)
 		pruners.Go(func() {
 			for range next[i] {
-				done, err := statestore.Prune(t.Context(), sink(),
-					statestore.Pruning{Cluster: Cluster, By: fmt.Sprint("pruner ", i), Now: time.Now()})
+				done, err := publisher.Prune(t.Context(), sink(),
+					publisher.Pruning{Cluster: Cluster, By: fmt.Sprint("pruner ", i), Now: time.Now()})
 				switch {
 				case err == nil:
 					removed[i] += len(done.Objects)
@@ -61,7 +62,7 @@ func PruneBeside(t *testing.T, rounds, by int, sink func() objectstore.Prunable,
 			}
 		}
 		content := fmt.Sprint(published % 2)
-		done, err := statestore.Publish(t.Context(), sink(), Contents(content))
+		done, err := publisher.Publish(t.Context(), sink(), Contents(content))
 		if err != nil {
 			if refused++; !told(err) {
 				t.Errorf("publish: %v", err)

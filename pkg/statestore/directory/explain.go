@@ -1,0 +1,57 @@
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
+)
+
+// explain says of a failed access to a name below the cluster what to do next.
+func explain(verb, name string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) { // its path is relative to a directory that the reader does not know
+		err = at.Err
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return problem.StoreAccess.Errorf("%s %q: %w: let the agent's user read it", verb, name, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return problem.StoreMissing.Errorf("%s %q: %w: put it there, or mend the link or the name that leads to it",
+			verb, name, err)
+	case errors.Is(err, syscall.ELOOP):
+		return fmt.Errorf("%s %q: %w: mend the symbolic link", verb, name, err)
+	case escapes(err):
+		return fmt.Errorf("%s %q: it is a symbolic link that leads out of the store, which is not followed: copy the "+
+			"file into the store", verb, name)
+	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ESTALE), errors.Is(err, syscall.ETIMEDOUT):
+		return graph.Transient(fmt.Errorf("%s %q: %w: look at the disk or the file server", verb, name, err))
+	}
+	return fmt.Errorf("%s %q: %w", verb, name, err)
+}
+
+// explainDir does so for the store's own directory.
+func explainDir(dir string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	info, statErr := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return problem.StoreMissing.Errorf("there is no directory %s: make or mount it, or set store to the right "+
+			"one: %w", dir, err)
+	case errors.Is(err, syscall.ENOTDIR), statErr == nil && !info.IsDir():
+		return problem.StoreLocation.Errorf("%s is no directory: set store to the directory that has the cluster's "+
+			"directory: %w", dir, err)
+	}
+	return problem.StoreAccess.Errorf("open the directory %s: %w: let the agent's user read it", dir, err)
+}
+
+// escapes tells that os.Root refused to leave its directory. The error has no exported name.
+func escapes(err error) bool { return err != nil && strings.Contains(err.Error(), "path escapes") }

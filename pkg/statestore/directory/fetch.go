@@ -1,0 +1,132 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+)
+
+// Fetch implements [statestore.Store]. While nothing changes it costs a stat of each file, or of
+// the manifest alone.
+func (d *Directory) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	pause := firstPause
+	for attempt := 1; ; attempt++ {
+		snapshot, err := d.fetch(ctx, last)
+		switch {
+		case err == nil, errors.Is(err, statestore.ErrNotModified):
+			return snapshot, err
+		case errors.Is(err, fs.ErrNotExist) && attempt == 1: // a listed file may be gone again before it is looked at
+		case !errors.Is(err, statestore.ErrChanged):
+			return nil, d.wrap(err)
+		case attempt == attempts:
+			return nil, graph.Transient(d.wrap(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, d.wrap(context.Cause(ctx))
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+// fetch is one attempt.
+func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	start := time.Now()
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+
+	before, err := d.list(ctx, root, nil)
+	if err != nil {
+		return nil, err
+	}
+	if d.knows(before.objects, last) {
+		return nil, statestore.ErrNotModified
+	}
+	read := d.readPlain
+	if before.published {
+		read = d.readPublished
+	}
+	snapshot, err := read(ctx, root, before)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if after, again := d.list(ctx, root, before); again != nil || !slices.Equal(after.objects, before.objects) {
+		return nil, statestore.ErrChanged // whatever was read, or went wrong, was of no one moment
+	}
+	if err != nil {
+		return nil, err
+	}
+	if before.newest() < start.Add(-settled).UnixNano() {
+		d.remember(before.objects, snapshot.Revision)
+	}
+	if snapshot.Revision == last {
+		return nil, statestore.ErrNotModified
+	}
+	return snapshot, nil
+}
+
+// list is what stat says of the cluster's files. earlier is a listing of the same, or nil.
+func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (*listing, error) {
+	if _, err := root.Lstat(path.Join(d.cluster, manifest.Name)); err == nil {
+		return scanManifest(root, d.cluster)
+	}
+	return scan(ctx, root, d.cluster, earlier)
+}
+
+// knows tells that the files are those of which last was read.
+func (d *Directory) knows(objects []listed, last statestore.Revision) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return last != statestore.Revision{} && d.known.revision == last && slices.Equal(d.known.objects, objects)
+}
+
+func (d *Directory) remember(objects []listed, r statestore.Revision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known = knowledge{objects, r}
+}
+
+// Open implements [statestore.Store].
+func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+	if ctx.Err() != nil {
+		return nil, 0, d.wrap(context.Cause(ctx))
+	}
+	if !manifest.ValidName(name) {
+		return nil, 0, d.wrap(fmt.Errorf("asset %q is no path below the cluster's directory: write it as assets/NAME, "+
+			"without \"..\"", name))
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, 0, d.wrap(err)
+	}
+	defer root.Close()
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	f, at, err := r.open(name)
+	if err != nil {
+		return nil, 0, d.wrap(explain("open", name, err))
+	}
+	return f, at.size, nil
+}
+
+// settled is how much older than the reading a file's ctime must be for stat to vouch for it.
+// Within one tick of the file system's clock a file can change twice under one time stamp; 2 s is
+// the coarsest clock there is (FAT), and kind to a server's clock of NFS.
+const settled = 2 * time.Second

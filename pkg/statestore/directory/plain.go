@@ -1,0 +1,97 @@
+package directory
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// readPlain reads the listed documents and makes up their manifest.
+func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*statestore.Snapshot, error) {
+	all := make([]wanted, len(l.objects))
+	for i := range l.objects {
+		o := &l.objects[i]
+		all[i] = wanted{path: o.name, name: o.name, seen: &o.stamp}
+	}
+	got := d.readAll(ctx, root, all)
+	order := make([]int32, len(all)) // by name
+	var total int64
+	for i := range got {
+		c := &got[i]
+		switch total += c.size; {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case c.err != nil:
+			return nil, c.err
+		case c.short || c.stamp != l.objects[i].stamp:
+			return nil, statestore.ErrChanged
+		case total > manifest.MaxSnapshotSize:
+			return nil, manifest.CheckTotal(total)
+		}
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(all[a].name, all[b].name) })
+	e := manifest.New(d.cluster, 0, nil).Encoder(len(all))
+	var digits [2 * sha256.Size]byte
+	for _, at := range order {
+		hex.Encode(digits[:], got[at].sum[:])
+		e.Object(all[at].name, string(digits[:]), got[at].size)
+	}
+	out := e.End()
+	if d.trust != nil {
+		if err := d.trust.CheckOwn(out, d.foreign(l)); err != nil {
+			return nil, err
+		}
+	}
+	s, err := d.snapshot(statestore.Revision{Digest: trust.Digest(out)}, all, got, order, l.notes)
+	if err != nil {
+		return nil, err
+	}
+	s.Manifest = out
+	return s, nil
+}
+
+// snapshot puts together what was read. order is by name.
+func (d *Directory) snapshot(
+	r statestore.Revision, all []wanted, got []content, order []int32, notes []string,
+) (*statestore.Snapshot, error) {
+	s := &statestore.Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes,
+		Files: make([]hostfs.Named, 0, len(all))}
+	for _, i := range order {
+		switch w := &all[i]; {
+		case manifest.IsFile(w.name):
+			s.Files = append(s.Files, hostfs.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
+		case w.name == manifest.NoteName:
+			s.Note = manifest.NoteOf(got[i].data)
+		default:
+			s.Objects[w.name] = got[i].data
+		}
+	}
+	return s, s.Complete()
+}
+
+// stored is a content that stays in the store. When it is gone there, what the node has kept itself
+// will do.
+func (d *Directory) stored(path string, c *content) hostfs.Content {
+	sum := c.sum
+	return hostfs.StoredContent(c.size, sum, func() ([]byte, error) {
+		data, err := d.readOne(path, sum)
+		if err == nil {
+			return data, nil
+		}
+		if d.memory != nil {
+			if data, kept := d.memory.Blob(sum); kept == nil {
+				return data, nil
+			}
+		}
+		return nil, d.wrap(err)
+	})
+}

@@ -1,0 +1,125 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// readPublished reads the manifest and the objects that it names, and verifies each.
+func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing) (*statestore.Snapshot, error) {
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	raw := r.read(wanted{path: manifest.Name}, manifest.MaxSize+trust.MaxSignaturesSize)
+	if raw.err != nil {
+		return nil, raw.err
+	}
+	m, digest, err := manifest.Open(raw.data, d.cluster, d.String(), d.policy(l))
+	if err != nil {
+		return nil, err
+	}
+	var all []wanted
+	var notes []string
+	var left []hostfs.Named   // private keys that are not for this node, or have yet to come
+	open := map[string]bool{} // private keys that every node reads
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		if !manifest.IsPublished(name) {
+			notes = append(notes, manifest.NoteIgnored(name, false))
+			continue
+		}
+		at := m.Objects[name].Path()
+		if manifest.IsPrivate(name) {
+			if _, err := root.Stat(path.Join(d.cluster, at)); err == nil {
+				open[name] = true
+			} else {
+				at = m.Objects[name].ControlPlanePath()
+			}
+		}
+		all = append(all, wanted{name: name, path: at})
+	}
+	got := d.readAll(ctx, root, all)
+	order := make([]int32, 0, len(all)) // they are sorted already
+	for i := range got {
+		name, c := all[i].name, &got[i]
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case manifest.IsPrivate(name) && !open[name] &&
+			(errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
+			left = append(left, hostfs.Named{Name: name, Content: d.leftThere(name, m)})
+			continue
+		case errors.Is(c.err, fs.ErrNotExist):
+			return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again, the "+
+				"manifest last: %w", name, m.Generation, c.err)
+		case c.err != nil:
+			return nil, c.err
+		}
+		if err := m.Objects[name].Verify(name, c.size, c.sum); err != nil {
+			return nil, err
+		}
+		order = append(order, int32(i))
+	}
+	s, err := d.snapshot(statestore.Revision{Generation: m.Generation, Digest: digest}, all, got, order, notes)
+	if err != nil {
+		return nil, err
+	}
+	s.Manifest, s.Published, s.Expires, s.Private = raw.data, m.Published, m.Expires, left
+	s.Verify = func(context.Context) error { return d.verifyBundle(m) }
+	s.ReadByAll = func(_ context.Context, name string) (bool, error) { return open[name], nil }
+	return s, nil
+}
+
+// verifyBundle reads the bundle, which nobody reads who has the directory: nodes boot from it that
+// read the store over a network.
+func (d *Directory) verifyBundle(m *manifest.Manifest) error {
+	if m.Bundle == nil {
+		return nil
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	c := r.read(wanted{name: manifest.BundleName, path: m.Bundle.Path()}, manifest.MaxSnapshotSize)
+	switch {
+	case errors.Is(c.err, fs.ErrNotExist):
+		return d.wrap(problem.StoreDamaged.Errorf("%s of generation %d is missing: publish again: %w", manifest.BundleName,
+			m.Generation, c.err))
+	case c.err != nil:
+		return d.wrap(c.err)
+	}
+	return m.Bundle.Verify(manifest.BundleName, c.size, c.sum)
+}
+
+// leftThere is a private key that could not be read, for who needs it. That it is not there is
+// transient: what copies a store may put it there after the manifest.
+func (d *Directory) leftThere(name string, m *manifest.Manifest) hostfs.Content {
+	o := m.Objects[name]
+	return o.Stored(func() ([]byte, error) {
+		for _, at := range []string{o.Path(), o.ControlPlanePath()} {
+			data, err := d.readOne(at, o.Digest())
+			switch {
+			case err == nil:
+				return data, nil
+			case !errors.Is(err, fs.ErrNotExist):
+				return nil, d.wrap(err)
+			}
+		}
+		return nil, graph.Transient(d.wrap(fmt.Errorf("object %q of generation %d is missing: publish again, the "+
+			"manifest last: %w", name, m.Generation, fs.ErrNotExist)))
+	})
+}

@@ -1,0 +1,157 @@
+package directory
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+)
+
+// wanted is an object that is to be read.
+type wanted struct {
+	name string // of the object
+	path string // of its file below the cluster's directory
+	seen *stamp // of that file, if it was listed
+}
+
+// readAll reads and hashes objects on all processors: a store may have thousands.
+func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
+	out := make([]content, len(all))
+	inShares(len(all), func(from, to int) {
+		r := reader{root: root, cluster: d.cluster, prefix: d.dir + "/" + d.cluster + "/", memory: d.memory}
+		defer r.leave()
+		for i := from; i < to && ctx.Err() == nil; i++ {
+			out[i] = r.read(all[i], manifest.MaxObjectSize)
+		}
+	})
+	return out
+}
+
+// readOne reads a file that was listed with this digest.
+func (d *Directory) readOne(name string, sum hostfs.Digest) ([]byte, error) {
+	root, err := d.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	r := reader{root: root, cluster: d.cluster}
+	defer r.leave()
+	switch c := r.read(wanted{path: name}, manifest.MaxObjectSize); {
+	case c.err != nil:
+		return nil, c.err
+	case c.sum != sum:
+		return nil, fmt.Errorf("%q has changed since it was listed: the next pass takes it as it is then", name)
+	default:
+		return c.data, nil
+	}
+}
+
+// reader reads files one after the other. It keeps the directory of the last one open: each part of
+// a path costs system calls.
+type reader struct {
+	root    *os.Root
+	cluster string
+	prefix  string            // of a file's path in memory
+	memory  statestore.Memory // nil: none
+	in      string            // the directory that is open
+	at      *os.Root
+	buf     []byte // for what is read to be hashed alone
+}
+
+// read returns a file below the cluster's directory, of at most limit bytes.
+func (r *reader) read(w wanted, limit int64) content {
+	if manifest.IsFile(w.name) && w.seen != nil {
+		if sum, ok := r.known(w.path, *w.seen); ok {
+			return content{sum: sum, stamp: *w.seen}
+		}
+	}
+	f, before, err := r.open(w.path)
+	if err != nil {
+		return content{err: explain("read", w.path, err)}
+	}
+	defer f.Close()
+	if before.size > limit {
+		return content{err: manifest.TooBig(w.path, before.size)}
+	}
+	if !manifest.IsFile(w.name) {
+		return slurp(f, w.path, make([]byte, before.size), before)
+	}
+	if sum, ok := r.known(w.path, before); ok {
+		return content{sum: sum, stamp: before}
+	}
+	settled := r.memory != nil && hostfs.AwaitTick(before.info()) // else it cannot be vouched for
+	if int64(cap(r.buf)) < before.size {
+		r.buf = make([]byte, before.size+4096)
+	}
+	c := slurp(f, w.path, r.buf[:before.size], before)
+	c.data = nil
+	if settled && c.err == nil && !c.short && seenAs(f.Stat()).stamp == before {
+		r.memory.Record(r.prefix+w.path, before.info(), c.sum)
+	}
+	return c
+}
+
+// slurp fills a buffer of a file's size and hashes it.
+func slurp(f *os.File, name string, data []byte, before stamp) content {
+	c := content{stamp: before}
+	n, err := io.ReadFull(f, data)
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		c.short = n < len(data)
+	case err != nil:
+		c.err = explain("read", name, err)
+	}
+	c.data, c.sum = data[:n], sha256.Sum256(data[:n])
+	return c
+}
+
+// known asks the memory for a file's digest.
+func (r *reader) known(name string, s stamp) (hostfs.Digest, bool) {
+	if r.memory == nil {
+		return hostfs.Digest{}, false
+	}
+	return r.memory.Known(r.prefix+name, s.info())
+}
+
+// open opens a regular file; it does not hang on a pipe that somebody put there.
+func (r *reader) open(name string) (*os.File, stamp, error) {
+	full := path.Join(r.cluster, name)
+	in, base := path.Split(full)
+	if r.at == nil || in != r.in {
+		r.leave()
+		dir, err := r.root.OpenRoot(path.Clean(in))
+		if err != nil {
+			return nil, stamp{}, err
+		}
+		r.in, r.at = in, dir
+	}
+	f, err := hostfs.OpenQuietly(r.at, base)
+	if escapes(err) { // a link out of this directory may stay within the store
+		f, err = hostfs.OpenQuietly(r.root, full)
+	}
+	if err != nil {
+		return nil, stamp{}, err
+	}
+	e := seenAs(f.Stat())
+	if e.err == nil && !e.mode.IsRegular() {
+		e.err = fmt.Errorf("it is a %s, a file is expected", typeWord(e.mode))
+	}
+	if e.err != nil {
+		return nil, stamp{}, errors.Join(e.err, f.Close())
+	}
+	return f, e.stamp, nil
+}
+
+func (r *reader) leave() {
+	if r.at != nil {
+		r.at.Close()
+		r.at = nil
+	}
+}

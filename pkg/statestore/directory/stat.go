@@ -1,0 +1,116 @@
+package directory
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// seen is what stat says of a name, or why it says nothing.
+type seen struct {
+	mode fs.FileMode // the type alone
+	access
+	stamp
+	err error
+}
+
+func seenAs(info fs.FileInfo, err error) seen {
+	if err != nil {
+		return seen{err: err}
+	}
+	e := seen{mode: info.Mode().Type(), stamp: stamp{size: info.Size(), mtime: info.ModTime().UnixNano()}}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		e.ctime, e.dev, e.inode = st.Ctim.Nano(), uint64(st.Dev), st.Ino
+		e.access = access{st.Mode, st.Uid, st.Gid}
+	}
+	return e
+}
+
+// lstatAll describes names in a directory. It asks the kernel itself: package os keeps three times
+// as much of each as is wanted.
+func lstatAll(dir *os.File, names []string) []seen {
+	fd, all := int(dir.Fd()), make([]seen, len(names))
+	inShares(len(names), func(from, to int) {
+		for i := from; i < to; i++ {
+			all[i].lstat(fd, names[i])
+		}
+	})
+	return all
+}
+
+func (e *seen) lstat(dir int, name string) {
+	var st unix.Stat_t
+	e.err = unix.EINTR
+	for e.err == unix.EINTR {
+		e.err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	e.access = access{st.Mode, st.Uid, st.Gid}
+	e.mode, e.stamp = typeOf(st.Mode), stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), st.Dev, st.Ino}
+}
+
+// typeOf is the type in a mode of stat(2).
+func typeOf(mode uint32) fs.FileMode {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0
+	case unix.S_IFDIR:
+		return fs.ModeDir
+	case unix.S_IFLNK:
+		return fs.ModeSymlink
+	case unix.S_IFIFO:
+		return fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return fs.ModeSocket
+	}
+	return fs.ModeDevice
+}
+
+func typeWord(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
+}
+
+// access is who may change a file or a directory, as stat(2) says it.
+type access struct{ mode, uid, gid uint32 }
+
+// foreign says who else may change what has this path, in parts; nil: nobody. within is of a
+// directory on the way to it, where a sticky bit keeps others from all but names of their own. Of
+// ten thousand files of root's it asks and makes nothing.
+func (a access) foreign(within bool, parts ...string) error {
+	switch {
+	case a.uid != 0 && !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
+		return notOwn(parts, fmt.Sprintf("belongs to user %d", a.uid), "chown it to root")
+	case within && a.mode&unix.S_ISVTX != 0, a.mode&unix.S_IFMT == unix.S_IFLNK:
+		return nil
+	case a.mode&0o002 != 0:
+		return notOwn(parts, fmt.Sprintf("can be written by everybody (%04o)", a.mode&0o7777), "chmod o-w it")
+	case a.mode&0o020 != 0 && !slices.Contains(ownIDs(os.Getegid(), "SUDO_GID"), a.gid):
+		return notOwn(parts, fmt.Sprintf("can be written by group %d (%04o)", a.gid, a.mode&0o7777), "chmod g-w it")
+	}
+	return nil
+}
+
+// inShares calls do for neighbouring parts of n things, on as many processors as there are. A
+// handful of things is done sooner than a goroutine starts.
+func inShares(n int, do func(from, to int)) {
+	var others sync.WaitGroup
+	shares := min(runtime.GOMAXPROCS(0), n/64+1)
+	for s := 1; s < shares; s++ {
+		others.Go(func() { do(s*n/shares, (s+1)*n/shares) })
+	}
+	do(0, n/shares)
+	others.Wait()
+}

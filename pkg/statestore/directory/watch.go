@@ -1,0 +1,55 @@
+package directory
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Watch calls changed for each change of the cluster's files, once they are the same at two looks
+// that are so far apart: an edit of several files is one change. It looks by stat alone, which sees
+// the files of a server too, where inotify hears nothing. It returns when ctx ends; it may hang
+// where the file system does. The daemon calls it.
+func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
+	told := d.glance(ctx)
+	for last, pause := told, every; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		now := d.glance(ctx)
+		pause = max(every, glanceShare*time.Since(began))
+		if now.is(last) && !now.is(told) && ctx.Err() == nil {
+			told = now
+			changed()
+		}
+		last = now
+	}
+}
+
+// glanceShare bounds what the looks cost where there are thousands of files: one part of so many of
+// the time.
+const glanceShare = 2000
+
+// glance is what stat says of the files, or why it says nothing.
+type glance struct {
+	objects []listed
+	err     string
+}
+
+func (g glance) is(o glance) bool { return g.err == o.err && slices.Equal(g.objects, o.objects) }
+
+func (d *Directory) glance(ctx context.Context) glance {
+	root, err := d.openRoot()
+	if err != nil {
+		return glance{err: err.Error()}
+	}
+	defer root.Close()
+	l, err := d.list(ctx, root, nil)
+	if err != nil {
+		return glance{err: err.Error()}
+	}
+	return glance{objects: l.objects}
+}

@@ -1,0 +1,68 @@
+package keypairs
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/netwright/netwright/pkg/secret"
+)
+
+// kopsKeyset is keyset.yaml as kOps writes it (pkg/apis/kops/v1alpha2/keyset.go); what else is in
+// it does not matter here.
+type kopsKeyset struct {
+	Kind string `yaml:"kind"`
+	Spec struct {
+		PrimaryID  string `yaml:"primaryId"` // v1alpha2
+		PrimaryID3 string `yaml:"primaryID"` // v1alpha3
+		Keys       []struct {
+			ID                string      `yaml:"id"`
+			DistrustTimestamp string      `yaml:"distrustTimestamp"`
+			PublicMaterial    string      `yaml:"publicMaterial"`  // base64 of PEM
+			PrivateMaterial   secret.Text `yaml:"privateMaterial"` // base64 of PEM
+		} `yaml:"keys"`
+	} `yaml:"spec"`
+}
+
+// declare takes a keyset.yaml in the place of all that the set had but its own CA. No error shows
+// any of the text, which has keys.
+func (s *keyset) declare(path string, data []byte) error {
+	var doc kopsKeyset
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		var at yaml.Error
+		if errors.As(err, &at) && at.GetToken() != nil {
+			return fmt.Errorf("%s:%d: it does not parse as a Keyset of kOps: export it again", path,
+				at.GetToken().Position.Line)
+		}
+		return fmt.Errorf("%s: it does not parse as a Keyset of kOps: export it again", path)
+	}
+	if doc.Kind != "Keyset" {
+		return fmt.Errorf("%s: kind is %q, Keyset is expected: export it again", path, doc.Kind)
+	}
+	items := make(map[string]*keyItem, len(doc.Spec.Keys))
+	for i, key := range doc.Spec.Keys {
+		cert, err := base64.StdEncoding.DecodeString(key.PublicMaterial)
+		if err != nil {
+			return fmt.Errorf("%s: publicMaterial of key %d is no base64: export it again: %w", path, i+1, err)
+		}
+		private, err := base64.StdEncoding.DecodeString(key.PrivateMaterial.Reveal())
+		if err != nil {
+			return fmt.Errorf("%s: privateMaterial of key %d is no base64: export it again", path, i+1)
+		}
+		item := &keyItem{id: key.ID, origin: path, distrusted: key.DistrustTimestamp != ""}
+		if len(cert) > 0 {
+			item.cert = cert
+		}
+		if len(private) > 0 {
+			item.key = secret.Of(private)
+		} else if had := s.items[key.ID]; had != nil { // the key may stand in a file of its own
+			item.key = had.key
+		}
+		items[key.ID] = item
+	}
+	s.items, s.declared, s.first = items, true, cmp.Or(doc.Spec.PrimaryID, doc.Spec.PrimaryID3)
+	return nil
+}

@@ -1,0 +1,200 @@
+// Package manifest is the form of a cluster in a store: the manifest, which names every object by
+// its sha256 and is the only one that changes, the names that objects may have, and how many and
+// how big they may be. Who publishes writes it, and every store reads it. A directory of documents
+// that nobody published has a manifest that was made up.
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Manifest names every object of a published state by its content. It is the only object of a
+// published cluster that changes, so that its replacement is the publication. Its JSON form is a
+// file format: fields are added, never changed.
+type Manifest struct {
+	APIVersion string    `json:"apiVersion"` // [Version]
+	Kind       string    `json:"kind"`       // "Manifest"
+	Cluster    string    `json:"cluster"`    // so that one cluster's manifest is not taken for another's
+	Generation int64     `json:"generation"` // from 1, rises with each publication; 0 in one that was made up
+	Published  time.Time `json:"published,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"` // from then on no node takes it for new
+	// all documents and certificates in one; see [Manifest.AddBundle]
+	Bundle  *Object           `json:"bundle,omitempty"`
+	Objects map[string]Object `json:"objects"` // by path relative to the cluster
+}
+
+// Version is the version of the manifest's format.
+const Version = "netwright.dev/v1alpha1"
+
+// MaxSize is in bytes: 200 for each object that a snapshot may have.
+const MaxSize = 200 * MaxObjects
+
+// New makes the manifest of objects: for a store that has none, and for whoever publishes
+// one.
+func New(cluster string, generation int64, objects map[string][]byte) *Manifest {
+	m := &Manifest{APIVersion: Version, Kind: "Manifest", Cluster: cluster, Generation: generation,
+		Objects: make(map[string]Object, len(objects))}
+	for name, data := range objects {
+		m.Objects[name] = objectOf(data)
+	}
+	return m
+}
+
+// Encode is the manifest's canonical form: the same objects give the same bytes.
+func (m *Manifest) Encode() []byte {
+	e := m.Encoder(len(m.Objects))
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		e.Object(name, m.Objects[name].SHA256, m.Objects[name].Size)
+	}
+	return e.End()
+}
+
+// Encoder writes a manifest by hand: package json takes longer for the objects of a big store than
+// it takes to read and hash its files.
+type Encoder struct {
+	out  []byte
+	some bool // an object was written
+}
+
+// Encoder has written what stands before the objects, and has room for so many. They are given to
+// it in the order of their names.
+func (m *Manifest) Encoder(objects int) *Encoder {
+	const each = 200 // bytes for an object with a name of ordinary length
+	out := make([]byte, 0, 200+each*objects)
+	out = fmt.Appendf(out, "{\n  \"apiVersion\": %s,\n  \"kind\": %s,\n  \"cluster\": %s,\n  \"generation\": %d,",
+		quote(m.APIVersion), quote(m.Kind), quote(m.Cluster), m.Generation)
+	out = appendTime(appendTime(out, "published", m.Published), "expires", m.Expires)
+	if b := m.Bundle; b != nil {
+		out = fmt.Appendf(out, "\n  \"bundle\": {\n    \"sha256\": %s,\n    \"size\": %d\n  },", quote(b.SHA256),
+			b.Size)
+	}
+	return &Encoder{out: append(out, "\n  \"objects\": {"...)}
+}
+
+// appendTime adds a moment in UTC; the zero time is none.
+func appendTime(out []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return out
+	}
+	return fmt.Appendf(out, "\n  %q: %q,", name, t.UTC().Format(time.RFC3339))
+}
+
+// Object adds an object.
+func (e *Encoder) Object(name, sha256 string, size int64) {
+	if e.some {
+		e.out = append(e.out, ',')
+	}
+	e.some = true
+	e.out = append(appendQuoted(append(e.out, "\n    "...), name), ": {\n      \"sha256\": "...)
+	e.out = append(appendQuoted(e.out, sha256), ",\n      \"size\": "...)
+	e.out = append(strconv.AppendInt(e.out, size, 10), "\n    }"...)
+}
+
+// End is the manifest, with what stands behind the objects.
+func (e *Encoder) End() []byte {
+	if e.some {
+		e.out = append(e.out, "\n  "...)
+	}
+	return append(e.out, "}\n}\n"...)
+}
+
+// quote is a string in JSON.
+func quote(s string) []byte { return appendQuoted(nil, s) }
+
+func appendQuoted(out []byte, s string) []byte {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			quoted, _ := json.Marshal(s) // a string always encodes
+			return append(out, quoted...)
+		}
+	}
+	return append(append(append(out, '"'), s...), '"')
+}
+
+// Parse decodes and checks a published manifest of cluster. Every error is permanent: the
+// same bytes fail again.
+func Parse(data []byte, cluster string) (*Manifest, error) {
+	m, err := Decode(data, cluster)
+	if err == nil && m.Generation < 1 {
+		return nil, fmt.Errorf("manifest has generation %d, the first is 1: publish again", m.Generation)
+	}
+	return m, err
+}
+
+// Decode takes one too that was made up.
+func Decode(data []byte, cluster string) (*Manifest, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	m := new(Manifest)
+	if err := dec.Decode(m); err != nil {
+		return nil,
+			fmt.Errorf("decode manifest: %w: publish again, or update the agent if a newer one published it", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("decode manifest: something follows it: publish again")
+	}
+	switch {
+	case m.APIVersion != Version || m.Kind != "Manifest":
+		return nil, fmt.Errorf("manifest is a %q of %q, this agent reads a \"Manifest\" of %q: update the agent or "+
+			"publish again", m.Kind, m.APIVersion, Version)
+	case m.Cluster != cluster:
+		return nil, fmt.Errorf("manifest is of cluster %q, not %q: publish into the directory of its own name",
+			m.Cluster, cluster)
+	}
+	for name, t := range map[string]time.Time{"published": m.Published, "expires": m.Expires} {
+		if year := t.UTC().Year(); !t.IsZero() && (year < 1970 || year > 9999) {
+			return nil, fmt.Errorf("manifest says %s %s, which no clock shows: publish again", name,
+				t.UTC().Format(time.RFC3339))
+		}
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Named adds what a manifest names, by sha256.
+func (m *Manifest) Named(to map[string]bool) map[string]bool {
+	for _, o := range m.Objects {
+		to[o.SHA256] = true
+	}
+	if m.Bundle != nil {
+		to[m.Bundle.SHA256] = true
+	}
+	return to
+}
+
+// Check refuses entries that cannot be read safely.
+func (m *Manifest) Check() error {
+	if len(m.Objects) > MaxObjects {
+		return ErrTooMany
+	}
+	var total int64
+	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
+		o := m.Objects[name]
+		switch {
+		case !ValidName(name):
+			return fmt.Errorf("manifest names an object %q, which is no path below the cluster: publish again", name)
+		case !ValidDigest(o.SHA256):
+			return fmt.Errorf("manifest gives %q the sha256 %q, which is none in lower-case hex: publish again", name,
+				o.SHA256)
+		case o.Size < 0 || o.Size > MaxObjectSize:
+			return TooBig(name, o.Size)
+		}
+		total += o.Size
+	}
+	if b := m.Bundle; b != nil && (!ValidDigest(b.SHA256) || b.Size < 0 || b.Size > MaxSnapshotSize) {
+		return fmt.Errorf("manifest gives the bundle %d bytes with sha256 %q, which cannot be: publish again", b.Size,
+			b.SHA256)
+	}
+	return CheckTotal(total)
+}

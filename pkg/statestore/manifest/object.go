@@ -1,0 +1,88 @@
+package manifest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// Object is one entry of a manifest. Its content is in objects/sha256/<SHA256>, or, where only
+// control plane nodes may read it, in objects/control-plane/<SHA256>: the manifest does not say
+// which, as agents of earlier releases refuse a field that they do not know.
+type Object struct {
+	SHA256 string `json:"sha256"` // hex, lower case
+	Size   int64  `json:"size"`   // bytes
+}
+
+// objectOf is the entry of a content.
+func objectOf(data []byte) Object { return Object{SHA256: trust.Digest(data), Size: int64(len(data))} }
+
+// Path is where an object's content is, relative to the cluster.
+func (o Object) Path() string { return path.Join(ObjectsDir, o.SHA256) }
+
+// ControlPlanePath is where it is if only control plane nodes may read it.
+func (o Object) ControlPlanePath() string { return path.Join(ControlPlaneDir, o.SHA256) }
+
+// ValidDigest tells that s is a sha256 in the one way that it may be written.
+func ValidDigest(s string) bool {
+	raw, err := hex.DecodeString(s)
+	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s
+}
+
+// Digest is the entry's, which was checked.
+func (o Object) Digest() (digest hostfs.Digest) {
+	_, _ = hex.Decode(digest[:], []byte(o.SHA256))
+	return digest
+}
+
+// Stored is a content that stays in the store.
+func (o Object) Stored(read func() ([]byte, error)) hostfs.Content {
+	return hostfs.StoredContent(o.Size, o.Digest(), read)
+}
+
+// Verify holds a content's size and hash against the entry.
+func (o Object) Verify(name string, size int64, sum hostfs.Digest) error {
+	is := hex.EncodeToString(sum[:])
+	if size == o.Size && is == o.SHA256 {
+		return nil
+	}
+	return problem.StoreDamaged.Errorf("object %q is not what the manifest says: %d bytes with sha256 %s, expected %d "+
+		"with %s: it was damaged or tampered with, publish again",
+		name, size, is, o.Size, o.SHA256)
+}
+
+// VerifyBytes does so for a content.
+func (o Object) VerifyBytes(name string, data []byte) error {
+	return o.Verify(name, int64(len(data)), sha256.Sum256(data))
+}
+
+// Read gets an object that the manifest names and every node may read, and verifies it.
+func (m *Manifest) Read(ctx context.Context, from objectstore.Source, name string, o Object) ([]byte, error) {
+	got, err := from.Get(ctx, o.Path(), "", o.Size)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again: %w", name,
+			m.Generation, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got.Body, o.VerifyBytes(name, got.Body)
+}
+
+// ReadByAll tells that an object is where every node reads. Who may not look is told that it is
+// not.
+func (o Object) ReadByAll(ctx context.Context, in objectstore.Source) (bool, error) {
+	_, err := in.Get(ctx, o.Path(), "", MaxObjectSize)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,111 @@
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+)
+
+// moody is a source that answers what it is told, one after the other.
+type moody struct {
+	Source
+	answers []error
+	asked   int
+}
+
+func (m *moody) Get(context.Context, string, string, int64) (Object, error) {
+	err := m.answers[min(m.asked, len(m.answers)-1)]
+	m.asked++
+	return Object{}, err
+}
+
+// retrying is m, tried again, with a clock of its own, and the pauses that it made.
+func retrying(m *moody) (p *Retrying, clock *time.Time, pauses *[]time.Duration) {
+	clock, pauses = new(time.Time), new([]time.Duration)
+	*clock = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	p = NewRetrying(m)
+	p.now = func() time.Time { return *clock }
+	p.sleep = func(ctx context.Context, d time.Duration) error {
+		*pauses, *clock = append(*pauses, d), clock.Add(d)
+		return context.Cause(ctx)
+	}
+	return p, clock, pauses
+}
+
+func get(p *Retrying) error {
+	_, err := p.Get(context.Background(), "manifest", "", 1)
+	return err
+}
+
+var (
+	errReset     = graph.Transient(errors.New("connection reset"))
+	errForbidden = errors.New("forbidden")
+)
+
+func TestPatience(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []error
+		want    error
+		asked   int
+	}{
+		"well":              {[]error{nil}, nil, 1},
+		"not modified":      {[]error{ErrNotModified}, ErrNotModified, 1},
+		"permanent":         {[]error{errForbidden}, errForbidden, 1},
+		"once":              {[]error{errReset, nil}, nil, 2},
+		"then permanent":    {[]error{errReset, errForbidden}, errForbidden, 2},
+		"always":            {[]error{errReset}, errReset, 3},
+		"busy for a moment": {[]error{graph.Transient(&Busy{time.Second, errReset}), nil}, nil, 2},
+		"busy for long":     {[]error{graph.Transient(&Busy{time.Minute, errReset}), nil}, errReset, 1},
+	} {
+		m := &moody{answers: c.answers}
+		p, _, pauses := retrying(m)
+		if err := get(p); !errors.Is(err, c.want) || m.asked != c.asked || len(*pauses) != c.asked-1 {
+			t.Errorf("%s: %v after %d requests and pauses of %v; want %v after %d", name, err, m.asked, *pauses, c.want, c.asked)
+		}
+	}
+}
+
+// A source that goes on failing gets one request a call, and its first success gives patience back.
+func TestPatienceEnds(t *testing.T) {
+	m := &moody{answers: []error{errReset, errReset, errReset, errReset, nil, errReset, nil}}
+	p, _, _ := retrying(m)
+	for i, want := range []int{3, 4, 5, 7} {
+		_ = get(p)
+		if m.asked != want {
+			t.Errorf("after call %d: %d requests, want %d", i+1, m.asked, want)
+		}
+	}
+}
+
+// What a server asks for holds over calls, and not for ever.
+func TestPatienceAsLongAsAsked(t *testing.T) {
+	m := &moody{answers: []error{graph.Transient(&Busy{1000 * time.Hour, errReset}), nil}}
+	p, clock, _ := retrying(m)
+	for range 3 {
+		if err := get(p); !graph.IsTransient(err) || m.asked != 1 {
+			t.Errorf("%v after %d requests", err, m.asked)
+		}
+	}
+	if err := get(p); !strings.Contains(err.Error(), "left alone until "+clock.Add(maxQuiet).UTC().Format(time.RFC3339)) {
+		t.Error(err)
+	}
+	*clock = clock.Add(maxQuiet)
+	if err := get(p); err != nil || m.asked != 2 {
+		t.Errorf("%v after %d requests", err, m.asked)
+	}
+}
+
+func TestPatienceCancelled(t *testing.T) {
+	cause := errors.New("the pass was given up")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	m := &moody{answers: []error{errReset}}
+	p, _, _ := retrying(m)
+	if _, err := p.Get(ctx, "manifest", "", 1); !errors.Is(err, cause) || m.asked != 1 {
+		t.Errorf("%v after %d requests", err, m.asked)
+	}
+}

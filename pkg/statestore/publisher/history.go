@@ -1,0 +1,241 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// Past is one generation of a published cluster, by its record.
+type Past struct {
+	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest"`
+	Published  time.Time `json:"published,omitzero"`
+	Expires    time.Time `json:"expires,omitzero"`
+	manifest.Note
+	Objects int  `json:"objects"`
+	InForce bool `json:"inForce,omitempty"` // it is what nodes take now
+	// Several says that there are several records of this number: one was published, of the others
+	// only the objects were uploaded.
+	Several bool `json:"several,omitempty"`
+	// Error is why the record, or its note, cannot be read.
+	Error string `json:"error,omitempty"`
+
+	manifest *manifest.Manifest
+}
+
+// History lists the last generations of a cluster that the store has a record of, the newest first.
+// Generation 0 has none: nothing is published there.
+func History(
+	ctx context.Context, from objectstore.Prunable, cluster string, last int,
+) (list []Past, err error) {
+	defer within(&err, "list the generations of", from)
+	now, records, err := recorded(ctx, from, cluster)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(records)
+	list = make([]Past, 0, min(last, len(records)))
+	for i, r := range records[:min(last, len(records))] {
+		p := r.past(ctx, from, cluster)
+		p.InForce = p.Digest == now
+		p.Several = i > 0 && records[i-1].number == r.number || i+1 < len(records) && records[i+1].number == r.number
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// recorded are the records of a cluster by number, the published one among them, and the digest of
+// that one.
+func recorded(
+	ctx context.Context, from objectstore.Prunable, cluster string,
+) (now string, records generations, err error) {
+	raw, m, err := current(ctx, from, cluster)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case m.Generation == 0:
+		return "", nil, fmt.Errorf("nothing is published there: look at the store and the cluster that you named: %w",
+			fs.ErrNotExist)
+	}
+	statement, _, err := trust.Split(raw.Body)
+	if err != nil {
+		return "", nil, err
+	}
+	now = trust.Digest(statement)
+	if records, err = listGenerations(ctx, from); err != nil {
+		return "", nil, err
+	}
+	// an agent of an earlier release published it
+	if !slices.ContainsFunc(records, func(r generation) bool { return r.digest == now }) {
+		records = append(records, generation{name: manifest.Name, number: m.Generation, digest: now})
+		slices.SortStableFunc(records, func(a, b generation) int { return int(a.number - b.number) })
+	}
+	return now, records, nil
+}
+
+// past reads what a record says.
+func (r generation) past(ctx context.Context, from objectstore.Source, cluster string) Past {
+	p := Past{Generation: r.number, Digest: r.digest}
+	m, err := r.manifest(ctx, from, cluster)
+	if err == nil {
+		p.manifest, p.Published, p.Expires, p.Objects = m, m.Published, m.Expires, m.Count()
+		var note []byte
+		note, err = m.ReadNote(ctx, from)
+		p.Note = manifest.NoteOf(note)
+	}
+	if err != nil {
+		p.Error = err.Error()
+	}
+	return p
+}
+
+// manifest is what a record keeps, or the manifest itself where there is no record of it.
+func (r generation) manifest(ctx context.Context, from objectstore.Source, cluster string) (*manifest.Manifest, error) {
+	if r.name != manifest.Name {
+		return r.read(ctx, from, cluster)
+	}
+	_, m, err := current(ctx, from, cluster)
+	return m, err
+}
+
+// Compared is what differs between two generations.
+type Compared struct {
+	Cluster string       `json:"cluster"`
+	From    Past         `json:"from"`
+	To      Past         `json:"to"`
+	Objects []Difference `json:"objects"` // by name
+}
+
+// Difference is an object that is not the same in two generations.
+type Difference struct {
+	Name   string           `json:"name"`
+	Before *manifest.Object `json:"before,omitempty"` // nil: it is new
+	After  *manifest.Object `json:"after,omitempty"`  // nil: it is gone
+	// Texts says that the contents are documents, which may be shown. Keys, certificates and files
+	// are not read.
+	Texts         bool   `json:"-"`
+	Former, Later []byte `json:"-"`
+}
+
+// Compare reads what differs between two generations, each named by its number or the beginning of
+// its sha256; "" is the published one.
+func Compare(
+	ctx context.Context, store objectstore.Prunable, cluster, from, to string,
+) (out *Compared, err error) {
+	defer within(&err, "compare generations of", store)
+	now, records, err := recorded(ctx, store, cluster)
+	if err != nil {
+		return nil, err
+	}
+	out = &Compared{Cluster: cluster, Objects: []Difference{}}
+	for _, side := range []struct {
+		name string
+		of   *Past
+	}{{from, &out.From}, {to, &out.To}} {
+		r, err := records.named(side.name, now)
+		if err != nil {
+			return nil, err
+		}
+		*side.of = r.past(ctx, store, cluster)
+		if side.of.manifest == nil {
+			return nil, problem.StoreDamaged.Errorf("%s", side.of.Error)
+		}
+		side.of.InForce = side.of.Digest == now
+	}
+	before, after := out.From.manifest.Objects, out.To.manifest.Objects
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	delete(names, manifest.NoteName) // is told of each by itself
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		d, err := differ(ctx, store, name, before, after)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			out.Objects = append(out.Objects, *d)
+		}
+	}
+	return out, nil
+}
+
+// differ is the difference of one object; nil: there is none.
+func differ(
+	ctx context.Context, store objectstore.Source, name string, before, after map[string]manifest.Object,
+) (*Difference, error) {
+	d := &Difference{Name: name, Texts: manifest.Bundled(name) && !strings.HasPrefix(name, "pki/")}
+	if o, had := before[name]; had {
+		d.Before = &o
+	}
+	if o, has := after[name]; has {
+		d.After = &o
+	}
+	if d.Before != nil && d.After != nil && *d.Before == *d.After {
+		return nil, nil
+	}
+	for _, side := range []struct {
+		o  *manifest.Object
+		to *[]byte
+	}{{d.Before, &d.Former}, {d.After, &d.Later}} {
+		if side.o == nil || !d.Texts {
+			continue
+		}
+		got, err := store.Get(ctx, side.o.Path(), "", side.o.Size)
+		if err == nil {
+			err = side.o.VerifyBytes(name, got.Body)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, problem.StoreDamaged.Errorf("object %q is there no more (agent store prune removes what is "+
+				"old): compare later generations: %w", name, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		*side.to = bytes.Clone(got.Body)
+	}
+	return d, nil
+}
+
+// named finds the record that somebody names.
+func (g generations) named(name, now string) (generation, error) {
+	var found generations
+	number, err := strconv.ParseInt(name, 10, 64)
+	for _, r := range g {
+		switch {
+		case name == "" && r.digest == now:
+			return r, nil
+		case err == nil && r.number == number && r.digest == now: // that of the number which was published
+			return r, nil
+		case err == nil && r.number == number, len(name) >= leastDigits && strings.HasPrefix(r.digest, name):
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return generation{}, problem.Usage.Errorf("there is no record of generation %q: `agent store history` lists "+
+			"those that there are, by number and sha256", name)
+	}
+	var digests []string
+	for _, r := range found {
+		digests = append(digests, fmt.Sprintf("%.12s", r.digest))
+	}
+	return generation{}, problem.Usage.Errorf("generation %q has %d records, of which one was published: name one by "+
+		"its sha256: %s", name, len(found), strings.Join(digests, ", "))
+}
+
+// leastDigits is how much of a sha256 names a generation: less may be a number.
+const leastDigits = 8

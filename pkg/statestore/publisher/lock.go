@@ -1,0 +1,187 @@
+package publisher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// pruning is the content of the object that says who prunes a cluster. Its JSON form is a file
+// format.
+type pruning struct {
+	By    string    `json:"by"`
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// maxPruning is in bytes.
+const maxPruning = 4 << 10
+
+// fence keeps a publication and a prune of the same cluster apart: see [Prune]. In a store that
+// cannot be pruned it does nothing.
+type fence struct {
+	to   objectstore.Prunable
+	etag string // of the object at pruneName; "" where there is none
+}
+
+// newFence looks whether somebody prunes, which a publication has to wait for.
+func newFence(ctx context.Context, to objectstore.Sink) (*fence, error) {
+	p, ok := to.(objectstore.Prunable)
+	if !ok {
+		return &fence{}, nil
+	}
+	etag, now, err := pruned(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if now.active() {
+		return nil, fmt.Errorf("%s: publish when that has ended; if it was killed, `agent store prune --take-over` "+
+			"ends it", now)
+	}
+	return &fence{p, etag}, nil
+}
+
+// record keeps what a manifest says as a record of its generation: what it names is not pruned from
+// then on. Several may be of one generation, of which one was published.
+func (g *fence) record(ctx context.Context, m *manifest.Manifest, statement []byte) error {
+	if g.to == nil || m.Generation == 0 {
+		return nil
+	}
+	return g.to.Put(ctx, recordName(m.Generation, trust.Digest(statement)), statement)
+}
+
+// check is an error if somebody has pruned, or begun to, since newFence.
+func (g *fence) check(ctx context.Context) error {
+	if g.to == nil {
+		return nil
+	}
+	switch etag, now, err := pruned(ctx, g.to); {
+	case err != nil:
+		return err
+	case etag != g.etag:
+		return fmt.Errorf("%s, and may have removed what this was to name: publish again", now)
+	}
+	return nil
+}
+
+// recordName is where the record of a generation is kept.
+func recordName(generation int64, digest string) string {
+	return path.Join(manifest.GenerationsDir, fmt.Sprintf("%d-%s", generation, digest))
+}
+
+// pruned is who prunes, or did last.
+func pruned(ctx context.Context, from objectstore.Source) (etag string, p pruning, err error) {
+	got, err := from.Get(ctx, manifest.PruneName, "", maxPruning)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", p, nil
+	}
+	if err != nil {
+		return "", p, err
+	}
+	if got.ETag == "" {
+		return "", p, errors.New("it says no ETag, without which nobody can tell who prunes: publish to another store")
+	}
+	if err := json.Unmarshal(got.Body, &p); err != nil || p.Began.IsZero() {
+		return "", p, fmt.Errorf("object %q says not who prunes: remove it, if nobody does", manifest.PruneName)
+	}
+	return got.ETag, p, nil
+}
+
+func (p pruning) active() bool { return !p.Began.IsZero() && p.Ended.IsZero() }
+
+func (p pruning) encode() []byte {
+	out, _ := json.MarshalIndent(p, "", "  ") // plain data always has a JSON form
+	return append(out, '\n')
+}
+
+// String says it for a message.
+func (p pruning) String() string {
+	if p.active() {
+		return fmt.Sprintf("%s prunes it since %s", p.By, p.Began.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("%s pruned it from %s to %s", p.By, p.Began.UTC().Format(time.RFC3339),
+		p.Ended.UTC().Format(time.RFC3339))
+}
+
+// pruneLock is a mark that is ours.
+type pruneLock struct {
+	to   objectstore.Prunable
+	etag string
+	mark pruning
+	at   time.Time // by the store's clock
+}
+
+// lockPrune marks the cluster as being pruned.
+func lockPrune(ctx context.Context, to objectstore.Prunable, p Pruning) (*pruneLock, error) {
+	etag, now, err := pruned(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if now.active() && !p.TakeOver {
+		return nil, fmt.Errorf("%s: wait until that has ended; if it was killed, take over with --take-over", now)
+	}
+	h := &pruneLock{to: to, mark: pruning{By: p.By, Began: p.Now}}
+	if err := to.Replace(ctx, manifest.PruneName, h.mark.encode(), etag); err != nil {
+		if errors.Is(err, objectstore.ErrConflict) {
+			return nil, fmt.Errorf("somebody else began to: wait until that has ended: %w", err)
+		}
+		return nil, err
+	}
+	got, err := to.Get(ctx, manifest.PruneName, "", maxPruning)
+	switch {
+	case err != nil:
+		return nil,
+			fmt.Errorf("%w: nothing was removed; nobody can publish until you prune again with --take-over", err)
+	case string(got.Body) != string(h.mark.encode()):
+		return nil, errors.New("somebody else took over: look who prunes")
+	}
+	h.etag = got.ETag
+	err = to.List(ctx, manifest.PruneName, func(o objectstore.Listed) error {
+		if o.Name == manifest.PruneName {
+			h.at = o.Put
+		}
+		return nil
+	})
+	if err == nil && h.at.IsZero() {
+		err = fmt.Errorf("its list has no object %q, which was just put there: see whether it lists what is in it",
+			manifest.PruneName)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.unlock(ctx))
+	}
+	return h, nil
+}
+
+// check is an error when somebody took over.
+func (h *pruneLock) check(ctx context.Context) error {
+	_, err := h.to.Get(ctx, manifest.PruneName, h.etag, maxPruning)
+	switch {
+	case errors.Is(err, objectstore.ErrNotModified):
+		return nil
+	case err == nil:
+		return errors.New("somebody else took over: see what they do")
+	}
+	return err
+}
+
+// unlock says that it has ended, also after an error.
+func (h *pruneLock) unlock(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), pruneBatchLimit,
+		errors.New("the store takes too long"))
+	defer cancel()
+	h.mark.Ended = time.Now()
+	err := h.to.Replace(ctx, manifest.PruneName, h.mark.encode(), h.etag)
+	if err != nil && !errors.Is(err, objectstore.ErrConflict) { // who took over, ends it
+		return fmt.Errorf("say that it has ended, without which nobody can publish: %w: prune again with --take-over",
+			err)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/config/kops"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// kopsStore reads what kOps keeps of a cluster from behind a source: the documents of one node
+// group, by the names that kOps has given them since 1.18, because a source cannot list. kOps
+// changes them one by one and signs nothing: they are read until a whole look found none changed,
+// and taken only from who says that nothing need vouch for them. A look that finds nothing new is a
+// request without a body for each document, two or three. https://kops.sigs.k8s.io/state/
+type kopsStore struct {
+	source  objectstore.Source
+	cluster string
+	group   string // "": none is named, and the cluster's document alone speaks
+	trust   *trust.Policy
+
+	mu   sync.Mutex
+	have map[string]objectstore.Object // by name, what was there at the last look; nil: there was none
+	all  bool                          // the next look asks also for what was not there
+}
+
+// kopsLooks is how often documents that change while they are read are read again.
+const kopsLooks = 5
+
+// Fetch is that of [statestore.Store].
+func (k *kopsStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for range kopsLooks {
+		changed, err := k.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			return k.snapshot(last)
+		}
+	}
+	return nil, graph.Transient(statestore.ErrChanged)
+}
+
+// look reads what has changed, and says whether anything had.
+func (k *kopsStore) look(ctx context.Context) (changed bool, err error) {
+	have := map[string]objectstore.Object{}
+	for _, choice := range k.choices() {
+		for _, name := range choice {
+			known := k.have[name]
+			got, err := k.source.Get(ctx, name, known.ETag, manifest.MaxObjectSize)
+			switch {
+			case errors.Is(err, statestore.ErrNotModified):
+				have[name] = known
+			case errors.Is(err, fs.ErrNotExist):
+				continue
+			case err != nil:
+				return false, err
+			default:
+				have[name], changed = got, changed || string(got.Body) != string(known.Body)
+			}
+			break
+		}
+	}
+	some := k.have != nil && !k.all // of the names
+	changed = changed || len(have) != len(k.have)
+	k.all, k.have = changed && some, have
+	switch {
+	case slices.ContainsFunc(manifest.ClusterDocuments, func(name string) bool { _, ok := have[name]; return ok }):
+		return changed, nil
+	case some:
+		return true, nil
+	}
+	k.have = nil
+	return false, problem.StoreMissing.Because(fs.ErrNotExist,
+		"there is no cluster %q of kOps: set store and cluster to where it is", k.cluster)
+}
+
+// choices are the documents that are wanted: of each list the first that is there. What was there
+// is asked for first, so that a look asks for nothing that was not.
+func (k *kopsStore) choices() [][]string {
+	choices := [][]string{slices.Clone(manifest.ClusterDocuments[1:])}
+	if k.group != "" {
+		choices = append(choices, []string{kops.Group(k.group)}, kops.Nodeups(k.group))
+	}
+	if k.have == nil || k.all {
+		return choices
+	}
+	for i, choice := range choices {
+		choices[i] = slices.DeleteFunc(choice, func(name string) bool { _, had := k.have[name]; return !had })
+	}
+	return choices
+}
+
+// snapshot puts together what was read.
+func (k *kopsStore) snapshot(last statestore.Revision) (*statestore.Snapshot, error) {
+	s := &statestore.Snapshot{Cluster: k.cluster, Objects: map[string][]byte{}, Origin: k.source.String()}
+	for _, name := range slices.Sorted(maps.Keys(k.have)) {
+		s.Objects[name] = k.have[name].Body
+	}
+	s.Manifest = manifest.New(k.cluster, 0, s.Objects).Encode()
+	s.Revision = statestore.Revision{Digest: trust.Digest(s.Manifest)}
+	if k.trust != nil {
+		if err := k.trust.CheckOwn(s.Manifest,
+			errors.New("nothing vouches for what kOps keeps: publish its directory with a signature (`agent store "+
+				"publish --key`), or take what is there with --insecure-unsigned")); err != nil {
+			return nil, err
+		}
+	}
+	if s.Revision == last {
+		return nil, statestore.ErrNotModified
+	}
+	s.Seek = k.seek
+	return s, nil
+}
+
+// seek reads an object that is not part of a look: a keyset, for who needs it.
+func (k *kopsStore) seek(name string) ([]byte, error) {
+	ctx, cancel := lazily()
+	defer cancel()
+	got, err := k.source.Get(ctx, name, "", manifest.MaxObjectSize)
+	if err != nil {
+		return nil, fmt.Errorf("state store %s: %w", k.source, err)
+	}
+	return got.Body, nil
+}

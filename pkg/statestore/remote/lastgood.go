@@ -1,0 +1,81 @@
+package remote
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/statestore/manifest"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// Pack puts the objects that a node has read of a store into one content, for [NewLastGood]: each
+// behind its length, in the order of their names.
+func Pack(objects map[string][]byte) []byte {
+	var out []byte
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		out = append(binary.BigEndian.AppendUint64(out, uint64(len(objects[name]))), objects[name]...)
+	}
+	return out
+}
+
+// NewLastGood returns a store of what a node has kept itself of another one: the manifest as it was
+// there, and what [Pack] made of its objects. All of it is held against the policy and its hashes
+// like the store's own, but that it may have expired. name is that of the store which it stands
+// for.
+func NewLastGood(name, cluster string, raw, packed []byte, policy *trust.Policy) *Remote {
+	source := &kept{name: name, objects: map[string][]byte{manifest.Name: raw}}
+	for len(packed) >= 8 {
+		size := binary.BigEndian.Uint64(packed)
+		if packed = packed[8:]; size > uint64(len(packed)) {
+			break // what is missing is said by its name
+		}
+		source.objects[path.Join(manifest.ObjectsDir, trust.Digest(packed[:size]))] = packed[:size:size]
+		packed = packed[size:]
+	}
+	r := New(source, cluster, policy)
+	r.open = openKept
+	return r
+}
+
+// openKept is openManifest for what was trusted when it was kept.
+func openKept(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifest.Manifest, digest string, err error) {
+	statement, err := policy.CheckKept(raw)
+	if err == nil {
+		m, err = manifest.Decode(statement, cluster)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	m.Bundle = nil                       // they are kept one by one
+	delete(m.Objects, manifest.NoteName) // is not kept
+	return m, trust.Digest(statement), nil
+}
+
+// kept is a source in memory.
+type kept struct {
+	name    string
+	objects map[string][]byte
+}
+
+var _ objectstore.Source = (*kept)(nil)
+
+func (k *kept) String() string { return k.name }
+
+func (k *kept) Get(_ context.Context, name, _ string, _ int64) (objectstore.Object, error) {
+	data, ok := k.objects[name]
+	if !ok {
+		return objectstore.Object{}, fmt.Errorf("it was not kept on this node: %w", fs.ErrNotExist)
+	}
+	return objectstore.Object{Body: data}, nil
+}
+
+func (k *kept) Open(_ context.Context, name string) (io.ReadCloser, int64, error) {
+	return nil, 0, fmt.Errorf("%s was not kept on this node: %w", name, fs.ErrNotExist)
+}
