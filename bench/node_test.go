@@ -137,11 +137,17 @@ func coldly(all []contender) []contender {
 }
 
 // BenchmarkNodeJob measures everything once; -rounds says how often each. `make bench` runs it. With
-// -short it is what CI prints: what a minute can tell, without CFEngine.
+// -short it is what CI prints: what a minute can tell, without CFEngine, but for what flags say.
 func BenchmarkNodeJob(b *testing.B) {
 	ctx := b.Context()
 	if testing.Short() {
-		*rounds, *patience, *scenarios = 3, 300*time.Millisecond, "noop,verify,drift,version"
+		brief := map[string]string{"rounds": "3", "patience": "300ms", "scenarios": "noop,verify,drift,version"}
+		flag.Visit(func(f *flag.Flag) { delete(brief, f.Name) })
+		for name, value := range brief {
+			if err := flag.Set(name, value); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 	programs, peers := build(b)
 	r := newResults(b, programs)
