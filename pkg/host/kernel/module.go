@@ -95,9 +95,10 @@ func (k *Reader) readIndex() {
 	k.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
-// ListedModules are the names of the modules that the lines of modules.builtin ("kernel/net/x.ko") or
-// modules.dep ("kernel/net/x.ko.xz: …") are about, as the kernel has them: files are named with
-// underscores or with hyphens. A distribution's kernel has thousands: the list is read once.
+// ListedModules are the names of the modules that the lines of modules.builtin
+// ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz: …") are about, as the kernel has them:
+// files are named with underscores or with hyphens. A distribution's kernel has thousands: the list
+// is read once.
 func ListedModules(list []byte) map[string]bool {
 	names := make(map[string]bool, bytes.Count(list, []byte("\n"))+1)
 	for line := range strings.Lines(string(list)) {
