@@ -23,8 +23,8 @@ import (
 	"github.com/netwright/netwright/test/cache"
 )
 
-// archive is twenty static binaries, as a network's plugins are, packed by gzip. The same in zstd is
-// beside it.
+// archive is twenty static binaries, as a network's plugins are, packed by gzip. The same in zstd
+// is beside it.
 type archive struct {
 	Path    string
 	Sum     string

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,8 +48,8 @@ func modulesDep() string {
 }
 
 // kubelet is what a node's owner has of kubelet: its unit with a drop-in, its configuration and
-// credentials. Its program says its version and waits. It is not kubeadm's, which has /etc/kubernetes
-// to itself.
+// credentials. Its program says its version and waits. It is not kubeadm's, which has
+// /etc/kubernetes to itself.
 var kubelet = map[string]string{
 	"/usr/bin/kubelet": "#!/bin/sh\n[ \"$1\" = --version ] && exec echo Kubernetes v1.33.0\nexec sleep infinity\n",
 	"/usr/lib/systemd/system/kubelet.service": `[Unit]
@@ -124,10 +125,11 @@ func (m *machine) furnish(ctx context.Context, furnished bool) {
 	}
 	m.Must(ctx, "systemctl", verb, "containerd")
 	m.plain = !furnished
+	awaitQuiet(ctx, max(*patience, 2*time.Second)) // its start is nobody's
 }
 
-// podLinks are commands of `ip -batch`: a veth for each pod, with its route, as Calico has them. The
-// other ends are in one namespace, as if it were all pods'.
+// podLinks are commands of `ip -batch`: a veth for each pod, with its route, as Calico has them.
+// The other ends are in one namespace, as if it were all pods'.
 func podLinks() string {
 	var out strings.Builder
 	for i := range pods {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// goal is what the agent is to reach: a figure of its own, held against another one of the same run.
-// So it belongs to no machine.
+// goal is what the agent is to reach: a figure of its own, held against another one of the same
+// run. So it belongs to no machine.
 type goal struct {
 	what string
 	have func(r *results) (have float64, measured bool)

@@ -136,8 +136,9 @@ func coldly(all []contender) []contender {
 	return all
 }
 
-// BenchmarkNodeJob measures everything once; -rounds says how often each. `make bench` runs it. With
-// -short it is what CI prints: what a minute can tell, without CFEngine, but for what flags say.
+// BenchmarkNodeJob measures everything once; -rounds says how often each. `make bench` runs it.
+// With -short it is what CI prints: what a minute can tell, without CFEngine, but for what flags
+// say.
 func BenchmarkNodeJob(b *testing.B) {
 	ctx := b.Context()
 	if testing.Short() {
