@@ -17,15 +17,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/cache"
 )
 
-// archive is twenty static binaries, as a network's plugins are: 134 MB in 72 MB of gzip.
+// archive is twenty static binaries, as a network's plugins are, packed by gzip. The same in zstd
+// is beside it.
 type archive struct {
 	Path    string
 	Sum     string
+	Size    int64 // packed
 	Members []member
+	Zstd    *archive `json:",omitempty"` // of the same members
 }
+
+// name is what the web server calls it.
+func (a archive) name() string { return filepath.Base(a.Path) }
 
 type member struct {
 	Name string
@@ -33,11 +42,10 @@ type member struct {
 	Sum  string
 }
 
-const archiveName = "cni-plugins.tgz"
-
-// plugins builds the archive once: the 18 plugins of containernetworking/plugins at the version
+// plugins builds the archives once: the 18 plugins of containernetworking/plugins at the version
 // that examples/assets pins, with their symbols, and two of another build of one of them that stand
-// for calico and calico-ipam, whose own source does not come from a module.
+// for calico and calico-ipam, whose own source does not come from a module. With -short they are
+// those that other tests have, which are smaller.
 func plugins(t testing.TB) archive {
 	t.Helper()
 	source, err := filepath.Abs("../examples/assets")
@@ -48,20 +56,43 @@ func plugins(t testing.TB) archive {
 	if err != nil {
 		t.Fatalf("reading what pins the plugins: %v", err)
 	}
-	dir := cache.Built(t, "bench-plugins", cache.Key("1", runtime.Version(), runtime.GOARCH, string(lines)), func(dir string) error {
-		return buildPlugins(source, dir)
+	build, form := func(dir string) error { return buildPlugins(source, dir) }, "whole"
+	if testing.Short() { // what other tests have built
+		of := assets.CNIPlugins(t)
+		build, form = func(dir string) error { return copyPlugins(of, dir) }, "short"
+	}
+	dir := cache.Built(t, "bench-plugins", cache.Key("2", form, runtime.Version(), runtime.GOARCH, string(lines)), func(dir string) error {
+		return errors.Join(build(filepath.Join(dir, "bin")), describe(dir))
 	})
 	data, err := os.ReadFile(filepath.Join(dir, "archive.json"))
 	var a archive
 	if err = errors.Join(err, json.Unmarshal(data, &a)); err != nil {
 		t.Fatalf("reading the archive's description: %v", err)
 	}
-	a.Path = filepath.Join(dir, archiveName)
+	a.Path, a.Zstd.Path = filepath.Join(dir, a.Path), filepath.Join(dir, a.Zstd.Path)
 	return a
 }
 
-func buildPlugins(source, dir string) error {
-	bin := filepath.Join(dir, "bin")
+// copyPlugins takes the plugins that other tests have, without symbols, and one of them twice more.
+func copyPlugins(of, bin string) error {
+	all, err := filepath.Glob(filepath.Join(of, "*"))
+	if err := errors.Join(err, os.Mkdir(bin, 0o755)); err != nil {
+		return err
+	}
+	copies := map[string]string{"calico": filepath.Join(of, "dhcp"), "calico-ipam": filepath.Join(of, "dhcp")}
+	for _, path := range all {
+		copies[filepath.Base(path)] = path
+	}
+	for name, path := range copies {
+		program, err := os.ReadFile(path)
+		if err := errors.Join(err, os.WriteFile(filepath.Join(bin, name), program, 0o755)); err != nil {
+			return fmt.Errorf("copying plugins: %w", err)
+		}
+	}
+	return nil
+}
+
+func buildPlugins(source, bin string) error {
 	const dhcp = "github.com/containernetworking/plugins/plugins/ipam/dhcp"
 	for _, args := range [][]string{
 		{"-o", bin + "/", "tool"},
@@ -77,10 +108,21 @@ func buildPlugins(source, dir string) error {
 	if err := os.Remove(filepath.Join(bin, "cnitool")); err != nil {
 		return fmt.Errorf("leaving cnitool out: %w", err)
 	}
-	a, err := pack(bin, filepath.Join(dir, archiveName))
+	return nil
+}
+
+// describe packs the programs in bin, and writes down what there is.
+func describe(dir string) error {
+	bin := filepath.Join(dir, "bin")
+	a, err := pack(bin, filepath.Join(dir, "cni-plugins.tgz"), func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(to, 6) })
 	if err != nil {
 		return fmt.Errorf("packing plugins: %w", err)
 	}
+	z, err := pack(bin, filepath.Join(dir, "cni-plugins.tar.zst"), func(to io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(to) })
+	if err != nil {
+		return fmt.Errorf("packing plugins: %w", err)
+	}
+	a.Zstd = &z
 	data, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -88,15 +130,16 @@ func buildPlugins(source, dir string) error {
 	return errors.Join(os.WriteFile(filepath.Join(dir, "archive.json"), data, 0o644), os.RemoveAll(bin))
 }
 
-func pack(bin, path string) (archive, error) {
-	var a archive
+// pack packs the programs of a directory.
+func pack(bin, path string, packer func(io.Writer) (io.WriteCloser, error)) (archive, error) {
+	a := archive{Path: filepath.Base(path)}
 	file, err := os.Create(path)
 	if err != nil {
 		return a, err
 	}
 	defer file.Close()
 	whole := sha256.New()
-	zip, err := gzip.NewWriterLevel(io.MultiWriter(file, whole), 6)
+	zip, err := packer(io.MultiWriter(file, whole))
 	if err != nil {
 		return a, err
 	}
@@ -121,9 +164,13 @@ func pack(bin, path string) (archive, error) {
 		sum := sha256.Sum256(content)
 		a.Members = append(a.Members, member{filepath.Base(name), header.Size, hex.EncodeToString(sum[:])})
 	}
-	if err := errors.Join(tarball.Close(), zip.Close(), file.Close()); err != nil {
+	if err := errors.Join(tarball.Close(), zip.Close()); err != nil {
 		return a, err
 	}
-	a.Sum = hex.EncodeToString(whole.Sum(nil))
+	info, err := file.Stat()
+	if err := errors.Join(err, file.Close()); err != nil {
+		return a, err
+	}
+	a.Size, a.Sum = info.Size(), hex.EncodeToString(whole.Sum(nil))
 	return a, nil
 }

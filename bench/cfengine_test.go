@@ -79,5 +79,5 @@ mkdir -p %[3]s
 tar -xzf $temporary/archive.tgz -C %[3]s --no-same-owner
 chmod 0755 %[3]s/*
 rm -rf $temporary
-`, assetURL, j.archive.Sum, binDir)
+`, j.url(), j.archive.Sum, binDir)
 }

@@ -16,7 +16,6 @@ const (
 	group    = "nodes"
 	nodeName = "node-1"
 	listen   = "127.0.0.1:8099"
-	assetURL = "http://" + listen + "/" + archiveName
 )
 
 // inlined is how many small files the cluster's document holds itself; more of them it names by
@@ -41,6 +40,9 @@ func (j job) documents() map[string]string {
 	return documents
 }
 
+// url is where the archive comes from.
+func (j job) url() string { return "http://" + listen + j.wire + "/" + j.archive.name() }
+
 func head(kind, name string) string {
 	return fmt.Sprintf("apiVersion: netwright.dev/v1alpha1\nkind: %s\nmetadata: {name: %s}\n", kind, name)
 }
@@ -52,7 +54,7 @@ func (j job) clusterDocument() string {
 	for _, m := range j.archive.Members {
 		fmt.Fprintf(&out, "    - %s\n", m.Name)
 	}
-	fmt.Fprintf(&out, "    arch:\n      %s:\n        sha256: %s\n        urls: [%s]\n", runtime.GOARCH, j.archive.Sum, assetURL)
+	fmt.Fprintf(&out, "    arch:\n      %s:\n        sha256: %s\n        urls: [%s]\n", runtime.GOARCH, j.archive.Sum, j.url())
 	out.WriteString("  sysctlParameters:\n")
 	for _, s := range j.sysctls {
 		fmt.Fprintf(&out, "  - %q\n", s.key+"="+s.value)
@@ -124,7 +126,7 @@ func (j job) description() string {
 		Sysctls []jsonSysctl `json:"sysctls"`
 		Service string       `json:"service"`
 	}
-	out.Archive.URL, out.Archive.SHA256, out.Archive.Dir, out.Archive.Members = assetURL, j.archive.Sum, binDir, j.archive.Members
+	out.Archive.URL, out.Archive.SHA256, out.Archive.Dir, out.Archive.Members = j.url(), j.archive.Sum, binDir, j.archive.Members
 	for _, f := range j.files {
 		out.Files = append(out.Files, jsonFile{f.path, fmt.Sprintf("%04o", f.mode), f.content})
 	}

@@ -18,6 +18,7 @@ import (
 // job is what every contender makes of a node.
 type job struct {
 	archive archive
+	wire    string // where the web server has the archive: "", or slow for that at 1 Gbit/s
 	files   []file
 	small   int // how many of them are the small ones
 	sysctls []sysctl
@@ -32,6 +33,7 @@ type file struct {
 type sysctl struct{ key, value string }
 
 const (
+	slow     = "/gbit" // the web server's directory that answers at 1 Gbit/s
 	binDir   = "/opt/cni/bin"
 	smallDir = "/etc/kubernetes/conf.d"
 	service  = "node-setup.service"

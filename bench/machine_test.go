@@ -25,6 +25,8 @@ type machine struct {
 	pristine map[string]bool   // what was on its disk before any contender
 	sysctls  map[string]string // and in its network namespace
 	trash    int
+	job      job  // of the scenario
+	plain    bool // the node has no distribution's modules.dep and no runtime
 }
 
 // changing are the directories that contenders write to, themselves or by what they run.
@@ -34,13 +36,15 @@ var changing = []string{"etc", "opt", "srv", "root", "usr/local", "usr/lib/syste
 // machine's packages have it.
 func newMachine(t testing.TB, programs map[string]string) *machine {
 	t.Helper()
-	n := node.NewFabric(t).Prepare(t, node.Options{Name: nodeName, Address: "10.77.0.11", OwnDisk: true,
-		Files: map[string]string{home + "/README": "what is measured here\n"}, Copies: programs})
+	n := node.NewFabric(t).Prepare(t, node.Options{Name: nodeName, Address: "10.77.0.11", OwnDisk: true, Files: distribution(t), Copies: programs})
 	m := &machine{Node: n, t: t}
-	if err := m.installCFEngine(t.Context()); err != nil {
+	if testing.Short() {
+		t.Log("CFEngine is left out: -short")
+	} else if err := m.installCFEngine(t.Context()); err != nil {
 		t.Logf("CFEngine is left out: %v", err)
 	}
 	m.Boot(t.Context())
+	m.inhabit(t.Context())
 	m.prefer()
 	m.pristine = map[string]bool{}
 	m.walk(func(path string) bool { m.pristine[path] = true; return true })
@@ -103,8 +107,8 @@ func (m *machine) has(program string) bool {
 	return err == nil
 }
 
-// serve is the web server on the node's loopback that the archive comes from. Its sockets are the
-// node's, its processor time is this process's.
+// serve is the web server on the node's loopback that the archives come from, below slow at 1
+// Gbit/s. Its sockets are the node's, its processor time is this process's.
 func (m *machine) serve(dir string) {
 	var listener net.Listener
 	err := m.Do(func() (err error) {
@@ -114,9 +118,37 @@ func (m *machine) serve(dir string) {
 	if err != nil {
 		m.t.Fatalf("serving the archive: %v", err)
 	}
-	server := &http.Server{Handler: http.FileServer(http.Dir(dir)), ReadHeaderTimeout: time.Minute}
+	files := http.NewServeMux()
+	files.Handle("/", http.FileServer(http.Dir(dir)))
+	files.Handle(slow+"/", http.StripPrefix(slow, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.FileServer(http.Dir(dir)).ServeHTTP(&gigabit{ResponseWriter: w}, r)
+	})))
+	server := &http.Server{Handler: files, ReadHeaderTimeout: time.Minute}
 	go server.Serve(listener)
 	m.t.Cleanup(func() { server.Close() })
+}
+
+// wire is how long a gigabit link takes for so many bytes, without what the protocols add.
+func wire(size int64) time.Duration { return time.Duration(size * 8) }
+
+// gigabit answers as fast as a gigabit link does.
+type gigabit struct {
+	http.ResponseWriter
+	began time.Time
+	sent  int64
+}
+
+func (g *gigabit) Write(p []byte) (n int, err error) {
+	if g.began.IsZero() {
+		g.began = time.Now()
+	}
+	for len(p) > 0 && err == nil {
+		var wrote int
+		wrote, err = g.ResponseWriter.Write(p[:min(len(p), 64<<10)])
+		n, p, g.sent = n+wrote, p[wrote:], g.sent+int64(wrote)
+		time.Sleep(time.Until(g.began.Add(wire(g.sent))))
+	}
+	return n, err
 }
 
 // wait keeps the node for whoever wants to look at it: strace, a profile.

@@ -31,6 +31,7 @@ type contender struct {
 	name     string
 	command  []string
 	before   []string // run before the first sample of a scenario, for those that remember earlier runs
+	plain    bool     // on a node with no distribution's modules.dep and no runtime
 	unjudged bool     // does no job
 }
 
@@ -38,6 +39,8 @@ type contender struct {
 type scenario struct {
 	name, title string
 	small       int                                   // small files of the job
+	zstd        bool                                  // the mirror has the archive in zstd
+	wire        string                                // where the web server has it
 	prepare     func(ctx context.Context, m *machine) // before every sample
 	contenders  func(m *machine, peers []string) []contender
 }
@@ -51,6 +54,13 @@ var (
 func ours(extra ...string) contender {
 	command := append(slices.Clone(agentOnce), extra...)
 	return contender{name: "agent", command: command, before: command}
+}
+
+// plainly is the agent on a node with no distribution's modules.dep and no runtime.
+func plainly() contender {
+	c := ours()
+	c.name, c.plain = "plain node", true
+	return c
 }
 
 func cfengine(m *machine, policy string) []contender {
@@ -73,7 +83,7 @@ func outside(peers []string) []contender {
 
 var table = []scenario{
 	{name: "noop", title: "nothing to do, recorded metadata believed", small: 40, contenders: func(m *machine, _ []string) []contender {
-		return append([]contender{{name: "limit", command: []string{limit, "check", manifest}}, ours()}, cfengine(m, "fast.cf")...)
+		return append([]contender{{name: "limit", command: []string{limit, "check", manifest}}, ours(), plainly()}, cfengine(m, "fast.cf")...)
 	}},
 	{name: "verify", title: "nothing to do, every byte read", small: 40, contenders: func(m *machine, peers []string) []contender {
 		all := []contender{{name: "limit", command: []string{limit, "check", "-verify", manifest}}, ours("--verify")}
@@ -84,13 +94,14 @@ var table = []scenario{
 		contenders: func(m *machine, peers []string) []contender {
 			return append(append([]contender{ours()}, cfengine(m, "fast.cf")...), outside(peers)...)
 		}},
-	{name: "cold", title: "a bare node", small: 40,
-		prepare: func(ctx context.Context, m *machine) { m.reset(ctx) },
+	{name: "cold", title: "a bare node", small: 40, prepare: bare,
 		contenders: func(m *machine, peers []string) []contender {
-			apply := []string{limit, "apply", manifest, assetURL, plugins(m.t).Sum, binDir}
-			all := []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce}}
-			return append(append(all, coldly(cfengine(m, "full.cf"))...), coldly(outside(peers))...)
+			return append(append(unpacking(m), coldly(cfengine(m, "full.cf"))...), coldly(outside(peers))...)
 		}},
+	{name: "cold-zstd", title: "a bare node, a mirror in zstd", small: 40, zstd: true, prepare: bare,
+		contenders: func(m *machine, _ []string) []contender { return unpacking(m) }},
+	{name: "cold-gbit", title: "a bare node, a mirror at 1 Gbit/s", small: 40, wire: slow, prepare: bare,
+		contenders: func(m *machine, _ []string) []contender { return unpacking(m) }},
 	{name: "many-1000", title: "nothing to do, 1,000 small files", small: 1_000, contenders: many},
 	{name: "many-10000", title: "nothing to do, 10,000 small files", small: 10_000, contenders: many},
 	{name: "version", title: "to say its version", contenders: func(m *machine, _ []string) []contender {
@@ -101,6 +112,15 @@ var table = []scenario{
 		}
 		return all
 	}},
+}
+
+// bare takes away what the contender before made.
+func bare(ctx context.Context, m *machine) { m.reset(ctx) }
+
+// unpacking are limit and agent on a node without anything, where the archive decides.
+func unpacking(m *machine) []contender {
+	apply := []string{limit, "apply", manifest, m.job.url(), m.job.archive.Sum, binDir}
+	return []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce}}
 }
 
 func many(m *machine, peers []string) []contender {
@@ -117,8 +137,19 @@ func coldly(all []contender) []contender {
 }
 
 // BenchmarkNodeJob measures everything once; -rounds says how often each. `make bench` runs it.
+// With -short it is what CI prints: what a minute can tell, without CFEngine, but for what flags
+// say.
 func BenchmarkNodeJob(b *testing.B) {
 	ctx := b.Context()
+	if testing.Short() {
+		brief := map[string]string{"rounds": "3", "patience": "300ms", "scenarios": "noop,verify,drift,version"}
+		flag.Visit(func(f *flag.Flag) { delete(brief, f.Name) })
+		for name, value := range brief {
+			if err := flag.Set(name, value); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 	programs, peers := build(b)
 	r := newResults(b, programs)
 	m := newMachine(b, programs)
@@ -139,9 +170,14 @@ func (m *machine) play(ctx context.Context, s scenario, peers []string, r *resul
 	m.t.Helper()
 	if s.small > 0 {
 		m.reset(ctx)
-		m.offer(newJob(m.t, plugins(m.t), s.small).inputs())
+		m.job = newJob(m.t, plugins(m.t), s.small)
+		if m.job.wire = s.wire; s.zstd {
+			m.job.archive = *m.job.archive.Zstd
+		}
+		m.offer(m.job.inputs())
 	}
 	all := s.contenders(m, peers)
+	defer m.furnish(ctx, true)
 	for _, c := range all {
 		if c.before != nil {
 			if warm := m.measure(ctx, c.before...); warm.Code != 0 {
@@ -154,6 +190,7 @@ func (m *machine) play(ctx context.Context, s scenario, peers []string, r *resul
 			if s.prepare != nil {
 				s.prepare(ctx, m)
 			}
+			m.furnish(ctx, !c.plain)
 			got := m.measure(ctx, c.command...)
 			got.Scenario, got.Contender, got.Round = s.name, c.name, round
 			if !c.unjudged {
@@ -235,6 +272,7 @@ type results struct {
 	started time.Time
 	load    string
 	size    int64 // of the agent
+	packed  int64 // of the archive, as gzip
 	samples []sample
 }
 
@@ -244,7 +282,7 @@ func newResults(b *testing.B, programs map[string]string) *results {
 	if err != nil {
 		b.Fatalf("looking at the agent: %v", err)
 	}
-	return &results{started: time.Now(), load: load(), size: info.Size()}
+	return &results{started: time.Now(), load: load(), size: info.Size(), packed: plugins(b).Size}
 }
 
 func (r *results) add(s sample) { r.samples = append(r.samples, s) }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/dbus"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 )
 
@@ -139,7 +140,7 @@ func unpack(url, want, dir string) error {
 	reader, writer := io.Pipe()
 	sum := make(chan string, 1)
 	go func() { sum <- fetch(response.Body, writer) }()
-	unzipped, err := gzip.NewReader(bufio.NewReaderSize(reader, 512<<10))
+	unzipped, err := inflate(bufio.NewReaderSize(reader, 512<<10))
 	if err != nil {
 		return err
 	}
@@ -170,6 +171,14 @@ func unpack(url, want, dir string) error {
 		return fmt.Errorf("the archive's sha256 is %s", have)
 	}
 	return nil
+}
+
+// inflate reads gzip or zstd, by its first bytes.
+func inflate(from *bufio.Reader) (io.Reader, error) {
+	if head, err := from.Peek(4); err == nil && string(head) == "\x28\xb5\x2f\xfd" {
+		return zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
+	}
+	return gzip.NewReader(from)
 }
 
 // fetch hashes what it reads and hands it on, a few blocks ahead of whoever inflates.

@@ -27,8 +27,7 @@ import (
 // passes: there is one loop.
 func (d Daemon) Run(ctx context.Context) error {
 	d.Pass.Host.Runtime = cri.NewStatusCache()
-	l := &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
-		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), contested: contestedKeys{}, notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
+	l := newLoop(d)
 	watched, stop := context.WithCancelCause(ctx)
 	petted := make(chan error, 1)
 	go func() { petted <- d.Manager.Watchdog(watched, l.turn.alive) }()
@@ -72,8 +71,9 @@ func (d Daemon) Run(ctx context.Context) error {
 
 // round makes a pass of the daemon's own.
 func (l *loop) round(ctx context.Context, w trigger) {
-	pass, clock := l.observed(ctx, l.Pass, w)
+	pass := l.Pass
 	pass.Known, pass.Ready, pass.OfDaemon = w.known, l.ready, true
+	pass, clock := l.observed(ctx, pass, w)
 	spend := func() {}
 	if w.event {
 		spend = l.drift.paced()

@@ -71,6 +71,13 @@ type loop struct {
 	contested contestedKeys
 }
 
+// newLoop knows nothing yet.
+func newLoop(d Daemon) *loop {
+	return &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
+		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), contested: contestedKeys{},
+		notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
+}
+
 // turn is what the loop is at. The watchdog looks at it.
 type turn struct {
 	daemon time.Time    // when the daemon began

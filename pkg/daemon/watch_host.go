@@ -116,13 +116,19 @@ func (w *hostWatch) take() trigger {
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
 		sources = append(sources, string(e.Source))
-		if e.Source == watch.Units {
-			w.facts = nil // who runs is one of them
+		if inFacts(e.Source) {
+			w.facts = nil
 		}
 		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)),
 			zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
 	}
 	return drifted(sources)
+}
+
+// inFacts says that facts are made of what a source hears of: links, who runs, modules, policies of
+// forwarding. Of files, rules and sysctls it hears only what tasks own, which is no fact.
+func inFacts(s watch.Source) bool {
+	return s != watch.Files && s != watch.Rules && s != watch.Sysctls
 }
 
 // drifted is the trigger of what only the host can have changed.
@@ -190,6 +196,11 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		}
 		if w.drifts[key] = drifts; !drifts {
 			delete(w.drifts, key)
+		}
+	}
+	for source := range deaf {
+		if news && inFacts(source) { // facts may have changed, too
+			w.facts = nil
 		}
 	}
 	return news

@@ -57,9 +57,10 @@ func imageKernel(l *Sources) KernelFacts {
 		if facts.KnownModules == nil {
 			facts.Modules, facts.KnownModules = true, map[string]kernel.ModuleState{}
 		}
+		inside, beside := kernel.ListedModules(builtin), kernel.ListedModules(deps)
 		for _, name := range knownModules {
 			switch {
-			case kernel.Lists(builtin, name), kernel.Lists(deps, name):
+			case inside[name], beside[name]:
 				facts.KnownModules[name] = kernel.ModuleLoadable
 			case facts.KnownModules[name] == "":
 				facts.KnownModules[name] = kernel.ModuleAbsent

@@ -24,11 +24,17 @@ var sysctlDirs = []string{"/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysc
 // they win. Debian and its kin have such a file, 99-sysctl.conf, a link to /etc/sysctl.conf.
 // Patterns are left out: where a key is named, they do not reach it.
 func (g gatherer) lateSysctls() {
-	lines, problems := sysctlLines(g.from.files, func(name string) bool { return name > OwnSysctlFile })
+	lines, problems := LateSysctls(g.from.files)
 	g.facts.LateSysctls = lines
 	for _, err := range problems {
 		g.problem("read the files of sysctls", err)
 	}
+}
+
+// LateSysctls is what files of sysctl.d set now that are read after ours, for who cannot go by the
+// facts of an earlier look. The problems are files that cannot be read.
+func LateSysctls(f hostfs.Files) (lines []SysctlLine, problems []error) {
+	return sysctlLines(f, func(name string) bool { return name > OwnSysctlFile })
 }
 
 // BootSysctl is what files of the host set a key to, all but ours: the value that it has after a

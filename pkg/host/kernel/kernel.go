@@ -23,9 +23,9 @@ type Reader struct {
 	// What is on disk for this release, and what file systems it had when
 	// first asked: loading a module is seen in sysfs.
 	index       sync.Once
-	builtin     []byte // modules.builtin
-	deps        []byte // modules.dep
-	filesystems []byte // /proc/filesystems
+	builtin     map[string]bool // modules.builtin
+	deps        map[string]bool // modules.dep
+	filesystems []byte          // /proc/filesystems
 }
 
 // Open reads the running kernel; not live, it answers [sys.ErrNotHere].

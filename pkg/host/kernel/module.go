@@ -39,9 +39,9 @@ func (k *Reader) Module(name string) (ModuleState, error) {
 	}
 	k.index.Do(k.readIndex)
 	switch {
-	case Lists(k.builtin, name), k.showsModule(name):
+	case k.builtin[name], k.showsModule(name):
 		return ModuleBuiltin, nil
-	case Lists(k.deps, name):
+	case k.deps[name]:
 		return ModuleLoadable, nil
 	}
 	return ModuleAbsent, nil
@@ -89,32 +89,26 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 // readIndex reads what depmod wrote for the running kernel. Where there is
 // nothing, nothing is known to be loadable.
 func (k *Reader) readIndex() {
-	k.builtin, _ = os.ReadFile(k.Lib + "/" + k.Release + "/modules.builtin")
-	k.deps, _ = os.ReadFile(k.Lib + "/" + k.Release + "/modules.dep")
+	builtin, _ := os.ReadFile(k.Lib + "/" + k.Release + "/modules.builtin")
+	deps, _ := os.ReadFile(k.Lib + "/" + k.Release + "/modules.dep")
+	k.builtin, k.deps = ListedModules(builtin), ListedModules(deps)
 	k.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
-// Lists says that a line of modules.builtin ("kernel/net/x.ko") or
-// modules.dep ("kernel/net/x.ko.xz: …") is about the module. Files are named
-// with underscores or with hyphens.
-func Lists(list []byte, name string) bool {
-	for _, n := range []string{name, strings.ReplaceAll(name, "_", "-")} {
-		needle := []byte("/" + n + ".ko")
-		for rest := list; ; {
-			i := bytes.Index(rest, needle)
-			if i < 0 {
-				break
-			}
-			start, end := rest[:i], rest[i+len(needle):]
-			// What a line has after the colon is what that module depends on.
-			line := start[bytes.LastIndexByte(start, '\n')+1:]
-			if bytes.IndexByte(line, ':') < 0 && (len(end) == 0 || bytes.IndexByte([]byte("\n:."), end[0]) >= 0) {
-				return true
-			}
-			rest = end
+// ListedModules are the names of the modules that the lines of modules.builtin
+// ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz: …") are about, as the kernel has them:
+// files are named with underscores or with hyphens. A distribution's kernel has thousands: the list
+// is read once.
+func ListedModules(list []byte) map[string]bool {
+	names := make(map[string]bool, bytes.Count(list, []byte("\n"))+1)
+	for line := range strings.Lines(string(list)) {
+		file, _, _ := strings.Cut(line, ":") // after it is what that module depends on
+		name, packed, ok := strings.Cut(file[strings.LastIndexByte(file, '/')+1:], ".ko")
+		if packed = strings.TrimSuffix(packed, "\n"); ok && (packed == "" || packed[0] == '.') {
+			names[strings.ReplaceAll(name, "-", "_")] = true
 		}
 	}
-	return false
+	return names
 }
 
 // signs are what a kernel shows that has a module inside, for kernels whose

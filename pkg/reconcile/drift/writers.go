@@ -9,6 +9,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -50,10 +51,10 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 
 // supposed is who writes such a key on hosts like this one, where nothing that runs names it.
 func supposed(key graph.Key, h *host.Host) string {
-	f := h.Live.Facts
 	switch key.Kind() {
 	case tasks.KindSysctl:
-		for _, line := range f.LateSysctls {
+		lines, _ := facts.LateSysctls(h.Live.Files) // such a file may be newer than the facts
+		for _, line := range lines {
 			if line.Key == key.Name() {
 				return fmt.Sprintf("probably whoever loads %s, which sets it to %s (systemd-sysctl, `sysctl --system`)",
 					line.File, line.Value)
@@ -73,7 +74,7 @@ func supposed(key graph.Key, h *host.Host) string {
 		}
 	case tasks.KindLink, tasks.KindAddr:
 		link, _, _ := strings.Cut(key.Name(), "/")
-		for _, l := range f.Links {
+		for _, l := range h.Live.Facts.Links {
 			if l.Name == link && l.Manager != "" {
 				return "probably " + l.Manager + ", which manages " + link
 			}

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// goal is what the agent is to reach: a figure of its own, held against another one of the same
+// run. So it belongs to no machine.
+type goal struct {
+	what string
+	have func(r *results) (have float64, measured bool)
+	most float64
+}
+
+var goals = []goal{
+	times("cold", "limit", 0.70),
+	times("cold", "kops", 0.42),
+	times("cold-zstd", "limit", 1.10),
+	{"cold-gbit: x wire", func(r *results) (float64, bool) {
+		took := r.wall("cold-gbit", "agent")
+		return float64(took) / float64(wire(r.packed)), took > 0
+	}, 1.05},
+	times("noop", "limit", 1.6),
+	times("noop", "plain node", 1.05), // a distribution's modules.dep and a runtime cost nothing
+	times("verify", "limit", 1.10),
+	{"drift: ms more than noop", func(r *results) (float64, bool) {
+		drifted, quiet := r.wall("drift", "agent"), r.wall("noop", "agent")
+		return ms(drifted - quiet), drifted > 0 && quiet > 0
+	}, 3},
+	times("many-1000", "limit", 2.0),
+	times("many-10000", "limit", 1.5),
+	times("version", "limit", 2.2),
+	peak("noop", 24),
+	peak("cold", 25),
+	peak("many-10000", 45),
+	peak("version", 17),
+	{"program: MB", func(r *results) (float64, bool) { return float64(r.size) / 1e6, true }, 28},
+}
+
+// times is the agent's wall time in a scenario over somebody else's. A peer from outside may have
+// any case in its name.
+func times(scenario, whose string, most float64) goal {
+	return goal{fmt.Sprintf("%s: x %s", scenario, whose), func(r *results) (float64, bool) {
+		ours, theirs := r.wall(scenario, "agent"), r.wall(scenario, whose)
+		if theirs == 0 {
+			return 0, false
+		}
+		return float64(ours) / float64(theirs), ours > 0
+	}, most}
+}
+
+// peak is the agent's largest resident size in a scenario.
+func peak(scenario string, most float64) goal {
+	return goal{scenario + ": peak MB", func(r *results) (float64, bool) {
+		all := r.of(scenario, "agent")
+		return float64(median(all, func(s sample) int64 { return s.Peak })) * 1024 / 1e6, len(all) > 0
+	}, most}
+}
+
+// wall is the median wall time of those runs that came to their end; 0: there are none.
+func (r *results) wall(scenario, contender string) time.Duration {
+	var all []sample
+	for _, s := range r.samples {
+		if s.Scenario == scenario && strings.EqualFold(s.Contender, contender) && s.Code == 0 {
+			all = append(all, s)
+		}
+	}
+	return median(all, wall)
+}
+
+// goals prints what the agent is to reach, what it has, and what falls short.
+func (r *results) goals(out *strings.Builder) {
+	fmt.Fprintf(out, "\ngoals: medians of this run\n\n| %-26s | %7s | %7s | %-22s |\n|%s|%s:|%[6]s:|%s|\n", "", "has", "at most", "",
+		strings.Repeat("-", 28), strings.Repeat("-", 8), strings.Repeat("-", 24))
+	short, unknown := 0, 0
+	for _, g := range goals {
+		have, measured := g.have(r)
+		has, verdict := fmt.Sprintf("%.2f", have), "reached"
+		switch {
+		case !measured:
+			has, verdict = "", "not measured"
+			unknown++
+		case have > g.most:
+			verdict = fmt.Sprintf("FALLS SHORT, %.2f x", have/g.most)
+			short++
+		}
+		fmt.Fprintf(out, "| %-26s | %7s | %7.2f | %-22s |\n", g.what, has, g.most, verdict)
+	}
+	fmt.Fprintf(out, "\n%d of %d goals are reached, %d fall short, %d were not measured\n", len(goals)-short-unknown, len(goals), short, unknown)
+}

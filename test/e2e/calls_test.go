@@ -1,0 +1,239 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
+)
+
+// ofRuntime are the system calls that Go's runtime makes for itself: how many there are goes by the
+// machine's speed, and not by the work.
+const ofRuntime = "futex,clock_gettime,epoll_pwait,epoll_ctl,epoll_create1,eventfd2,nanosleep,clock_nanosleep,sched_yield,sched_getaffinity,rt_sigaction,rt_sigprocmask," +
+	"rt_sigreturn,sigaltstack,madvise,mmap,munmap,mprotect,mincore,clone,clone3,tgkill,getpid,gettid,exit,exit_group,restart_syscall,set_robust_list," +
+	"rseq,prctl,arch_prctl,membarrier,timer_create,timer_settime,timer_delete"
+
+// counted are the system calls of a program.
+type counted struct {
+	all    int
+	byName map[string]int
+	peers  map[string]int // how often it connected, by the path of the socket
+}
+
+var (
+	callLine   = regexp.MustCompile(`^\d+ +(\w+)\(`)
+	ofNoWork   = regexp.MustCompile(`anon_inode:|EAGAIN`) // the runtime's own descriptors; what did not come yet
+	socketPath = regexp.MustCompile(`sun_path="([^"]+)"`)
+)
+
+func callsIn(trace string) counted {
+	c := counted{byName: map[string]int{}, peers: map[string]int{}}
+	for line := range strings.Lines(trace) {
+		m := callLine.FindStringSubmatch(line)
+		if m == nil || ofNoWork.MatchString(line) {
+			continue
+		}
+		c.all++
+		c.byName[m[1]]++
+		if path := socketPath.FindStringSubmatch(line); path != nil && m[1] == "connect" {
+			c.peers[path[1]]++
+		}
+	}
+	return c
+}
+
+// String is the calls, the most frequent first.
+func (c counted) String() string {
+	names := slices.SortedFunc(maps.Keys(c.byName), func(a, b string) int { return c.byName[b] - c.byName[a] })
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d calls:", c.all)
+	for _, name := range names {
+		fmt.Fprintf(&b, " %s %d", name, c.byName[name])
+	}
+	return fmt.Sprintf("%s; connects to %v", b.String(), c.peers)
+}
+
+// onThisMachine is a process of a node as this machine counts it.
+func onThisMachine(t *testing.T, n *node.Node, pid string) int {
+	t.Helper()
+	mine, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", n.Init()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		status, _ := os.ReadFile(dir + "/status") // gone is another one
+		for line := range strings.Lines(string(status)) {
+			ids := strings.Fields(line)
+			if ids[0] != "NSpid:" || len(ids) < 3 || ids[len(ids)-1] != pid {
+				continue
+			}
+			if ns, err := os.Readlink(dir + "/ns/pid"); err == nil && ns == mine {
+				found, err := strconv.Atoi(filepath.Base(dir))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return found
+			}
+		}
+	}
+	t.Fatalf("no process of this machine is %s of the node", pid)
+	return 0
+}
+
+// following are strace's arguments for calls of all threads that are not the runtime's.
+var following = []string{"-f", "-qq", "-y", "-s", "128", "-e", "trace=!" + ofRuntime}
+
+// follow counts the calls of a process while do has it work, until it makes none for a second.
+func follow(t *testing.T, pid int, do func()) counted {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	cmd := exec.Command("strace", slices.Concat(following, []string{"-o", trace, "-p", strconv.Itoa(pid)})...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for !traced(pid) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	do()
+	read := func() string {
+		text, err := os.ReadFile(trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for was, same := -1, 0; same < 10; time.Sleep(100 * time.Millisecond) {
+		now := callsIn(read()).all
+		if same++; now != was {
+			was, same = now, 0
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGINT) // it lets go of the process
+	_ = cmd.Wait()                         // and says that it was interrupted
+	return callsIn(read())
+}
+
+// traced says that all threads of a process are followed.
+func traced(pid int) bool {
+	all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, name := range all {
+		status, err := os.ReadFile(name)
+		if err == nil && strings.Contains(string(status), "TracerPid:\t0\n") {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// passesOf is how many passes the daemon of a node has made, and how many objects it has allocated
+// until it was asked.
+func passesOf(t *testing.T, n *node.Node) (passes, mallocs int) {
+	t.Helper()
+	out := n.Must(t.Context(), "bash", "-euc", `exec 3<>/dev/tcp/127.0.0.1/19870
+		printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+		awk '/^go_memstats_mallocs_total /{m=$2} /^netwright_passes_total/{n+=$2} END{printf "%d %d\n", n, m}' <&3`)
+	if _, err := fmt.Sscan(out, &passes, &mallocs); err != nil {
+		t.Fatalf("%q: %v", out, err)
+	}
+	return passes, mallocs
+}
+
+// runOnce counts the calls of a run beside no daemon.
+func runOnce(t *testing.T, n *node.Node, args ...string) counted {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	command := slices.Concat(following, []string{"-o", trace, "nsenter", "--target", strconv.Itoa(n.Init()), "--all", "--root", "--wd", "/usr/bin/netwright", "--once"}, args)
+	if out, err := exec.Command("strace", command...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, agents, _ := strings.Cut(string(text), `execve("/usr/bin/netwright"`)
+	return callsIn(agents)
+}
+
+// Bounds of what a pass of the node below costs, each a quarter above what was measured when it was
+// last set. Who makes a pass cheaper lowers it; who makes it dearer raises it in the commit that
+// says why.
+const (
+	callsOfARun     = 1_475  // 1,180 of `agent --once` that finds nothing to do, start and end of the process with it
+	callsOfADrift   = 1_350  // 1,080 of a pass after an event, whether or not it repairs
+	objectsOfAWhole = 25_000 // 19,000 of a whole pass of the daemon that finds nothing to do, asked for by a command
+)
+
+// What a pass costs in what does not depend on the machine's speed: system calls, connections to
+// those who are asked, objects allocated. After an event on the host the runtime is not asked, and
+// systemd is connected to once.
+//
+// The lines that keep it: pkg/daemon/daemon.go, round; pkg/daemon/watch_host.go, hear.
+func TestDaemonCostsInCalls(t *testing.T) {
+	t.Parallel()
+	rerun.Never(t, "what it counts is no matter of luck")
+	needs.Tool(t, "strace", "nsenter")
+	const systemd, runtime = "/run/systemd/private", "/run/containerd/containerd.sock"
+	n, ctx := driftNode(t), t.Context()
+	until(t, n, "all is right", "netwright --dry-run")
+	pid := onThisMachine(t, n, strings.TrimSpace(n.Must(ctx, "systemctl", "show", "--value", "-p", "MainPID", "netwright-agent")))
+
+	for _, c := range []struct{ what, shell, right string }{
+		{"a file is written", "echo theirs >>" + conflistPath, "! grep -q theirs " + conflistPath},
+		{"a sysctl is written", "echo 0 >/proc/sys/net/ipv4/ip_forward", "grep -q 1 /proc/sys/net/ipv4/ip_forward"},
+	} {
+		until(t, n, "nothing but an event makes a pass soon", `[ $(($(date -d "$(netwright status -o json | jq -r .next)" +%s) - $(date +%s))) -gt 60 ]`)
+		before, _ := passesOf(t, n)
+		calls := follow(t, pid, func() {
+			if !n.Is(ctx, c.shell) || !n.Await(ctx, c.right) {
+				t.Fatalf("%s, and is not made right", c.what)
+			}
+		})
+		after, _ := passesOf(t, n)
+		passes := after - before
+		t.Logf("%s: %d passes, %s", c.what, passes, calls)
+		if passes == 0 || calls.all > passes*callsOfADrift || calls.all < passes*100 {
+			t.Errorf("%s: %d calls in %d passes, want at most %d in each", c.what, calls.all, passes, callsOfADrift)
+		}
+		if calls.peers[runtime] > 0 || calls.peers[systemd] > passes {
+			t.Errorf("%s: connects in %d passes to %v, want none to the runtime and one a pass to systemd", c.what, passes, calls.peers)
+		}
+	}
+
+	asking, both := math.MaxInt, math.MaxInt // the least of each: what else allocates meanwhile is not the pass'
+	for range 5 {
+		_, begun := passesOf(t, n)
+		_, asked := passesOf(t, n)
+		n.Must(ctx, "netwright", "--once")
+		_, ended := passesOf(t, n)
+		asking, both = min(asking, asked-begun), min(both, ended-asked)
+	}
+	objects := both - asking
+	t.Logf("a whole pass that finds nothing allocates %d objects", objects)
+	if objects > objectsOfAWhole || objects < 1000 {
+		t.Errorf("a whole pass that finds nothing allocates %d objects, want at most %d", objects, objectsOfAWhole)
+	}
+
+	n.Must(ctx, "systemctl", "stop", "netwright-agent")
+	calls := runOnce(t, n)
+	t.Logf("a run that finds nothing: %s", calls)
+	if calls.all > callsOfARun || calls.all < 100 {
+		t.Errorf("a run that finds nothing makes %d calls, want at most %d", calls.all, callsOfARun)
+	}
+	if calls.peers[runtime] != 1 || calls.peers[systemd] != 1 {
+		t.Errorf("a run that finds nothing connects to %v, want runtime and systemd once each", calls.peers)
+	}
+}
