@@ -28,8 +28,8 @@ func TestCanonicalSysctl(t *testing.T) {
 		{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-iptables", "net/bridge/bridge-nf-call-iptables"},
 	} {
 		got, err := CanonicalSysctl(c.in)
-		if err != nil || got != c.want || sysctlPath(got) != c.path {
-			t.Errorf("%s: %q at %q, %v; want %q at %q", c.in, got, sysctlPath(got), err, c.want, c.path)
+		if err != nil || got != c.want || SysctlPath(got) != c.path {
+			t.Errorf("%s: %q at %q, %v; want %q at %q", c.in, got, SysctlPath(got), err, c.want, c.path)
 		}
 	}
 	for _, bad := range []string{"", ".", "net..ipv4", "/etc/passwd", "net.ipv4.", "a b", "net.//.x", "../../etc/x", "net/../x", "net.ipv4.conf.*.rp_filter"} {
@@ -46,7 +46,7 @@ func TestSysctlPathStaysBelowProcSys(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if p := sysctlPath(canonical); !filepath.IsLocal(p) || filepath.Clean(p) != p {
+		if p := SysctlPath(canonical); !filepath.IsLocal(p) || filepath.Clean(p) != p {
 			t.Fatalf("%q leads to %q", key, p)
 		}
 		if again, err := CanonicalSysctl(canonical); err != nil || again != canonical {
