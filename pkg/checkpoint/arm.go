@@ -10,7 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
@@ -55,7 +57,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 // there of them after an error.
 func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	h, j := c.host, c.journal
-	of := Capture{Host: h, Log: &j.Log, Dir: Dir, Kept: j.Kept, Twin: awaitingLarge}
+	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Kept: j.Kept, Twin: firstboot.LargeName}
 	// what an earlier change that is watched did is taken back, too
 	if c.programs, err = of.Take(ctx, c.change.Keys, c.change.Tasks, j.WatchUS > 0); err != nil {
 		return err
@@ -68,7 +70,7 @@ func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
-	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
 	return of.Keep(ctx)
@@ -105,7 +107,7 @@ func (c *Checkpoint) abandon(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return save(ctx, h, scaffoldFile, scaffold{Kept: s.Kept[:c.watched]})
+	return undo.Save(ctx, h, scaffoldFile, scaffold{Kept: s.Kept[:c.watched]})
 }
 
 // RefusedError says that a change is not made, for it could not be taken back.
@@ -159,7 +161,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		return err
 	}
 	j.missing(h)
-	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
 	// The journal comes after all that it needs: where it is, the undo can run.
@@ -168,7 +170,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = j.wantBootUnit(ctx, h)
 	}
 	if err == nil {
-		err = Keep(ctx, h, c.awaiting(), &j.Log)
+		err = firstboot.Keep(ctx, h, c.awaiting(), &j.Log)
 	}
 	if err == nil {
 		err = j.write(ctx, h)
@@ -192,7 +194,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	}
 	if err != nil {
 		defer c.leaves()
-		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), Trim(ctx, h))
+		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, h))
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window),
@@ -210,13 +212,13 @@ func (c *Checkpoint) leaves() {
 }
 
 // awaiting is a record of what of the change acts at the next boot, nil of nothing.
-func (c *Checkpoint) awaiting() *Awaiting {
+func (c *Checkpoint) awaiting() *firstboot.Awaiting {
 	if len(c.change.AtBoot) == 0 {
 		return nil
 	}
 	j := c.journal
-	return &Awaiting{
-		Version: awaitingVersion, Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
+	return &firstboot.Awaiting{
+		Boot: j.Boot, Since: time.Now().UTC().Truncate(time.Second),
 		Generation: j.Generation, Digest: j.Digest, Window: j.Window, Reboot: c.change.Reboot, Right: c.change.Right,
 		Keys: c.change.AtBoot,
 	}
@@ -283,7 +285,7 @@ func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func()
 	if err := json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("read %s: %w: remove it, and %s if no package brought that", scaffoldFile, err, bootUnitFile)
 	}
-	if err := Trim(ctx, h); err != nil { // of a change that never began
+	if err := firstboot.Trim(ctx, h); err != nil { // of a change that never began
 		return err
 	}
 	return s.dismantle(ctx, h)

@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -29,6 +31,9 @@ ip -n out addr add 10.0.0.9/24 dev up1; ip -n out addr add 10.0.0.1/24 dev up1; 
 ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10.0.0.1
 mkdir -p /etc/nw /etc/systemd/system; printf was >/etc/nw/a; chmod 0640 /etc/nw/a; ln -s a /etc/nw/link
 head -c 5000000 /dev/zero >/etc/nw/large`
+
+// index is the record of what awaits a boot.
+const index = firstboot.Dir + "/index.json"
 
 // onUplink is a host on it, whose files are the test's own.
 func onUplink(t *testing.T) *host.Host {
@@ -49,7 +54,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	for _, file := range files {
 		key := tasks.FileKey(file)
 		c.Keys = append(c.Keys, key)
-		c.AtBoot = append(c.AtBoot, Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
+		c.AtBoot = append(c.AtBoot, firstboot.Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
 	}
 	point, err := Take(t.Context(), h, c, Settings{
 		Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
@@ -64,9 +69,9 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	return point.Settle(t.Context(), run)
 }
 
-func record(t *testing.T, h *host.Host) *Awaiting {
+func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 	t.Helper()
-	a, err := ReadAwaiting(h.Live.Files)
+	a, err := firstboot.Read(h.Live.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
 	}
-	if due, err := BootDue(h.Live.Files); due || err != nil {
+	if due, err := firstboot.Due(h.Live.Files); due || err != nil {
 		t.Errorf("it is due in its own boot: %v", err)
 	}
 
@@ -130,7 +135,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if err := changes(t, h, 4, false, "printf was >/etc/nw/n; chmod 0640 /etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(AwaitingDir + "*"); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(firstboot.Dir + "*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
@@ -146,7 +151,7 @@ type shelf struct {
 
 func (s *shelf) Right() string { return s.right }
 
-func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot) error {
+func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []firstboot.Await, found firstboot.Boot) error {
 	for _, k := range keys {
 		s.said = append(s.said, "forget "+string(k.Memory))
 	}
@@ -155,13 +160,13 @@ func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []Await, found Boot
 	return s.Note(s.t.Context(), nil, found)
 }
 
-func (s *shelf) Note(_ context.Context, _ *host.Host, b Boot) error {
+func (s *shelf) Note(_ context.Context, _ *host.Host, b firstboot.Boot) error {
 	s.said = append(s.said, string(b.Outcome)+" "+strings.Join(b.Names, " "))
 	return nil
 }
 
-func judge(h *host.Host, books Books, reboot func(context.Context) error) Judge {
-	return Judge{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
+func judge(h *host.Host, books firstboot.Books, reboot func(context.Context) error) firstboot.Judge {
+	return firstboot.Judge{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
 }
 
 // A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot
@@ -242,7 +247,7 @@ func booted(t *testing.T, h *host.Host) {
 	if a.Rebooted != "" {
 		a.Rebooted = "one more"
 	}
-	if err := a.save(t.Context(), h); err != nil {
+	if err := undo.Save(t.Context(), h, index, a); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -300,7 +305,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := record(t, h)
-	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; a.save(t.Context(), h) != nil {
+	if a.Judged, a.Restored, a.Why = "one more", "one more", "no way out"; undo.Save(t.Context(), h, index, a) != nil {
 		t.Fatal("not written")
 	}
 	netns.Shell(t, "ln -s a /etc/nw/link") // one was back
@@ -326,16 +331,17 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 	}
 	h := onUplink(t)
 	left := func() string {
-		return strings.TrimSpace(netns.Shell(t, "test ! -e "+AwaitingDir+" || find "+AwaitingDir))
+		return strings.TrimSpace(netns.Shell(t, "test ! -e "+firstboot.Dir+" || find "+firstboot.Dir))
 	}
 	if err := changes(t, h, 1, false, "printf new >/etc/nw/n; mv /etc/nw/n /etc/nw/a", nil, "/etc/nw/a"); err != nil {
 		t.Fatal(err)
 	}
-	empty := Awaiting{Version: awaitingVersion, Boot: "another"}
-	if err := empty.save(t.Context(), h); err != nil {
+	netns.Shell(t, "rm "+firstboot.Dir+"/content-*")
+	empty := firstboot.Awaiting{Version: 1, Boot: "another"}
+	if err := undo.Save(t.Context(), h, index, empty); err != nil {
 		t.Fatal(err)
 	}
-	if now := left(); now != AwaitingDir+"\n"+awaitingFile {
+	if now := left(); now != firstboot.Dir+"\n"+index {
 		t.Errorf("an empty record has\n%s", now)
 	}
 	books := &shelf{t: t}
@@ -343,7 +349,7 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 		t.Errorf("%v, said %q, left:\n%s", err, books.said, left())
 	}
 
-	netns.Shell(t, "mkdir -p "+Dir+" "+AwaitingDir+"; touch "+AwaitingDir+"/content-1; printf '{}' >"+scaffoldFile)
+	netns.Shell(t, "mkdir -p "+Dir+" "+firstboot.Dir+"; touch "+firstboot.Dir+"/content-1; printf '{}' >"+scaffoldFile)
 	if _, err := Undo(t.Context(), h, Settings{}); err != nil || left() != "" {
 		t.Errorf("%v, left:\n%s", err, left())
 	}
@@ -352,14 +358,14 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 // A record that cannot be read is said, and holds nothing up.
 func TestADamagedRecordIsSaid(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":99}`} {
-		if due, err := BootDue(files{awaitingFile: text}); due || err == nil || !strings.Contains(err.Error(), awaitingFile) {
+		if due, err := firstboot.Due(files{index: text}); due || err == nil || !strings.Contains(err.Error(), index) {
 			t.Errorf("of %q it says %v", text, err)
 		}
 	}
-	if due, err := BootDue(files{}); due || err != nil {
+	if due, err := firstboot.Due(files{}); due || err != nil {
 		t.Errorf("without a record: %v", err)
 	}
-	if due, _ := BootDue(files{awaitingFile: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
+	if due, _ := firstboot.Due(files{index: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
 		t.Error("it is due in its own boot")
 	}
 }

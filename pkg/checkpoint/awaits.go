@@ -49,7 +49,7 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 
 // Unconfirmed returns the journal of a change that may still be confirmed, nil if there is none: it
 // was confirmed, or its undo is due, or it is still being made. The error is a [DamagedError].
-func Unconfirmed(r Reader) (*Journal, error) {
+func Unconfirmed(r host.FileReader) (*Journal, error) {
 	j, err := Pending(r)
 	if err != nil || !j.mayBeConfirmed(r) {
 		return nil, err
@@ -79,7 +79,7 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 }
 
 // mayBeConfirmed says that nobody undoes the change yet.
-func (j *Journal) mayBeConfirmed(r Reader) bool {
+func (j *Journal) mayBeConfirmed(r host.FileReader) bool {
 	return j != nil && j.Awaits != nil && !j.Awaits.due() && j.Boot == host.BootID(r)
 }
 

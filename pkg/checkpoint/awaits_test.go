@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/netns"
 )
@@ -36,7 +37,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		}
 		return j
 	}
-	undo := func(when, file string) {
+	takenBack := func(when, file string) {
 		t.Helper()
 		begun := time.Now()
 		v, err := Undo(t.Context(), h, settings())
@@ -53,11 +54,11 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if j, err := Unconfirmed(h.Live.Files); err != nil || j == nil || j.Generation != 7 {
 		t.Errorf("awaiting: %v, %v", j, err)
 	}
-	undo("before it is due", VerdictFile)
+	takenBack("before it is due", VerdictFile)
 
 	j := made(time.Hour)
 	j.Awaits.Up -= time.Hour
-	if err := save(t.Context(), h, JournalFile, j); err != nil {
+	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
 	if j, err := Unconfirmed(h.Live.Files); err != nil || j != nil {
@@ -66,21 +67,21 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
 		t.Errorf("it was confirmed when its undo was due: %v", err)
 	}
-	undo("when it is due", VerdictFile)
+	takenBack("when it is due", VerdictFile)
 
 	j = made(time.Hour)
 	j.Boot = "another"
-	if err := save(t.Context(), h, JournalFile, j); err != nil {
+	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Confirm(t.Context(), h); !errors.Is(err, ErrNothingAwaits) {
 		t.Errorf("it was confirmed after a boot: %v", err)
 	}
 	j.Boot = host.BootID(h.Live.Files)
-	if err := save(t.Context(), h, JournalFile, j); err != nil {
+	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
-	undo("after that", VerdictFile)
+	takenBack("after that", VerdictFile)
 
 	made(time.Hour)
 	confirmed, err := Confirm(t.Context(), h)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -44,7 +45,7 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 }
 
 // What is too much to be taken back is refused before anything is written.
-// The lines that keep it: capture.go, capture (maxKeys) and affordable; journal.go, fits.
+// The lines that keep it: capture.go, capture (undo.MaxKeys) and affordable; journal.go, fits.
 func TestTooMuchIsRefused(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -57,7 +58,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		say    string
 	}{
 		{"two files of 600 MB on another file system", Change{Keys: []graph.Key{tasks.FileKey("/run/a"), tasks.FileKey("/run/b")}}, "would copy 1200 MiB"},
-		{"a hundred thousand keys", Change{Keys: make([]graph.Key, maxKeys+1)}, "100001 things at once"},
+		{"a hundred thousand keys", Change{Keys: make([]graph.Key, undo.MaxKeys+1)}, "100001 things at once"},
 		{"a memory of 65 MiB", Change{Keys: changed, Memory: []byte(`"` + strings.Repeat("m", 65<<20) + `"`)}, "its undo would be 65 MiB"},
 	} {
 		_, err := Take(t.Context(), h, c.change, settings())

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -38,6 +39,8 @@ type Settings struct {
 	Log       *zap.Logger
 }
 
+func (s Settings) prober(h *host.Host) probe.Prober { return probe.Prober{Host: h, Means: s.Means} }
+
 // Change says what is going to be applied.
 type Change struct {
 	Generation int64
@@ -55,12 +58,13 @@ type Change struct {
 	Watch time.Duration
 	// AtBoot are those of the keys that act at the next boot. Reboot says that a boot which fails
 	// by them may be followed by another one.
-	AtBoot []Await
+	AtBoot []firstboot.Await
 	Reboot bool
 	// OwnPods says that pods of the agent's own can judge the network, and shall have it afterwards
 	// too.
 	OwnPods bool
-	// Right is the boot in which the books say that all was right last: see [Books.Right].
+	// Right is the boot in which the books say that all was right last: see
+	// [firstboot.Books.Right].
 	Right string
 	// Pods are the ranges of pods that the documents state.
 	Pods []netip.Prefix

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // files is a Reader of what a test says.
@@ -26,7 +28,7 @@ func TestHeld(t *testing.T) {
 	unsure := files{VerdictFile: `{"generation":3,"digest":"d","bad":false,"tries":2,"at":"2026-11-21T12:00:00Z"}`}
 	for _, c := range []struct {
 		name   string
-		r      Reader
+		r      host.FileReader
 		digest string
 		now    time.Time
 		want   bool

@@ -33,8 +33,3 @@ const TimerName = "netwright-undo-now"
 
 // checkName names the transient service that rehearses the undo.
 const checkName = "netwright-undo-check"
-
-// Reader is what is looked up through; [hostfs.Files] is one.
-type Reader interface {
-	ReadFile(path string) ([]byte, error)
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -24,7 +25,7 @@ type Journal struct {
 	Digest     string        `json:"digest"` // of the snapshot that is applied
 	Window     time.Duration `json:"window"`
 	probe.Evidence
-	Log
+	undo.Log
 
 	// the change is made, and is to be confirmed; an agent that does not know of it undoes
 	Awaits *Awaits `json:"awaits,omitempty"`
@@ -58,7 +59,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Pending returns the journal of a change that was neither confirmed nor
 // undone, nil when there is none. The error is a [DamagedError].
-func Pending(r Reader) (*Journal, error) {
+func Pending(r host.FileReader) (*Journal, error) {
 	data, err := r.ReadFile(JournalFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil // whoever may not read it, may not change anything either
@@ -103,7 +104,7 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 	if err := j.fits(); err != nil {
 		return err
 	}
-	if err := save(ctx, h, JournalFile, j); err != nil {
+	if err := undo.Save(ctx, h, JournalFile, j); err != nil {
 		return err
 	}
 	if back, err := Pending(h.Live.Files); err != nil || back == nil {
@@ -159,5 +160,5 @@ func UnderWay(r interface {
 
 // compare asks after the change what passed before it.
 func (j *Journal) compare(h *host.Host, s Settings) *probe.Comparison {
-	return &probe.Comparison{Node: probe.Prober{h, s.Means}, Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
+	return &probe.Comparison{Node: s.prober(h), Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
 }

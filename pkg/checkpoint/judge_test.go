@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -36,8 +37,8 @@ func onRoot(t *testing.T) (*host.Host, string) {
 // (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
-	store, other := probe.Failure{"store:/s c", errGone}, probe.Failure{"tcp:10.0.0.1:443", errGone}
-	hop := probe.Failure{"next-hop:eth0/10.0.0.9", errGone}
+	store, other := probe.Failure{Probe: "store:/s c", Err: errGone}, probe.Failure{Probe: "tcp:10.0.0.1:443", Err: errGone}
+	hop := probe.Failure{Probe: "next-hop:eth0/10.0.0.9", Err: errGone}
 	type undo struct {
 		pid       int // and, in tens, which try of that process
 		failed    probe.Failures
@@ -79,7 +80,7 @@ func TestJudge(t *testing.T) {
 func TestHeldReadsTheSame(t *testing.T) {
 	h, _ := onRoot(t)
 	j := &Journal{Digest: "d", Generation: 3}
-	v, err := j.judge(t.Context(), h, probe.Failures{{"store:/s c", errors.New("gone")}}, true, "store:/s c (gone)")
+	v, err := j.judge(t.Context(), h, probe.Failures{{Probe: "store:/s c", Err: errors.New("gone")}}, true, "store:/s c (gone)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestUndoTakesTheJournalThatIsThereNow(t *testing.T) {
 	}
 	journal := func(generation int64, path string) {
 		t.Helper()
-		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Log: Log{Files: []File{{Path: path}}}})
+		data, err := json.Marshal(&Journal{Version: journalVersion, Boot: "another", Digest: path, Generation: generation, Log: undo.Log{Files: []undo.File{{Path: path}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

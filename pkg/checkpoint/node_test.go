@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -94,7 +95,7 @@ func TestUndoOfUnits(t *testing.T) {
 		netns.Shell(t, "systemctl is-active "+TimerName+".timer; "+unitsChange)
 		if booted {
 			c.journal.Boot = "another"
-			if err := save(t.Context(), h, JournalFile, c.journal); err != nil {
+			if err := undo.Save(t.Context(), h, JournalFile, c.journal); err != nil {
 				t.Fatal(err)
 			}
 			netns.Shell(t, "systemctl stop nw-made") // whose file was not there when the boot began

@@ -33,7 +33,7 @@ func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 }
 
 // Check says whether an undo could be made now: it is what [rehearse] has run.
-func Check(r Reader) error {
+func Check(r host.FileReader) error {
 	j, err := Pending(r)
 	if err == nil && j == nil {
 		err = errors.New("there is nothing to undo")

@@ -9,7 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -55,7 +57,7 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	if len(failed) == 0 && run == nil {
 		c.warnings = c.compared.Warnings(ctx)
 		c.compared.DropEnded(ctx)
-		run = Prove(ctx, c.compared.Node, c.awaiting(), j.Probes)
+		run = firstboot.Prove(ctx, c.compared.Node, c.awaiting(), j.Probes)
 	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {
 		if run = c.awaitConfirmation(ctx); run == nil {
@@ -95,7 +97,7 @@ func (c *Checkpoint) hold(ctx context.Context) probe.Failures {
 // looks at these files again when it last did so five seconds ago (package net: hosts.go,
 // dnsclient_unix.go, nss.go), and finds the store by the old ones until then.
 func (j *Journal) naming() time.Duration {
-	if slices.ContainsFunc(j.Files, func(f File) bool { return slices.Contains(nameFiles, f.Path) }) {
+	if slices.ContainsFunc(j.Files, func(f undo.File) bool { return slices.Contains(nameFiles, f.Path) }) {
 		return namesKept
 	}
 	return 0
@@ -239,7 +241,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 		err = s.Record(ctx, h, j.Memory, v)
 	}
 	if err == nil {
-		err = Trim(ctx, h)
+		err = firstboot.Trim(ctx, h)
 	}
 	until := j.WatchUS // what an earlier hook does is watched on
 	if len(failed) > 0 && !recovered {
@@ -260,7 +262,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 // of units too: the kernel's state is of the new boot.
 func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 	h.Live.Files.Follow(j.Links)
-	r := Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
+	r := undo.Restore(h, &j.Log, j.Boot != host.BootID(h.Live.Files))
 	err := errors.Join(r.Files(ctx), r.Own(ctx), r.Units(ctx))
 	j.left = r.Left
 	if r.Booted {

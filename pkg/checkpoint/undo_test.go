@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
@@ -230,7 +231,7 @@ func TestUndoAfterABoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Boot = "another"
-	if err := save(t.Context(), h, JournalFile, j); err != nil {
+	if err := undo.Save(t.Context(), h, JournalFile, j); err != nil {
 		t.Fatal(err)
 	}
 	v, err := Undo(t.Context(), h, settings())

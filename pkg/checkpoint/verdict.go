@@ -85,7 +85,7 @@ func (e *HeldError) Error() string {
 
 // Held says why a snapshot is not to be applied now; nil: it may be. A verdict
 // that cannot be read holds nothing back: the next apply is under a checkpoint too.
-func Held(r Reader, digest string, now time.Time) *HeldError {
+func Held(r host.FileReader, digest string, now time.Time) *HeldError {
 	v := lastVerdict(r)
 	if v == nil || v.Digest != digest {
 		return nil
@@ -97,7 +97,7 @@ func Held(r Reader, digest string, now time.Time) *HeldError {
 	return &HeldError{Verdict: *v}
 }
 
-func lastVerdict(r Reader) *Verdict {
+func lastVerdict(r host.FileReader) *Verdict {
 	data, err := r.ReadFile(VerdictFile)
 	if err != nil {
 		return nil

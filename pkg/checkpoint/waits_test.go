@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/test/netns"
@@ -38,7 +39,7 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 				}
 				return nil
 			}}
-			j := &Journal{Window: 30 * time.Second, Evidence: probe.Evidence{Probes: []probe.Probe{probe.StoreProbe("https://store.lab", "c")}}, Log: Log{Files: point.journal.Files}}
+			j := &Journal{Window: 30 * time.Second, Evidence: probe.Evidence{Probes: []probe.Probe{probe.StoreProbe("https://store.lab", "c")}}, Log: undo.Log{Files: point.journal.Files}}
 			failed := (&Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}).hold(t.Context())
 			if (len(failed) > 0) != (window > time.Second) {
 				t.Errorf("%s: it failed by %v", path, failed)
@@ -71,7 +72,7 @@ func TestWhatStartsIsWaitedFor(t *testing.T) {
 				}
 				return nil
 			}}
-			j := &Journal{Window: window, Evidence: probe.Evidence{Probes: []probe.Probe{"ping:10.0.0.1"}}, Log: Log{Units: []Unit{{Name: "hook.service"}}}}
+			j := &Journal{Window: window, Evidence: probe.Evidence{Probes: []probe.Probe{"ping:10.0.0.1"}}, Log: undo.Log{Units: []undo.Unit{{Name: "hook.service"}}}}
 			point := &Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}
 			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
 			failed := point.hold(t.Context())

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/systemd"
@@ -75,7 +76,7 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	if err := endWatch(ctx, h); err != nil {
 		return err
 	}
-	if err := save(ctx, h, WatchFile, w); err != nil {
+	if err := undo.Save(ctx, h, WatchFile, w); err != nil {
 		return err
 	}
 	err := h.Units.StartWatch(ctx, watchName, "Netwright: watch a change that started a hook", systemd.Undo, w.Each,
@@ -92,13 +93,13 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	}
 	if err == nil {
 		s.BootUnit, s.BootLink = false, false
-		err = save(ctx, h, scaffoldFile, s)
+		err = undo.Save(ctx, h, scaffoldFile, s)
 	}
 	return err
 }
 
 // standing is what stands of an earlier checkpoint. One that cannot be read names nothing.
-func standing(r Reader) (s scaffold) {
+func standing(r host.FileReader) (s scaffold) {
 	if data, err := r.ReadFile(scaffoldFile); err == nil {
 		_ = json.Unmarshal(data, &s)
 	}
@@ -108,7 +109,7 @@ func standing(r Reader) (s scaffold) {
 // watching is the watch that is on, nil if none is. One that cannot be read is none: its change was
 // good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
 // away what it finds of a checkpoint without a journal; it may have made other changes since.
-func watching(r Reader) *watch {
+func watching(r host.FileReader) *watch {
 	data, err := r.ReadFile(WatchFile)
 	if err == nil {
 		_, err = r.ReadFile(scaffoldFile)
@@ -124,7 +125,7 @@ func watching(r Reader) *watch {
 }
 
 // Watched says which generation's change is watched, and until when; a time that is zero: none is.
-func Watched(r Reader) (generation int64, until time.Time) {
+func Watched(r host.FileReader) (generation int64, until time.Time) {
 	w := watching(r)
 	if w == nil || w.over(r) {
 		return 0, time.Time{}
@@ -133,7 +134,7 @@ func Watched(r Reader) (generation int64, until time.Time) {
 }
 
 // over says that its time or its boot is.
-func (w *watch) over(r Reader) bool {
+func (w *watch) over(r host.FileReader) bool {
 	return w.Journal.Boot != host.BootID(r) || hostsystemd.ClockUS() >= w.UntilUS
 }
 
@@ -182,7 +183,7 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 		if w.over(h.Live.Files) {
 			return w.end(ctx, h, s)
 		}
-		failed := w.lost(ctx, probe.Prober{h, s.Means})
+		failed := w.lost(ctx, s.prober(h))
 		if lost++; len(failed) == 0 {
 			lost = 0
 		}
@@ -227,7 +228,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 	if !w.stands(h) {
 		return false, nil
 	}
-	failed := w.lost(ctx, probe.Prober{h, s.Means})
+	failed := w.lost(ctx, s.prober(h))
 	if len(failed) == 0 {
 		return false, nil
 	}
@@ -252,7 +253,7 @@ func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	j.scaffold = was
 	j.missing(h)
 	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
-	if err := save(ctx, h, scaffoldFile, j.scaffold); err != nil {
+	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
 	if err := j.wantBootUnit(ctx, h); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/systemd"
@@ -42,7 +43,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNotHere) { // no systemd runs here
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
+	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -89,7 +90,7 @@ func TestWatch(t *testing.T) {
 				}
 				return func() {}, nil
 			}
-			if err := save(t.Context(), h, WatchFile, w); err != nil {
+			if err := undo.Save(t.Context(), h, WatchFile, w); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -169,7 +170,7 @@ func TestWatchEnds(t *testing.T) {
 		{"a boot", time.Hour, func() error {
 			w := watching(h.Live.Files)
 			w.Journal.Boot = "another"
-			return errors.Join(save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
+			return errors.Join(undo.Save(t.Context(), h, WatchFile, w), Watch(t.Context(), h, settings()))
 		}, true},
 	} {
 		watchedHook(t, h, settings(), c.length)

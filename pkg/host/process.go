@@ -29,10 +29,13 @@ type Process struct {
 	Started uint64 `json:"started"` // clock ticks after the boot, proc(5) field 22
 }
 
-// BootID names the boot that goes on; "" where none does, as below an image's root.
-func BootID(r interface {
+// FileReader reads a file at once; [hostfs.Files] is one.
+type FileReader interface {
 	ReadFile(path string) ([]byte, error)
-}) string {
+}
+
+// BootID names the boot that goes on; "" where none does, as below an image's root.
+func BootID(r FileReader) string {
 	id, _ := r.ReadFile("/proc/sys/kernel/random/boot_id") // without it no boot is this one
 	return strings.TrimSpace(string(id))
 }

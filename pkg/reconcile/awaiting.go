@@ -44,7 +44,7 @@ func (p Pass) madeBy() string {
 }
 
 // tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.
-func tellAwaits(confirm time.Duration, plan *report.Plan, r checkpoint.Reader) *report.Plan {
+func tellAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *report.Plan {
 	if confirm == 0 {
 		return plan
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -31,7 +31,7 @@ func failedBoots(set *desired.Records, v host.View, now time.Time) map[graph.Key
 		why := &BootFailedError{Boot: b}
 		// A clock that was set back must not hold it for years: many a boot has none that is right.
 		over := now.Before(b.Time) || !now.Before(why.retry())
-		if b.Outcome == string(checkpoint.Unsure) && over || slices.ContainsFunc(b.Keys, differs) {
+		if b.Outcome == string(firstboot.Unsure) && over || slices.ContainsFunc(b.Keys, differs) {
 			continue
 		}
 		for _, k := range b.Keys {
@@ -54,7 +54,7 @@ func (e *BootFailedError) RefusedBy() report.Refusal { return report.RefusedByBo
 
 func (e *BootFailedError) Error() string {
 	text := fmt.Sprintf("the first boot with it failed (%s), and it was brought back", e.Why)
-	if e.Outcome == string(checkpoint.Unsure) {
+	if e.Outcome == string(firstboot.Unsure) {
 		return fmt.Sprintf("%s; the node was not reached without it either, so it may not have been the change; "+
 			"it is made again after %s", text, e.retry().UTC().Format(time.RFC3339))
 	}

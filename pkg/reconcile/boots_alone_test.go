@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
@@ -57,7 +58,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	}
 	boot := func(id, script string) {
 		t.Helper()
-		const index = checkpoint.AwaitingDir + "/index.json"
+		const index = firstboot.Dir + "/index.json"
 		var record map[string]any
 		data, err := os.ReadFile(index)
 		if err == nil {
@@ -90,14 +91,14 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	plan, err = pass(time.Second).Converge(t.Context(), want("2"))
 	<-acted
 	var failed *BootFailedError
-	if !errors.As(err, &failed) || failed.Outcome != string(checkpoint.Bad) || !strings.Contains(failed.Why, "address:up0/10.0.0.2/24") {
+	if !errors.As(err, &failed) || failed.Outcome != string(firstboot.Bad) || !strings.Contains(failed.Why, "address:up0/10.0.0.2/24") {
 		t.Fatalf("%v\n%s", err, said(plan))
 	}
 	if now := hostroot.Read(t, "/", "/etc/boots"); now != "1" || len(plan.AwaitingBoot) > 0 {
 		t.Errorf("the file is %q, awaiting %q", now, plan.AwaitingBoot)
 	}
 	h, err := history.Read(pass(0).Host)
-	if err != nil || len(h.Boots) != 1 || h.Boots[0].Outcome != string(checkpoint.Bad) {
+	if err != nil || len(h.Boots) != 1 || h.Boots[0].Outcome != string(firstboot.Bad) {
 		t.Errorf("the history: %+v, %v", h, err)
 	}
 
@@ -111,7 +112,7 @@ ip -n out addr add 10.0.0.1/24 dev up1; ip -n out link set up1 up; ip link set u
 	if err := pass(time.Second).Session().FirstBoot(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if h, err = history.Read(pass(0).Host); err != nil || h.Boots[len(h.Boots)-1].Outcome != string(checkpoint.Confirmed) || len(h.AwaitingBoot) > 0 {
+	if h, err = history.Read(pass(0).Host); err != nil || h.Boots[len(h.Boots)-1].Outcome != string(firstboot.Confirmed) || len(h.AwaitingBoot) > 0 {
 		t.Errorf("the history: %+v, %v", h, err)
 	}
 	if now := hostroot.Read(t, "/", "/etc/boots"); now != "3" {

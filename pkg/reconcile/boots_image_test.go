@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/session"
@@ -17,7 +17,7 @@ import (
 
 // The first boot of what was baked into an image asks the gateways once, and reports. It takes
 // nothing back. The lines that keep it: pkg/reconcile/session/boot.go, FirstOfImage;
-// pkg/checkpoint/reach.go, Gateways.
+// pkg/checkpoint/probe/reach.go, Gateways.
 func TestTheFirstBootOfAnImageOnlyReports(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -55,16 +55,16 @@ ip link set up0 up; ip addr add 10.0.0.2/24 dev up0; ip route add default via 10
 		return list
 	}
 	for range 2 {
-		if list := boot("one"); len(list) != 1 || list[0].ID != "one" || list[0].Outcome != string(checkpoint.Confirmed) || list[0].Why != "" {
+		if list := boot("one"); len(list) != 1 || list[0].ID != "one" || list[0].Outcome != string(firstboot.Confirmed) || list[0].Why != "" {
 			t.Errorf("with a gateway that answers: %+v", list)
 		}
 	}
 	sh("ip -n out addr flush dev up1; ip neigh flush dev up0")
 	list := boot("another")
-	if last := list[len(list)-1]; len(list) != 2 || last.ID != "another" || last.Outcome != string(checkpoint.Unsure) || last.Why == "" {
+	if last := list[len(list)-1]; len(list) != 2 || last.ID != "another" || last.Outcome != string(firstboot.Unsure) || last.Why == "" {
 		t.Errorf("with one that does not: %+v", list)
 	}
-	if _, err := os.Stat(checkpoint.AwaitingDir); err == nil || hostroot.Read(t, root, "/etc/motd") != "baked" {
+	if _, err := os.Stat(firstboot.Dir); err == nil || hostroot.Read(t, root, "/etc/motd") != "baked" {
 		t.Errorf("it did more than report: %v", err)
 	}
 }

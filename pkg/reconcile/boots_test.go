@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/host"
@@ -24,7 +24,7 @@ import (
 
 // failsABoot makes a pass on a root whose change a boot then fails with: back is what the host is
 // left with.
-func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func(), list ...tasks.Task) []checkpoint.Await {
+func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(), list ...tasks.Task) []firstboot.Await {
 	t.Helper()
 	ctx := t.Context()
 	led, err := onRoot(root).Session().LoadLedger()
@@ -49,7 +49,7 @@ func failsABoot(t *testing.T, root string, outcome checkpoint.Outcome, back func
 	if led, err = onRoot(root).Session().LoadLedger(); err != nil {
 		t.Fatal(err)
 	}
-	found := checkpoint.Boot{ID: "b", Generation: 7, Outcome: checkpoint.Restored, Why: "no way out"}
+	found := firstboot.Boot{ID: "b", Generation: 7, Outcome: firstboot.Restored, Why: "no way out"}
 	for _, a := range awaits {
 		found.Names = append(found.Names, a.Files...)
 	}
@@ -75,7 +75,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	mustConverge(t, root, file(boots, "1"), file(gone, "1"), file(motd, "1"))
 	before, _, _ := entriesOf(t, root)
 	bad := []tasks.Task{file(boots, "2"), file("/etc/new", "2"), file(motd, "2")}
-	awaits := failsABoot(t, root, checkpoint.Bad, func() {
+	awaits := failsABoot(t, root, firstboot.Bad, func() {
 		hostroot.Put(t, root, boots, "1")
 		hostroot.Put(t, root, gone, "1")
 		if err := os.Remove(root + "/etc/new"); err != nil {
@@ -131,7 +131,7 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 func TestWhatABootSaysNothingOfIsMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	mustConverge(t, root, file("/etc/boots", "1"))
-	failsABoot(t, root, checkpoint.Unsure, func() { hostroot.Put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
+	failsABoot(t, root, firstboot.Unsure, func() { hostroot.Put(t, root, "/etc/boots", "1") }, file("/etc/boots", "2"))
 	if _, err := converge(t, root, file("/etc/boots", "2")); err == nil || !strings.Contains(err.Error(), "may not have been the change") {
 		t.Errorf("at once: %v", err)
 	}

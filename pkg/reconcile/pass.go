@@ -95,7 +95,7 @@ func (p Pass) mayIssue() bool {
 }
 
 // circumstances are what a switch of networks goes by.
-func (p Pass) circumstances(d *desired.State, r checkpoint.Reader, led *ledger.Ledger) migrate.Circumstances {
+func (p Pass) circumstances(d *desired.State, r host.FileReader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
 		Sandbox: p.Host.Sandbox, Live: p.Host.Running(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
 		Held: func() *checkpoint.HeldError { return p.Rollout().Verdict(r, d) },

@@ -75,7 +75,7 @@ func (r *run) judged(f *host.Facts) bool {
 }
 
 // heldBack says why the documents are not applied now, nil if they are.
-func heldBack(by rollout.Rollout, r checkpoint.Reader, d *desired.State) error {
+func heldBack(by rollout.Rollout, r host.FileReader, d *desired.State) error {
 	if why := by.Verdict(r, d); why != nil {
 		return why
 	}

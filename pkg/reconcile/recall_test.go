@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -104,9 +105,9 @@ func TestWhatWasTakenBackIsKnown(t *testing.T) {
 		{Time: at.Add(time.Hour), Generation: 3, Digest: "c", Why: "nobody confirmed it", Unconfirmed: true},
 	})
 	hostroot.Keep(t, root, "boots.json", []ledger.Boot{
-		{ID: "1", Time: at.Add(3 * time.Hour), Generation: 4, Names: []string{"/etc/a"}, Outcome: string(checkpoint.Bad), Why: "no address"},
-		{ID: "2", Time: at.Add(4 * time.Hour), Generation: 5, Names: []string{"/etc/a"}, Outcome: string(checkpoint.Confirmed)},
-		{ID: "3", Time: at.Add(5 * time.Hour), Outcome: string(checkpoint.Unsure), Why: "a gateway does not answer"},
+		{ID: "1", Time: at.Add(3 * time.Hour), Generation: 4, Names: []string{"/etc/a"}, Outcome: string(firstboot.Bad), Why: "no address"},
+		{ID: "2", Time: at.Add(4 * time.Hour), Generation: 5, Names: []string{"/etc/a"}, Outcome: string(firstboot.Confirmed)},
+		{ID: "3", Time: at.Add(5 * time.Hour), Outcome: string(firstboot.Unsure), Why: "a gateway does not answer"},
 	})
 	want := []report.Undone{
 		{At: at.Add(3 * time.Hour), Cause: report.UndoneBoot, Generation: 4, Why: "no address"},

@@ -12,7 +12,8 @@ import (
 // IPv6 without a default route is not lost either: of the neighbours on the link who answered
 // before, one must. Who went meanwhile is not missed where another answers. ip judges.
 //
-// The lines that keep it: pkg/checkpoint/arm.go, ask (askAround); pkg/checkpoint/around.go.
+// The lines that keep it: pkg/checkpoint/probe/comparison.go, askNeighbours;
+// pkg/checkpoint/probe/neighbourhood.go.
 func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

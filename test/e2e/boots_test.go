@@ -57,8 +57,8 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 
 // A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted
 // on it; the boot brings it back, and everything else of the generation goes on. A witness outside
-// of the node judges. The lines that keep it: pkg/checkpoint/awaiting.go, await;
-// pkg/checkpoint/firstboot.go, FirstBoot; pkg/daemon/daemon.go, Run (FirstBoot);
+// of the node judges. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, Keep;
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot; pkg/daemon/daemon.go, Run (FirstBoot);
 // pkg/reconcile/boots.go, failedBoots.
 func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	t.Parallel() // it waits for its windows
@@ -106,7 +106,7 @@ func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 }
 
 // A file with which the node is reached is confirmed by the boot, also where the store is gone.
-// The line that keeps it: pkg/checkpoint/reach.go, amiss.
+// The line that keeps it: pkg/checkpoint/probe/reach.go, amiss.
 func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it takes the store away")
@@ -134,8 +134,8 @@ func TestAnAbsentStoreIsNoEvidenceAtABoot(t *testing.T) {
 }
 
 // Where nobody acts on a file that came back before the next boot, the node boots once more, since
-// the documents say so, and not again. The lines that keep it: pkg/checkpoint/firstboot.go,
-// FirstBoot (Reboot, Restored); pkg/host/systemd/reboot.go.
+// the documents say so, and not again. The lines that keep it:
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot (Reboot, Restored); pkg/host/systemd/reboot.go.
 func TestABootIsFollowedByOneMore(t *testing.T) {
 	t.Parallel() // it waits for its windows
 	rerun.Never(t, "it cuts the node off")
@@ -183,8 +183,8 @@ func TestABootIsFollowedByOneMore(t *testing.T) {
 
 // What a boot made of a link is mended through who manages the link: one that the boot could not
 // start is started, one that set up what was wrong sets up what was right; what files set in the
-// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot.go, act;
-// pkg/checkpoint/awaiting.go, prove (Around).
+// kernel goes back before. The lines that keep it: pkg/checkpoint/firstboot/firstboot.go, act;
+// pkg/checkpoint/firstboot/awaiting.go, Prove (Around).
 func TestABootIsMendedByTheLinksManager(t *testing.T) {
 	byNetworkd := func(t *testing.T) (node.Options, string) {
 		s, good := goodStore(t)

@@ -95,11 +95,11 @@ var cuts = []cut{
 		made: "ip address show cbr0 | grep -q 10.79.0.17/28"},
 	{name: "sysctl", edit: [2]string{"  networking:", "  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:"}, // pkg/tasks/sysctl.go:sysctlDisruption
 		made: "test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1"},
-	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/rtnl/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/capture.go:keep
+	{name: "switch of network", only: []string{"alive", "killed"}, // what the old network had comes back too: pkg/host/rtnl/netstate_restore.go:restoreLink, and its large programs: pkg/checkpoint/undo/capture.go:Keep
 		edit: [2]string{"  networking:\n    bridge: {}\n" + atOnce + "  assets:\n  - name: cni-plugins\n",
 			"  sysctlParameters: [net.ipv6.conf.host0.disable_ipv6=1]\n  networking:\n    cni: {}\n    switch: {allow: true}\n" + atOnce + "  assets:\n  - name: cni-plugins\n    members: [portmap, loopback]\n"},
 		made: "{ test $(cat /proc/sys/net/ipv6/conf/host0/disable_ipv6) = 1 && ! ip link show cbr0; }"},
-	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/restore_units.go:restoreUnits, restore (late)
+	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/undo/restore_units.go:Units, pkg/checkpoint/undo.go:restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
 		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
 	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard_take.go:netdevs, pkg/tasks/cutoff.go:Netdev (bytes)

@@ -12,9 +12,9 @@ import (
 // An undo leaves a link as its manager had it: networkd calls it configured, and not failed. So the
 // next file is acted on, and judged by what it does. networkctl and ip judge.
 //
-// The lines that keep it: pkg/checkpoint/restore_units.go, act; pkg/checkpoint/restore.go, restore
-// (setUp); pkg/checkpoint/managers.go, leftAlone; pkg/host/managers.go, SetUpLink. Of a reload that
-// takes longer than the probes: pkg/host/managers.go, LinkSetup.
+// The lines that keep it: pkg/checkpoint/undo/restore_units.go, act; pkg/checkpoint/undo.go,
+// restore (SetUp); pkg/checkpoint/probe/managers.go, leftAlone; pkg/host/managers.go, SetUpLink. Of
+// a reload that takes longer than the probes: pkg/host/managers.go, LinkSetup.
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -66,8 +66,8 @@ func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 // What makes NetworkManager give the uplink up is undone, and NetworkManager sets the link up
 // again.
 //
-// The lines that keep it: pkg/checkpoint/managers.go, askManager and setUp; pkg/host/managers.go,
-// SetUpLink.
+// The lines that keep it: pkg/checkpoint/probe/managers.go, askManager and SetUp;
+// pkg/host/managers.go, SetUpLink.
 func TestAnUndoActsThroughNetworkManager(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

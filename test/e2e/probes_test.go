@@ -60,8 +60,8 @@ func serveAll(t *testing.T) *node.Fabric {
 }
 
 // Without a list of the user's the probes are what the node itself relies on, each of them: what
-// cuts off only one is undone, and names it. The lines that keep it: pkg/checkpoint/candidates.go,
-// candidates (each add).
+// cuts off only one is undone, and names it. The lines that keep it:
+// pkg/checkpoint/probe/candidates.go, candidates (each add).
 func TestDefaultProbes(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	ctx := t.Context()

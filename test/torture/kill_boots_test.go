@@ -165,8 +165,8 @@ func onDisk(calls []trap.Call) []trap.Call {
 // while it writes down what it found. The next pass judges to the end: the node is reached without
 // the file, it is known once and for all that the boot failed with it, and nothing else.
 //
-// What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored) and end (Note before
-// drop), pkg/checkpoint/awaiting.go drop; pkg/reconcile/revert/revert.go Forget.
+// What keeps it: pkg/checkpoint/firstboot/firstboot.go FirstBoot (Judged, Restored) and end (Note
+// before drop), pkg/checkpoint/firstboot/awaiting.go drop; pkg/reconcile/revert/revert.go Forget.
 func TestKilledAtTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -198,8 +198,8 @@ func TestKilledAtTheFirstBoot(t *testing.T) {
 // timer or the boot has it, the record names the file if it is there, and else is gone with all
 // that was kept for it.
 //
-// What keeps it: pkg/checkpoint/arm.go arm (await before the journal) and sweep;
-// pkg/checkpoint/undo.go undo (settleAwaiting before disarm); pkg/checkpoint/awaiting.go prove.
+// What keeps it: pkg/checkpoint/arm.go arm (Keep before the journal) and sweep;
+// pkg/checkpoint/undo.go undo (Trim before disarm); pkg/checkpoint/firstboot/awaiting.go Prove.
 func TestKilledWhileItIsRecorded(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -242,7 +242,7 @@ func TestKilledWhileItIsRecorded(t *testing.T) {
 // and just before it asks for one more boot. It boots once more at most by itself, and then is
 // reached, as it was: what was recorded is neither lost nor done twice.
 //
-// What keeps it: pkg/checkpoint/firstboot.go FirstBoot (Judged, Restored, mayReboot).
+// What keeps it: pkg/checkpoint/firstboot/firstboot.go FirstBoot (Judged, Restored, mayReboot).
 func TestPowerCutAtTheFirstBoot(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "it kills the node")

@@ -14,8 +14,9 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -27,11 +28,11 @@ type notes struct{}
 
 func (notes) Right() string { return "" }
 
-func (n notes) Forget(ctx context.Context, h *host.Host, _ []checkpoint.Await, found checkpoint.Boot) error {
+func (n notes) Forget(ctx context.Context, h *host.Host, _ []firstboot.Await, found firstboot.Boot) error {
 	return n.Note(ctx, h, found)
 }
 
-func (notes) Note(ctx context.Context, h *host.Host, found checkpoint.Boot) error {
+func (notes) Note(ctx context.Context, h *host.Host, found firstboot.Boot) error {
 	return ledger.NoteBoot(ctx, h.Files, ledger.Boot{ID: found.ID, Names: found.Names, Outcome: string(found.Outcome)})
 }
 
@@ -45,8 +46,9 @@ var (
 // and without what the disk had in its cache. The next boot finds the record, or all of them back:
 // it has the originals in the end, no record, and one note of one boot.
 //
-// What keeps it: pkg/checkpoint/awaiting.go save and drop; pkg/checkpoint/firstboot.go FirstBoot
-// (Judged); pkg/checkpoint/restore.go restoreFiles (SyncDirs).
+// What keeps it: pkg/checkpoint/firstboot/awaiting.go save and drop;
+// pkg/checkpoint/firstboot/firstboot.go FirstBoot (Judged); pkg/checkpoint/undo/restore.go Files
+// (SyncDirs).
 func TestPowerCutWhileFilesComeBack(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
@@ -98,14 +100,14 @@ func TestPowerCutWhileFilesComeBack(t *testing.T) {
 // recorded puts what a boot failed with on the disk, and the record of it.
 func (p *powerTest) recorded(t *testing.T) {
 	t.Helper()
-	a := checkpoint.Awaiting{Version: 1, Boot: "none", Generation: 7, Window: time.Millisecond}
+	a := firstboot.Awaiting{Version: 1, Boot: "none", Generation: 7, Window: time.Millisecond}
 	for path, content := range failedWith {
 		if content != "" {
 			p.write(t, path, content)
 		}
-		f := checkpoint.File{Path: path, Mode: 0o640}
+		f := undo.File{Path: path, Mode: 0o640}
 		if was := original[path]; was != "" {
-			f.Type, f.Kept = hostfs.Regular, checkpoint.AwaitingDir+map[bool]string{true: "/file-", false: "/content-"}[len(was) > 10]+filepath.Base(path)
+			f.Type, f.Kept = hostfs.Regular, firstboot.Dir+map[bool]string{true: "/file-", false: "/content-"}[len(was) > 10]+filepath.Base(path)
 			p.write(t, f.Kept, was)
 		}
 		a.Files = append(a.Files, f)
@@ -138,7 +140,7 @@ func (p *powerTest) judged(t *testing.T, boot string) error {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	return checkpoint.Judge{Node: probe.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
+	return firstboot.Judge{Node: probe.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
 }
 
 // bootsAgain is the boot after the power cut.
@@ -158,7 +160,7 @@ func (p *powerTest) bootsAgain(t *testing.T) (broken []string) {
 		broken = append(broken, err.Error())
 	}
 	check("in the end")
-	if names, _ := os.ReadDir(filepath.Join(p.at, checkpoint.AwaitingDir)); len(names) > 0 {
+	if names, _ := os.ReadDir(filepath.Join(p.at, firstboot.Dir)); len(names) > 0 {
 		broken = append(broken, fmt.Sprintf("left: %v", names))
 	}
 	var list []ledger.Boot
@@ -166,7 +168,7 @@ func (p *powerTest) bootsAgain(t *testing.T) (broken []string) {
 	if err == nil {
 		err = json.Unmarshal(data, &list)
 	}
-	if err != nil || len(list) != 1 || list[0].Outcome != string(checkpoint.Unsure) || len(list[0].Names) != len(original) {
+	if err != nil || len(list) != 1 || list[0].Outcome != string(firstboot.Unsure) || len(list[0].Names) != len(original) {
 		broken = append(broken, fmt.Sprintf("it is known of boots: %+v, %v", list, err))
 	}
 	return broken

@@ -18,7 +18,8 @@ import (
 // capture or to put back: at each call that names it. That tree stays as it is, and nothing that it
 // holds comes to where the pod reads it, into the checkpoint, or into what is printed.
 //
-// What keeps it: as for TestSwappedPaths, and pkg/checkpoint/restore.go, pkg/checkpoint/capture.go.
+// What keeps it: as for TestSwappedPaths, and pkg/checkpoint/undo/restore.go,
+// pkg/checkpoint/undo/capture.go.
 func TestSwappedSwitch(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -39,7 +39,7 @@ var Overlays = []Overlay{
 	}},
 	{"S1-6", "who manages a link goes on doing so, also after an undo", []Edit{
 		{"pkg/checkpoint/probe/managers.go", `if l.Manager != "" && mine {`, "if false && mine {"},
-		{"pkg/checkpoint/restore_units.go", "if !tasks.NetworkUnit(unit) {",
+		{"pkg/checkpoint/undo/restore_units.go", "if !tasks.NetworkUnit(unit) {",
 			"if true || !tasks.NetworkUnit(unit) {"},
 	}},
 	{"S1-7", "that the undo can be run is tried before the change", []Edit{

@@ -89,9 +89,14 @@ func imports(component string) ([]string, bool) {
 	return list, ok
 }
 
-// rooms says what each package below pkg/host or pkg/config may import of the others there. The
-// package above them puts them together and may import all.
+// rooms says what each package below pkg/host, pkg/config or pkg/checkpoint may import of the others
+// there. The package above them puts them together and may import all.
 var rooms = map[string]map[string][]string{
+	"checkpoint": {
+		"firstboot": {"probe", "undo"},
+		"probe":     nil,
+		"undo":      nil,
+	},
 	"config": {
 		"agentfile": {"decode", "document"},
 		"decode":    {"document", "values"},

@@ -11,7 +11,6 @@ const flatCircle = 4
 // package is cut.
 var largeStill = map[string]string{
 	"cmd/agent":         "not yet cut: a file or two for each command, which share what opens a store and a host",
-	"pkg/checkpoint":    "not yet cut: to take down, to judge, to undo, and what awaits a boot",
 	"pkg/host/hostfs":   "not yet cut: to walk to a path, to write, and batches",
 	"pkg/model/network": "not yet cut: a network a file, and what they share",
 	"pkg/statestore":    "not yet cut: a store, what is published into it, and what is fetched from it",

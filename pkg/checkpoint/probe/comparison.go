@@ -151,8 +151,8 @@ func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
 	}, c.Window, 0)) == 0 && (!failed.inbound() || c.reachedAgain(ctx, end))
 }
 
-// leaveEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed, and
-// proves nothing.
+// leaveEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed,
+// and proves nothing.
 func (c *Comparison) DropEnded(ctx context.Context) {
 	ended := func(p Probe) bool {
 		what, ok := strings.CutPrefix(string(p), podsProbe+":")

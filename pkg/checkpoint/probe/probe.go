@@ -1,3 +1,5 @@
+// Package probe asks whether a node is reached, and whether it reaches others: before a change,
+// after it, after its undo, and at a boot.
 package probe
 
 import (

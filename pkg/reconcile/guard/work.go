@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -126,7 +127,7 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 
 // AtBoot are the keys that changes of works make act at the next boot, with what the ledger
 // says of them.
-func AtBoot(led *ledger.Ledger, works ...Work) (list []checkpoint.Await, err error) {
+func AtBoot(led *ledger.Ledger, works ...Work) (list []firstboot.Await, err error) {
 	for _, of := range works {
 		for _, first := range slices.Sorted(maps.Keys(of.Changes.ByKey)) {
 			t, _ := of.Graph.Find(first)
@@ -146,8 +147,8 @@ func AtBoot(led *ledger.Ledger, works ...Work) (list []checkpoint.Await, err err
 
 // addAtBoot adds a key, if anything of it acts at the next boot.
 func addAtBoot(
-	list []checkpoint.Await, led *ledger.Ledger, t tasks.Task, key graph.Key,
-) ([]checkpoint.Await, error) {
+	list []firstboot.Await, led *ledger.Ledger, t tasks.Task, key graph.Key,
+) ([]firstboot.Await, error) {
 	files, units := tasks.AwaitsBoot(t, key)
 	if len(files)+len(units) == 0 {
 		return list, nil
@@ -160,7 +161,7 @@ func addAtBoot(
 	if err != nil {
 		return nil, fmt.Errorf("encode what the ledger says of %s: %w", key, err)
 	}
-	return append(list, checkpoint.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
+	return append(list, firstboot.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
 }
 
 // Remember takes down what the ledger says of all that a pass writes down before its first change.

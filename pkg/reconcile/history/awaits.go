@@ -2,12 +2,13 @@ package history
 
 import (
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 )
 
 // Awaits says which change awaits its confirmation; nil: none does.
-func Awaits(r checkpoint.Reader) *report.Awaits {
+func Awaits(r host.FileReader) *report.Awaits {
 	j, err := checkpoint.Unconfirmed(r)
 	if err != nil || j == nil {
 		return nil // what is damaged is said by the pass that would undo it

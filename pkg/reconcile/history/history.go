@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -73,7 +74,7 @@ func Read(opt host.Options) (*History, error) {
 		h.Damage = append(h.Damage, err.Error())
 	}
 	h.Applied = AppliedOf(done)
-	a, _ := checkpoint.ReadAwaiting(files) // a damaged one is said at the boot
+	a, _ := firstboot.Read(files) // a damaged one is said at the boot
 	h.AwaitingBoot = a.Names()
 	return h, nil
 }

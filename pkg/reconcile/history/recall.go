@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
@@ -17,7 +18,7 @@ func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if out == nil {
 		return
 	}
-	if a, _ := checkpoint.ReadAwaiting(r); a != nil {
+	if a, _ := firstboot.Read(r); a != nil {
 		out.AwaitingBoot, out.AwaitingBootSince = a.Names(), a.Since
 	}
 	out.Proof = &report.Proof{Unproved: probe.Unmade()}
@@ -52,7 +53,7 @@ func LastUndone(r ledger.Reader) (list []report.Undone) {
 	}
 	boots, _ := ledger.ReadBoots(r)
 	for _, b := range boots {
-		if len(b.Names) > 0 && b.Outcome != string(checkpoint.Confirmed) { // of an image there is nothing to undo
+		if len(b.Names) > 0 && b.Outcome != string(firstboot.Confirmed) { // of an image there is nothing to undo
 			note(report.UndoneBoot, b.Time, b.Generation, b.Why)
 		}
 	}

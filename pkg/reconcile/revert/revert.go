@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -133,14 +134,14 @@ func (m LedgerBefore) forgive(led *ledger.Ledger, mine map[string]bool) {
 // BootBooks are the ledger's part of judging a boot.
 type BootBooks struct{ Ledger *ledger.Ledger }
 
-var _ checkpoint.Books = BootBooks{}
+var _ firstboot.Books = BootBooks{}
 
-// Right implements [checkpoint.Books].
+// Right implements [firstboot.Books].
 func (b BootBooks) Right() string { return b.Ledger.Head().Boot }
 
-// Forget implements [checkpoint.Books].
+// Forget implements [firstboot.Books].
 func (b BootBooks) Forget(
-	ctx context.Context, h *host.Host, keys []checkpoint.Await, found checkpoint.Boot,
+	ctx context.Context, h *host.Host, keys []firstboot.Await, found firstboot.Boot,
 ) error {
 	head := b.Ledger.Head()
 	m := LedgerBefore{Had: head.Network, Owed: b.Ledger.Owed()}
@@ -167,8 +168,8 @@ func (b BootBooks) Forget(
 	return m.restore(ctx, h, b.Ledger)
 }
 
-// Note implements [checkpoint.Books].
-func (b BootBooks) Note(ctx context.Context, h *host.Host, found checkpoint.Boot) error {
+// Note implements [firstboot.Books].
+func (b BootBooks) Note(ctx context.Context, h *host.Host, found firstboot.Boot) error {
 	note := noteOf(found)
 	list, _ := ledger.ReadBoots(h.Live.Files) // a damaged one is as good as none
 	for _, o := range list {
@@ -179,7 +180,7 @@ func (b BootBooks) Note(ctx context.Context, h *host.Host, found checkpoint.Boot
 	return ledger.NoteBoot(ctx, h.Files, note)
 }
 
-func noteOf(b checkpoint.Boot) ledger.Boot {
+func noteOf(b firstboot.Boot) ledger.Boot {
 	return ledger.Boot{
 		ID: b.ID, Time: time.Now().UTC(), Generation: b.Generation, Digest: b.Digest, Names: b.Names,
 		Outcome: string(b.Outcome), Why: b.Why,

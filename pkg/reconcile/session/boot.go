@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -32,7 +32,7 @@ func (s Session) FirstBoot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
-	due, err := checkpoint.BootDue(files)
+	due, err := firstboot.Due(files)
 	if err = errors.Join(err, files.Close()); err != nil || !due {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		return nil
 	}
 	log := cmp.Or(s.Log, zap.NewNop())
-	due, err := checkpoint.BootDue(h.Live.Files)
+	due, err := firstboot.Due(h.Live.Files)
 	if err != nil {
 		log.Warn("what awaited the boot is not known", zap.Error(err))
 	}
@@ -56,7 +56,7 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		return FirstOfImage(ctx, h, led, log)
 	}
 	s.Progress.Enter("boot")
-	return checkpoint.Judge{Node: probe.Prober{Host: h, Means: s.Checkpoint.Means},
+	return firstboot.Judge{Node: probe.Prober{Host: h, Means: s.Checkpoint.Means},
 		Books: revert.BootBooks{Ledger: led}, Reboot: h.Units.Reboot, Log: log}.FirstBoot(ctx)
 }
 
@@ -66,12 +66,12 @@ func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 	if !led.Baked() || led.Boot() == "" {
 		return nil
 	}
-	note := ledger.Boot{ID: led.Boot(), Time: time.Now().UTC(), Outcome: string(checkpoint.Confirmed)}
+	note := ledger.Boot{ID: led.Boot(), Time: time.Now().UTC(), Outcome: string(firstboot.Confirmed)}
 	if list, err := ledger.ReadBoots(h.Live.Files); err != nil || slices.ContainsFunc(list, note.Same) {
 		return nil
 	}
 	if note.Why = probe.Gateways(ctx, h); note.Why != "" {
-		note.Outcome = string(checkpoint.Unsure)
+		note.Outcome = string(firstboot.Unsure)
 		log.Warn("the first boot of an image: a gateway does not answer", zap.String("why", note.Why))
 	}
 	if err := ledger.NoteBoot(ctx, h.Files, note); err != nil { // the next pass looks again

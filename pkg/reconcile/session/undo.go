@@ -53,7 +53,7 @@ func (s Session) CheckUndo() error {
 
 // UndoDue is what a dry run says of a change that was not confirmed. One that cannot be taken back
 // holds up every pass: it is an error here too.
-func (s Session) UndoDue(r checkpoint.Reader) ([]report.Note, error) {
+func (s Session) UndoDue(r host.FileReader) ([]report.Note, error) {
 	due := checkpoint.Pending
 	if !s.Host.Running() { // see finishUndo
 		due = checkpoint.Unconfirmed

@@ -1,4 +1,4 @@
-package checkpoint
+package undo
 
 import (
 	"bytes"
@@ -86,8 +86,8 @@ func PackSysctls(h *host.Host) (Packed, error) {
 	return surroundings{Sysctls: h.Kernel.NetSysctls()}.pack()
 }
 
-// unpack returns nil of none. A journal that was damaged was never read; what cannot be unpacked all
-// the same is left, and said to be.
+// unpack returns nil of none. A journal that was damaged was never read; what cannot be unpacked
+// all the same is left, and said to be.
 func (p Packed) unpack() *surroundings {
 	if p == nil {
 		return nil

@@ -1,4 +1,4 @@
-package checkpoint
+package undo
 
 import (
 	"encoding/json"

@@ -1,4 +1,6 @@
-package checkpoint
+// Package undo writes down how everything is that a change may alter, and brings it back. It
+// decides nothing: package checkpoint says when.
+package undo
 
 import (
 	"context"
@@ -69,8 +71,8 @@ type Own struct {
 // Packed are surroundings as a journal has them: the rules of a node with many Services are alike.
 type Packed []byte
 
-// save writes a file of a checkpoint, durably.
-func save(ctx context.Context, h *host.Host, file string, what any) error {
+// Save writes a file of a checkpoint, durably.
+func Save(ctx context.Context, h *host.Host, file string, what any) error {
 	data, err := json.Marshal(what)
 	if err != nil {
 		return fmt.Errorf("encode the checkpoint: %w", err)

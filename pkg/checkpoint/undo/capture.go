@@ -1,4 +1,4 @@
-package checkpoint
+package undo
 
 import (
 	"context"
@@ -30,15 +30,15 @@ type Capture struct {
 }
 
 // Take writes down how everything is that keys name, which of look after, and the network as a
-// whole: a sysctl or a daemon's file changes addresses and routes that no key names. around has what
-// programs may change written down, too, where the change starts or stops none: programs says that
-// it does.
+// whole: a sysctl or a daemon's file changes addresses and routes that no key names. around has
+// what programs may change written down, too, where the change starts or stops none: programs says
+// that it does.
 func (c *Capture) Take(
 	ctx context.Context, keys []graph.Key, of map[graph.Key]tasks.Task, around bool,
 ) (programs bool, err error) {
-	if len(keys) > maxKeys {
+	if len(keys) > MaxKeys {
 		return false, fmt.Errorf("it changes %d things at once, and at most %d can be taken back: change less at once, or "+
-			"remove by hand what is not needed", len(keys), maxKeys)
+			"remove by hand what is not needed", len(keys), MaxKeys)
 	}
 	h, l := c.Host, c.Log
 	l.Links = h.Live.Files.Followed()
@@ -131,7 +131,7 @@ func (c *Capture) file(name string) error {
 // contents, kept as files.
 const (
 	maxContents = 4 << 20 // bytes of all files whose content is in the journal
-	maxKeys     = 100_000 // that one change names
+	MaxKeys     = 100_000 // that one change names
 	maxCopies   = 1 << 30 // bytes of files that are copied, since they lie on another file system than the checkpoint
 )
 

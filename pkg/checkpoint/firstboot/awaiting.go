@@ -1,4 +1,7 @@
-package checkpoint
+// Package firstboot keeps the record of what acts at the next boot only, and judges that boot by
+// how the node is reached: if it is not reached as before, what was there comes back. See
+// docs/adr/0020.
+package firstboot
 
 import (
 	"context"
@@ -13,22 +16,23 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// AwaitingDir is where the record of what awaits the next boot lives. It is private: it has
+// Dir is where the record of what awaits the next boot lives. It is private: it has
 // contents of files. No undo of a checkpoint takes it back.
-const AwaitingDir = hostfs.StateDir + "/awaiting"
+const Dir = hostfs.StateDir + "/awaiting"
 
 const (
-	awaitingFile    = AwaitingDir + "/index.json"
+	awaitingFile    = Dir + "/index.json"
 	awaitingVersion = 1
 )
 
 // Awaiting is what acts at the next boot, with how it was before the oldest change that no boot has
-// proved. The contents of regular files lie beside it, one file each ([File.Kept]).
+// proved. The contents of regular files lie beside it, one file each ([undo.File.Kept]).
 type Awaiting struct {
 	Version    int           `json:"version"`
 	Boot       string        `json:"boot"`            // in which the last of it was changed
@@ -40,9 +44,9 @@ type Awaiting struct {
 	Reboot     bool          `json:"reboot,omitempty"` // a boot that fails may be followed by another one
 	Reach      probe.Reach   `json:"reach"`
 	Keys       []Await       `json:"keys"`
-	Files      []File        `json:"files,omitempty"`
-	Units      []Unit        `json:"units,omitempty"`
-	Around     Packed        `json:"around,omitempty"` // the sysctls of the network, as Reach
+	Files      []undo.File   `json:"files,omitempty"`
+	Units      []undo.Unit   `json:"units,omitempty"`
+	Around     undo.Packed   `json:"around,omitempty"` // the sysctls of the network, as Reach
 	// Judged is the first boot that was not well with it, and Why what was amiss. Restored is the
 	// boot in which all of it was brought back, or was about to be, and Rebooted the one that was
 	// ended then.
@@ -60,8 +64,8 @@ type Await struct {
 	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
 }
 
-// ReadAwaiting returns the record, nil where nothing awaits a boot.
-func ReadAwaiting(r Reader) (*Awaiting, error) {
+// Read returns the record, nil where nothing awaits a boot.
+func Read(r host.FileReader) (*Awaiting, error) {
 	data, err := r.ReadFile(awaitingFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
@@ -95,18 +99,18 @@ func (a *Awaiting) Names() (names []string) {
 	return names
 }
 
-// Keep writes down, before a change, what of it acts at the next boot, as its log has it; of a fresh
-// record that is nil: nothing does. What an older record has of a path stays: that one is older than
-// every change that no boot has proved.
-func Keep(ctx context.Context, h *host.Host, fresh *Awaiting, was *Log) error {
+// Keep writes down, before a change, what of it acts at the next boot, as its log has it; of a
+// fresh record that is nil: nothing does. What an older record has of a path stays: that one is
+// older than every change that no boot has proved.
+func Keep(ctx context.Context, h *host.Host, fresh *Awaiting, was *undo.Log) error {
 	if fresh == nil {
 		return nil
 	}
-	a, _ := ReadAwaiting(h.Live.Files) // a damaged one is as good as none
+	a, _ := Read(h.Live.Files) // a damaged one is as good as none
 	if len(a.Names()) == 0 {
 		a = fresh
 	}
-	if err := h.Files.Mkdir(AwaitingDir, 0o700, 0, 0); err != nil {
+	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
 	b := h.Files.Batch()
@@ -123,13 +127,13 @@ func Keep(ctx context.Context, h *host.Host, fresh *Awaiting, was *Log) error {
 			a.Keys = append(a.Keys, await)
 		}
 		for _, name := range await.Units {
-			i := slices.IndexFunc(was.Units, func(u Unit) bool { return u.Name == name })
+			i := slices.IndexFunc(was.Units, func(u undo.Unit) bool { return u.Name == name })
 			if i >= 0 && !known[name] {
 				a.Units = append(a.Units, was.Units[i])
 			}
 		}
 		for _, name := range await.Files {
-			i := slices.IndexFunc(was.Files, func(f File) bool { return f.Path == name })
+			i := slices.IndexFunc(was.Files, func(f undo.File) bool { return f.Path == name })
 			if i < 0 || known[name] {
 				continue
 			}
@@ -145,23 +149,23 @@ func Keep(ctx context.Context, h *host.Host, fresh *Awaiting, was *Log) error {
 	return a.save(ctx, h)
 }
 
-// smallPrefix begins the names of small contents in AwaitingDir.
+// smallPrefix begins the names of small contents in Dir.
 const smallPrefix = "content-"
 
 // awaitingFileOf is where the content of a path lies.
 func awaitingFileOf(prefix, name string) string {
-	return path.Join(AwaitingDir, fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(name))))
+	return path.Join(Dir, fmt.Sprintf("%s%x", prefix, sha256.Sum256([]byte(name))))
 }
 
-// awaitingLarge is where that of a large one does: another name of the file.
-func awaitingLarge(name string) string { return awaitingFileOf("file-", name) }
+// LargeName is where that of a large one does: another name of the file.
+func LargeName(name string) string { return awaitingFileOf("file-", name) }
 
 // add keeps a file as it is, which the journal has too: a small one from there, a large one by
 // another name.
-func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f File) error {
+func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f undo.File) error {
 	if f.Type == hostfs.Regular {
 		content, kept := f.Content, f.Kept
-		f.Content, f.Kept = nil, awaitingLarge(f.Path)
+		f.Content, f.Kept = nil, LargeName(f.Path)
 		var err error
 		if kept == "" {
 			f.Kept = awaitingFileOf(smallPrefix, f.Path)
@@ -179,7 +183,7 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f Fil
 
 // originals are the files as a journal has them. A small one comes back by its content: as another
 // name of what was kept it would have the label of that place.
-func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
+func (a *Awaiting) originals(h *host.Host) (list []undo.File, err error) {
 	for _, f := range a.Files {
 		if strings.HasPrefix(path.Base(f.Kept), smallPrefix) {
 			content, failed := h.Live.Files.ReadFile(f.Kept)
@@ -194,11 +198,11 @@ func (a *Awaiting) originals(h *host.Host) (list []File, err error) {
 	return list, err
 }
 
-// Prove takes down, after a change whose probes pass, how the node is reached: that is what the next
-// boot is measured by. What the change did not alter after all awaits nothing. Where fresh is nil,
-// what awaits is of an earlier change.
+// Prove takes down, after a change whose probes pass, how the node is reached: that is what the
+// next boot is measured by. What the change did not alter after all awaits nothing. Where fresh is
+// nil, what awaits is of an earlier change.
 func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.Probe) error {
-	was, err := ReadAwaiting(n.Host.Live.Files)
+	was, err := Read(n.Host.Live.Files)
 	if was == nil || err != nil {
 		return nil // a damaged one is said where it is read at the boot
 	}
@@ -210,7 +214,7 @@ func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.
 	if a.Reach, err = n.Reach(ctx, passed); err != nil {
 		return err
 	}
-	if a.Around, err = PackSysctls(n.Host); err != nil {
+	if a.Around, err = undo.PackSysctls(n.Host); err != nil {
 		return err
 	}
 	return a.settle(ctx, n.Host)
@@ -219,12 +223,12 @@ func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.
 // Trim takes out of the record what is as it was before: after an undo that is all of the
 // change. Contents that were kept for a record which was never written go, too.
 func Trim(ctx context.Context, h *host.Host) error {
-	a, err := ReadAwaiting(h.Live.Files)
+	a, err := Read(h.Live.Files)
 	switch {
 	case err != nil:
 		return nil // as above
 	case a == nil:
-		return h.Files.RemoveTree(ctx, AwaitingDir)
+		return h.Files.RemoveTree(ctx, Dir)
 	}
 	return a.settle(ctx, h)
 }
@@ -232,8 +236,8 @@ func Trim(ctx context.Context, h *host.Host) error {
 // settle takes out what is as it was before, and writes down what is left. Of nothing the record
 // goes.
 func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
-	a.Files = slices.DeleteFunc(a.Files, func(f File) bool { return fileIsBack(h, f) })
-	a.Units = slices.DeleteFunc(a.Units, func(u Unit) bool { return unitIsBack(ctx, h, u) })
+	a.Files = slices.DeleteFunc(a.Files, func(f undo.File) bool { return fileIsBack(h, f) })
+	a.Units = slices.DeleteFunc(a.Units, func(u undo.Unit) bool { return unitIsBack(ctx, h, u) })
 	left := map[string]bool{}
 	for _, name := range a.Names() {
 		left[name] = true
@@ -247,9 +251,9 @@ func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
 	return a.save(ctx, h)
 }
 
-// fileIsBack says that a path is again what the record has of it. A directory that came awaits nothing:
-// an empty one says nothing to anybody.
-func fileIsBack(h *host.Host, f File) bool {
+// fileIsBack says that a path is again what the record has of it. A directory that came awaits
+// nothing: an empty one says nothing to anybody.
+func fileIsBack(h *host.Host, f undo.File) bool {
 	now, err := h.Live.Files.Lstat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Type == ""
@@ -274,23 +278,24 @@ func fileIsBack(h *host.Host, f File) bool {
 }
 
 // unitIsBack says that a unit is enabled, masked or neither, as before.
-func unitIsBack(ctx context.Context, h *host.Host, u Unit) bool {
+func unitIsBack(ctx context.Context, h *host.Host, u undo.Unit) bool {
 	now, err := h.Live.Units.Unit(ctx, u.Name)
 	return err == nil && now.File == u.File
 }
 
 // isBack says that all of it is as it was before.
 func (a *Awaiting) isBack(ctx context.Context, h *host.Host) bool {
-	return !slices.ContainsFunc(a.Files, func(f File) bool { return !fileIsBack(h, f) }) &&
-		!slices.ContainsFunc(a.Units, func(u Unit) bool { return !unitIsBack(ctx, h, u) })
+	return !slices.ContainsFunc(a.Files, func(f undo.File) bool { return !fileIsBack(h, f) }) &&
+		!slices.ContainsFunc(a.Units, func(u undo.Unit) bool { return !unitIsBack(ctx, h, u) })
 }
 
 // save replaces the index, durably, and takes away contents that it no more names.
 func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
-	if err := save(ctx, h, awaitingFile, a); err != nil {
+	a.Version = awaitingVersion
+	if err := undo.Save(ctx, h, awaitingFile, a); err != nil {
 		return err
 	}
-	names, err := h.Live.Files.ReadDir(AwaitingDir)
+	names, err := h.Live.Files.ReadDir(Dir)
 	if err != nil {
 		return err
 	}
@@ -300,7 +305,7 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	}
 	var errs []error
 	for _, name := range names {
-		if file := path.Join(AwaitingDir, name); !kept[file] {
+		if file := path.Join(Dir, name); !kept[file] {
 			errs = append(errs, h.Files.Remove(file))
 		}
 	}
@@ -310,10 +315,10 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 // drop ends the record. It is emptied first: killed after that, the next boot, or whoever looks
 // before, ends it, and no content is left that nobody names.
 func (a *Awaiting) drop(ctx context.Context, h *host.Host) error {
-	empty := Awaiting{Version: awaitingVersion, Boot: a.Boot}
+	empty := Awaiting{Boot: a.Boot}
 	_ = empty.save(ctx, h) // without room for it the record ends all the same
 	if err := h.Files.RemoveDurably(awaitingFile); err != nil {
 		return fmt.Errorf("end the record of what awaits a boot: %w", err)
 	}
-	return h.Files.RemoveTree(ctx, AwaitingDir)
+	return h.Files.RemoveTree(ctx, Dir)
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package firstboot
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
 )
 
@@ -55,10 +56,10 @@ const rebootLimit = 5 * time.Minute
 // linkManagers set links up by files.
 var linkManagers = []string{"systemd-networkd", "NetworkManager"}
 
-// BootDue says that something awaited this boot and is not judged yet. The error is that of a
+// Due says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
-func BootDue(r Reader) (bool, error) {
-	a, err := ReadAwaiting(r)
+func Due(r host.FileReader) (bool, error) {
+	a, err := Read(r)
 	return a != nil && a.Boot != host.BootID(r), err
 }
 
@@ -70,7 +71,7 @@ type Judge struct {
 	Log    *zap.Logger
 }
 
-// FirstBoot judges what awaited this boot, if [BootDue]. If the node is reached as before, it is
+// FirstBoot judges what awaited this boot, if [Due]. If the node is reached as before, it is
 // confirmed: an absent store or API is no evidence. Else all of it is brought back, the links'
 // managers act on it, and where that does not help and the documents say so, the machine
 // boots once more. It may be killed at any point and called again. The caller has the lock, and
@@ -78,7 +79,7 @@ type Judge struct {
 // process.
 func (j Judge) FirstBoot(ctx context.Context) error {
 	h := j.Node.Host
-	a, err := ReadAwaiting(h.Live.Files)
+	a, err := Read(h.Live.Files)
 	if a == nil || err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func (j Judge) end(ctx context.Context, a *Awaiting, o Outcome) error {
 func (j Judge) restore(ctx context.Context, a *Awaiting) error {
 	h := j.Node.Host
 	files, err := a.originals(h)
-	back := Restore(h, &Log{Files: files, Units: a.Units}, true)
+	back := undo.Restore(h, &undo.Log{Files: files, Units: a.Units}, true)
 	err = errors.Join(err, back.Files(ctx), back.Units(ctx))
 	for _, text := range back.Left {
 		j.Log.Warn("it is not brought back", zap.String("why", text))

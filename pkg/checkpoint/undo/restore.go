@@ -1,4 +1,4 @@
-package checkpoint
+package undo
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Restoration brings everything back to what a log says. Each part goes on after an error; it may be
-// killed and made again at any point.
+// Restoration brings everything back to what a log says. Each part goes on after an error; it may
+// be killed and made again at any point.
 type Restoration struct {
 	Host   *host.Host
 	Log    *Log
@@ -155,8 +155,8 @@ func (r *Restoration) directories() (dirs []string) {
 	return dirs
 }
 
-// sysctls writes what differs, in the order in which the keys were read, until nothing differs: some
-// writes change other keys. Of a link that went nothing is said.
+// sysctls writes what differs, in the order in which the keys were read, until nothing differs:
+// some writes change other keys. Of a link that went nothing is said.
 func (r *Restoration) sysctls(ctx context.Context) error {
 	var errs []error
 	for range 3 {
