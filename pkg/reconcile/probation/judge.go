@@ -49,7 +49,7 @@ func (ts *Trials) await(
 			kind = h.Live.Units.UnitType(ctx, unit)
 		}
 		v := starts.JudgeUnit(now, kind, before, systemd.ClockUS(), ready)
-		if v != starts.ComingUp || time.Now().After(deadline) || !starts.Pause(ctx, wait) {
+		if v != starts.ComingUp || time.Now().After(deadline) || !host.Sleep(ctx, wait) {
 			return v, now, nil
 		}
 	}
