@@ -117,18 +117,17 @@ func hold(ctx context.Context, try func(context.Context) Failures, window, stead
 		if !time.Now().Before(end) {
 			return failed
 		}
-		select {
-		case <-ctx.Done():
+		if !host.Sleep(ctx, probePause) {
 			return failed
-		case <-time.After(probePause):
 		}
 	}
 }
 
-// failures are probes that failed, with why.
-type Failures []Failure
+// Failures are probes that failed, with why.
+type Failures []FailedProbe
 
-type Failure struct {
+// FailedProbe is one, with why.
+type FailedProbe struct {
 	Probe Probe
 	Err   error
 }
@@ -140,9 +139,9 @@ func (f Failures) probes() (out []Probe) {
 	return out
 }
 
-// only says that all that failed is of one kind.
+// Only says that all that failed is of one kind.
 func (f Failures) Only(kind string) bool {
-	return !slices.ContainsFunc(f, func(one Failure) bool { return one.Probe.kind() != kind })
+	return !slices.ContainsFunc(f, func(one FailedProbe) bool { return one.Probe.kind() != kind })
 }
 
 func (f Failures) String() string {
