@@ -223,7 +223,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		return l.Newer
 	}
 	l.Entries()
-	if err := l.saveBeside(ctx, w, b); err != nil {
+	if err := saveBeside(ctx, w, b); err != nil {
 		return err
 	}
 	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)
@@ -237,7 +237,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	}
 	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
 	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
-		if text, err = whole(entries, dirs, l.durable(b.Head)); err != nil {
+		if text, err = l.whole(entries, dirs, b.Head); err != nil {
 			return err
 		}
 		if lines, _, err = readLines(text); err != nil {
@@ -281,16 +281,10 @@ func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int
 }
 
 // whole is the journal with nothing in it that was replaced since.
-func whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) (text []byte, err error) {
+func (l *Ledger) whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) ([]byte, error) {
+	b := Batch{Dirs: dirs, Head: head}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		if text, err = appendLine(text, linePut, entries[key]); err != nil {
-			return nil, err
-		}
+		b.Put = append(b.Put, entries[key])
 	}
-	for _, path := range slices.Sorted(maps.Keys(dirs)) {
-		if text, err = appendLine(text, lineDir, dirTime{path, dirs[path]}); err != nil {
-			return nil, err
-		}
-	}
-	return appendLine(text, lineHead, head)
+	return l.apply(b, map[graph.Key]Entry{}, map[string]int64{})
 }

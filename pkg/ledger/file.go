@@ -13,7 +13,6 @@ const Dir = hostfs.StateDir
 const (
 	owedFile   = Dir + "/owed.json"
 	stampsFile = Dir + "/stamps"
-	bootIDFile = "/proc/sys/kernel/random/boot_id"
 )
 
 // Reader is what the ledger reads through; [hostfs.Files] is one.

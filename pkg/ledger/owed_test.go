@@ -10,28 +10,28 @@ import (
 func TestWhatWasTriedIsRemembered(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
-	l.Try("effect:restart x", "nobody owes it")
-	l.Owe("effect:restart x", "file:/a")
-	if got := l.Tried(); len(got) > 0 {
+	l.Effects.Attempt("effect:restart x", "nobody owes it")
+	l.Effects.Enqueue("effect:restart x", "file:/a")
+	if got := l.Effects.Attempted(); len(got) > 0 {
 		t.Errorf("tried before it was owed: %v", got)
 	}
-	l.Try("effect:restart x", "run 1")
-	if err := l.SaveOwed(t.Context(), d); err != nil {
+	l.Effects.Attempt("effect:restart x", "run 1")
+	if err := l.Effects.Save(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	l = Load(d)
-	if got := l.Tried(); !maps.Equal(got, map[string]string{"effect:restart x": "run 1"}) {
+	if got := l.Effects.Attempted(); !maps.Equal(got, map[string]string{"effect:restart x": "run 1"}) {
 		t.Errorf("after a restart of the agent: %v", got)
 	}
-	l.Owe("effect:restart x", "file:/a")
-	if got := l.Tried(); len(got) > 0 {
+	l.Effects.Enqueue("effect:restart x", "file:/a")
+	if got := l.Effects.Attempted(); len(got) > 0 {
 		t.Errorf("a later change counts as restarted for: %v", got)
 	}
-	l.Paid("effect:restart x")
-	if err := l.SaveOwed(t.Context(), d); err != nil {
+	l.Effects.Ack("effect:restart x")
+	if err := l.Effects.Save(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if l = Load(d); len(l.Owed())+len(l.Tried()) > 0 {
-		t.Errorf("paid, and still owed: %v", l.Owed())
+	if l = Load(d); len(l.Effects.List())+len(l.Effects.Attempted()) > 0 {
+		t.Errorf("paid, and still owed: %v", l.Effects.List())
 	}
 }

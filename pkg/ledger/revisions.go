@@ -143,7 +143,7 @@ func Blob(r Reader, sum hostfs.Digest) ([]byte, error) {
 
 // saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
 // none is for others to read.
-func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
+func saveBeside(ctx context.Context, w Host, b Batch) error {
 	files := map[string]hostfs.Content{}
 	for _, content := range b.Blobs {
 		files[blobDir+"/"+content.Sum.String()] = content

@@ -156,7 +156,7 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 		}
 		for _, effect := range f.Asks {
 			for _, key := range f.Tasks {
-				led.Forgive(string(effect), string(key))
+				led.Effects.Cancel(string(effect), string(key))
 			}
 			if !slices.Contains(asked, effect) {
 				asked = append(asked, effect)
@@ -181,7 +181,7 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 			return err
 		}
 	}
-	return led.SaveOwed(ctx, h.Files)
+	return led.Effects.Save(ctx, h.Files)
 }
 
 // try writes down that an effect of the undo is about to be done, or says that a run that was
