@@ -162,8 +162,8 @@ func unchanged(t *testing.T, was map[string]string, left ...string) {
 
 // Whatever a change did, its undo brings back: by the process that made it, by another, again after
 // it was killed in the middle; and it does so where somebody did half of it by hand. The lines that
-// keep it: undo/capture.go, Take and file; undo/restore.go, all of it; arm.go, dismantle;
-// bootunit.go.
+// keep it: pkg/checkpoint/undo/capture.go, Take and file; pkg/checkpoint/undo/restore.go, all of
+// it; arm.go, dismantle; bootunit.go.
 func TestUndoBringsAllBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

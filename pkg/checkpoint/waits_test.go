@@ -50,7 +50,7 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 
 // What a hook breaks on its way is seen: the probes must pass after it is up. Within the window,
 // that is: a hook that takes longer holds nobody up, and is watched. The line that keeps it:
-// probe/comparison.go, Hold.
+// pkg/checkpoint/probe/comparison.go, Hold.
 func TestWhatStartsIsWaitedFor(t *testing.T) {
 	const window, never = 30 * time.Second, time.Hour
 	for name, c := range map[string]struct {

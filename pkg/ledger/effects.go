@@ -71,8 +71,8 @@ func (p *PendingEffects) Enqueue(effect, by string) {
 }
 
 // Attempt notes, when all changes that ask for an effect are in place, that it is about to be done,
-// and what systemd shows before. [PendingEffects.Save] must follow before it is done: so a run that is
-// killed right after it does not do it twice.
+// and what systemd shows before. [PendingEffects.Save] must follow before it is done: so a run that
+// is killed right after it does not do it twice.
 func (p *PendingEffects) Attempt(effect, mark string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +82,8 @@ func (p *PendingEffects) Attempt(effect, mark string) {
 	}
 }
 
-// Attempted returns the effects that were about to be done when a run ended, with what systemd showed
-// before.
+// Attempted returns the effects that were about to be done when a run ended, with what systemd
+// showed before.
 func (p *PendingEffects) Attempted() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,8 @@ func (p *PendingEffects) Cancel(effect, by string) {
 	}
 }
 
-// Save writes them, durably, if they differ from what is on disk. The agent calls it before the first change of a pass, before each effect, and at its end.
+// Save writes them, durably, if they differ from what is on disk. The agent calls it before the
+// first change of a pass, before each effect, and at its end.
 func (p *PendingEffects) Save(ctx context.Context, w Writer) error {
 	p.saving.Lock() // the newest is written last
 	defer p.saving.Unlock()

@@ -52,8 +52,8 @@ func AckDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	return nil
 }
 
-// Enqueue writes down what planned changes will ask for, before the first of them is made. Where that
-// cannot be, nothing is owed for them.
+// Enqueue writes down what planned changes will ask for, before the first of them is made. Where
+// that cannot be, nothing is owed for them.
 func Enqueue(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
 	before := led.Effects.List()
 	enqueue(led, planned)

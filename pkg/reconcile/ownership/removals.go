@@ -53,8 +53,8 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 	return p, p.arrange(c, v, list, c.PendingEffects())
 }
 
-// PendingEffects are the effects that are owed and that no wanted task asks for: those of removals that were
-// interrupted.
+// PendingEffects are the effects that are owed and that no wanted task asks for: those of removals
+// that were interrupted.
 func (c *Transaction) PendingEffects() []tasks.Task {
 	var out []tasks.Task
 	for _, effect := range slices.Sorted(maps.Keys(c.Led.Effects.List())) {
