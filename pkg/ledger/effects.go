@@ -130,7 +130,7 @@ func (p *PendingEffects) Save(ctx context.Context, w Writer) error {
 		return nil
 	}
 	if err := write(ctx, w, owedFile, data); err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
+		return unwritten(err)
 	}
 	p.mu.Lock()
 	p.saved = string(data)

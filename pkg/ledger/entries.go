@@ -233,7 +233,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	}
 	lines, _, err := readLines(text)
 	if err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
+		return unwritten(err)
 	}
 	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
 	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
@@ -241,14 +241,14 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 			return err
 		}
 		if lines, _, err = readLines(text); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 		if err := write(ctx, w, JournalFile, text); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 	} else if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
 		l.rewrite = true // part of it may be there
-		return fmt.Errorf("write the ledger: %w", err)
+		return unwritten(err)
 	}
 	l.lines, l.entries, l.dirs, l.head, l.rewrite = lines, entries, dirs, b.Head, false
 	return nil
