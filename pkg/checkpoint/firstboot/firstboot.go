@@ -141,10 +141,13 @@ func (j Examiner) reboot(ctx context.Context, a *Awaiting) error {
 	if err == nil {
 		err = j.Reboot(ctx)
 	}
-	if err == nil {
-		err = awaitEnd(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	if !host.Sleep(ctx, rebootLimit) {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
 }
 
 // passedOver says that all was right in a boot after that of the change, maybe in this one, and
@@ -241,12 +244,4 @@ func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	})
 	n.SetUp(ctx, a.Reach.Managed, a.Window)
 	return errors.Join(errs...)
-}
-
-// awaitEnd waits until a boot that is over ends the process.
-func awaitEnd(ctx context.Context) error {
-	if !host.Sleep(ctx, rebootLimit) {
-		return context.Cause(ctx)
-	}
-	return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
 }

@@ -179,14 +179,9 @@ func (p Probe) target() (to netip.Addr) {
 	return to.WithZone("")
 }
 
-// neighbour asks who is on a link by ARP or NDP.
-func neighbour(link string, addr netip.Addr) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, link, addr.WithZone("")))
-}
-
-// fullSize asks who is on a link by an echo as large as the link carries.
-func fullSize(link string, addr netip.Addr) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", fullProbe, link, addr.WithZone("")))
+// neighbour asks who is on a link, by a kind of probe.
+func neighbour(kind, link string, addr netip.Addr) Probe {
+	return Probe(fmt.Sprintf("%s:%s/%s", kind, link, addr.WithZone("")))
 }
 
 // onLink are the link and the address of a probe of a neighbour.
@@ -210,7 +205,7 @@ func oneOf(group []Probe) Probe {
 
 // hopProbe asks the next hop of a route.
 func hopProbe(r rtnl.Route) Probe {
-	return neighbour(r.Link, r.Gateway)
+	return neighbour(neighbourProbe, r.Link, r.Gateway)
 }
 
 // hop is the address that a probe of a neighbour asks, of several the first.

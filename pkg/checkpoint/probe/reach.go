@@ -75,7 +75,8 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 				continue
 			}
 			links[addresses[on].Link] = true
-			if near := neighbour(addresses[on].Link, to); !slices.Contains(r.near(), near) && len(r.Local) < maxLocal {
+			near := neighbour(neighbourProbe, addresses[on].Link, to)
+			if !slices.Contains(r.near(), near) && len(r.Local) < maxLocal {
 				r.Local = append(r.Local, near)
 			}
 			if one.kind() == pingProbe || one.kind() == fullProbe {

@@ -67,7 +67,7 @@ func (b ledBefore) turned(now []rtnl.Route) (hops []Probe) {
 		there[r] = true
 	}
 	for _, r := range now {
-		p := Probe(NextHop + neighbour(r.Link, r.Gateway)[len(neighbourProbe):])
+		p := neighbour(NextHop, r.Link, r.Gateway)
 		if there[r] || r.Dst.Bits() == 0 || !r.Gateway.IsValid() || !ofAChange(r.Protocol) ||
 			slices.Contains(hops, p) || !slices.Contains(leads(now, r.Dst), r) {
 			continue
