@@ -21,7 +21,6 @@ var manyMethods = map[string]string{
 	"pkg/config/decode.Doc":        "it embeds its document, a text with its values",
 	"pkg/config/document.Document": "not yet cut: a text, its values and what is wrong with them",
 	"pkg/host/facts.gatherer":      "one for each thing that is true of a host",
-	"pkg/host/hostfs.Reader":       "not yet cut: half of them walk to a path without being led astray",
 	"pkg/host/hostfs.Writer":       "what a file can be given; those of a batch have a type already",
 	"pkg/kube.Client":              "a method for each thing that is asked of the API, and those that ask",
 	"pkg/model.builder":            "not yet cut: one for each part of a node",
