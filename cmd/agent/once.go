@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
@@ -140,8 +141,8 @@ func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Con
 			continue
 		case end.err == nil && end.plan.Summary.Waiting > 0 && time.Now().Before(deadline):
 			p.waiting(end.plan)
-			if err := sleep(ctx, waitPause); err != nil {
-				return err
+			if !host.Sleep(ctx, waitPause) {
+				return fmt.Errorf("wait: %w", context.Cause(ctx))
 			}
 			continue
 		}
@@ -156,17 +157,6 @@ func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Con
 		case end.plan.Summary.Waiting > 0 && f.wait > 0:
 			return exit(exitWaiting)
 		}
-		return nil
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("wait: %w", context.Cause(ctx))
-	case <-t.C:
 		return nil
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -26,7 +27,7 @@ func (st *statusReader) watch(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		if feed == nil {
-			if sleep(ctx, watchPause) != nil {
+			if !host.Sleep(ctx, watchPause) {
 				break
 			}
 			next, found, err := st.look(ctx)

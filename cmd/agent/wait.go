@@ -75,7 +75,7 @@ func (w *waiter) wait(ctx context.Context, st *statusReader) error {
 			fmt.Fprintln(st.s.out, view.Line())
 			return nil
 		}
-		if sleep(ctx, watchPause) != nil {
+		if !host.Sleep(ctx, watchPause) {
 			break
 		}
 	}

@@ -39,14 +39,14 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
 	if w := watching(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
-			return nil, refused(err)
+			return nil, &RefusedError{err}
 		}
 	} else {
 		j.WatchUS, j.Kept = w.UntilUS, standing(h.Live.Files).Kept
 	}
 	c := &Checkpoint{host: h, settings: s, journal: j, change: change, watched: len(j.Kept)}
 	if err := c.capture(ctx); err != nil {
-		return nil, refused(err)
+		return nil, &RefusedError{err}
 	}
 	c.compared = j.compare(h, s)
 	c.compared.OwnPods, c.compared.Pods, c.compared.Named = change.OwnPods, change.Pods, routesOf(change)
@@ -119,8 +119,6 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-func refused(err error) error { return &RefusedError{err} }
-
 // Arm takes the probes, writes the journal and the copy of this binary,
 // and has the undo run by a timer and by the next boot. On an error nothing
 // is armed and nothing may be changed. Without systemd only this process undoes.
@@ -130,7 +128,7 @@ func (c *Checkpoint) Arm(ctx context.Context) error {
 		err = c.arm(ctx)
 	}
 	if err != nil {
-		return refused(err)
+		return &RefusedError{err}
 	}
 	return nil
 }

@@ -80,7 +80,8 @@ func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 
 // What acts at the next boot stays on record when its change is confirmed, with what was there
 // before the oldest change. What was undone, or is as it was again, leaves it. The lines that
-// keep it: awaiting.go, await, prove and settle; undo.go, Settle and undo (settleAwaiting).
+// keep it: pkg/checkpoint/firstboot/awaiting.go, Keep, Prove and settle; undo.go, Settle and undo
+// (Trim).
 func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -165,12 +166,13 @@ func (s *shelf) Note(_ context.Context, _ *host.Host, b firstboot.Boot) error {
 	return nil
 }
 
-func judge(h *host.Host, books firstboot.Books, reboot func(context.Context) error) firstboot.Judge {
-	return firstboot.Judge{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
+func judge(h *host.Host, books firstboot.Books, reboot func(context.Context) error) firstboot.Examiner {
+	return firstboot.Examiner{Node: probe.Prober{Host: h}, Books: books, Reboot: reboot, Log: zap.NewNop()}
 }
 
-// A first boot is judged by the node's own links. The lines that keep it: firstboot.go, FirstBoot
-// and passedOver; reach.go, amiss and silent.
+// A first boot is judged by the node's own links. The lines that keep it:
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot and passedOver; pkg/checkpoint/probe/reach.go,
+// amiss and silent.
 func TestFirstBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -255,8 +257,8 @@ func booted(t *testing.T, h *host.Host) {
 var errKilled = errors.New("killed")
 
 // At most one reboot: where the files that came back did not help, and only if the documents say
-// so. The next boot decides, and asks for none. The lines that keep it: firstboot.go, FirstBoot
-// (Restored).
+// so. The next boot decides, and asks for none. The lines that keep it:
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot (Restored).
 func TestABootAsksForOneMoreAtMost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -295,7 +297,7 @@ func TestABootAsksForOneMoreAtMost(t *testing.T) {
 
 // A boot that ends while the files are brought back is followed by one that had some of them still:
 // that one brings the rest back, and nothing of the mixture is confirmed.
-// The line that keeps it: firstboot.go, FirstBoot (isBack).
+// The line that keeps it: pkg/checkpoint/firstboot/firstboot.go, FirstBoot (isBack).
 func TestABootEndsInTheMiddle(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -324,7 +326,8 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 }
 
 // What ended in the middle of its end says nothing, and leaves nothing. What ended before its
-// beginning neither. The lines that keep it: awaiting.go, drop and settleAwaiting; arm.go, sweep.
+// beginning neither. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, drop and Trim;
+// arm.go, sweep.
 func TestNothingIsLeftOfARecord(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -82,9 +82,3 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 func (j *Journal) mayBeConfirmed(r host.FileReader) bool {
 	return j != nil && j.Awaits != nil && !j.Awaits.due() && j.Boot == host.BootID(r)
 }
-
-// unconfirmed is why a change was undone that nobody confirmed. It says nothing of the change, and
-// yet nobody makes it again without being asked: whoever made it wanted to see it first.
-func (j *Journal) unconfirmed() (why string) {
-	return fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
-}

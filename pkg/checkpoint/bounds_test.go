@@ -15,8 +15,8 @@ import (
 )
 
 // Files that are large together, on this file system and on another, make no large journal, and all
-// come back. The lines that keep it: capture.go, captureFile (contents) and keep; journal.go,
-// write.
+// come back. The lines that keep it: pkg/checkpoint/undo/capture.go, file (contents) and Keep;
+// journal.go, write.
 func TestManyFilesAreTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -45,7 +45,8 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 }
 
 // What is too much to be taken back is refused before anything is written.
-// The lines that keep it: capture.go, capture (undo.MaxKeys) and affordable; journal.go, fits.
+// The lines that keep it: pkg/checkpoint/undo/capture.go, Take (MaxKeys) and affordable;
+// journal.go, fits.
 func TestTooMuchIsRefused(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

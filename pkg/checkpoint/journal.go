@@ -151,9 +151,7 @@ type scaffold struct {
 }
 
 // UnderWay says that a change of this node is under way, or awaits its confirmation.
-func UnderWay(r interface {
-	Lstat(path string) (hostfs.FileInfo, error)
-}) bool {
+func UnderWay(r hostfs.Files) bool {
 	_, err := r.Lstat(JournalFile)
 	return !errors.Is(err, host.ErrNotExist)
 }

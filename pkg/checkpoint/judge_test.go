@@ -37,8 +37,8 @@ func onRoot(t *testing.T) (*host.Host, string) {
 // (Taken).
 func TestJudge(t *testing.T) {
 	errGone := errors.New("no answer")
-	store, other := probe.Failure{Probe: "store:/s c", Err: errGone}, probe.Failure{Probe: "tcp:10.0.0.1:443", Err: errGone}
-	hop := probe.Failure{Probe: "next-hop:eth0/10.0.0.9", Err: errGone}
+	store, other := probe.FailedProbe{Probe: "store:/s c", Err: errGone}, probe.FailedProbe{Probe: "tcp:10.0.0.1:443", Err: errGone}
+	hop := probe.FailedProbe{Probe: "next-hop:eth0/10.0.0.9", Err: errGone}
 	type undo struct {
 		pid       int // and, in tens, which try of that process
 		failed    probe.Failures

@@ -58,7 +58,8 @@ systemctl show -p ActiveState,UnitFileState,LoadState,Nice nw-$u; ls -l /etc/sys
 
 // Units are after an undo what they were before the change: masked, enabled and running or not,
 // with their drop-ins. The timer stands while the change is not confirmed, and goes with it. The
-// lines that keep it: restore_units.go, restoreUnits; arm.go, arm and dismantle (timer).
+// lines that keep it: pkg/checkpoint/undo/restore_units.go, Units; arm.go, arm and dismantle
+// (timer).
 func TestUndoOfUnits(t *testing.T) {
 	if os.Getenv(inNode) == "" {
 		self, err := os.Executable()

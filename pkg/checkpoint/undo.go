@@ -196,7 +196,9 @@ func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err err
 	case len(failed) > 0:
 		why = failed.String()
 	case j.Awaits != nil:
-		why = j.unconfirmed()
+		// It says nothing of the change, and yet nobody makes it again without being asked: whoever
+		// made it wanted to see it first.
+		why = fmt.Sprintf("nobody confirmed it within %s", j.Awaits.For)
 	}
 	v, err := j.undo(ctx, h, s, failed, why)
 	return &v, err
@@ -272,10 +274,7 @@ func (j *Journal) restore(ctx context.Context, h *host.Host) error {
 		// Units of the network act on the files that came back, and set sysctls and routes to what
 		// these say, when systemd has long called them reloaded.
 		_, _ = r.Kernel(ctx) // it is done again
-		select {
-		case <-ctx.Done():
-		case <-time.After(late):
-		}
+		host.Sleep(ctx, late)
 	}
 	left, failed := r.Kernel(ctx)
 	if (probe.Prober{Host: h}).SetUp(ctx, j.Probes, j.Window) {

@@ -162,8 +162,8 @@ func unchanged(t *testing.T, was map[string]string, left ...string) {
 
 // Whatever a change did, its undo brings back: by the process that made it, by another, again after
 // it was killed in the middle; and it does so where somebody did half of it by hand. The lines that
-// keep it: capture.go, capture and captureFile; restore.go, all of it; arm.go, dismantle;
-// bootunit.go.
+// keep it: pkg/checkpoint/undo/capture.go, Take and file; pkg/checkpoint/undo/restore.go, all of
+// it; arm.go, dismantle; bootunit.go.
 func TestUndoBringsAllBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -216,7 +216,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 }
 
 // After a reboot the kernel is of the new boot: only files come back, and nobody is asked whether
-// it was the change. The lines that keep it: restore.go, restore (Boot); undo.go, Undo and undo
+// it was the change. The lines that keep it: undo.go, restore (Boot), Undo and undo
 // (Boot).
 func TestUndoAfterABoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

@@ -194,10 +194,8 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 			}
 			lost = 0
 		}
-		select {
-		case <-ctx.Done():
+		if !host.Sleep(ctx, w.Each) {
 			return context.Cause(ctx)
-		case <-time.After(w.Each):
 		}
 	}
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile"
-	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/assets"
@@ -68,7 +67,7 @@ func (m *manager) Extend(time.Duration) error {
 }
 
 func (m *manager) Watchdog(ctx context.Context, alive func() bool) error {
-	for starts.Pause(ctx, time.Minute) {
+	for host.Sleep(ctx, time.Minute) {
 		now := alive()
 		m.mu.Lock()
 		m.alive = append(m.alive, now)
@@ -365,7 +364,7 @@ type slowStore struct {
 }
 
 func (s slowStore) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
-	if !starts.Pause(ctx, s.takes) {
+	if !host.Sleep(ctx, s.takes) {
 		return nil, fmt.Errorf("fetch: %w", context.Cause(ctx))
 	}
 	return s.Store.Fetch(ctx, last)
@@ -415,7 +414,7 @@ func TestAPassThatHangsIsNotAlive(t *testing.T) {
 	b.daemon.Pass.Hooks.OnPlan = func(*report.Plan) {
 		if !begun {
 			begun = true
-			starts.Pause(context.Background(), 50*time.Minute)
+			host.Sleep(context.Background(), 50*time.Minute)
 		}
 	}
 	b.live(t, func(t *testing.T) {
@@ -524,7 +523,7 @@ func (s deafStore) Fetch(_ context.Context, last statestore.Revision) (*statesto
 	*s.most = max(*s.most, *s.atOnce)
 	takes := time.Duration(*s.takes)
 	s.mu.Unlock()
-	starts.Pause(context.Background(), takes)
+	host.Sleep(context.Background(), takes)
 	s.mu.Lock()
 	*s.atOnce--
 	s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -42,7 +42,7 @@ func follow(ctx context.Context, d Daemon, what string, await func(context.Conte
 		err := await(ctx)
 		switch {
 		case err == nil:
-			if starts.Pause(ctx, rand.N(watchSplay)) {
+			if host.Sleep(ctx, rand.N(watchSplay)) {
 				changed <- what
 			}
 			return
@@ -51,7 +51,7 @@ func follow(ctx context.Context, d Daemon, what string, await func(context.Conte
 		case !graph.IsTransient(err):
 			d.Pass.Log.Warn("not watched: "+what+" is asked every interval", zap.Error(err))
 			return
-		case !starts.Pause(ctx, Delay(d.Interval, failures)):
+		case !host.Sleep(ctx, Delay(d.Interval, failures)):
 			return
 		}
 	}

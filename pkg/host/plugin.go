@@ -26,10 +26,8 @@ func (h *Host) RunPlugin(ctx context.Context, path string, conf []byte, env []st
 		if !errors.Is(err, unix.ETXTBSY) || tries == 10 {
 			return out, err
 		}
-		select {
-		case <-ctx.Done():
+		if !Sleep(ctx, 50*time.Millisecond) {
 			return nil, context.Cause(ctx)
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

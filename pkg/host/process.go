@@ -23,6 +23,9 @@ func Used() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// Sleep waits; false: ctx ended first.
+func Sleep(ctx context.Context, d time.Duration) bool { return sys.Sleep(ctx, d) }
+
 // Process names one process of this boot: a number alone is used again.
 type Process struct {
 	PID     int    `json:"pid"`

@@ -3,10 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -55,15 +52,8 @@ func (k BootKey) same(o BootKey) bool {
 // ReadBoots reads what boots have shown, oldest first. Without a memory of it there is none, and
 // no error.
 func ReadBoots(r Reader) ([]Boot, error) {
-	data, err := r.ReadFile(bootsFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, nil
-	}
 	var out []Boot
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
-	if err != nil {
+	if err := readJSON(r, bootsFile, &out); err != nil {
 		return nil, fmt.Errorf("read what boots have shown, %s: %w: the next writes it anew", bootsFile, err)
 	}
 	return out, nil
@@ -93,12 +83,5 @@ func NoteBoot(ctx context.Context, w Host, b Boot) error {
 		}
 		list = slices.Delete(list, i, i+1)
 	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return fmt.Errorf("encode what boots have shown: %w", err)
-	}
-	if err := write(ctx, w, bootsFile, data); err != nil {
-		return fmt.Errorf("write what boots have shown: %w", err)
-	}
-	return nil
+	return writeJSON(ctx, w, bootsFile, "what boots have shown", list)
 }

@@ -223,7 +223,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		return l.Newer
 	}
 	l.Entries()
-	if err := l.saveBeside(ctx, w, b); err != nil {
+	if err := saveBeside(ctx, w, b); err != nil {
 		return err
 	}
 	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)
@@ -233,22 +233,22 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	}
 	lines, _, err := readLines(text)
 	if err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
+		return unwritten(err)
 	}
 	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
 	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
-		if text, err = whole(entries, dirs, l.durable(b.Head)); err != nil {
+		if text, err = l.whole(entries, dirs, b.Head); err != nil {
 			return err
 		}
 		if lines, _, err = readLines(text); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 		if err := write(ctx, w, JournalFile, text); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 	} else if err := w.AppendFile(JournalFile, text, 0o600); err != nil {
 		l.rewrite = true // part of it may be there
-		return fmt.Errorf("write the ledger: %w", err)
+		return unwritten(err)
 	}
 	l.lines, l.entries, l.dirs, l.head, l.rewrite = lines, entries, dirs, b.Head, false
 	return nil
@@ -281,16 +281,10 @@ func (l *Ledger) apply(b Batch, entries map[graph.Key]Entry, dirs map[string]int
 }
 
 // whole is the journal with nothing in it that was replaced since.
-func whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) (text []byte, err error) {
+func (l *Ledger) whole(entries map[graph.Key]Entry, dirs map[string]int64, head Head) ([]byte, error) {
+	b := Batch{Dirs: dirs, Head: head}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		if text, err = appendLine(text, linePut, entries[key]); err != nil {
-			return nil, err
-		}
+		b.Put = append(b.Put, entries[key])
 	}
-	for _, path := range slices.Sorted(maps.Keys(dirs)) {
-		if text, err = appendLine(text, lineDir, dirTime{path, dirs[path]}); err != nil {
-			return nil, err
-		}
-	}
-	return appendLine(text, lineHead, head)
+	return l.apply(b, map[graph.Key]Entry{}, map[string]int64{})
 }

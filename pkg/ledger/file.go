@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -13,7 +14,6 @@ const Dir = hostfs.StateDir
 const (
 	owedFile   = Dir + "/owed.json"
 	stampsFile = Dir + "/stamps"
-	bootIDFile = "/proc/sys/kernel/random/boot_id"
 )
 
 // Reader is what the ledger reads through; [hostfs.Files] is one.
@@ -46,3 +46,5 @@ func write(ctx context.Context, w Writer, path string, data []byte) error {
 	}
 	return w.WriteFile(ctx, path, data, hostfs.FileSpec{Mode: 0o600})
 }
+
+func unwritten(err error) error { return fmt.Errorf("write the ledger: %w", err) }

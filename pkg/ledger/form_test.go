@@ -22,12 +22,13 @@ var update = flag.Bool("update", false, "add the fields that are new to the form
 // kept are the types that JSON of stands in a file below [Dir], by package; what they hold is
 // followed. The kinds of tasks are those that its table records.
 var kept = map[string][]string{
-	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Applied", "Deed", "Pause", "Learnt", "LastGood", "Boot", "debt"},
+	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Trial", "Undone", "Update", "Applied", "Deed", "Pause", "Learnt", "LastGood", "Boot", "pendingEffect"},
 	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
 	"rtnl":       {"Link", "Route"}, // baselines
 	"firewall":   {"Table"},         // a baseline
 	"hostfs":     {"intent"},
-	"checkpoint": {"Journal", "Verdict", "Awaiting", "watch"},
+	"checkpoint": {"Journal", "Verdict", "watch"},
+	"firstboot":  {"Awaiting"},
 	"issue":      {"issuedFile"},
 	"desired":    {"Declared"},
 	"revert":     {"LedgerBefore"},
@@ -86,7 +87,7 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, dir := range []string{"archive", "certs/issue", "checkpoint", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "reconcile/revert", "tasks"} {
+	for _, dir := range []string{"archive", "certs/issue", "checkpoint", "checkpoint/firstboot", "checkpoint/probe", "checkpoint/undo", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "reconcile/revert", "tasks"} {
 		pkg := path.Base(dir)
 		f.types[pkg] = map[string]declaration{}
 		files, err := filepath.Glob("../" + dir + "/*.go")

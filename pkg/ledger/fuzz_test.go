@@ -32,9 +32,9 @@ func FuzzMemory(f *testing.F) {
 		if _, ok := l.Known("/x", hostfs.FileInfo{Size: int64(len(stamps))}); ok {
 			t.Fatal("a stamp of nothing is believed")
 		}
-		l.Owe("effect:x", "file:/y")
-		l.Paid("effect:x")
-		l.Forgive("effect:z", "file:/y")
+		l.Effects.Enqueue("effect:x", "file:/y")
+		l.Effects.Ack("effect:x")
+		l.Effects.Cancel("effect:z", "file:/y")
 		if again, err := parseStamps(formatStamps(l.kept, "boot"), "boot"); err != nil || !bytes.Equal(again, l.kept) {
 			t.Fatalf("written back they read otherwise: %q, %v", again, err)
 		}

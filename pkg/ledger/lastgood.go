@@ -74,7 +74,7 @@ func (l *Ledger) KeepLastGood(ctx context.Context, w Host, g LastGood, manifest,
 			}
 		}
 	}
-	if err := l.saveBeside(ctx, w, Batch{Blobs: blobs}); err != nil {
+	if err := saveBeside(ctx, w, Batch{Blobs: blobs}); err != nil {
 		return err
 	}
 	if err := write(ctx, w, lastGoodFile, slices.Concat(data, []byte("\n"))); err != nil {

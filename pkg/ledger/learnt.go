@@ -2,10 +2,7 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"time"
 )
@@ -41,14 +38,7 @@ type LearntPeer struct {
 // nothing: the API says it again.
 func LoadLearnt(r Reader) (Learnt, error) {
 	var out Learnt
-	data, err := r.ReadFile(learntFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return out, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
-	if err != nil {
+	if err := readJSON(r, learntFile, &out); err != nil {
 		return Learnt{},
 			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", learntFile, err)
 	}
@@ -57,12 +47,5 @@ func LoadLearnt(r Reader) (Learnt, error) {
 
 // SaveLearnt replaces it, durably.
 func SaveLearnt(ctx context.Context, w Writer, l Learnt) error {
-	data, err := json.Marshal(l)
-	if err != nil {
-		return fmt.Errorf("encode what the Kubernetes API said: %w", err)
-	}
-	if err := write(ctx, w, learntFile, data); err != nil {
-		return fmt.Errorf("write what the Kubernetes API said: %w", err)
-	}
-	return nil
+	return writeJSON(ctx, w, learntFile, "what the Kubernetes API said", l)
 }

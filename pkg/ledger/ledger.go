@@ -1,7 +1,7 @@
 // Package ledger is the agent's memory on disk, /var/lib/netwright: what it has
 // taken charge of and what was there before (the journal), the last ten sets of
-// tasks that it applied (revisions), contents by their digest (blobs), the
-// effects that it owes, and stamps of the files that it has compared, so that the next
+// tasks that it applied (revisions), contents by their digest (blobs), pending
+// effects, and stamps of the files that it has compared, so that the next
 // run need not read them again.
 //
 // It decides nothing. A lost or damaged part of it costs time or knowledge,
@@ -9,11 +9,7 @@
 package ledger
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
 )
@@ -21,11 +17,7 @@ import (
 // Ledger is the memory of one node. Safe for several goroutines.
 type Ledger struct {
 	*Stamps
-
-	mu     sync.Mutex
-	owed   map[string]debt
-	saved  string // owed as it is on disk
-	saving sync.Mutex
+	Effects PendingEffects
 	// Damage says what could not be read, for a note to the user.
 	damage []string
 
@@ -52,7 +44,7 @@ func Load(r Reader) *Ledger { return LoadWith(r, LoadStamps(r)) }
 
 // LoadWith is Load for who has the stamps already.
 func LoadWith(r Reader, stamps *Stamps) *Ledger {
-	l := &Ledger{Stamps: stamps, owed: map[string]debt{}}
+	l := &Ledger{Stamps: stamps, Effects: PendingEffects{queue: map[string]pendingEffect{}}}
 	if l.Newer = CheckFormat(r); l.Newer != nil {
 		l.damage, l.entries, l.dirs = []string{l.Newer.Error()}, map[graph.Key]Entry{}, map[string]int64{}
 		return l
@@ -61,19 +53,7 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	if stamps.damage != "" {
 		l.damage = append(l.damage, stamps.damage)
 	}
-	switch data, err := r.ReadFile(owedFile); {
-	case err == nil:
-		err := json.Unmarshal(data, &l.owed)
-		if err == nil && l.owed == nil {
-			err = errors.New("it holds null")
-		}
-		if err != nil {
-			l.owed = map[string]debt{}
-			l.damage = append(l.damage,
-				fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
-		}
-		l.saved = string(data)
-	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+	if err := l.Effects.load(r); err != nil {
 		l.damage = append(l.damage,
 			fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
 	}

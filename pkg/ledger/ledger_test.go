@@ -12,6 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
+const bootIDFile = "/proc/sys/kernel/random/boot_id"
+
 // disk is a directory in memory: what the ledger reads and writes through.
 type disk map[string]string
 
@@ -94,7 +96,7 @@ func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 	if err := again.SaveStamps(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if err := again.SaveOwed(t.Context(), d); err != nil {
+	if err := again.Effects.Save(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	if len(d) != 1 {
@@ -139,21 +141,21 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 func TestOwedEffectsOutliveTheProcess(t *testing.T) {
 	d := disk{}
 	l := Load(d)
-	l.Owe("effect:daemon-reload", "file:/b")
-	l.Owe("effect:daemon-reload", "file:/a")
-	l.Owe("effect:daemon-reload", "file:/a")
-	if err := l.SaveOwed(t.Context(), d); err != nil {
+	l.Effects.Enqueue("effect:daemon-reload", "file:/b")
+	l.Effects.Enqueue("effect:daemon-reload", "file:/a")
+	l.Effects.Enqueue("effect:daemon-reload", "file:/a")
+	if err := l.Effects.Save(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	again := Load(d)
-	if diff := cmp.Diff(map[string][]string{"effect:daemon-reload": {"file:/a", "file:/b"}}, again.Owed()); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"effect:daemon-reload": {"file:/a", "file:/b"}}, again.Effects.List()); diff != "" {
 		t.Fatal(diff)
 	}
-	again.Paid("effect:daemon-reload")
-	if err := again.SaveOwed(t.Context(), d); err != nil {
+	again.Effects.Ack("effect:daemon-reload")
+	if err := again.Effects.Save(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if owed := Load(d).Owed(); len(owed) != 0 {
+	if owed := Load(d).Effects.List(); len(owed) != 0 {
 		t.Errorf("still owed after it was paid: %v", owed)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 const pauseFile = Dir + "/pause.json"
@@ -31,10 +33,7 @@ type Clock struct {
 // ClockOf reads the time since the boot.
 // https://www.kernel.org/doc/html/latest/filesystems/proc.html (uptime), suspension included.
 func ClockOf(r Reader, now time.Time) Clock {
-	c := Clock{Now: now}
-	if id, err := r.ReadFile(bootIDFile); err == nil {
-		c.Boot = strings.TrimSpace(string(id))
-	}
+	c := Clock{Now: now, Boot: host.BootID(r)}
 	if data, err := r.ReadFile("/proc/uptime"); err == nil {
 		text, _, _ := strings.Cut(string(data), " ")
 		if seconds, err := strconv.ParseFloat(text, 64); err == nil {

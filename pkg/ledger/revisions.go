@@ -143,18 +143,18 @@ func Blob(r Reader, sum hostfs.Digest) ([]byte, error) {
 
 // saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
 // none is for others to read.
-func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
+func saveBeside(ctx context.Context, w Host, b Batch) error {
 	files := map[string]hostfs.Content{}
 	for _, content := range b.Blobs {
 		files[blobDir+"/"+content.Sum.String()] = content
 	}
 	if len(files) > 0 {
 		if err := w.Mkdir(blobDir, 0o700, 0, 0); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 		there, err := w.ReadDir(blobDir)
 		if err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 		for _, name := range there {
 			delete(files, blobDir+"/"+name)
@@ -162,7 +162,7 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 	}
 	if b.Revision != nil {
 		if err := w.Mkdir(revisionDir, 0o700, 0, 0); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 		data, err := json.Marshal(b.Revision)
 		if err != nil {
@@ -181,11 +181,11 @@ func (l *Ledger) saveBeside(ctx context.Context, w Host, b Batch) error {
 			err = batch.Put(name, content, hostfs.FileSpec{Mode: 0o600})
 		}
 		if err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
+			return unwritten(err)
 		}
 	}
 	if err := batch.Commit(ctx); err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
+		return unwritten(err)
 	}
 	return nil
 }

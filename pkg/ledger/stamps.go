@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -46,10 +47,7 @@ var _ hostfs.Stamps = (*Stamps)(nil)
 // LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a
 // file may have its times and not its bytes. Without any, files are read.
 func LoadStamps(r Reader) *Stamps {
-	s := &Stamps{fresh: map[fingerprint]hostfs.Digest{}}
-	if id, err := r.ReadFile(bootIDFile); err == nil {
-		s.boot = strings.TrimSpace(string(id))
-	}
+	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]hostfs.Digest{}}
 	data, err := r.ReadFile(stampsFile)
 	if err == nil {
 		s.kept, err = parseStamps(data, s.boot)

@@ -2,10 +2,7 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -60,15 +57,8 @@ type TrialFile struct {
 // Trials reads the trials. Without a file there are none. A damaged one is said, and is none: the
 // change is made again, on trial.
 func Trials(r Reader) ([]Trial, error) {
-	data, err := r.ReadFile(trialsFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, nil
-	}
 	var out []Trial
-	if err == nil {
-		err = json.Unmarshal(data, &out)
-	}
-	if err != nil {
+	if err := readJSON(r, trialsFile, &out); err != nil {
 		return nil, fmt.Errorf("read which units are on trial, %s: %w: it is written anew", trialsFile, err)
 	}
 	return out, nil
@@ -79,12 +69,5 @@ func SaveTrials(ctx context.Context, w Host, list []Trial) error {
 	if len(list) == 0 {
 		return w.Remove(trialsFile)
 	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return fmt.Errorf("encode which units are on trial: %w", err)
-	}
-	if err := write(ctx, w, trialsFile, data); err != nil {
-		return fmt.Errorf("write which units are on trial: %w", err)
-	}
-	return nil
+	return writeJSON(ctx, w, trialsFile, "which units are on trial", list)
 }

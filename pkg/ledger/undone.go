@@ -54,12 +54,5 @@ func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, _ := ReadUndone(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })
 	list = append(list, u)
-	data, err := json.Marshal(list[max(0, len(list)-keptUndone):])
-	if err != nil {
-		return fmt.Errorf("encode what was undone: %w", err)
-	}
-	if err := write(ctx, w, undoneFile, data); err != nil {
-		return fmt.Errorf("write what was undone: %w", err)
-	}
-	return nil
+	return writeJSON(ctx, w, undoneFile, "what was undone", list[max(0, len(list)-keptUndone):])
 }

@@ -47,6 +47,14 @@ func DropUpdate(h Host) error { return dropState(h, updateFile) }
 // readState reads a file of the agent's into to, which stays as it is where there is none, or none
 // that may be read.
 func readState(r Reader, file string, to any) error {
+	if err := readJSON(r, file, to); err != nil {
+		return fmt.Errorf("read %s: %w: it counts as absent", file, err)
+	}
+	return nil
+}
+
+// readJSON is readState for who says of an error what it means.
+func readJSON(r Reader, file string, to any) error {
 	data, err := r.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -54,8 +62,17 @@ func readState(r Reader, file string, to any) error {
 	if err == nil {
 		err = json.Unmarshal(data, to)
 	}
+	return err
+}
+
+// writeJSON replaces a file, durably. name is what is in it, for people.
+func writeJSON(ctx context.Context, w Writer, file, name string, what any) error {
+	data, err := json.Marshal(what)
 	if err != nil {
-		return fmt.Errorf("read %s: %w: it counts as absent", file, err)
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	if err := write(ctx, w, file, data); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }

@@ -51,12 +51,12 @@ func (f *File) Run(ctx context.Context) {
 			return
 		}
 		for !write(news.Status) && ctx.Err() == nil {
-			pause(ctx, fileEvery)
+			host.Sleep(ctx, fileEvery)
 			if newer, some := f.take(); some {
 				news = newer
 			}
 		}
-		pause(ctx, fileEvery)
+		host.Sleep(ctx, fileEvery)
 	}
 }
 
@@ -98,14 +98,4 @@ func ReadStatusFile(opt host.Options) (*report.Status, error) {
 			"daemon's version", StatusFile, errors.ErrUnsupported, s.Version, report.StatusVersion)
 	}
 	return s, nil
-}
-
-// pause waits, or returns before when ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

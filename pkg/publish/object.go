@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Times of an [Object]: the least between two writings, and the longest between two attempts where
@@ -50,11 +52,11 @@ func (o *Object) Run(ctx context.Context) {
 			if wait == objectEvery {
 				o.Log.Warn("the status object is not written; it is tried again", zap.Error(failed))
 			}
-			pause(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
+			host.Sleep(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
 			if newer, some := o.take(); some { // taken, so that what is written is what counts as told
 				data, err = json.Marshal(newer.Status)
 			}
 		}
-		pause(ctx, time.Duration(float64(objectEvery)*(0.9+0.2*rand.Float64())))
+		host.Sleep(ctx, time.Duration(float64(objectEvery)*(0.9+0.2*rand.Float64())))
 	}
 }

@@ -85,7 +85,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 	if r.pruning, err = r.custody.Prune(ctx, v, r.sw.Begins(), r.sw.Tail()); err != nil {
 		return err
 	}
-	if err = execute.PayDone(ctx, v, r.led); err != nil {
+	if err = execute.AckDone(ctx, v, r.led); err != nil {
 		return err
 	}
 	r.trials = probation.Load(v.Files, p.Log, p.Known)
@@ -95,7 +95,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
 	r.custody.Judge = drift.New(r.custody.Set, r.led, v, r.desired, p.Afresh, time.Now())
-	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Owed(), r.refused, r.custody.Judge, r.pruning.Gone...)
+	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Effects.List(), r.refused, r.custody.Judge, r.pruning.Gone...)
 	r.custody.Judge.FindMissing(ctx, r.rep)
 	r.trials.Remark(ctx, v, r.graph, r.changes)
 	r.custody.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
@@ -123,7 +123,7 @@ func ahead(r *run) (facts []host.Fact) {
 // were interrupted.
 func (r *run) owedLate() map[string][]string {
 	out := map[string][]string{}
-	for effect, by := range r.led.Owed() {
+	for effect, by := range r.led.Effects.List() {
 		if _, wanted := r.graph.Find(graph.Key(effect)); !wanted {
 			out[effect] = by
 		}

@@ -64,7 +64,7 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.Judge.TellPods),
 		changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
-	p.Switch, p.Kinds, p.Owed = r.sw.Report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
+	p.Switch, p.Kinds, p.Owed = r.sw.Report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Effects.List()))
 	if p.Again = r.custody.Judge.Repairs().LookAgain(); r.lookAgain &&
 		(p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
 		p.Again = time.Now().Add(TrialLook)

@@ -49,7 +49,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := execute.Owe(ctx, h, led, r.changes); err != nil {
+	if err := execute.Enqueue(ctx, h, led, r.changes); err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range list {
@@ -78,7 +78,7 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 	for key, e := range led.Entries() {
 		out[string(key)] = e
 	}
-	return out, led.Head(), led.Owed()
+	return out, led.Head(), led.Effects.List()
 }
 
 // What was undone is nobody's: the ledger says what it said before, and whoever makes the same

@@ -31,7 +31,7 @@ func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
 	if err := r.trials.Begin(ctx, h, r.graph, r.changes, r.custody.Set, r.made(p)); err != nil {
 		return err
 	}
-	return execute.Owe(ctx, h, r.led, r.changes)
+	return execute.Enqueue(ctx, h, r.led, r.changes)
 }
 
 // refuse has the change of a task not made, with the reason.

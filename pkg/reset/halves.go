@@ -65,7 +65,7 @@ func planHalf(
 		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
 			return h, err
 		}
-		h.coming, h.backRep = execute.Plan(ctx, h.back, v, led.Owed(), nil, nil)
+		h.coming, h.backRep = execute.Plan(ctx, h.back, v, led.Effects.List(), nil, nil)
 		h.coming.ProveAll(proof)
 	}
 	return h, nil
@@ -198,7 +198,7 @@ func (p Reset) guard(ctx context.Context, h *host.Host, r *resetting) (*guard.Gu
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),
-		Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Owed()}
+		Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Effects.List()}
 	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {

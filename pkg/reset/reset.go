@@ -130,7 +130,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	if led.Unreadable {
 		return nil, errors.New("reset: the ledger can be read by root only: run it as root")
 	}
-	if err := execute.PayDone(ctx, v, led); err != nil {
+	if err := execute.AckDone(ctx, v, led); err != nil {
 		return nil, err
 	}
 	c := &ownership.Transaction{Led: led, Set: &desired.Records{}, Changed: p.policy()}
@@ -163,7 +163,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 		return nil, err
 	}
 	// What is owed is so by a reset that was killed, and is done over what comes back.
-	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.Owed(), tasks.ProvedBefore)
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProvedBefore)
 	return r, err
 }
 

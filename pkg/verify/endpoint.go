@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -143,7 +144,7 @@ func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hel
 		if err == nil {
 			return says, nil
 		}
-		if wait(ctx, pingEach); ctx.Err() != nil {
+		if host.Sleep(ctx, pingEach); ctx.Err() != nil {
 			return hello{}, fmt.Errorf("ask %s: %w", to, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -77,7 +78,7 @@ func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			p.said = err
-			wait(ctx, pingEach) // no route yet, or a neighbour that is being looked up
+			host.Sleep(ctx, pingEach) // no route yet, or a neighbour that is being looked up
 		}
 	}
 	if errors.Is(caller.Err(), context.Canceled) {
@@ -147,11 +148,4 @@ func (p *pinger) mine(packet []byte) bool {
 		header = int(packet[0]&0xf) * 4
 	}
 	return len(packet) >= header+6 && int(binary.BigEndian.Uint16(packet[header+4:])) == p.id
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

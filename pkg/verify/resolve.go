@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -67,10 +68,10 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 			if !errors.Is(err, ErrNoAnswer) {
 				said = err
 			}
-			wait(ctx, pingEach)
+			host.Sleep(ctx, pingEach)
 		case m.Unpack(answer) != nil || m.ID != question.ID || !m.Response:
 			said = errors.New("something else than a name server answers")
-			wait(ctx, pingEach)
+			host.Sleep(ctx, pingEach)
 		default:
 			return fmt.Sprintf("%s: %d addresses (%s)", name, len(m.Answers), m.RCode), nil
 		}

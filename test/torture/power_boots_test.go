@@ -140,7 +140,7 @@ func (p *powerTest) judged(t *testing.T, boot string) error {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	return firstboot.Judge{Node: probe.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
+	return firstboot.Examiner{Node: probe.Prober{Host: h}, Books: notes{}, Reboot: h.Units.Reboot, Log: zap.NewNop()}.FirstBoot(t.Context())
 }
 
 // bootsAgain is the boot after the power cut.

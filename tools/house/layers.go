@@ -89,9 +89,8 @@ func imports(component string) ([]string, bool) {
 	return list, ok
 }
 
-// rooms says what each package below one of these components may import of the others there. The
-// package above them puts them together and may import all; "" is that package, where it is the
-// contract that its rooms keep.
+// rooms says what each package below pkg/host, pkg/config or pkg/checkpoint may import of the
+// others there. The package above them puts them together and may import all.
 var rooms = map[string]map[string][]string{
 	"checkpoint": {
 		"firstboot": {"probe", "undo"},

@@ -53,9 +53,6 @@ const bootWindows = 3
 // rebootLimit is how long the end is waited for of a boot that is over.
 const rebootLimit = 5 * time.Minute
 
-// linkManagers set links up by files.
-var linkManagers = []string{"systemd-networkd", "NetworkManager"}
-
 // Due says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
 func Due(r host.FileReader) (bool, error) {
@@ -63,8 +60,8 @@ func Due(r host.FileReader) (bool, error) {
 	return a != nil && a.Boot != host.BootID(r), err
 }
 
-// Judge is who judges a first boot with changed files.
-type Judge struct {
+// Examiner is who judges a first boot with changed files.
+type Examiner struct {
 	Node   probe.Prober
 	Books  Books
 	Reboot func(context.Context) error
@@ -77,7 +74,7 @@ type Judge struct {
 // boots once more. It may be killed at any point and called again. The caller has the lock, and
 // makes no pass before it returns: it does not return before a boot that it asked for ends the
 // process.
-func (j Judge) FirstBoot(ctx context.Context) error {
+func (j Examiner) FirstBoot(ctx context.Context) error {
 	h := j.Node.Host
 	a, err := Read(h.Live.Files)
 	if a == nil || err != nil {
@@ -137,17 +134,20 @@ func (a *Awaiting) mayReboot(now string) bool {
 
 // reboot ends this boot. That is written down before: whatever changes the files again meanwhile,
 // the next one is not ended.
-func (j Judge) reboot(ctx context.Context, a *Awaiting) error {
+func (j Examiner) reboot(ctx context.Context, a *Awaiting) error {
 	j.Log.Error("the files that came back do not help without a boot: the machine boots once more")
 	a.Rebooted = a.Restored
 	err := a.save(ctx, j.Node.Host)
 	if err == nil {
 		err = j.Reboot(ctx)
 	}
-	if err == nil {
-		err = awaitEnd(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	if !host.Sleep(ctx, rebootLimit) {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
 }
 
 // passedOver says that all was right in a boot after that of the change, maybe in this one, and
@@ -159,7 +159,7 @@ func (a *Awaiting) passedOver(right string) bool {
 }
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
-func (j Judge) look(ctx context.Context, a *Awaiting) (probe.Failures, error) {
+func (j Examiner) look(ctx context.Context, a *Awaiting) (probe.Failures, error) {
 	amiss := a.Reach.Hold(ctx, j.Node, bootWindows*a.Window)
 	return amiss, context.Cause(ctx) // told to end, it knows nothing
 }
@@ -178,7 +178,7 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 
 // end has it remembered what the boot has shown, and then ends the record. A boot that was well and
 // cannot be noted is judged again by the next pass: nothing waits for room on a disk.
-func (j Judge) end(ctx context.Context, a *Awaiting, o Outcome) error {
+func (j Examiner) end(ctx context.Context, a *Awaiting, o Outcome) error {
 	h := j.Node.Host
 	found := a.found(h, o)
 	j.Log.Info("the first boot with changed files is judged",
@@ -198,7 +198,7 @@ func (j Judge) end(ctx context.Context, a *Awaiting, o Outcome) error {
 // restore brings back all that awaited the boot, where it is not back, and makes the links'
 // managers act on it in the boot that had it, also where a part of it does not come back. It may be
 // called again.
-func (j Judge) restore(ctx context.Context, a *Awaiting) error {
+func (j Examiner) restore(ctx context.Context, a *Awaiting) error {
 	h := j.Node.Host
 	files, err := a.originals(h)
 	back := undo.Restore(h, &undo.Log{Files: files, Units: a.Units}, true)
@@ -232,7 +232,7 @@ func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	defer cancel()
 	a.Around.RestoreSysctls(ctx, h) // what is left is seen by who looks
 	errs := []error{h.Units.DaemonReload(ctx), a.Reach.ClearAddresses(ctx, h)}
-	for _, manager := range linkManagers {
+	for _, manager := range host.LinkManagers() {
 		unit := manager + ".service"
 		errs = append(errs, h.Units.RestartUnit(ctx, unit, true))
 		if a.Reach.HadLink(manager) {
@@ -244,16 +244,4 @@ func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 	})
 	n.SetUp(ctx, a.Reach.Managed, a.Window)
 	return errors.Join(errs...)
-}
-
-// awaitEnd waits until a boot that is over ends the process.
-func awaitEnd(ctx context.Context) error {
-	t := time.NewTimer(rebootLimit)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return fmt.Errorf("a reboot was asked for, and did not come within %s", rebootLimit)
-	}
 }

@@ -74,7 +74,7 @@ func (n Prober) withKubelet(ctx context.Context, p Probe) bool {
 	return err != nil || u.Active != "active"
 }
 
-// warn says which name servers do not answer after the change that did not fail before it: since
+// Warnings say which name servers do not answer after the change that did not fail before it: since
 // another one answers, or kubelet does not run yet, that is no failure.
 func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	if c.Stated {
@@ -102,7 +102,7 @@ func (c *Comparison) Warnings(ctx context.Context) (warnings []string) {
 	return warnings
 }
 
-// watchable are those of the probes that passed before a change, and of the next hops that it
+// Watchable are those of the probes that passed before a change, and of the next hops that it
 // brought, whose loss later says that the node lost its network: its gateways, or those that the
 // user named, and its store. A directory of the node's own is none, nor what says nothing of who
 // answers elsewhere.

@@ -12,8 +12,8 @@ import (
 )
 
 // Of the name servers that a change brought one must answer, but before kubelet those that come up
-// with it; one that is dead beside another is a warning. The lines that keep it: arrived.go,
-// attempt (Stated), newServers, withKubelet and warn.
+// with it; one that is dead beside another is a warning. The lines that keep it: comparison.go,
+// Attempt (Stated); arrived.go, newServers, withKubelet and Warnings.
 func TestNameServersThatAChangeBrought(t *testing.T) {
 	if !netns.Alone(t, "/etc") {
 		return

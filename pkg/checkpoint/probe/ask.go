@@ -171,7 +171,7 @@ func (n Prober) passing(ctx context.Context, probes []Probe) []Probe {
 	return out
 }
 
-// attempt tries all of them at a time.
+// Attempt tries all of them at a time.
 func (n Prober) Attempt(ctx context.Context, probes []Probe) Failures {
 	errs := make([]error, len(probes))
 	var wg sync.WaitGroup
@@ -187,7 +187,7 @@ func (n Prober) Attempt(ctx context.Context, probes []Probe) Failures {
 	var out Failures
 	for i, err := range errs {
 		if err != nil {
-			out = append(out, Failure{probes[i], err})
+			out = append(out, FailedProbe{probes[i], err})
 		}
 	}
 	return out

@@ -57,7 +57,7 @@ func candidates(ctx context.Context, h *host.Host) ([]Probe, error) {
 			gateway = gateway.WithZone(r.Link)
 		}
 		add(Probe(pingProbe + ":" + gateway.String()))
-		add(fullSize(r.Link, r.Gateway))
+		add(neighbour(fullProbe, r.Link, r.Gateway))
 	}
 	for _, server := range resolvers(h.Live.Files.ReadFile) {
 		add(Probe(dnsProbe + ":" + server))

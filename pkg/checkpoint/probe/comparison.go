@@ -94,7 +94,7 @@ func (c *Comparison) askNeighbours(ctx context.Context, groups [][]Probe, hops [
 	}
 }
 
-// attempt tries what answered before the change, and what the change brought: next hops and name
+// Attempt tries what answered before the change, and what the change brought: next hops and name
 // servers that the node did not have before were not there to be asked then. Where the probes are
 // the user's own, only these are asked: nobody knows then what else has to answer.
 func (c *Comparison) Attempt(ctx context.Context) Failures {
@@ -105,7 +105,7 @@ func (c *Comparison) Attempt(ctx context.Context) Failures {
 	turned, unread := c.before.hopsNow(ctx, c.Node.Host)
 	failed := c.Node.Attempt(ctx, slices.Concat(c.Probes, hops, turned))
 	if err = errors.Join(err, unread); err != nil {
-		failed = append(failed, Failure{neighbourProbe, err})
+		failed = append(failed, FailedProbe{neighbourProbe, err})
 	}
 	return append(failed, c.newServers(ctx)...)
 }
@@ -113,7 +113,7 @@ func (c *Comparison) Attempt(ctx context.Context) Failures {
 // errStarting stands for a probe that was not asked yet.
 var errStarting = errors.New("something that the change starts is not up yet")
 
-// hold tries the probes after the change until they have passed for so long without a break, after
+// Hold tries the probes after the change until they have passed for so long without a break, after
 // all has started that the change starts: starting says that something still does. The window
 // bounds that, too: what takes longer is left to the watch.
 func (c *Comparison) Hold(
@@ -126,10 +126,10 @@ func (c *Comparison) Hold(
 		}
 		return failed
 	}, c.Window, steady)
-	return slices.DeleteFunc(failed, func(f Failure) bool { return f.Err == errStarting })
+	return slices.DeleteFunc(failed, func(f FailedProbe) bool { return f.Err == errStarting })
 }
 
-// holdTraffic makes the proof with pods after the change, and then has peers knock, until then.
+// HoldTraffic makes the proof with pods after the change, and then has peers knock, until then.
 func (c *Comparison) HoldTraffic(ctx context.Context, until time.Time) Failures {
 	failed := c.holdPods(ctx, time.Until(until))
 	if len(failed) == 0 {
@@ -138,20 +138,20 @@ func (c *Comparison) HoldTraffic(ctx context.Context, until time.Time) Failures 
 	return failed
 }
 
-// recovered says that after the undo all passes again that passed before the change. failed is what
+// Recovered says that after the undo all passes again that passed before the change. failed is what
 // did not after it.
 func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
 	end := time.Now().Add(c.Window)
 	return len(hold(ctx, func(ctx context.Context) Failures {
 		left := c.Node.Attempt(ctx, c.Probes)
-		if len(left) == 0 && slices.ContainsFunc(failed, Failure.ofTraffic) {
+		if len(left) == 0 && slices.ContainsFunc(failed, FailedProbe.ofTraffic) {
 			left = c.tryTraffic(ctx)
 		}
 		return left
 	}, c.Window, 0)) == 0 && (!failed.inbound() || c.reachedAgain(ctx, end))
 }
 
-// leaveEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed,
+// DropEnded takes the probe out of the evidence whose pods have all ended meanwhile: it passed,
 // and proves nothing.
 func (c *Comparison) DropEnded(ctx context.Context) {
 	ended := func(p Probe) bool {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // That others reach the node, only others can say. Peers knock on its ports before the change and
@@ -40,7 +42,7 @@ func inboundOf(port string) Probe { return Probe(inboundProbe + ":" + port) }
 
 // inbound says that peers do not reach the node any more.
 func (f Failures) inbound() bool {
-	return slices.ContainsFunc(f, func(one Failure) bool { return one.Probe.kind() == inboundProbe })
+	return slices.ContainsFunc(f, func(one FailedProbe) bool { return one.Probe.kind() == inboundProbe })
 }
 
 // findReached has peers knock before the change. It goes on beside the other probes; what it
@@ -129,10 +131,7 @@ func (c *Comparison) holdReached(
 		if !time.Now().Before(until) || ctx.Err() != nil {
 			return reached, failed
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(probePause):
-		}
+		host.Sleep(ctx, probePause)
 	}
 }
 
@@ -172,7 +171,7 @@ func (c *Comparison) compare(want []string, said map[string][]string) (reached [
 			reached = append(reached, port)
 		case len(missing) > 0:
 			err := fmt.Errorf("%w: %s", errUnreached, strings.Join(missing, ", "))
-			failed = append(failed, Failure{inboundOf(port), err})
+			failed = append(failed, FailedProbe{inboundOf(port), err})
 		}
 	}
 	return reached, failed

@@ -63,7 +63,7 @@ func (n Prober) leftAlone(ctx context.Context, manager, link string) error {
 	return nil
 }
 
-// setUp has the managers of links set those up again that they are not done with after the undo,
+// SetUp has the managers of links set those up again that they are not done with after the undo,
 // and waits a while for it; it says whether there were any. What is not set up by then is judged
 // with the other probes.
 func (n Prober) SetUp(ctx context.Context, probes []Probe, window time.Duration) (late bool) {
@@ -82,7 +82,7 @@ func (n Prober) SetUp(ctx context.Context, probes []Probe, window time.Duration)
 			if err == nil && setup != host.SetupGoesOn && !asked[p] {
 				asked[p], err = true, n.Host.SetUpLink(ctx, manager, link)
 			}
-			left = append(left, Failure{p, err})
+			left = append(left, FailedProbe{p, err})
 		}
 		late = late || len(left) > 0
 		return left

@@ -58,8 +58,8 @@ func (s neighbourhood) groups() (out [][]Probe) {
 			}
 			var near, full []Probe
 			for _, addr := range s.on(l.Name, bits) {
-				near = append(near, neighbour(l.Name, addr))
-				full = append(full, fullSize(l.Name, addr))
+				near = append(near, neighbour(neighbourProbe, l.Name, addr))
+				full = append(full, neighbour(fullProbe, l.Name, addr))
 			}
 			if len(near) > 0 {
 				out = append(out, near, full)

@@ -144,8 +144,8 @@ var echoes = Means{
 }
 
 // On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
-// not each; the gateway, of full size too. The lines that keep it: neighbourhood.go, askNeighbours,
-// askFull and tryAny; candidates.go, candidates (fullSize and routeProbe).
+// not each; the gateway, of full size too. The lines that keep it: comparison.go, askNeighbours;
+// ask.go, askFull and tryAny; candidates.go, candidates (fullProbe and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
 		return

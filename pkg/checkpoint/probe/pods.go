@@ -52,14 +52,12 @@ func podEchoes(pods []cri.Pod, bits int) (out []Probe) {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {
 			if runs(p) && addr.BitLen() == bits && len(out) < triedPods {
-				out = append(out, echo(addr))
+				out = append(out, Probe(pingProbe+":"+addr.String()))
 			}
 		}
 	}
 	return out
 }
-
-func echo(addr netip.Addr) Probe { return Probe(pingProbe + ":" + addr.String()) }
 
 // runs says that something of the pod is there to be reached: of one that is ended the containers
 // end first, then its network goes.

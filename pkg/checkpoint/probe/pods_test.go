@@ -53,7 +53,7 @@ func errorText(err error) string {
 
 // Where no runtime says which pods run, a silent one is no proof that the change is good; and pods
 // of which none is left prove nothing. The lines that keep it: pods.go, askPods (nobody says) and
-// leaveEnded.
+// comparison.go, DropEnded.
 func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
 	if err != nil {

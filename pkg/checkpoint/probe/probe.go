@@ -117,18 +117,17 @@ func hold(ctx context.Context, try func(context.Context) Failures, window, stead
 		if !time.Now().Before(end) {
 			return failed
 		}
-		select {
-		case <-ctx.Done():
+		if !host.Sleep(ctx, probePause) {
 			return failed
-		case <-time.After(probePause):
 		}
 	}
 }
 
-// failures are probes that failed, with why.
-type Failures []Failure
+// Failures are probes that failed, with why.
+type Failures []FailedProbe
 
-type Failure struct {
+// FailedProbe is one, with why.
+type FailedProbe struct {
 	Probe Probe
 	Err   error
 }
@@ -140,9 +139,9 @@ func (f Failures) probes() (out []Probe) {
 	return out
 }
 
-// only says that all that failed is of one kind.
+// Only says that all that failed is of one kind.
 func (f Failures) Only(kind string) bool {
-	return !slices.ContainsFunc(f, func(one Failure) bool { return one.Probe.kind() != kind })
+	return !slices.ContainsFunc(f, func(one FailedProbe) bool { return one.Probe.kind() != kind })
 }
 
 func (f Failures) String() string {
@@ -180,14 +179,9 @@ func (p Probe) target() (to netip.Addr) {
 	return to.WithZone("")
 }
 
-// neighbour asks who is on a link by ARP or NDP.
-func neighbour(link string, addr netip.Addr) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", neighbourProbe, link, addr.WithZone("")))
-}
-
-// fullSize asks who is on a link by an echo as large as the link carries.
-func fullSize(link string, addr netip.Addr) Probe {
-	return Probe(fmt.Sprintf("%s:%s/%s", fullProbe, link, addr.WithZone("")))
+// neighbour asks who is on a link, by a kind of probe.
+func neighbour(kind, link string, addr netip.Addr) Probe {
+	return Probe(fmt.Sprintf("%s:%s/%s", kind, link, addr.WithZone("")))
 }
 
 // onLink are the link and the address of a probe of a neighbour.
@@ -211,7 +205,7 @@ func oneOf(group []Probe) Probe {
 
 // hopProbe asks the next hop of a route.
 func hopProbe(r rtnl.Route) Probe {
-	return neighbour(r.Link, r.Gateway)
+	return neighbour(neighbourProbe, r.Link, r.Gateway)
 }
 
 // hop is the address that a probe of a neighbour asks, of several the first.

@@ -43,7 +43,7 @@ type ReachAddress struct {
 // maxLocal is how many neighbours are remembered.
 const maxLocal = 4
 
-// lookReach takes down how the node is reached now: by the links of its default routes, or where
+// Reach takes down how the node is reached now: by the links of its default routes, or where
 // there are none, by those that a neighbour is on. passed are the probes that pass.
 func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) {
 	routes, err := n.Host.Live.Net.DefaultRoutes(ctx)
@@ -75,7 +75,8 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 				continue
 			}
 			links[addresses[on].Link] = true
-			if near := neighbour(addresses[on].Link, to); !slices.Contains(r.near(), near) && len(r.Local) < maxLocal {
+			near := neighbour(neighbourProbe, addresses[on].Link, to)
+			if !slices.Contains(r.near(), near) && len(r.Local) < maxLocal {
 				r.Local = append(r.Local, near)
 			}
 			if one.kind() == pingProbe || one.kind() == fullProbe {
@@ -124,20 +125,20 @@ func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
 		there := func(a rtnl.Address) bool { return want.is(a, routes) && up(a.Link) }
 		if !slices.ContainsFunc(addresses, there) {
 			p := Probe(fmt.Sprintf("address:%s/%s", want.Link, want.Prefix))
-			failed = append(failed, Failure{p, errors.New("no link that is up has it")})
+			failed = append(failed, FailedProbe{p, errors.New("no link that is up has it")})
 		}
 	}
 	failed = append(failed, n.Attempt(ctx, r.Managed)...)
 	failed = append(failed, r.silent(ctx, n, routes)...)
 	if r.TCP {
 		if err := askTCP(ctx); err != nil {
-			failed = append(failed, Failure{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
+			failed = append(failed, FailedProbe{tcpProbe, fmt.Errorf("a connection of the node to itself: %w", err)})
 		}
 	}
 	return append(failed, r.mute(ctx, n)...)
 }
 
-// hold waits until the node is reached as it was, and says what is still amiss when time is over.
+// Hold waits until the node is reached as it was, and says what is still amiss when time is over.
 func (r Reach) Hold(ctx context.Context, n Prober, window time.Duration) Failures {
 	return hold(ctx, func(ctx context.Context) Failures { return r.amiss(ctx, n) }, window, 0)
 }
@@ -175,15 +176,15 @@ func askTCP(ctx context.Context) error {
 	return err
 }
 
-// hadLink says that a manager had set a link of the node's up.
+// HadLink says that a manager had set a link of the node's up.
 func (r Reach) HadLink(manager string) bool {
 	return slices.ContainsFunc(r.Managed, func(p Probe) bool {
 		return strings.HasPrefix(string(p), managedProbe+":"+manager+"/")
 	})
 }
 
-// clear takes addresses off the links that have a manager, which sets them again where they are
-// wanted: all that are not known, but those that a server gave.
+// ClearAddresses takes addresses off the links that have a manager, which sets them again where
+// they are wanted: all that are not known, but those that a server gave.
 func (r Reach) ClearAddresses(ctx context.Context, h *host.Host) error {
 	addresses, err := h.Live.Net.Addresses(ctx, "")
 	errs := []error{err}
@@ -227,7 +228,7 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 			}
 		}
 		if len(hops) < min(len(before), 1) {
-			failed = append(failed, Failure{neighbourProbe, errors.New("no default route has a gateway any more")})
+			failed = append(failed, FailedProbe{neighbourProbe, errors.New("no default route has a gateway any more")})
 			continue
 		}
 		dead := n.Attempt(ctx, hops)
@@ -237,7 +238,7 @@ func (r Reach) silent(ctx context.Context, n Prober, routes []rtnl.Route) (faile
 		quiet := n.Attempt(ctx, local)
 		switch {
 		case len(quiet) < len(local): // somebody is there: who is silent has an outage of his own
-			dead = slices.DeleteFunc(dead, func(f Failure) bool { return slices.Contains(before, f.Probe) })
+			dead = slices.DeleteFunc(dead, func(f FailedProbe) bool { return slices.Contains(before, f.Probe) })
 		case len(before) == 0:
 			dead = quiet
 		}

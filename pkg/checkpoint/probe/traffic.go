@@ -52,7 +52,7 @@ func (c *Comparison) tryTraffic(ctx context.Context) (failed Failures) {
 	}
 	for _, check := range c.Traffic {
 		if why := checks[check]; why != nil {
-			failed = append(failed, Failure{trafficProbe(check), why})
+			failed = append(failed, FailedProbe{trafficProbe(check), why})
 		}
 	}
 	return failed
@@ -65,7 +65,7 @@ func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our ow
 // over. One that could not be made proves nothing, and takes nothing back.
 func (c *Comparison) holdPods(ctx context.Context, left time.Duration) Failures {
 	failed := hold(ctx, c.tryTraffic, left, 0)
-	untried := func(f Failure) bool { return errors.Is(f.Err, errUntried) }
+	untried := func(f FailedProbe) bool { return errors.Is(f.Err, errUntried) }
 	if slices.ContainsFunc(failed, untried) {
 		c.Traffic = nil
 		failed = slices.DeleteFunc(failed, untried)
@@ -74,6 +74,6 @@ func (c *Comparison) holdPods(ctx context.Context, left time.Duration) Failures 
 }
 
 // ofTraffic says that a check of the proof failed.
-func (f Failure) ofTraffic() bool {
+func (f FailedProbe) ofTraffic() bool {
 	return strings.HasPrefix(string(f.Probe), string(trafficProbe("")))
 }

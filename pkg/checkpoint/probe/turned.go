@@ -67,7 +67,7 @@ func (b ledBefore) turned(now []rtnl.Route) (hops []Probe) {
 		there[r] = true
 	}
 	for _, r := range now {
-		p := nextHop(r)
+		p := neighbour(NextHop, r.Link, r.Gateway)
 		if there[r] || r.Dst.Bits() == 0 || !r.Gateway.IsValid() || !ofAChange(r.Protocol) ||
 			slices.Contains(hops, p) || !slices.Contains(leads(now, r.Dst), r) {
 			continue
@@ -119,9 +119,4 @@ func leads(routes []rtnl.Route, dst netip.Prefix) (best []rtnl.Route) {
 		}
 	}
 	return best
-}
-
-// nextHop asks the next hop of a route that is no default route.
-func nextHop(r rtnl.Route) Probe {
-	return Probe(NextHop + neighbour(r.Link, r.Gateway)[len(neighbourProbe):])
 }

@@ -43,7 +43,7 @@ func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
 }
 
 // Own has each kind bring its keys back. After a boot those stay away that a boot takes away.
-func (r *Restoration) Own(ctx context.Context) error {
+func (r *Reversal) Own(ctx context.Context) error {
 	var errs []error
 	for _, own := range r.Log.Own {
 		if err := own.restore(ctx, r.Host, r.Booted); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Restoration brings everything back to what a log says. Each part goes on after an error; it may
+// Reversal brings everything back to what a log says. Each part goes on after an error; it may
 // be killed and made again at any point.
-type Restoration struct {
+type Reversal struct {
 	Host   *host.Host
 	Log    *Log
 	Booted bool     // since: what the kernel has is of the new boot
@@ -29,13 +29,13 @@ type Restoration struct {
 }
 
 // Restore begins a restoration.
-func Restore(h *host.Host, l *Log, booted bool) *Restoration {
-	return &Restoration{Host: h, Log: l, Booted: booted, around: l.Around.unpack()}
+func Restore(h *host.Host, l *Log, booted bool) *Reversal {
+	return &Reversal{Host: h, Log: l, Booted: booted, around: l.Around.unpack()}
 }
 
 // Kernel brings back what the kernel has: sysctls, nft tables, links, addresses, routes and
 // rules. left is what programs did and nobody could take back.
-func (r *Restoration) Kernel(ctx context.Context) (left []string, err error) {
+func (r *Reversal) Kernel(ctx context.Context) (left []string, err error) {
 	var errs []error
 	h, l, around := r.Host, r.Log, r.around
 	_ = r.sysctls(ctx) // what the network needs; some want links as they were, and come at the end
@@ -72,7 +72,7 @@ func (r *Restoration) Kernel(ctx context.Context) (left []string, err error) {
 // Files puts what was there back in one batch, and removes what was not, in reverse order: a
 // directory after what is in it. What somebody has put into the way is left as it is, and said: to
 // try again would hold the node up for as long as they like.
-func (r *Restoration) Files(ctx context.Context) error {
+func (r *Reversal) Files(ctx context.Context) error {
 	var errs []error
 	h, files := r.Host, r.Log.Files
 	note := func(name string, err error) {
@@ -90,7 +90,10 @@ func (r *Restoration) Files(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
 		}
 	}
-	dirs := r.directories()
+	var dirs []string
+	for _, f := range files {
+		dirs = append(dirs, path.Dir(f.Path))
+	}
 	h.Files.ClearLeftovers(dirs) // of an undo that was killed with all of its files in place, too
 	b := h.Files.Batch()
 	defer b.Discard()
@@ -147,17 +150,9 @@ func absent(err error) bool {
 	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// directories are those that the files are in.
-func (r *Restoration) directories() (dirs []string) {
-	for _, f := range r.Log.Files {
-		dirs = append(dirs, path.Dir(f.Path))
-	}
-	return dirs
-}
-
 // sysctls writes what differs, in the order in which the keys were read, until nothing differs:
 // some writes change other keys. Of a link that went nothing is said.
-func (r *Restoration) sysctls(ctx context.Context) error {
+func (r *Reversal) sysctls(ctx context.Context) error {
 	var errs []error
 	for range 3 {
 		errs = nil

@@ -15,7 +15,7 @@ import (
 // Units makes systemd and the units read the files that came back, enables, masks, starts
 // and stops as it was. At a boot nothing is restarted, and only what the boot started or left by
 // the links of the change is stopped or started. Where no systemd runs there is nothing to do.
-func (r *Restoration) Units(ctx context.Context) error {
+func (r *Reversal) Units(ctx context.Context) error {
 	var errs []error
 	h, l := r.Host, r.Log
 	try := func(err error) {

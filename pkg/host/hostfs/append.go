@@ -18,7 +18,7 @@ func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) (err err
 	if err != nil {
 		return err
 	}
-	dir, _, err := w.files.OpenDir(path.Dir(name), true)
+	dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
 		return Explain("append to", name, err)
 	}
@@ -52,7 +52,7 @@ func (w *Writer) SetMtime(name string, mtime int64) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := w.files.walkTo(name)
+	dir, base, err := w.files.Paths.walkTo(name)
 	if err != nil {
 		return Explain("set the time of", name, err)
 	}

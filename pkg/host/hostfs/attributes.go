@@ -47,7 +47,7 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
 func (f *Reader) openItself(name string) (int, error) {
-	return f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return f.Paths.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // portable says that an attribute means the same on another inode. IMA's and EVM's are made from

@@ -85,7 +85,7 @@ func (b *Batch) dir(name string) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
 	}
-	fd, real, err := b.w.files.OpenDir(name, true)
+	fd, real, err := b.w.files.Paths.OpenDir(name, true)
 	if err != nil {
 		return nil, err
 	}

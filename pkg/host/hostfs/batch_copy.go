@@ -80,7 +80,7 @@ func (w *Writer) Room(dir string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	fd, _, err := w.files.OpenDir(dir, false)
+	fd, _, err := w.files.Paths.OpenDir(dir, false)
 	if err != nil {
 		return 0, Explain("look for room in", dir, err)
 	}

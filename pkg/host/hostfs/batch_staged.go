@@ -216,7 +216,7 @@ func (s *Staged) record(f *Reader) {
 	case ticked(s.mtime):
 		f.opt.Stamps.Record(s.name, info, s.sum)
 	default:
-		f.settle(s.name, info)
+		f.restless.add(s.name, info)
 	}
 }
 

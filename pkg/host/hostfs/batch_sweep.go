@@ -16,7 +16,7 @@ var processStart = time.Now()
 // directory that is not there has none, and one that cannot be read is its tasks' to report.
 func (w *Writer) ClearLeftovers(dirs []string) {
 	for _, name := range dirs {
-		fd, _, err := w.files.OpenDir(path.Clean(name), false)
+		fd, _, err := w.files.Paths.OpenDir(path.Clean(name), false)
 		if err != nil {
 			continue
 		}

@@ -192,7 +192,7 @@ func (b *Batch) reopen(name string) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
 	}
-	fd, real, err := b.w.files.OpenDir(name, false)
+	fd, real, err := b.w.files.Paths.OpenDir(name, false)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (w *Writer) keep(
 	if to, err = Clean("keep", to); err != nil {
 		return info, err
 	}
-	there, base, err := w.files.walkTo(from)
+	there, base, err := w.files.Paths.walkTo(from)
 	if err != nil {
 		return info, Explain("keep", from, err)
 	}
@@ -98,7 +98,7 @@ func (w *Writer) keep(
 // linkFile gives a file another name, in place of what has it. The file is open as fd, and was
 // found in the directory there.
 func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error {
-	dir, _, err := w.files.OpenDir(path.Dir(to), true)
+	dir, _, err := w.files.Paths.OpenDir(path.Dir(to), true)
 	if err != nil {
 		return Explain("keep", to, err)
 	}
@@ -158,7 +158,7 @@ func (f *Reader) Capture(name string, most int64, ours ...string) (c Captured, e
 	if name, err = Clean("take down", name); err != nil {
 		return c, err
 	}
-	dir, base, err := f.walkTo(name)
+	dir, base, err := f.Paths.walkTo(name)
 	if err != nil {
 		return c, Explain("take down", name, err)
 	}

@@ -99,7 +99,7 @@ func (f *Reader) Sum(name string) (Digest, error) {
 	switch after, err := statx(fd, "", unix.AT_EMPTY_PATH); {
 	case err != nil || after != before:
 	case !settled:
-		f.settle(name, after)
+		f.restless.add(name, after)
 	default:
 		stamps.Record(name, after, sum)
 	}
@@ -109,7 +109,7 @@ func (f *Reader) Sum(name string) (Digest, error) {
 // openRegular opens a regular file for reading. It never waits for the other
 // end of a pipe.
 func (f *Reader) openRegular(name string) (int, FileInfo, error) {
-	fd, err := f.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return -1, FileInfo{}, err
 	}
@@ -120,7 +120,7 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 		err = unix.EISDIR
 	case info.Type != Regular:
 		err = errors.New("not a regular file")
-	case f.plain && info.Links > 1:
+	case f.Paths.plain && info.Links > 1:
 		err = &NamesError{Path: name, Names: info.Links}
 	default:
 		return fd, info, nil

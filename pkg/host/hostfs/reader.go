@@ -11,18 +11,14 @@ import (
 // Reader reads the file system below a root, and holds what the methods of [Writer] share. It
 // implements [Files].
 type Reader struct {
+	Paths  Paths
 	opt    Options
-	root   int  // the root directory, O_PATH; not used for the running host
-	image  bool // the root is not "/": paths are resolved inside of it
-	plain  bool // see [Files.Plain]
-	noOpen bool // the kernel has no openat2
 	owners owners
 
 	edits sync.Mutex // one read-modify-write at a time, see [Writer.EditFile]
 	sweep sweeper
 
-	restlessMu sync.Mutex
-	restless   []restless
+	restless restlessFiles
 }
 
 // Open opens the root. For "/" plain paths are used: there is nothing
@@ -32,12 +28,13 @@ func Open(opt Options) (*Reader, error) {
 	if opt.Root == "" {
 		opt.Root = "/"
 	}
-	f := &Reader{opt: opt, root: -1, image: path.Clean(opt.Root) != "/"}
-	if !f.image {
+	f := &Reader{opt: opt, Paths: Paths{root: -1, image: path.Clean(opt.Root) != "/", links: opt.FollowLinks,
+		anyLinks: opt.AnyLinks}}
+	if !f.Paths.image {
 		return f, nil
 	}
 	var err error
-	f.root, err = unix.Open(opt.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	f.Paths.root, err = unix.Open(opt.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil,
 			fmt.Errorf("open the root %s: %w: --root takes the directory that an image is mounted on", opt.Root, err)
@@ -47,11 +44,11 @@ func Open(opt Options) (*Reader, error) {
 
 // Close releases the root.
 func (f *Reader) Close() error {
-	if f.root < 0 {
+	root := f.Paths.root
+	if root < 0 {
 		return nil
 	}
-	root := f.root
-	f.root = -1
+	f.Paths.root = -1
 	return unix.Close(root)
 }
 
@@ -64,6 +61,12 @@ type owners struct {
 }
 
 type account struct{ uid, gid int }
+
+// restlessFiles are those that should be read again.
+type restlessFiles struct {
+	mu   sync.Mutex
+	list []restless
+}
 
 // restless is a file that was read, or written, and not vouched for.
 type restless struct {

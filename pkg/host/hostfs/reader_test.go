@@ -73,7 +73,7 @@ func TestRootIsNeverLeft(t *testing.T) {
 	for _, way := range []string{"openat2", "walk"} {
 		t.Run(way, func(t *testing.T) {
 			h := openImage(t, Options{Root: root})
-			h.Reader.noOpen = way == "walk"
+			h.Reader.Paths.noOpen = way == "walk"
 			for name, want := range map[string]string{
 				"/etc/os-release":                      "ID=image\n",
 				"/lib/os-release":                      "ID=image\n",

@@ -39,7 +39,7 @@ func (w *Writer) SyncDirs(names ...string) error {
 		if err != nil {
 			return err
 		}
-		dir, _, err := w.files.OpenDir(name, false)
+		dir, _, err := w.files.Paths.OpenDir(name, false)
 		var link *LinkError
 		switch {
 		case err == unix.ENOENT || err == unix.ENOTDIR || errors.As(err, &link):
@@ -92,7 +92,7 @@ func (w *Writer) removeFrom(name string, remove func(dir int, base, name string)
 	if name == "/" {
 		return Explain("remove", name, unix.EBUSY)
 	}
-	dir, base, err := w.files.walkTo(name)
+	dir, base, err := w.files.Paths.walkTo(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}

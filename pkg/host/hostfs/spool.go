@@ -35,7 +35,7 @@ func OpenSpool(opt Options, dir string) (*Spool, error) {
 		return nil, err
 	}
 	defer f.Close() // only read from
-	fd, _, err := f.OpenDir(dir, false)
+	fd, _, err := f.Paths.OpenDir(dir, false)
 	if err != nil {
 		return nil, Explain("make room for what is fetched in", dir, err)
 	}

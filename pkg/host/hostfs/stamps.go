@@ -60,19 +60,19 @@ func AwaitTick(info FileInfo) bool {
 	return ticked(newest)
 }
 
-// settle remembers that a file should be read again.
-func (f *Reader) settle(name string, info FileInfo) {
-	f.restlessMu.Lock()
-	defer f.restlessMu.Unlock()
-	f.restless = append(f.restless, restless{name, info})
+// add remembers that a file should be read again.
+func (r *restlessFiles) add(name string, info FileInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, restless{name, info})
 }
 
-// takeRestless empties the list.
-func (f *Reader) takeRestless() []restless {
-	f.restlessMu.Lock()
-	defer f.restlessMu.Unlock()
-	list := f.restless
-	f.restless = nil
+// take empties the list.
+func (r *restlessFiles) take() []restless {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.list
+	r.list = nil
 	return list
 }
 
@@ -80,10 +80,10 @@ func (f *Reader) takeRestless() []restless {
 // the next pass need not. It is for the end of a pass that may write, and waits for one tick at
 // most; what cannot be read, or is of the future, is left to the next pass.
 func (w *Writer) SettleStamps() {
-	for _, r := range w.files.takeRestless() {
+	for _, r := range w.files.restless.take() {
 		if AwaitTick(r.info) {
 			_, _ = w.files.Sum(r.name)
 		}
 	}
-	w.files.takeRestless()
+	w.files.restless.take()
 }

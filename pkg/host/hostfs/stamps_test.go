@@ -137,8 +137,8 @@ func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 			t.Errorf("%s: known %t as %s", name, ok, sum)
 		}
 	}
-	if len(h.Reader.restless) != 0 {
-		t.Errorf("left over: %v", h.Reader.restless)
+	if len(h.Reader.restless.list) != 0 {
+		t.Errorf("left over: %v", h.Reader.restless.list)
 	}
 }
 

@@ -24,7 +24,7 @@ func (f *Reader) stat(name string, follow int) (FileInfo, error) {
 	if err != nil {
 		return FileInfo{}, err
 	}
-	if !f.image && !f.plain {
+	if !f.Paths.image && !f.Paths.plain {
 		at := 0
 		if follow != 0 {
 			at = unix.AT_SYMLINK_NOFOLLOW
@@ -32,7 +32,7 @@ func (f *Reader) stat(name string, follow int) (FileInfo, error) {
 		info, err := statx(unix.AT_FDCWD, name, at)
 		return info, Explain("lstat", name, err)
 	}
-	fd, err := f.open(name, unix.O_PATH|follow, 0)
+	fd, err := f.Paths.open(name, unix.O_PATH|follow, 0)
 	if err != nil {
 		return FileInfo{}, Explain("lstat", name, err)
 	}
@@ -47,7 +47,7 @@ func (f *Reader) Readlink(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, base, err := f.OpenParent(name)
+	dir, base, err := f.Paths.OpenParent(name)
 	if err != nil {
 		return "", Explain("readlink", name, err)
 	}
@@ -62,7 +62,7 @@ func (f *Reader) ReadDir(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := f.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := f.Paths.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, Explain("read directory", name, err)
 	}

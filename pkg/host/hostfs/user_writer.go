@@ -23,7 +23,7 @@ func OpenUserWriter(opt Options) (*UserWriter, error) {
 
 // WriteFile puts a file in place, whole and durable; missing directories are made with mode 0755.
 func (w *UserWriter) WriteFile(ctx context.Context, name string, content []byte, mode fs.FileMode) error {
-	return w.files.WriteFile(ctx, name, content, FileSpec{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()})
+	return w.WriteFileFor(ctx, name, content, mode, os.Getegid())
 }
 
 // CreateFile is WriteFile for a file that must not be there.

@@ -44,7 +44,7 @@ func (f *Reader) Plain() Files { return f.plainly() }
 func (f *Reader) plainly() *Reader {
 	opt := f.opt
 	opt.Stamps = nil
-	return &Reader{opt: opt, root: f.root, image: f.image, noOpen: f.noOpen, plain: true}
+	return &Reader{opt: opt, Paths: f.Paths.plainly()}
 }
 
 // Way implements [Files].
@@ -53,7 +53,7 @@ func (f *Reader) Way(name string) error {
 	if err != nil {
 		return err
 	}
-	fd, _, err := f.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, _, err := f.Paths.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == nil {
 		return unix.Close(fd)
 	}
@@ -65,19 +65,34 @@ func (f *Reader) Way(name string) error {
 
 // Follow says which symbolic links are followed besides those that the operating system ships
 // (spec.followLinks), by their paths without links. It is called before anything is written.
-func (f *Reader) Follow(links []string) { f.opt.FollowLinks = links }
+func (f *Reader) Follow(links []string) { f.Paths.links = links }
 
 // Followed are the links that were stated.
-func (f *Reader) Followed() []string { return f.opt.FollowLinks }
+func (f *Reader) Followed() []string { return f.Paths.links }
+
+// Paths opens what is below a root, inside of which each path is resolved.
+type Paths struct {
+	root     int      // the root directory, O_PATH; not used for the running host
+	image    bool     // the root is not "/": paths are resolved inside of it
+	plain    bool     // see [Files.Plain]
+	noOpen   bool     // the kernel has no openat2
+	links    []string // see [Reader.Follow]
+	anyLinks bool     // see [Options.AnyLinks]
+}
+
+func (p Paths) plainly() Paths {
+	p.plain = true
+	return p
+}
 
 // walk opens a cleaned path one element at a time, and says where it is without links. Of a plain
 // view a link that is not to be followed is a [LinkError]; else all are followed, inside the root.
-func (f *Reader) walk(name string, flags int, mode uint32) (fd int, real string, err error) {
-	fd, err = f.withoutLinks(name, flags, mode)
+func (p Paths) walk(name string, flags int, mode uint32) (fd int, real string, err error) {
+	fd, err = p.withoutLinks(name, flags, mode)
 	if err == nil || err == unix.ENOENT { // as nearly always
 		return fd, name, err
 	}
-	w, err := f.begin()
+	w, err := p.begin()
 	if err != nil {
 		return -1, "", err
 	}
@@ -87,29 +102,29 @@ func (f *Reader) walk(name string, flags int, mode uint32) (fd int, real string,
 }
 
 // withoutLinks opens a path that has no links at once, where the kernel can (Linux 5.6).
-func (f *Reader) withoutLinks(name string, flags int, mode uint32) (int, error) {
-	if f.noOpen || !f.plain || f.opt.AnyLinks {
+func (p Paths) withoutLinks(name string, flags int, mode uint32) (int, error) {
+	if p.noOpen || !p.plain || p.anyLinks {
 		return -1, unix.ENOSYS
 	}
 	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: unix.RESOLVE_NO_SYMLINKS}
-	if f.image {
-		at, how.Resolve = f.root, how.Resolve|unix.RESOLVE_IN_ROOT
+	if p.image {
+		at, how.Resolve = p.root, how.Resolve|unix.RESOLVE_IN_ROOT
 	}
 	return unix.Openat2(at, name, &how)
 }
 
 // OpenDir opens a directory for who writes there, and says where it is without links; with makes,
 // what is missing of it is made with mode 0755.
-func (f *Reader) OpenDir(name string, makes bool) (dir int, real string, err error) {
+func (p Paths) OpenDir(name string, makes bool) (dir int, real string, err error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
-	f = f.plainly()
+	p = p.plainly()
 	if !makes {
-		return f.walk(name, flags, 0)
+		return p.walk(name, flags, 0)
 	}
-	if dir, err := f.withoutLinks(name, flags, 0); err == nil {
+	if dir, err := p.withoutLinks(name, flags, 0); err == nil {
 		return dir, name, nil
 	}
-	w, err := f.begin()
+	w, err := p.begin()
 	if err != nil {
 		return -1, "", err
 	}
@@ -120,14 +135,14 @@ func (f *Reader) OpenDir(name string, makes bool) (dir int, real string, err err
 }
 
 // walkTo opens the directory that a path is in, for who writes there.
-func (f *Reader) walkTo(name string) (dir int, base string, err error) {
-	return f.plainly().OpenParent(name)
+func (p Paths) walkTo(name string) (dir int, base string, err error) {
+	return p.plainly().OpenParent(name)
 }
 
 // walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
 // at the disk and a directory that is moved meanwhile cannot lead out.
 type walker struct {
-	f     *Reader
+	paths Paths
 	held  []step // from the root on
 	links int    // that were followed
 	makes bool
@@ -140,17 +155,17 @@ type step struct {
 	name string
 }
 
-func (f *Reader) begin() (w *walker, err error) {
+func (p Paths) begin() (w *walker, err error) {
 	root := -1
-	if f.image {
-		root, err = unix.Openat(f.root, ".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if p.image {
+		root, err = unix.Openat(p.root, ".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	} else {
 		root, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &walker{f: f, held: []step{{root, "/"}}}, nil
+	return &walker{paths: p, held: []step{{root, "/"}}}, nil
 }
 
 func (w *walker) at() step { return w.held[len(w.held)-1] }
@@ -231,7 +246,7 @@ func (w *walker) follow(base, target string) error {
 	if !path.IsAbs(to) {
 		to = path.Join(here, to)
 	}
-	if w.f.plain && !w.f.opt.AnyLinks && !shipped(link, path.Clean(to)) && !slices.Contains(w.f.opt.FollowLinks, link) {
+	if w.paths.plain && !w.paths.anyLinks && !shipped(link, path.Clean(to)) && !slices.Contains(w.paths.links, link) {
 		return &LinkError{Path: link, Target: target}
 	}
 	if w.links++; w.links > maxLinks {

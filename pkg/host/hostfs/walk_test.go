@@ -24,7 +24,7 @@ func reaching(ctx context.Context, h *readWriter, file string) map[string]error 
 	_, listed := h.Plain().ReadDir(dir)
 	_, looked := h.Plain().Lstat(file)
 	_, told := h.Plain().Attributes(file)
-	fd, _, opened := h.OpenDir(dir, true)
+	fd, _, opened := h.Paths.OpenDir(dir, true)
 	if opened == nil {
 		_ = unix.Close(fd)
 	}
@@ -74,7 +74,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ways(t, func(t *testing.T, noOpen bool) {
 				h, root := linked(t)
-				h.Reader.noOpen = noOpen
+				h.Reader.Paths.noOpen = noOpen
 				for link, target := range c.links {
 					must(t, os.Symlink(target, root+link))
 				}
@@ -94,7 +94,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 func TestShippedLinksAreFollowed(t *testing.T) {
 	ways(t, func(t *testing.T, noOpen bool) {
 		h, root := linked(t)
-		h.Reader.noOpen = noOpen
+		h.Reader.Paths.noOpen = noOpen
 		must(t, os.MkdirAll(root+"/usr/lib", 0o755), os.MkdirAll(root+"/var/opt", 0o755), os.MkdirAll(root+"/etc", 0o755),
 			os.Symlink("usr/lib", root+"/lib"), os.Symlink("lib", root+"/usr/lib64"), os.Symlink("/usr/lib64", root+"/lib64"),
 			os.Symlink("../run", root+"/var/run"), os.Symlink("var/opt", root+"/opt"),
@@ -121,7 +121,7 @@ func TestShippedLinksAreFollowed(t *testing.T) {
 func TestStatedLinksAreFollowed(t *testing.T) {
 	ways(t, func(t *testing.T, noOpen bool) {
 		h, root := linked(t)
-		h.Reader.noOpen = noOpen
+		h.Reader.Paths.noOpen = noOpen
 		must(t, os.Mkdir(root+"/opt", 0o755), os.Symlink("/data/cni", root+"/opt/cni"), os.MkdirAll(root+"/data", 0o755),
 			os.Symlink("../theirs", root+"/data/cni"))
 		h.Follow([]string{"/opt/cni"})

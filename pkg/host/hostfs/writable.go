@@ -14,7 +14,7 @@ func (f *Reader) Removable(name string) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.OpenParent(name)
+	dir, base, err := f.Paths.OpenParent(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
 		return nil
@@ -38,10 +38,10 @@ func (f *Reader) Writable(name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.OpenParent(name)
+	dir, base, err := f.Paths.OpenParent(name)
 	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
 		at = path.Dir(at)
-		dir, base, err = f.OpenParent(at)
+		dir, base, err = f.Paths.OpenParent(at)
 	}
 	if err != nil { // whoever writes tells of it
 		return nil

@@ -12,7 +12,7 @@ import (
 // behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
 func (f *Reader) behind(name string) (string, error) {
-	fd, real, err := f.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, real, err := f.Paths.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +27,7 @@ func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	if err != nil {
 		return err
 	}
-	fd, _, err := w.files.OpenDir(name, true)
+	fd, _, err := w.files.Paths.OpenDir(name, true)
 	if err != nil {
 		return Explain("make directory", name, err)
 	}
@@ -46,7 +46,7 @@ func (w *Writer) Symlink(name, target string) error {
 	if err != nil {
 		return err
 	}
-	dir, _, err := w.files.OpenDir(path.Dir(name), true)
+	dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
 		return Explain("link", name, err)
 	}
@@ -83,7 +83,7 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := w.files.walkTo(name)
+	dir, base, err := w.files.Paths.walkTo(name)
 	if err != nil {
 		return Explain("set owner and mode of", name, err)
 	}

@@ -78,7 +78,7 @@ func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
 	if name, err = hostfs.Clean("open", name); err != nil {
 		return nil, err
 	}
-	dir, _, err := files.OpenDir(path.Dir(name), true)
+	dir, _, err := files.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
 		return nil, hostfs.Explain("make directory", path.Dir(name), err)
 	}

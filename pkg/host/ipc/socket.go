@@ -50,7 +50,7 @@ func listen(f *hostfs.Reader, name string, mode uint32, gid int) (*Socket, error
 	if err != nil {
 		return nil, err
 	}
-	dir, _, err := f.OpenDir(path.Dir(name), true)
+	dir, _, err := f.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
 		return nil, hostfs.Explain("make directory", path.Dir(name), err)
 	}
@@ -108,7 +108,7 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	if name, err = hostfs.Clean("connect to", name); err != nil {
 		return nil, err
 	}
-	dir, base, err := files.OpenParent(name)
+	dir, base, err := files.Paths.OpenParent(name)
 	if err != nil {
 		return nil, hostfs.Explain("connect to", name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Clients are those of a [Socket].
@@ -40,10 +41,7 @@ func (s *Socket) Serve(ctx context.Context, c Clients) error {
 		}
 		if err != nil { // a client less, and not a daemon less
 			c.Refused(err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
+			sys.Sleep(ctx, time.Second)
 			continue
 		}
 		select {

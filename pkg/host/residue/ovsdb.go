@@ -9,6 +9,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // ovsdbSocket is where ovsdb-server listens. https://docs.openvswitch.org/en/latest/ref/ovsdb.7/
@@ -251,10 +253,8 @@ func (d *ovsdb) change(ctx context.Context, before ovsState, bridges, keys []str
 		if now.current > before.next {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sys.Sleep(ctx, ovsWait) {
 			return context.Cause(ctx)
-		case <-time.After(ovsWait):
 		}
 	}
 }

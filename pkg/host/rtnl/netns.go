@@ -34,7 +34,7 @@ func (w *Writer) AddNetNS(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("make network namespace %q: that cannot be a file's name", name)
 	}
 	path := NetNSFile(name)
-	dir, _, err := w.files.OpenDir(netnsDir, true)
+	dir, _, err := w.files.Paths.OpenDir(netnsDir, true)
 	if err != nil {
 		return "", fmt.Errorf("make network namespace %s: %w", name, err)
 	}

@@ -47,7 +47,7 @@ func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 		own := ownProperties(ctx, object, name)
 		end.Result, _ = own["Result"].Value().(string)
 		end.Code = exitOf(integer(own["ExecMainCode"]), integer(own["ExecMainStatus"]))
-		if end.Result != "success" || integer(own["NRestarts"]) == 0 || !napped(ctx, 50*time.Millisecond) {
+		if end.Result != "success" || integer(own["NRestarts"]) == 0 || !sys.Sleep(ctx, 50*time.Millisecond) {
 			break
 		}
 	}
@@ -140,19 +140,9 @@ func lastJournal(ctx context.Context, u UnitState) string {
 				return text
 			}
 		}
-		if !napped(ctx, 100*time.Millisecond) {
+		if !sys.Sleep(ctx, 100*time.Millisecond) {
 			break
 		}
 	}
 	return ""
-}
-
-// napped waits; false when ctx ended.
-func napped(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // DefaultAddress is where metrics are served unless told otherwise. The port is in no list of
@@ -77,10 +78,8 @@ func (s *Server) listen(ctx context.Context) net.Listener {
 				"with --metrics or in agent.yaml (metrics)",
 				zap.String("address", s.Address), zap.Error(err))
 		}
-		select {
-		case <-ctx.Done():
+		if !host.Sleep(ctx, pause) {
 			return nil
-		case <-time.After(pause):
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 	} {
 		led := load(t)
 		for _, by := range c.owed {
-			led.Owe(string(restart), by)
+			led.Effects.Enqueue(string(restart), by)
 		}
 		d := &Judge{led: led}
 		if got := d.follows(restart, &changes.Set{ByKey: c.by}); got != c.want {

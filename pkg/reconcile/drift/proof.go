@@ -57,7 +57,7 @@ func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 		}
 		asking = append(asking, by)
 	}
-	for _, by := range d.led.Owed()[string(effect)] { // what an earlier pass changed, and how, nobody knows any more
+	for _, by := range d.led.Effects.List()[string(effect)] { // what an earlier pass changed, and how, nobody knows any more
 		if !slices.Contains(asking, graph.Key(by)) {
 			return false
 		}

@@ -67,13 +67,13 @@ func Apply(
 	gone ...host.Fact,
 ) (*changes.Set, graph.Report[tasks.Task], error) {
 	a := &applier{Options: o, host: h, ledger: led, planned: planned, done: changes.NewSet(),
-		asked: host.NewPending(led.Owed())}
+		asked: host.NewPending(led.Effects.List())}
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h.Live.View())
 	a.done.Repairs = planned.Repairs
-	before := led.Owed()
-	owe(led, planned)
-	if err := led.SaveOwed(ctx, h.Files); err != nil && !o.Unwritten {
+	before := led.Effects.List()
+	enqueue(led, planned)
+	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
 	rep := graph.Run(ctx, g, graph.RunOptions{
@@ -83,31 +83,31 @@ func Apply(
 		OnRetry:  a.retried,
 		OnDone:   a.settled,
 	}, a.visit)
-	forgive(led, planned, a.done, before)
+	cancelUntried(led, planned, a.done, before)
 	return a.done, rep, nil
 }
 
-// owe notes what the planned changes will ask for.
-func owe(led *ledger.Ledger, planned *changes.Set) {
+// enqueue notes what the planned changes will ask for.
+func enqueue(led *ledger.Ledger, planned *changes.Set) {
 	for key, c := range planned.ByKey {
 		if c.NotHere == "" {
 			for _, effect := range c.Asks {
-				led.Owe(string(effect), string(key))
+				led.Effects.Enqueue(string(effect), string(key))
 			}
 		}
 	}
 }
 
-// forgive takes back what was noted for changes that were not tried after all.
+// cancelUntried takes back what was noted for changes that were not tried after all.
 // What an earlier run owed stays owed.
-func forgive(led *ledger.Ledger, planned, done *changes.Set, before map[string][]string) {
+func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[string][]string) {
 	for key, c := range planned.ByKey {
 		if done.Get(key) != nil {
 			continue
 		}
 		for _, effect := range c.Asks {
 			if !slices.Contains(before[string(effect)], string(key)) {
-				led.Forgive(string(effect), string(key))
+				led.Effects.Cancel(string(effect), string(key))
 			}
 		}
 	}
@@ -200,8 +200,8 @@ func (a *applier) disturbed(t tasks.Task) bool {
 // settleEffect notes that an effect was done, or that nobody asked for it after all.
 func (a *applier) settleEffect(key graph.Key) {
 	if key.Kind() == tasks.KindEffect {
-		a.asked.Paid(string(key))
-		a.ledger.Paid(string(key))
+		a.asked.Ack(string(key))
+		a.ledger.Effects.Ack(string(key))
 	}
 }
 

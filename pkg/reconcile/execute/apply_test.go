@@ -110,7 +110,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, rep := Plan(ctx, g, h.Live.View(), led.Owed(), nil, nil)
+	planned, rep := Plan(ctx, g, h.Live.View(), led.Effects.List(), nil, nil)
 	if rep.Count(graph.Failed) > 0 {
 		return changes.Steps(rep, planned, report.Planned, nil), changes.Failure(rep)
 	}
@@ -118,7 +118,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := led.SaveOwed(ctx, h.Files); err != nil {
+	if err := led.Effects.Save(ctx, h.Files); err != nil {
 		t.Fatal(err)
 	}
 	return changes.Steps(rep, done, report.Done, nil), changes.Failure(rep)
@@ -177,8 +177,8 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer files.Close() // only read from
-	if led := ledger.Load(files); len(led.Owed()) != 0 {
-		t.Errorf("owed for a change that was not made: %v", led.Owed())
+	if led := ledger.Load(files); len(led.Effects.List()) != 0 {
+		t.Errorf("owed for a change that was not made: %v", led.Effects.List())
 	}
 }
 

@@ -169,7 +169,7 @@ func addAtBoot(
 func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
 	head := of.Led.Head()
 	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
-		Print: head.Print, Settled: head.Settled, Owed: of.Led.Owed()}
+		Print: head.Print, Settled: head.Settled, Owed: of.Led.Effects.List()}
 	for _, t := range of.Set.Order {
 		change := made.Get(t.Owns()[0])
 		if change == nil || !Undone(t, change) || !tasks.IsState(t.Owns()[0]) {

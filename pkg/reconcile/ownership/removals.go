@@ -35,7 +35,7 @@ type Removals struct {
 func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, last []tasks.Task) (*Removals, error) {
 	p := &Removals{switches: switches, last: last}
 	if c.inStep() && c.Held == 0 || c.Led.Unreadable {
-		return p, c.arrangeOwed(v, p)
+		return p, c.arrangeEffects(v, p)
 	}
 	var list []tasks.Removal
 	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
@@ -48,16 +48,16 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 		}
 	}
 	if len(list)+len(p.back) == 0 {
-		return p, c.arrangeOwed(v, p)
+		return p, c.arrangeEffects(v, p)
 	}
-	return p, p.arrange(c, v, list, c.Owed())
+	return p, p.arrange(c, v, list, c.PendingEffects())
 }
 
-// Owed are the effects that are owed and that no wanted task asks for: those of removals that were
-// interrupted.
-func (c *Transaction) Owed() []tasks.Task {
+// PendingEffects are the effects that are owed and that no wanted task asks for: those of removals
+// that were interrupted.
+func (c *Transaction) PendingEffects() []tasks.Task {
 	var out []tasks.Task
-	for _, effect := range slices.Sorted(maps.Keys(c.Led.Owed())) {
+	for _, effect := range slices.Sorted(maps.Keys(c.Led.Effects.List())) {
 		if key := graph.Key(effect); !c.Set.Wants(key) && key.Kind() == tasks.KindEffect {
 			out = append(out, tasks.EffectOf(key))
 		}
@@ -65,9 +65,9 @@ func (c *Transaction) Owed() []tasks.Task {
 	return out
 }
 
-// arrangeOwed makes a graph of nothing but owed effects, if there are any.
-func (c *Transaction) arrangeOwed(v host.View, p *Removals) error {
-	list := c.Owed()
+// arrangeEffects makes a graph of nothing but owed effects, if there are any.
+func (c *Transaction) arrangeEffects(v host.View, p *Removals) error {
+	list := c.PendingEffects()
 	if len(list)+len(p.last) == 0 {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (ts *Trials) await(
 			kind = h.Live.Units.UnitType(ctx, unit)
 		}
 		v := starts.JudgeUnit(now, kind, before, systemd.ClockUS(), ready)
-		if v != starts.ComingUp || time.Now().After(deadline) || !starts.Pause(ctx, wait) {
+		if v != starts.ComingUp || time.Now().After(deadline) || !host.Sleep(ctx, wait) {
 			return v, now, nil
 		}
 	}
@@ -156,7 +156,7 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 		}
 		for _, effect := range f.Asks {
 			for _, key := range f.Tasks {
-				led.Forgive(string(effect), string(key))
+				led.Effects.Cancel(string(effect), string(key))
 			}
 			if !slices.Contains(asked, effect) {
 				asked = append(asked, effect)
@@ -181,7 +181,7 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 			return err
 		}
 	}
-	return led.SaveOwed(ctx, h.Files)
+	return led.Effects.Save(ctx, h.Files)
 }
 
 // try writes down that an effect of the undo is about to be done, or says that a run that was

@@ -93,7 +93,7 @@ func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Led
 		}
 	}
 	m.forgive(led, mine)
-	return led.SaveOwed(ctx, h.Files)
+	return led.Effects.Save(ctx, h.Files)
 }
 
 // stillOurs says that something which the change made is there after the undo: a directory that
@@ -117,16 +117,16 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 // forgive takes back what the undone changes owed: the undo did their effects, over what it brought
 // back.
 func (m LedgerBefore) forgive(led *ledger.Ledger, mine map[string]bool) {
-	for effect, by := range led.Owed() {
+	for effect, by := range led.Effects.List() {
 		for _, key := range by {
 			if mine[key] && !slices.Contains(m.Owed[effect], key) {
-				led.Forgive(effect, key)
+				led.Effects.Cancel(effect, key)
 			}
 		}
 	}
 	for effect, by := range m.Owed {
 		for _, key := range by {
-			led.Owe(effect, key)
+			led.Effects.Enqueue(effect, key)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (b BootBooks) Forget(
 	ctx context.Context, h *host.Host, keys []firstboot.Await, found firstboot.Boot,
 ) error {
 	head := b.Ledger.Head()
-	m := LedgerBefore{Had: head.Network, Owed: b.Ledger.Owed()}
+	m := LedgerBefore{Had: head.Network, Owed: b.Ledger.Effects.List()}
 	note := noteOf(found)
 	note.Tries = 1
 	for _, await := range keys {

@@ -56,7 +56,7 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		return FirstOfImage(ctx, h, led, log)
 	}
 	s.Progress.Enter("boot")
-	return firstboot.Judge{Node: probe.Prober{Host: h, Means: s.Checkpoint.Means},
+	return firstboot.Examiner{Node: probe.Prober{Host: h, Means: s.Checkpoint.Means},
 		Books: revert.BootBooks{Ledger: led}, Reboot: h.Units.Reboot, Log: log}.FirstBoot(ctx)
 }
 

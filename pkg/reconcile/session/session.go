@@ -140,7 +140,7 @@ func (s Session) Holding(
 		s.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
 	h.Files.SettleStamps()
-	return out, errors.Join(err, led.SaveOwed(ctx, h.Files), led.SaveStamps(ctx, h.Files))
+	return out, errors.Join(err, led.Effects.Save(ctx, h.Files), led.SaveStamps(ctx, h.Files))
 }
 
 // Note remembers for the history what was done, which made no revision. It comes after the deed:

@@ -3,9 +3,6 @@
 package starts
 
 import (
-	"context"
-	"time"
-
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
@@ -72,16 +69,4 @@ func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64
 		return ComingUp
 	}
 	return IsUp // or it ran, and ended well
-}
-
-// Pause waits; false: ctx ended first.
-func Pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

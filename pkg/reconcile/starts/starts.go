@@ -221,7 +221,7 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 		case !waits:
 			return graph.Wait(u.Name + " to start")
 		}
-		if !Pause(ctx, wait) {
+		if !host.Sleep(ctx, wait) {
 			return context.Cause(ctx)
 		}
 	}

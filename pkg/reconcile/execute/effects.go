@@ -28,38 +28,38 @@ func (a *applier) try(ctx context.Context, t tasks.Task) error {
 	if err != nil {
 		return err
 	}
-	a.ledger.Try(string(e.Owns()[0]), mark)
+	a.ledger.Effects.Attempt(string(e.Owns()[0]), mark)
 	// else it is done twice if the agent is killed now
-	if err := a.ledger.SaveOwed(ctx, a.host.Files); err != nil && !a.Unwritten {
+	if err := a.ledger.Effects.Save(ctx, a.host.Files); err != nil && !a.Unwritten {
 		return err
 	}
 	return nil
 }
 
-// PayDone strikes out what a killed run had done of what it owed. What it had only been about to do
+// AckDone strikes out what a killed run had done of what it owed. What it had only been about to do
 // is done anew.
-func PayDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
-	for effect, mark := range led.Tried() {
+func AckDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
+	for effect, mark := range led.Effects.Attempted() {
 		done, err := tasks.EffectOf(graph.Key(effect)).DoneSince(ctx, v, mark)
 		switch {
 		case errors.Is(err, host.ErrNotHere): // an image: the host that it is of will see
 		case err != nil:
 			return fmt.Errorf("see whether %s was done: %w", effect, err)
 		case done:
-			led.Paid(effect)
+			led.Effects.Ack(effect)
 		}
 	}
 	return nil
 }
 
-// Owe writes down what planned changes will ask for, before the first of them is made. Where that
-// cannot be, nothing is owed for them.
-func Owe(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
-	before := led.Owed()
-	owe(led, planned)
-	err := led.SaveOwed(ctx, h.Files)
+// Enqueue writes down what planned changes will ask for, before the first of them is made. Where
+// that cannot be, nothing is owed for them.
+func Enqueue(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
+	before := led.Effects.List()
+	enqueue(led, planned)
+	err := led.Effects.Save(ctx, h.Files)
 	if err != nil {
-		forgive(led, planned, changes.NewSet(), before)
+		cancelUntried(led, planned, changes.NewSet(), before)
 	}
 	return err
 }
