@@ -3,7 +3,7 @@
 // and sends packets from them. ICMP is done here, so that a node needs no ping.
 //
 // It changes the host by what the plugins do and takes that back with
-// [Pod.Remove]; a plugin may leave something behind all the same, such as a
+// [testpod.Pod.Remove]; a plugin may leave something behind all the same, such as a
 // bridge or an empty chain. It does not prove that a container runtime has
 // loaded the conf.
 package verify

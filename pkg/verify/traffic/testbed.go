@@ -1,4 +1,4 @@
-package verify
+package traffic
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
 // What a proof makes. The names are always the same, so that the next one finds what a killed one
@@ -44,9 +45,9 @@ const bridgeFilter = "net.bridge.bridge-nf-call-iptables"
 // node's, a service of b's.
 type scene struct {
 	host *host.Host
-	want Traffic
+	want Options
 
-	a, b     *Pod
+	a, b     *testpod.Pod
 	port     uint16       // of b; 0: the conf's chain has none
 	reserved net.Listener // keeps others off that port
 	// passes says that pods' packets go through this node's own network: its gateway is theirs. A
@@ -59,12 +60,12 @@ type scene struct {
 }
 
 func (s *scene) open(ctx context.Context) error {
-	_, list, err := loadConf(s.want.ConfDir)
+	_, list, err := testpod.LoadConf(s.want.ConfDir)
 	if err != nil {
 		return err
 	}
-	opt := PodOptions{Name: podA, ConfDir: s.want.ConfDir, BinDirs: s.want.BinDirs}
-	if s.a, err = AddPod(ctx, s.host, opt); err != nil {
+	opt := testpod.Options{Name: podA, ConfDir: s.want.ConfDir, BinDirs: s.want.BinDirs}
+	if s.a, err = testpod.Add(ctx, s.host, opt); err != nil {
 		return err
 	}
 	opt.Name = podB
@@ -74,12 +75,12 @@ func (s *scene) open(ctx context.Context) error {
 			return fmt.Errorf("choose a port of the host: %w", err)
 		}
 		s.port = uint16(s.reserved.Addr().(*net.TCPAddr).Port)
-		opt.PortMappings = []PortMapping{{HostPort: int(s.port), ContainerPort: endpointPort, Protocol: "tcp"}}
+		opt.PortMappings = []testpod.PortMapping{{HostPort: int(s.port), ContainerPort: endpointPort, Protocol: "tcp"}}
 	}
-	if s.b, err = AddPod(ctx, s.host, opt); err != nil {
+	if s.b, err = testpod.Add(ctx, s.host, opt); err != nil {
 		return err
 	}
-	for _, p := range []*Pod{s.a, s.b} {
+	for _, p := range []*testpod.Pod{s.a, s.b} {
 		at := []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), endpointPort)}
 		for _, a := range p.Addresses {
 			at = append(at, netip.AddrPortFrom(a.Addr(), endpointPort))
@@ -188,7 +189,7 @@ func (s *scene) close(ctx context.Context) error {
 	if s.reserved != nil {
 		failed = append(failed, s.reserved.Close())
 	}
-	for _, p := range []*Pod{s.a, s.b} {
+	for _, p := range []*testpod.Pod{s.a, s.b} {
 		if p != nil {
 			failed = append(failed, p.Remove(ctx))
 		}

@@ -1,4 +1,4 @@
-package verify
+package traffic
 
 import (
 	"context"
@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
 // Traffic says how the network is proved with pods and packets.
-type Traffic struct {
+type Options struct {
 	ConfDir string   // has the confs, of which the first by name is taken
 	BinDirs []string // have the plugins
 	// Keep is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one per
@@ -49,52 +51,52 @@ const (
 // ctx ends; what a killed one left, the next takes away first, and so does [Sweep]. The caller
 // holds [ProofLock]. An error is of making or taking away; that something is not reached is a
 // result.
-func Prove(ctx context.Context, h *host.Host, t Traffic) (results []Result, err error) {
+func Prove(ctx context.Context, h *host.Host, t Options) (results []verify.Result, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("the proof took longer than %s", proofLimit))
 	defer cancel()
-	if _, _, err := loadConf(t.ConfDir); errors.Is(err, ErrNoConf) {
-		return []Result{{Check: checkPods, State: Waiting, Seen: err.Error()}}, nil
+	if _, _, err := testpod.LoadConf(t.ConfDir); errors.Is(err, testpod.ErrNoConf) {
+		return []verify.Result{{Check: checkPods, State: verify.Waiting, Seen: err.Error()}}, nil
 	}
 	if err := clearAll(ctx, h, t.ConfDir, t.BinDirs, true, podA, podB); err != nil {
-		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(),
+		return []verify.Result{{Check: checkPods, State: verify.Failed, Seen: err.Error(),
 			Next: "the plugin says why: it is asked first to take away what an earlier proof may have left"}}, nil
 	}
 	s := &scene{host: h, want: t}
 	defer func() {
 		taken := s.close(ctx)
 		if taken != nil {
-			results = append(results, Result{Check: "clean up", State: Failed, Seen: taken.Error(),
+			results = append(results, verify.Result{Check: "clean up", State: verify.Failed, Seen: taken.Error(),
 				Next: "run it again: it begins with what is left"})
 		}
 	}()
 	if err := s.open(ctx); err != nil {
-		return []Result{{Check: checkPods, State: Failed, Seen: err.Error(),
+		return []verify.Result{{Check: checkPods, State: verify.Failed, Seen: err.Error(),
 			Next: "the plugin says why; containerd's pods fail in the same way: `journalctl -u containerd`"}}, nil
 	}
 	return s.prove(ctx), nil
 }
 
 // prove has all proofs at once, for one that fails takes seconds.
-func (s *scene) prove(ctx context.Context) []Result {
-	proofs := []func(context.Context) Result{
+func (s *scene) prove(ctx context.Context) []verify.Result {
+	proofs := []func(context.Context) verify.Result{
 		s.added, s.localhost, s.podToPod, s.nodeAndPod, s.service, s.hairpin, s.hostPort, s.outsideFrom, s.masquerade,
 		s.mtu,
 	}
 	for _, to := range s.want.Services {
-		proofs = append(proofs, func(ctx context.Context) Result { return s.given(ctx, to) })
+		proofs = append(proofs, func(ctx context.Context) verify.Result { return s.given(ctx, to) })
 	}
 	if len(s.want.Resolvers) > 0 {
 		proofs = append(proofs, s.resolved)
 	}
 	for _, at := range s.want.Peers {
 		p := &peer{at: at, asked: make(chan struct{})}
-		proofs = append(proofs, func(ctx context.Context) Result { return s.meet(ctx, p) })
-		for _, proof := range []func(context.Context, *peer) Result{s.peerPods, s.peerPath, s.peerMasquerade,
+		proofs = append(proofs, func(ctx context.Context) verify.Result { return s.meet(ctx, p) })
+		for _, proof := range []func(context.Context, *peer) verify.Result{s.peerPods, s.peerPath, s.peerMasquerade,
 			s.peerHostPort} {
-			proofs = append(proofs, func(ctx context.Context) Result { return proof(ctx, p) })
+			proofs = append(proofs, func(ctx context.Context) verify.Result { return proof(ctx, p) })
 		}
 	}
-	results := make([]Result, len(proofs))
+	results := make([]verify.Result, len(proofs))
 	var running sync.WaitGroup
 	for i, proof := range proofs {
 		running.Go(func() { results[i] = proof(ctx) })
@@ -112,7 +114,7 @@ func Sweep(ctx context.Context, h *host.Host, confDir string, binDirs []string) 
 func clearAll(ctx context.Context, h *host.Host, confDir string, binDirs []string, lost bool, pods ...string) error {
 	var failed []error
 	for _, name := range pods {
-		failed = append(failed, clearPod(ctx, h, PodOptions{Name: name, ConfDir: confDir, BinDirs: binDirs}, lost))
+		failed = append(failed, testpod.Clear(ctx, h, testpod.Options{Name: name, ConfDir: confDir, BinDirs: binDirs}, lost))
 	}
 	failed = append(failed, dismantle(ctx, h))
 	if err := errors.Join(failed...); err != nil {

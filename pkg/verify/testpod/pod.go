@@ -1,4 +1,4 @@
-package verify
+package testpod
 
 import (
 	"context"
@@ -13,17 +13,18 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
 // defaultCache is where libcni keeps what a DEL needs to know. It is not the
 // runtime's: our pods do not outlive a boot, and nobody else shall delete them.
-const defaultCache = "/run/netwright/cni"
+const DefaultCache = "/run/netwright/cni"
 
 // ErrNoConf says that there is no network yet: no conf in the directory.
 var ErrNoConf = errors.New("no CNI conf")
 
 // PodOptions says which pod to add.
-type PodOptions struct {
+type Options struct {
 	// Name of the pod, and with "netwright-" before it of its network namespace and container ID.
 	Name string
 	// ConfDir has the confs, of which the first by name is taken, as runtimes do: /etc/cni/net.d.
@@ -64,16 +65,16 @@ type Pod struct {
 // runtime would. When that fails nothing of it stays, as far as the plugins'
 // DEL goes. The caller removes the pod. It is not for pods that run something:
 // kubelet does not know of it.
-func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
-	file, list, err := loadConf(opt.ConfDir)
+func Add(ctx context.Context, h *host.Host, opt Options) (*Pod, error) {
+	file, list, err := LoadConf(opt.ConfDir)
 	if err != nil {
 		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
 	}
 	if opt.CacheDir == "" {
-		opt.CacheDir = defaultCache
+		opt.CacheDir = DefaultCache
 	}
 	p := &Pod{Name: opt.Name, Network: list.Name, ConfFile: file, host: h, list: list, ns: "netwright-" + opt.Name}
-	p.cni = libcni.NewCNIConfigWithCacheDir(opt.BinDirs, opt.CacheDir, plugins{h})
+	p.cni = libcni.NewCNIConfigWithCacheDir(opt.BinDirs, opt.CacheDir, Exec{Host: h})
 	if p.NetNS, err = h.Net.AddNetNS(ctx, p.ns); err != nil {
 		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
 	}
@@ -134,9 +135,9 @@ func (p *Pod) Check(ctx context.Context) error {
 	return nil
 }
 
-// Ping sends echoes from the pod: see [Ping].
+// Ping sends echoes from the pod: see [probe.Ping].
 func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
-	took, err := Ping(ctx, p.NetNS, to)
+	took, err := probe.Ping(ctx, p.NetNS, to)
 	if err != nil {
 		return 0, fmt.Errorf("from pod %s: %w", p.Name, err)
 	}
@@ -147,10 +148,10 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 // cached of it says by which conf it was added; else the conf in force is asked to delete it, which
 // for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there
 // was one, since a boot takes the traces and leaves addresses given out. It may be retried.
-func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) error {
+func Clear(ctx context.Context, h *host.Host, opt Options, lost bool) error {
 	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name,
-		cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
-	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: rtnl.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}
+		cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, DefaultCache, Exec{Host: h})}
+	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: rtnl.NetNSFile(p.ns), IfName: "eth0", CacheDir: DefaultCache}
 	cached, err := p.cni.GetCachedAttachments(p.ns)
 	if err != nil {
 		return fmt.Errorf("look for what is left of pod %s: %w", opt.Name, err)
@@ -168,7 +169,7 @@ func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) erro
 	if len(cached) > 0 || !lost && errors.Is(gone, host.ErrNotExist) {
 		return nil
 	}
-	if _, p.list, err = loadConf(opt.ConfDir); errors.Is(err, ErrNoConf) {
+	if _, p.list, err = LoadConf(opt.ConfDir); errors.Is(err, ErrNoConf) {
 		return h.Net.DelNetNS(ctx, p.ns)
 	} else if err != nil {
 		return fmt.Errorf("clear pod %s: %w", opt.Name, err)
@@ -189,7 +190,7 @@ func (p *Pod) Remove(ctx context.Context) error {
 }
 
 // loadConf reads the conf that a runtime would take: the first by name.
-func loadConf(dir string) (string, *libcni.NetworkConfigList, error) {
+func LoadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 	files, err := libcni.ConfFiles(dir, []string{".conf", ".conflist", ".json"})
 	if err != nil {
 		return "", nil, fmt.Errorf("look for CNI confs in %s: %w", dir, err)

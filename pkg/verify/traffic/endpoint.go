@@ -1,4 +1,4 @@
-package verify
+package traffic
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
 const (
@@ -20,9 +20,6 @@ const (
 	endpointPort = 8080
 	// endpointVersion names the form of what an endpoint says.
 	endpointVersion = "netwright.dev/endpoint/v1"
-	// askPatience is how long one question may take: a lost first packet is sent again after one
-	// second.
-	askPatience = 3 * time.Second
 )
 
 // hello is what an endpoint says to whoever asks it.
@@ -37,7 +34,7 @@ type hello struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// endpoint answers over HTTP and, for [probePath], over UDP on the same port.
+// endpoint answers over HTTP and, for [probe.Path], over UDP on the same port.
 type endpoint struct {
 	says  hello
 	netns string // where it asks back from
@@ -55,7 +52,7 @@ func serveAt(netns string, says hello, addrs ...netip.AddrPort) (*endpoint, erro
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", e.hello)
 	mux.HandleFunc("GET /back", e.back)
-	e.server = &http.Server{Handler: mux, ReadTimeout: askPatience, WriteTimeout: 2 * askPatience, MaxHeaderBytes: 4096}
+	e.server = &http.Server{Handler: mux, ReadTimeout: probe.Patience, WriteTimeout: 2 * probe.Patience, MaxHeaderBytes: 4096}
 	for _, at := range addrs {
 		if err := e.listen(at); err != nil {
 			return nil, errors.Join(fmt.Errorf("start a test endpoint: %w", err), e.Close())
@@ -76,13 +73,13 @@ func (e *endpoint) listen(at netip.AddrPort) error {
 		}
 		go func() { _ = e.server.Serve(l) }() // until it is closed
 		at = l.Addr().(*net.TCPAddr).AddrPort()
-		lc := net.ListenConfig{Control: whole(at.Addr())}
+		lc := net.ListenConfig{Control: probe.Whole(at.Addr())}
 		p, err := lc.ListenPacket(context.Background(), udp, at.String())
 		if err != nil {
 			return err
 		}
 		e.packets, e.at = append(e.packets, p), append(e.at, at)
-		go echo(p)
+		go probe.Echo(p)
 		return nil
 	})
 }
@@ -113,7 +110,7 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "expected port=, 1024 to 65535", http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(r.Context(), askPatience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), probe.Patience, probe.ErrNoAnswer)
 	defer cancel()
 	answer, err := ask(ctx, e.netns, netip.AddrPortFrom(says.From.Addr(), uint16(port)), "/")
 	if err != nil {
@@ -128,7 +125,7 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 // ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error
 // is of the last try.
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, probe.Patience, probe.ErrNoAnswer)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
@@ -143,7 +140,7 @@ func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hel
 		if err == nil {
 			return says, nil
 		}
-		if wait(ctx, pingEach); ctx.Err() != nil {
+		if probe.Wait(ctx, probe.Pause); ctx.Err() != nil {
 			return hello{}, fmt.Errorf("ask %s: %w", to, err)
 		}
 	}
@@ -157,8 +154,8 @@ func askOnce(ctx context.Context, client *http.Client, at string) (says hello, e
 	resp, err := client.Do(req)
 	var of *url.Error
 	switch {
-	case err != nil && ctx.Err() != nil, late(err):
-		return says, ErrNoAnswer
+	case err != nil && ctx.Err() != nil, probe.Late(err):
+		return says, probe.ErrNoAnswer
 	case errors.As(err, &of):
 		return says, of.Err
 	case err != nil:

@@ -1,4 +1,4 @@
-package verify
+package probe
 
 import (
 	"context"
@@ -20,9 +20,13 @@ import (
 
 // The patience of [Ping].
 const (
-	pingEach  = 300 * time.Millisecond // before the next echo is sent
+	Pause     = 300 * time.Millisecond // before the next echo is sent
 	pingTotal = 5 * time.Second        // unless the context ends before
 )
+
+// askPatience is how long one question may take: a lost first packet is sent again after one
+// second.
+const Patience = 3 * time.Second
 
 // ErrNoAnswer says that no echo was answered in time.
 var ErrNoAnswer = errors.New("no answer")
@@ -77,7 +81,7 @@ func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			p.said = err
-			wait(ctx, pingEach) // no route yet, or a neighbour that is being looked up
+			Wait(ctx, Pause) // no route yet, or a neighbour that is being looked up
 		}
 	}
 	if errors.Is(caller.Err(), context.Canceled) {
@@ -110,7 +114,7 @@ func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	if _, err := p.conn.WriteTo(out, &net.IPAddr{IP: p.to.AsSlice(), Zone: p.to.Zone()}); err != nil {
 		return 0, err
 	}
-	if err := p.conn.SetReadDeadline(sent.Add(pingEach)); err != nil {
+	if err := p.conn.SetReadDeadline(sent.Add(Pause)); err != nil {
 		return 0, err
 	}
 	if ctx.Err() != nil { // it may have ended before the deadline was set
@@ -149,7 +153,7 @@ func (p *pinger) mine(packet []byte) bool {
 	return len(packet) >= header+6 && int(binary.BigEndian.Uint16(packet[header+4:])) == p.id
 }
 
-func wait(ctx context.Context, d time.Duration) {
+func Wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
