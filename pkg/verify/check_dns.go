@@ -49,10 +49,10 @@ func anyAddressed(pods []cri.Pod) bool {
 	return false
 }
 
-// clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
+// ClusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
 const ClusterName = "kubernetes.default.svc.cluster.local."
 
-// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
+// Unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
 // a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
 // EPERM (net/netfilter/core.c, nf_hook_slow).
 func Unresolved(err error) string {

@@ -30,7 +30,7 @@ const pathTries = 3
 // that swallows the larger ones goes.
 var ladder = []int{9001, 8951, 8500, 1500, 1480, 1460, 1450, 1440, 1430, 1420, 1400, 1376, 1350, 1300, 1280, 1000, 576}
 
-// carried is what [Path] found of a path.
+// Carried is what [Path] found of a path.
 type Carried struct {
 	MTU   int   // that the kernel has for the path, with the headers of IP and UDP
 	Takes int   // the largest packet that was answered
@@ -38,7 +38,7 @@ type Carried struct {
 	Above error // what sending one byte more says
 }
 
-// probePath sends datagrams that must not be fragmented to an endpoint, which answers each with one
+// Path sends datagrams that must not be fragmented to an endpoint, which answers each with one
 // as long: as large as the path's MTU, and one byte larger. An error says that not even a small one
 // was answered.
 func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err error) {
@@ -127,7 +127,7 @@ func climb(ctx context.Context, c *net.UDPConn, limit, headers int) (most int) {
 	return most
 }
 
-// echo answers what asks until its socket is closed.
+// Echo answers what asks until its socket is closed.
 func Echo(p net.PacketConn) {
 	buf := make([]byte, 1<<16)
 	for {
@@ -147,7 +147,7 @@ func datagram(begin []byte, size int) []byte {
 	return out
 }
 
-// whole makes a socket send nothing in fragments (ip(7), IP_MTU_DISCOVER).
+// Whole makes a socket send nothing in fragments (ip(7), IP_MTU_DISCOVER).
 func Whole(to netip.Addr) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var err error

@@ -1,3 +1,5 @@
+// Package probe asks over the network, from any network namespace: by an echo, of a name server, by
+// a connection, and what size a path takes. ICMP is done here, so that a node needs no ping.
 package probe
 
 import (
@@ -24,7 +26,7 @@ const (
 	pingTotal = 5 * time.Second        // unless the context ends before
 )
 
-// askPatience is how long one question may take: a lost first packet is sent again after one
+// Patience is how long one question may take: a lost first packet is sent again after one
 // second.
 const Patience = 3 * time.Second
 

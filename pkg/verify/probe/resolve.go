@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// connect opens a connection from a network namespace.
+// Connect opens a connection from a network namespace.
 func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
 	defer cancel()
@@ -32,7 +32,7 @@ func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
 	return err
 }
 
-// late says that a socket's own time was over, which may be a moment before the context's.
+// Late says that a socket's own time was over, which may be a moment before the context's.
 func Late(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()

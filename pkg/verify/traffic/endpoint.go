@@ -94,8 +94,17 @@ func (e *endpoint) Close() error {
 }
 
 func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
+	reply(w, e.saysTo(r))
+}
+
+// saysTo is what the endpoint says to who asks.
+func (e *endpoint) saysTo(r *http.Request) hello {
 	says := e.says
 	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
+	return says
+}
+
+func reply(w http.ResponseWriter, says hello) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(says) // who went away hears nothing
 }
@@ -103,8 +112,7 @@ func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
 // back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach
 // what the asker cannot.
 func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
-	says := e.says
-	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
+	says := e.saysTo(r)
 	port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
 	if err != nil || port < 1024 {
 		http.Error(w, "expected port=, 1024 to 65535", http.StatusBadRequest)
@@ -118,8 +126,7 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	} else {
 		says.Name = answer.Name
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(says)
+	reply(w, says)
 }
 
 // ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// plugins lets libcni start plugins through the host, which alone starts programs.
+// Exec lets libcni start plugins through the host, which alone starts programs.
 type Exec struct{ Host *host.Host }
 
 var _ invoke.Exec = Exec{}
