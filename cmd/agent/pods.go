@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
 // provePods adds two pods as a runtime would, by the conf and the plugins that
@@ -30,7 +30,7 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 
-	var pods []*verify.Pod
+	var pods []*testpod.Pod
 	defer func() {
 		// Taken back also when ctx is what ended.
 		for _, p := range slices.Backward(pods) {
@@ -39,8 +39,8 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 	}()
 	confDir, binDirs := model.CNIDirs(n, h.Live.Facts)
 	for _, pod := range []string{"pod-1", "pod-2"} {
-		p, err := verify.AddPod(ctx, h, verify.PodOptions{Name: pod, ConfDir: confDir, BinDirs: binDirs})
-		if errors.Is(err, verify.ErrNoConf) {
+		p, err := testpod.Add(ctx, h, testpod.Options{Name: pod, ConfDir: confDir, BinDirs: binDirs})
+		if errors.Is(err, testpod.ErrNoConf) {
 			fmt.Fprintf(s.out, "\nNo pods are tried: there is no CNI conf in %s yet, since something that it needs is "+
 				"waiting or has failed.\n", confDir)
 			return nil
@@ -61,7 +61,7 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 
 // pingAll lets a pod ping the other, its gateways and the node on its uplink,
 // each in the families that the pod has.
-func pingAll(ctx context.Context, s streams, p, other *verify.Pod, facts *host.Facts) error {
+func pingAll(ctx context.Context, s streams, p, other *testpod.Pod, facts *host.Facts) error {
 	type target struct {
 		what string
 		addr netip.Addr

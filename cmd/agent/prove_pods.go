@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
 // A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
@@ -45,13 +46,13 @@ func makeProof(ctx context.Context) (err error) {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	unlock, err := ipc.Lock(ctx, opt.Files(), verify.ProofLock, nil)
+	unlock, err := ipc.Lock(ctx, opt.Files(), traffic.ProofLock, nil)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	rt := h.Live.Facts.Runtime
-	results, err := verify.Prove(ctx, h, verify.Traffic{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs})
+	results, err := traffic.Prove(ctx, h, traffic.Options{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs})
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func verdicts(results []verify.Result) map[string]error {
 	checks := map[string]error{}
 	for _, r := range results {
 		switch {
-		case r.State == verify.NotHere || r.Check == verify.Hairpin:
+		case r.State == verify.NotHere || r.Check == traffic.Hairpin:
 		case r.State == verify.OK:
 			checks[r.Check] = nil
 		default:

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
 // Of a proof counts what could be tried and no document chooses.
@@ -13,7 +14,7 @@ func TestWhatOfAProofWithPodsCounts(t *testing.T) {
 		{Check: "pods", State: verify.Waiting, Seen: "no CNI conf"},
 		{Check: "pod to pod", State: verify.OK},
 		{Check: "pod to outside", State: verify.NotHere},
-		{Check: verify.Hairpin, State: verify.Failed},
+		{Check: traffic.Hairpin, State: verify.Failed},
 		{Check: "MTU", State: verify.Failed, Seen: "a black hole"},
 	})
 	if len(got) != 3 || got["pods"] == nil || got["pod to pod"] != nil || got["MTU"] == nil || got["MTU"].Error() != "a black hole" {

@@ -24,7 +24,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
 // undoLimit is above what an undo takes, and ends one that hangs: it is then started anew.
@@ -130,11 +130,11 @@ func means(by *stores.Options) probe.Means {
 			return client.Answer(ctx, wholeAnswer)
 		},
 		Ping: func(ctx context.Context, to netip.Addr) error {
-			_, err := verify.Ping(ctx, "", to)
+			_, err := probe.Ping(ctx, "", to)
 			return err
 		},
 		Full: func(ctx context.Context, to netip.Addr, size int) error {
-			_, err := verify.PingFull(ctx, "", to, size)
+			_, err := probe.PingFull(ctx, "", to, size)
 			return err
 		},
 		Traffic: askTraffic,

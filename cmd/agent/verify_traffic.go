@@ -15,6 +15,8 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/testpod"
+	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
 // proof is what verify is asked to do with packets.
@@ -65,8 +67,8 @@ func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 	return f.Address
 }
 
-func (p proof) wanted(l *looked) (t verify.Traffic, err error) {
-	t = verify.Traffic{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR,
+func (p proof) wanted(l *looked) (t traffic.Options, err error) {
+	t = traffic.Options{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR,
 		Resolvers: l.host.Live.Facts.Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
 		if table, ok := task.(tasks.Table); ok && masquerades(table.Table) {
@@ -113,13 +115,13 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.ProofLock,
+	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), traffic.ProofLock,
 		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	return verify.Prove(ctx, l.host, t)
+	return traffic.Prove(ctx, l.host, t)
 }
 
 // answer answers proofs of other nodes until it is interrupted.
@@ -142,13 +144,13 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.EndpointLock,
+	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), traffic.EndpointLock,
 		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return verify.Serve(ctx, l.host, t, at, func(at netip.AddrPort, pod *verify.Pod) {
+	return traffic.Serve(ctx, l.host, t, at, func(at netip.AddrPort, pod *testpod.Pod) {
 		fmt.Fprintf(s.out, "answering as a pod at %s; on another node: agent verify --traffic --peer %s\n",
 			pod.Addresses[0].Addr(), at)
 	})

@@ -27,7 +27,7 @@ import (
 	"github.com/netwright/netwright/pkg/service"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/tasks"
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
 // Reset is a reset that somebody asks for.
@@ -63,7 +63,7 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 	defer unlock() // when nothing is left that another pass could go by
 	out, err := p.Session.Holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts)
-		left := verify.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
+		left := traffic.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
 		r, err := p.plan(ctx, h.Live.View(), led)
 		if err != nil {
 			return nil, err

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
 // clusterDNS asks whom kubelet tells pods to ask, from the node. It is awaited while no pod with an
@@ -23,7 +25,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 		return
 	}
 	for _, server := range servers {
-		seen, err := Resolve(ctx, "", server, clusterName)
+		seen, err := probe.Resolve(ctx, "", server, ClusterName)
 		if err == nil {
 			c.add(check, OK, fmt.Sprintf("%s answers: %s", server, seen), "")
 			continue
@@ -33,7 +35,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 			state = Waiting
 		}
 		c.add(check, state, err.Error(),
-			unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+
+			Unresolved(err)+"; "+cmp.Or(c.proxy, "kube-proxy is not meant to run here: does what stands for it?")+
 				"; is its node reached: `agent verify --traffic --peer` tells")
 	}
 }
@@ -45,4 +47,19 @@ func anyAddressed(pods []cri.Pod) bool {
 		}
 	}
 	return false
+}
+
+// ClusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
+const ClusterName = "kubernetes.default.svc.cluster.local."
+
+// Unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
+// a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
+// EPERM (net/netfilter/core.c, nf_hook_slow).
+func Unresolved(err error) string {
+	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
+		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods +
+			")"
+	}
+	return "does it run (" + pods + ")?"
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
 // healthPatience is how long a network's agent may take to say how it is: less than kubelet's
@@ -26,7 +27,7 @@ func (c *checker) health(ctx context.Context, s network.Sign) (string, bool, err
 // askHealth asks a program of this host how it is: the status that it answers with. An error says
 // that it does not answer; seen says either.
 func askHealth(ctx context.Context, url string) (status int, seen string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, healthPatience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, healthPatience, probe.ErrNoAnswer)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -44,7 +45,7 @@ func askHealth(ctx context.Context, url string) (status int, seen string, err er
 
 // inner is what a client says without the method and the address, which the caller has said.
 func inner(err error) error {
-	for errors.Unwrap(err) != nil && !errors.Is(err, ErrNoAnswer) {
+	for errors.Unwrap(err) != nil && !errors.Is(err, probe.ErrNoAnswer) {
 		err = errors.Unwrap(err)
 	}
 	return err

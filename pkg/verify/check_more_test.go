@@ -11,11 +11,13 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/net/dns/dnsmessage"
+
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/verify/probe"
 	"github.com/netwright/netwright/test/netns"
-	"golang.org/x/net/dns/dnsmessage"
 )
 
 // The network's own agent says how it is: well, not well, nothing.
@@ -111,7 +113,7 @@ func TestClusterDNS(t *testing.T) {
 			}
 		}
 	}()
-	if seen, err := Resolve(t.Context(), place.Path(), server, clusterName); err != nil || !strings.Contains(seen, "0 addresses (RCodeNameError)") {
+	if seen, err := probe.Resolve(t.Context(), place.Path(), server, ClusterName); err != nil || !strings.Contains(seen, "0 addresses (RCodeNameError)") {
 		t.Errorf("%q, %v", seen, err)
 	}
 }
@@ -145,9 +147,9 @@ func TestKubeProxy(t *testing.T) {
 // A rule of the node itself that refuses the question is told from one that nobody answers.
 func TestUnresolved(t *testing.T) {
 	for err, says := range map[error]string{
-		syscall.ECONNREFUSED: "nothing behind it", syscall.EPERM: "nothing behind it", ErrNoAnswer: "does it run",
+		syscall.ECONNREFUSED: "nothing behind it", syscall.EPERM: "nothing behind it", probe.ErrNoAnswer: "does it run",
 	} {
-		if got := unresolved(fmt.Errorf("ask: %w", err)); !strings.Contains(got, says) {
+		if got := Unresolved(fmt.Errorf("ask: %w", err)); !strings.Contains(got, says) {
 			t.Errorf("%v: %q, want %q", err, got, says)
 		}
 	}

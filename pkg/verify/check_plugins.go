@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
 // plugins looks at each program that adding a pod calls.
@@ -68,7 +69,7 @@ func (c *checker) plugin(ctx context.Context, p tasks.Program) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("no answer within %s", versionLimit))
 	defer cancel()
-	answer, err := invoke.GetVersionInfo(ctx, file, plugins{c.run})
+	answer, err := invoke.GetVersionInfo(ctx, file, testpod.Exec{Host: c.run})
 	if err != nil {
 		c.add(check, Failed, fmt.Sprintf("%s does not answer VERSION: %s", file, err),
 			"it is no CNI plugin, damaged, or of another architecture than this node's: "+c.installs(p.Name))

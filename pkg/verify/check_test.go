@@ -18,6 +18,13 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // podsOf is a container runtime that says what a test wants.
 type podsOf struct {
 	pods []cri.Pod

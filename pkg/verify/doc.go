@@ -1,9 +1,5 @@
-// Package verify is the proof that pods can talk: it adds pods as a container
-// runtime does, through the CNI conf and plugins that the runtime would use,
-// and sends packets from them. ICMP is done here, so that a node needs no ping.
-//
-// It changes the host by what the plugins do and takes that back with
-// [Pod.Remove]; a plugin may leave something behind all the same, such as a
-// bridge or an empty chain. It does not prove that a container runtime has
-// loaded the conf.
+// Package verify holds a node to what its network needs of it, by looking alone: the conf in force,
+// plugins, the runtime, signs of life; and it says whose marks are on a host. What is proved with
+// packets is below: package traffic, with test pods of package testpod. Package probe asks over the
+// network.
 package verify

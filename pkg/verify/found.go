@@ -112,9 +112,15 @@ func next(things []Thing, conf map[string]bool) (Verdict, []*Thing) {
 		}
 		return count
 	}
+	confs := func(n string) int {
+		if conf[n] {
+			return 1
+		}
+		return 0
+	}
 	better := func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(claimed[b]), len(claimed[a])), cmp.Compare(alone(b), alone(a)),
-			compareBool(conf[b], conf[a]))
+			cmp.Compare(confs(b), confs(a)))
 	}
 	slices.SortStableFunc(names, better)
 	v := Verdict{Things: len(claimed[names[0]])}
@@ -124,14 +130,4 @@ func next(things []Thing, conf map[string]bool) (Verdict, []*Thing) {
 		}
 	}
 	return v, claimed[names[0]]
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/probe"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/rerun"
 )
@@ -18,7 +18,7 @@ import (
 func reached(ctx context.Context, f *node.Fabric, address string) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("no answer"))
 	defer cancel()
-	_, err := verify.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
+	_, err := probe.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
 	return err == nil
 }
 

@@ -65,7 +65,7 @@ func TestUnitsAreConfined(t *testing.T) {
 	}
 	n.Shell(ctx, "test $(ls /proc/$(systemctl show -P MainPID netwright-agent)/task | wc -l) -le 64")
 
-	// A change is judged by an echo too: pkg/verify/ping.go opens a raw socket.
+	// A change is judged by an echo too: pkg/verify/probe/ping.go opens a raw socket.
 	if log := n.Read("/var/lib/netwright/checkpoint/journal.json"); !strings.Contains(log, "ping:"+node.Gateway6) {
 		t.Errorf("no echo among the probes: %.2000s", log)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/probe"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/rerun"
 )
@@ -25,7 +25,7 @@ func silent(good string) string {
 func pings(f *node.Fabric, address string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_, err := verify.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
+	_, err := probe.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
 	return err == nil
 }
 

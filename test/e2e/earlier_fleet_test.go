@@ -77,9 +77,9 @@ func (f fleet) has(i int, value string) {
 // only this one knows is said where it is published, and an earlier release refuses it and goes on;
 // what this one newly refuses is not published by it, and published by an earlier release it fails
 // by itself on a node, and with it nothing else. The lines that keep it:
-// pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer; pkg/config/extras/reserved.go,
-// refuse; pkg/reconcile/changes/look.go, Look; pkg/reconcile/changes/prepared.go;
-// pkg/reconcile/desired/held.go, refuse.
+// pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer;
+// pkg/config/extras/reserved.go, refuse; pkg/reconcile/changes/look.go, Look;
+// pkg/reconcile/changes/prepared.go; pkg/reconcile/desired/held.go, refuse.
 func TestMixedFleet(t *testing.T) {
 	t.Parallel() // it waits for passes
 	ctx := t.Context()

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/probe"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/rerun"
 	"github.com/netwright/netwright/test/trap"
@@ -91,7 +91,7 @@ func (b boots) until(t *testing.T, condition string) {
 // reached says that somebody outside reaches the node.
 func (b boots) reached(t *testing.T) bool {
 	t.Helper()
-	_, err := verify.Ping(t.Context(), b.f.Netns(), netip.MustParseAddr(b.n.Address()))
+	_, err := probe.Ping(t.Context(), b.f.Netns(), netip.MustParseAddr(b.n.Address()))
 	return err == nil
 }
 

@@ -137,6 +137,11 @@ var rooms = map[string]map[string][]string{
 		"transfer":    nil,
 		"trust":       nil,
 	},
+	"verify": {
+		"probe":   nil,
+		"testpod": {"probe"},
+		"traffic": {"", "probe", "testpod"}, // of what is above it the form of a result
+	},
 }
 
 // pure lists imports that a component must not have, and why. An ending of /... takes in what lies

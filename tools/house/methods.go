@@ -26,7 +26,6 @@ var manyMethods = map[string]string{
 	"pkg/model.builder":            "not yet cut: one for each part of a node",
 	"pkg/report.statusText":        "one for each paragraph of the text",
 	"pkg/tasks.Archive":            "a kind's methods and Meta's, with what it keeps beside the members",
-	"pkg/verify.scene":             "not yet cut: one for each thing that is proved",
 }
 
 // Methods bounds how much one type does.

@@ -14,7 +14,6 @@ var largeStill = map[string]string{
 	"pkg/host/hostfs":   "not yet cut: to walk to a path, to write, and batches",
 	"pkg/model/network": "not yet cut: a network a file, and what they share",
 	"pkg/tasks":         "not yet cut: a kind a file, and what the table of kinds says of each",
-	"pkg/verify":        "not yet cut: what is proved, and the pods that prove it",
 }
 
 // Packages bounds how much a package is, unless it is a flat list.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
-	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/probe"
 	"github.com/netwright/netwright/test/netns"
 )
 
@@ -134,11 +134,11 @@ func TestAddressesThatOthersKnow(t *testing.T) {
 // echoes are the means of the tests below.
 var echoes = Means{
 	Ping: func(ctx context.Context, to netip.Addr) error {
-		_, err := verify.Ping(ctx, "", to)
+		_, err := probe.Ping(ctx, "", to)
 		return err
 	},
 	Full: func(ctx context.Context, to netip.Addr, size int) error {
-		_, err := verify.PingFull(ctx, "", to, size)
+		_, err := probe.PingFull(ctx, "", to, size)
 		return err
 	},
 }

@@ -1,4 +1,4 @@
-package verify
+package testpod
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 	"github.com/containernetworking/cni/pkg/invoke"
 	"github.com/containernetworking/cni/pkg/types"
 	"github.com/containernetworking/cni/pkg/version"
+
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// plugins lets libcni start plugins through the host, which alone starts programs.
-type plugins struct{ host *host.Host }
+// Exec lets libcni start plugins through the host, which alone starts programs.
+type Exec struct{ Host *host.Host }
 
-var _ invoke.Exec = plugins{}
+var _ invoke.Exec = Exec{}
 
 // ExecPlugin implements [invoke.Exec].
-func (p plugins) ExecPlugin(ctx context.Context, path string, conf []byte, env []string) ([]byte, error) {
-	out, err := p.host.RunPlugin(ctx, path, conf, env)
+func (p Exec) ExecPlugin(ctx context.Context, path string, conf []byte, env []string) ([]byte, error) {
+	out, err := p.Host.RunPlugin(ctx, path, conf, env)
 	if err == nil {
 		return out, nil
 	}
@@ -32,7 +33,7 @@ func (p plugins) ExecPlugin(ctx context.Context, path string, conf []byte, env [
 }
 
 // FindInPath implements [invoke.Exec].
-func (plugins) FindInPath(plugin string, dirs []string) (string, error) {
+func (Exec) FindInPath(plugin string, dirs []string) (string, error) {
 	path, err := invoke.FindInPath(plugin, dirs)
 	if err != nil {
 		return "", fmt.Errorf("find CNI plugin %s: %w", plugin, err)
@@ -41,6 +42,6 @@ func (plugins) FindInPath(plugin string, dirs []string) (string, error) {
 }
 
 // Decode implements [invoke.Exec].
-func (plugins) Decode(answer []byte) (version.PluginInfo, error) {
+func (Exec) Decode(answer []byte) (version.PluginInfo, error) {
 	return (&version.PluginDecoder{}).Decode(answer)
 }

@@ -1,4 +1,4 @@
-package verify
+package testpod
 
 import (
 	"context"
@@ -25,78 +25,8 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// pair is two namespaces with a cable between them: 192.0.2.1 and .2, 2001:db8::1 and ::2.
-func pair(t *testing.T) (a, b *netns.NS) {
-	a, b = netns.New(t), netns.New(t)
-	a.Run("ip", "link", "add", "e0", "type", "veth", "peer", "name", "e0", "netns", b.Path())
-	for i, n := range []*netns.NS{a, b} {
-		n.Run("ip", "addr", "add", fmt.Sprintf("192.0.2.%d/24", i+1), "dev", "e0")
-		n.Run("ip", "addr", "add", fmt.Sprintf("2001:db8::%d/64", i+1), "dev", "e0", "nodad")
-		n.Run("ip", "link", "set", "e0", "up")
-	}
-	return a, b
-}
-
-func TestPing(t *testing.T) {
-	a, b := pair(t)
-	for _, to := range []string{"192.0.2.2", "2001:db8::2", "::ffff:192.0.2.2", "127.0.0.1"} {
-		took, err := Ping(t.Context(), a.Path(), netip.MustParseAddr(to))
-		if err != nil || took <= 0 {
-			t.Errorf("%s: %v, %v", to, took, err)
-		}
-	}
-	b.Do(func() {
-		_, err := Ping(t.Context(), "", netip.MustParseAddr("192.0.2.1"))
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestPingSaysWhyNot(t *testing.T) {
-	a, b := pair(t)
-	a.Run("ip", "route", "add", "198.51.100.0/24", "via", "192.0.2.2")
-	b.Do(func() {
-		ok(t, os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o600))
-		// An unreachable route and the ICMP error each take one of a peer's tokens, of which there
-		// is one a second: who asks more often gets the first few errors and then none, for ever
-		// (net/ipv4/route.c, ip_error; icmp.c, icmpv4_xrlim_allow).
-		ok(t, os.WriteFile("/proc/sys/net/ipv4/icmp_ratelimit", []byte("0"), 0o600))
-	})
-	b.Run("ip", "route", "add", "unreachable", "198.51.100.0/24")
-	for to, want := range map[string]string{
-		"203.0.113.9":  "network is unreachable",
-		"198.51.100.9": "192.0.2.2 says: destination unreachable",
-		"192.0.2.77":   "no answer",
-	} {
-		// The kernel still limits how many ICMP errors it sends: one that is left out comes at the
-		// next try.
-		var err error
-		for range 5 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, err = Ping(ctx, a.Path(), netip.MustParseAddr(to))
-			cancel()
-			if err != nil && strings.Contains(err.Error(), want) {
-				break
-			}
-		}
-		if !errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), to) {
-			t.Errorf("%s: %v, want %q", to, err, want)
-		}
-	}
-	over := errors.New("the pass is over")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(over)
-	if _, err := Ping(ctx, a.Path(), netip.MustParseAddr("192.0.2.2")); !errors.Is(err, over) {
-		t.Errorf("a context that is over: %v", err)
-	}
-	if _, err := Ping(t.Context(), "/run/netns/nowhere9", netip.MustParseAddr("192.0.2.2")); err == nil || !strings.Contains(err.Error(), "nowhere9") {
-		t.Errorf("a namespace that is not there: %v", err)
-	}
-}
-
 // bridged writes a conf of the bridge network and says what a pod needs of it.
-func bridged(t *testing.T, name string) PodOptions {
+func bridged(t *testing.T, name string) Options {
 	dir := t.TempDir()
 	conf := `{"cniVersion":"1.0.0","name":"netwright-test","plugins":[
 		{"type":"bridge","bridge":"cbr0","isGateway":true,"hairpinMode":true,"mtu":1450,"ipam":{"type":"host-local","dataDir":"` + dir + `/leases",
@@ -105,7 +35,7 @@ func bridged(t *testing.T, name string) PodOptions {
 	ok(t, os.WriteFile(filepath.Join(dir, "05-test.conflist"), []byte(conf), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "99-other.conflist"), []byte("not read"), 0o600))
 	// Namespaces have names for the whole machine.
-	return PodOptions{Name: fmt.Sprintf("%s-%d", name, os.Getpid()), ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}, CacheDir: dir + "/cache"}
+	return Options{Name: fmt.Sprintf("%s-%d", name, os.Getpid()), ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}}
 }
 
 func TestTwoPodsTalk(t *testing.T) {
@@ -122,7 +52,7 @@ func TestTwoPodsTalk(t *testing.T) {
 			if i == 0 {
 				one.PortMappings = []PortMapping{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}
 			}
-			p, err := AddPod(t.Context(), h, one)
+			p, err := Add(t.Context(), h, one)
 			ok(t, err)
 			defer func() {
 				if err := p.Remove(context.WithoutCancel(t.Context())); err != nil {
@@ -138,7 +68,6 @@ func TestTwoPodsTalk(t *testing.T) {
 			if shown := node.Run("nsenter", "--net="+p.NetNS, "ip", "addr", "show", "eth0"); !strings.Contains(shown, p.Addresses[0].String()) || !strings.Contains(shown, "mtu 1450") {
 				t.Errorf("eth0 of the pod: %s", shown)
 			}
-			ok(t, p.Check(t.Context()))
 			for family := range 2 {
 				for _, to := range []netip.Addr{pods[1-i].Addresses[family].Addr(), p.Gateways[family]} {
 					if _, err := p.Ping(t.Context(), to); err != nil {
@@ -190,13 +119,13 @@ func TestAddPodThatFailsLeavesNothing(t *testing.T) {
 		h, err := host.Open(t.Context(), host.Options{Root: "/"})
 		ok(t, err)
 		defer h.Close()
-		for want, spoil := range map[string]func(*PodOptions){
-			"no CNI conf in":         func(o *PodOptions) { o.ConfDir = t.TempDir() },
-			"find CNI plugin bridge": func(o *PodOptions) { o.BinDirs = []string{t.TempDir()} },
-			"05-test.conflist": func(o *PodOptions) {
+		for want, spoil := range map[string]func(*Options){
+			"no CNI conf in":         func(o *Options) { o.ConfDir = t.TempDir() },
+			"find CNI plugin bridge": func(o *Options) { o.BinDirs = []string{t.TempDir()} },
+			"05-test.conflist": func(o *Options) {
 				ok(t, os.WriteFile(filepath.Join(o.ConfDir, "05-test.conflist"), []byte(`{"name":"x","plugins":[`), 0o600))
 			},
-			"plugin bridge: invalid CIDR address: nonsense": func(o *PodOptions) { // what a plugin itself says
+			"plugin bridge: invalid CIDR address: nonsense": func(o *Options) { // what a plugin itself says
 				file := filepath.Join(o.ConfDir, "05-test.conflist")
 				text, err := os.ReadFile(file)
 				ok(t, err)
@@ -205,7 +134,7 @@ func TestAddPodThatFailsLeavesNothing(t *testing.T) {
 		} {
 			opt := bridged(t, "fail")
 			spoil(&opt)
-			if _, err := AddPod(t.Context(), h, opt); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := Add(t.Context(), h, opt); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("want %q: %v", want, err)
 			}
 			if _, err := os.Stat("/run/netns/netwright-" + opt.Name); !errors.Is(err, os.ErrNotExist) {
@@ -219,7 +148,7 @@ func TestConfOfOnePluginIsAList(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, os.WriteFile(filepath.Join(dir, "20-later.conflist"), []byte("not read"), 0o600))
 	ok(t, os.WriteFile(filepath.Join(dir, "10-one.conf"), []byte(`{"cniVersion":"0.3.1","name":"one","type":"ptp","mtu":1400}`), 0o600))
-	file, list, err := loadConf(dir)
+	file, list, err := LoadConf(dir)
 	ok(t, err)
 	if filepath.Base(file) != "10-one.conf" || list.Name != "one" || list.CNIVersion != "0.3.1" || len(list.Plugins) != 1 || list.Plugins[0].Network.Type != "ptp" {
 		t.Errorf("%s: %+v", file, list)

@@ -1,4 +1,4 @@
-package verify
+package probe
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestNoAnswerByAnyClock(t *testing.T) {
 	ns.Run("ip", "link", "set", "nowhere", "up")
 	for range 300 {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
-		err := connect(ctx, ns.Path(), netip.MustParseAddrPort("192.0.2.9:80"))
+		err := Connect(ctx, ns.Path(), netip.MustParseAddrPort("192.0.2.9:80"))
 		cancel()
 		if !errors.Is(err, ErrNoAnswer) {
 			t.Fatalf("%v, want %v", err, ErrNoAnswer)

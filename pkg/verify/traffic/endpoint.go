@@ -1,4 +1,4 @@
-package verify
+package traffic
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
 const (
@@ -21,9 +21,6 @@ const (
 	endpointPort = 8080
 	// endpointVersion names the form of what an endpoint says.
 	endpointVersion = "netwright.dev/endpoint/v1"
-	// askPatience is how long one question may take: a lost first packet is sent again after one
-	// second.
-	askPatience = 3 * time.Second
 )
 
 // hello is what an endpoint says to whoever asks it.
@@ -38,7 +35,7 @@ type hello struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// endpoint answers over HTTP and, for [probePath], over UDP on the same port.
+// endpoint answers over HTTP and, for [probe.Path], over UDP on the same port.
 type endpoint struct {
 	says  hello
 	netns string // where it asks back from
@@ -56,7 +53,7 @@ func serveAt(netns string, says hello, addrs ...netip.AddrPort) (*endpoint, erro
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", e.hello)
 	mux.HandleFunc("GET /back", e.back)
-	e.server = &http.Server{Handler: mux, ReadTimeout: askPatience, WriteTimeout: 2 * askPatience, MaxHeaderBytes: 4096}
+	e.server = &http.Server{Handler: mux, ReadTimeout: probe.Patience, WriteTimeout: 2 * probe.Patience, MaxHeaderBytes: 4096}
 	for _, at := range addrs {
 		if err := e.listen(at); err != nil {
 			return nil, errors.Join(fmt.Errorf("start a test endpoint: %w", err), e.Close())
@@ -77,13 +74,13 @@ func (e *endpoint) listen(at netip.AddrPort) error {
 		}
 		go func() { _ = e.server.Serve(l) }() // until it is closed
 		at = l.Addr().(*net.TCPAddr).AddrPort()
-		lc := net.ListenConfig{Control: whole(at.Addr())}
+		lc := net.ListenConfig{Control: probe.Whole(at.Addr())}
 		p, err := lc.ListenPacket(context.Background(), udp, at.String())
 		if err != nil {
 			return err
 		}
 		e.packets, e.at = append(e.packets, p), append(e.at, at)
-		go echo(p)
+		go probe.Echo(p)
 		return nil
 	})
 }
@@ -98,8 +95,17 @@ func (e *endpoint) Close() error {
 }
 
 func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
+	reply(w, e.saysTo(r))
+}
+
+// saysTo is what the endpoint says to who asks.
+func (e *endpoint) saysTo(r *http.Request) hello {
 	says := e.says
 	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
+	return says
+}
+
+func reply(w http.ResponseWriter, says hello) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(says) // who went away hears nothing
 }
@@ -107,14 +113,13 @@ func (e *endpoint) hello(w http.ResponseWriter, r *http.Request) {
 // back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach
 // what the asker cannot.
 func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
-	says := e.says
-	says.From, _ = netip.ParseAddrPort(r.RemoteAddr)
+	says := e.saysTo(r)
 	port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
 	if err != nil || port < 1024 {
 		http.Error(w, "expected port=, 1024 to 65535", http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(r.Context(), askPatience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), probe.Patience, probe.ErrNoAnswer)
 	defer cancel()
 	answer, err := ask(ctx, e.netns, netip.AddrPortFrom(says.From.Addr(), uint16(port)), "/")
 	if err != nil {
@@ -122,14 +127,13 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	} else {
 		says.Name = answer.Name
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(says)
+	reply(w, says)
 }
 
 // ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error
 // is of the last try.
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, probe.Patience, probe.ErrNoAnswer)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
@@ -144,7 +148,7 @@ func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hel
 		if err == nil {
 			return says, nil
 		}
-		if host.Sleep(ctx, pingEach); ctx.Err() != nil {
+		if host.Sleep(ctx, probe.Pause); ctx.Err() != nil {
 			return hello{}, fmt.Errorf("ask %s: %w", to, err)
 		}
 	}
@@ -158,8 +162,8 @@ func askOnce(ctx context.Context, client *http.Client, at string) (says hello, e
 	resp, err := client.Do(req)
 	var of *url.Error
 	switch {
-	case err != nil && ctx.Err() != nil, late(err):
-		return says, ErrNoAnswer
+	case err != nil && ctx.Err() != nil, probe.Late(err):
+		return says, probe.ErrNoAnswer
 	case errors.As(err, &of):
 		return says, of.Err
 	case err != nil:

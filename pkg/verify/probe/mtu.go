@@ -1,4 +1,4 @@
-package verify
+package probe
 
 import (
 	"bytes"
@@ -23,28 +23,28 @@ var (
 	probeAnswers = []byte("netwright says: ")
 )
 
-// Tries of one size, each of [pingEach].
+// Tries of one size, each of [Pause].
 const pathTries = 3
 
 // ladder are sizes of packets that links and tunnels are known to take, for saying how far a path
 // that swallows the larger ones goes.
 var ladder = []int{9001, 8951, 8500, 1500, 1480, 1460, 1450, 1440, 1430, 1420, 1400, 1376, 1350, 1300, 1280, 1000, 576}
 
-// carried is what [probePath] found of a path.
-type carried struct {
+// Carried is what [Path] found of a path.
+type Carried struct {
 	MTU   int   // that the kernel has for the path, with the headers of IP and UDP
 	Takes int   // the largest packet that was answered
 	Told  int   // the MTU of which a router told meanwhile; 0: none
 	Above error // what sending one byte more says
 }
 
-// probePath sends datagrams that must not be fragmented to an endpoint, which answers each with one
+// Path sends datagrams that must not be fragmented to an endpoint, which answers each with one
 // as long: as large as the path's MTU, and one byte larger. An error says that not even a small one
 // was answered.
-func probePath(ctx context.Context, netns string, to netip.AddrPort) (p carried, err error) {
+func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err error) {
 	var c *net.UDPConn
 	err = rtnl.InNetNS(netns, func() error {
-		conn, err := (&net.Dialer{Control: whole(to.Addr())}).DialContext(ctx, "udp", to.String())
+		conn, err := (&net.Dialer{Control: Whole(to.Addr())}).DialContext(ctx, "udp", to.String())
 		if err == nil {
 			c = conn.(*net.UDPConn)
 		}
@@ -92,7 +92,7 @@ func exchange(ctx context.Context, c *net.UDPConn, size int) (bool, error) {
 		} else if err != nil {
 			said = err
 		}
-		_ = c.SetReadDeadline(time.Now().Add(pingEach))
+		_ = c.SetReadDeadline(time.Now().Add(Pause))
 		for ctx.Err() == nil {
 			n, err := c.Read(buf)
 			if err != nil {
@@ -115,7 +115,7 @@ func climb(ctx context.Context, c *net.UDPConn, limit, headers int) (most int) {
 				_, _ = c.Write(datagram(probeAsks, size-headers)) // too large is what is looked for
 			}
 		}
-		_ = c.SetReadDeadline(time.Now().Add(pingEach))
+		_ = c.SetReadDeadline(time.Now().Add(Pause))
 		for ctx.Err() == nil {
 			n, err := c.Read(buf)
 			if err != nil {
@@ -127,8 +127,8 @@ func climb(ctx context.Context, c *net.UDPConn, limit, headers int) (most int) {
 	return most
 }
 
-// echo answers what asks until its socket is closed.
-func echo(p net.PacketConn) {
+// Echo answers what asks until its socket is closed.
+func Echo(p net.PacketConn) {
 	buf := make([]byte, 1<<16)
 	for {
 		n, from, err := p.ReadFrom(buf)
@@ -147,8 +147,8 @@ func datagram(begin []byte, size int) []byte {
 	return out
 }
 
-// whole makes a socket send nothing in fragments (ip(7), IP_MTU_DISCOVER).
-func whole(to netip.Addr) func(network, address string, c syscall.RawConn) error {
+// Whole makes a socket send nothing in fragments (ip(7), IP_MTU_DISCOVER).
+func Whole(to netip.Addr) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var err error
 		set := func(fd uintptr) {

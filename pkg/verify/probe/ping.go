@@ -1,4 +1,6 @@
-package verify
+// Package probe asks over the network, from any network namespace: by an echo, of a name server, by
+// a connection, and what size a path takes. ICMP is done here, so that a node needs no ping.
+package probe
 
 import (
 	"context"
@@ -21,9 +23,13 @@ import (
 
 // The patience of [Ping].
 const (
-	pingEach  = 300 * time.Millisecond // before the next echo is sent
+	Pause     = 300 * time.Millisecond // before the next echo is sent
 	pingTotal = 5 * time.Second        // unless the context ends before
 )
+
+// Patience is how long one question may take: a lost first packet is sent again after one
+// second.
+const Patience = 3 * time.Second
 
 // ErrNoAnswer says that no echo was answered in time.
 var ErrNoAnswer = errors.New("no answer")
@@ -78,7 +84,7 @@ func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			p.said = err
-			host.Sleep(ctx, pingEach) // no route yet, or a neighbour that is being looked up
+			host.Sleep(ctx, Pause) // no route yet, or a neighbour that is being looked up
 		}
 	}
 	if errors.Is(caller.Err(), context.Canceled) {
@@ -111,7 +117,7 @@ func (p *pinger) one(ctx context.Context, seq int) (time.Duration, error) {
 	if _, err := p.conn.WriteTo(out, &net.IPAddr{IP: p.to.AsSlice(), Zone: p.to.Zone()}); err != nil {
 		return 0, err
 	}
-	if err := p.conn.SetReadDeadline(sent.Add(pingEach)); err != nil {
+	if err := p.conn.SetReadDeadline(sent.Add(Pause)); err != nil {
 		return 0, err
 	}
 	if ctx.Err() != nil { // it may have ended before the deadline was set

@@ -1,4 +1,4 @@
-package verify
+package traffic
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/verify/testpod"
 )
 
 // What a proof makes. The names are always the same, so that the next one finds what a killed one
@@ -40,13 +41,13 @@ var (
 // bridgeFilter has the kernel translate what stays on a bridge, too.
 const bridgeFilter = "net.bridge.bridge-nf-call-iptables"
 
-// scene is what a proof has made: pods a and b with an endpoint each, an outside on a cable of the
-// node's, a service of b's.
-type scene struct {
+// testbed is what a proof has made: pods a and b with an endpoint each, an outside on a cable of
+// the node's, a service of b's.
+type testbed struct {
 	host *host.Host
-	want Traffic
+	want Options
 
-	a, b     *Pod
+	a, b     *testpod.Pod
 	port     uint16       // of b; 0: the conf's chain has none
 	reserved net.Listener // keeps others off that port
 	// passes says that pods' packets go through this node's own network: its gateway is theirs. A
@@ -58,94 +59,94 @@ type scene struct {
 	nodeAt  []netip.AddrPort
 }
 
-func (s *scene) open(ctx context.Context) error {
-	_, list, err := loadConf(s.want.ConfDir)
+func (bed *testbed) open(ctx context.Context) error {
+	_, list, err := testpod.LoadConf(bed.want.ConfDir)
 	if err != nil {
 		return err
 	}
-	opt := PodOptions{Name: podA, ConfDir: s.want.ConfDir, BinDirs: s.want.BinDirs}
-	if s.a, err = AddPod(ctx, s.host, opt); err != nil {
+	opt := testpod.Options{Name: podA, ConfDir: bed.want.ConfDir, BinDirs: bed.want.BinDirs}
+	if bed.a, err = testpod.Add(ctx, bed.host, opt); err != nil {
 		return err
 	}
 	opt.Name = podB
 	if slices.ContainsFunc(list.Plugins,
 		func(p *libcni.PluginConfig) bool { return p.Network.Capabilities["portMappings"] }) {
-		if s.reserved, err = net.Listen("tcp4", ":0"); err != nil {
+		if bed.reserved, err = net.Listen("tcp4", ":0"); err != nil {
 			return fmt.Errorf("choose a port of the host: %w", err)
 		}
-		s.port = uint16(s.reserved.Addr().(*net.TCPAddr).Port)
-		opt.PortMappings = []PortMapping{{HostPort: int(s.port), ContainerPort: endpointPort, Protocol: "tcp"}}
+		bed.port = uint16(bed.reserved.Addr().(*net.TCPAddr).Port)
+		opt.PortMappings = []testpod.PortMapping{{HostPort: int(bed.port), ContainerPort: endpointPort, Protocol: "tcp"}}
 	}
-	if s.b, err = AddPod(ctx, s.host, opt); err != nil {
+	if bed.b, err = testpod.Add(ctx, bed.host, opt); err != nil {
 		return err
 	}
-	for _, p := range []*Pod{s.a, s.b} {
+	for _, p := range []*testpod.Pod{bed.a, bed.b} {
 		at := []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), endpointPort)}
 		for _, a := range p.Addresses {
 			at = append(at, netip.AddrPortFrom(a.Addr(), endpointPort))
 		}
-		if _, err := s.serve(p.NetNS, p.Name, at); err != nil {
+		if _, err := bed.serve(p.NetNS, p.Name, at); err != nil {
 			return err
 		}
 	}
-	if err := s.openNode(ctx); err != nil || !s.passes {
+	if err := bed.openNode(ctx); err != nil || !bed.passes {
 		return err
 	}
-	return errors.Join(s.openOutside(ctx), s.openService(ctx))
+	return errors.Join(bed.openOutside(ctx), bed.openService(ctx))
 }
 
 // openNode starts the node's own endpoint, and finds out whether the pods' packets pass it.
-func (s *scene) openNode(ctx context.Context) error {
-	addrs, err := s.host.Live.Net.Addresses(ctx, "")
+func (bed *testbed) openNode(ctx context.Context) error {
+	addrs, err := bed.host.Live.Net.Addresses(ctx, "")
 	if err != nil {
 		return err
 	}
-	if value, err := s.host.Live.Kernel.Sysctl(bridgeFilter); err == nil {
-		s.bridged = strings.TrimSpace(value)
+	if value, err := bed.host.Live.Kernel.Sysctl(bridgeFilter); err == nil {
+		bed.bridged = strings.TrimSpace(value)
 	}
-	s.passes = len(s.a.Gateways) == 0 ||
-		slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(s.a.Gateways, a.Prefix.Addr()) })
+	bed.passes = len(bed.a.Gateways) == 0 ||
+		slices.ContainsFunc(addrs, func(a rtnl.Address) bool { return slices.Contains(bed.a.Gateways, a.Prefix.Addr()) })
 	for _, a := range addrs {
-		if a.Link == s.host.Live.Facts.Uplink && a.Scope == "global" && s.a.Address(a.Prefix.Addr()).IsValid() {
-			s.nodeAt = append(s.nodeAt, netip.AddrPortFrom(a.Prefix.Addr(), 0))
+		if a.Link == bed.host.Live.Facts.Uplink && a.Scope == "global" && bed.a.Address(a.Prefix.Addr()).IsValid() {
+			bed.nodeAt = append(bed.nodeAt, netip.AddrPortFrom(a.Prefix.Addr(), 0))
 		}
 	}
-	for i, at := range s.nodeAt {
-		e, err := s.serve(s.want.node, "node", []netip.AddrPort{at})
+	for i, at := range bed.nodeAt {
+		e, err := bed.serve(bed.want.node, "node", []netip.AddrPort{at})
 		if err != nil {
 			return err
 		}
-		s.nodeAt[i] = e.at[0]
+		bed.nodeAt[i] = e.at[0]
 	}
 	return nil
 }
 
 // openOutside makes a namespace that is no pod and not the node, on a cable of the node's.
-func (s *scene) openOutside(ctx context.Context) error {
-	ns, err := s.host.Net.AddNetNS(ctx, outsideNS)
+func (bed *testbed) openOutside(ctx context.Context) error {
+	ns, err := bed.host.Net.AddNetNS(ctx, outsideNS)
 	if err != nil {
 		return err
 	}
 	cable := rtnl.Cable{Name: cableLink, NetNS: ns, MTU: cableMTU}
 	var at []netip.AddrPort
 	for i, there := range cableThere {
-		if s.a.Address(there.Addr()).IsValid() {
+		if bed.a.Address(there.Addr()).IsValid() {
 			cable.Here, cable.There = append(cable.Here, cableHere[i]), append(cable.There, there)
 			at = append(at, netip.AddrPortFrom(there.Addr(), endpointPort))
 		}
 	}
-	if err := s.host.AddCable(ctx, cable); err != nil {
+	if err := bed.host.AddCable(ctx, cable); err != nil {
 		return err
 	}
-	s.outside, err = s.serve(ns, "outside", at)
+	bed.outside, err = bed.serve(ns, "outside", at)
 	return err
 }
 
 // openService makes a service of pod b as kube-proxy does: its address becomes the pod's where
 // packets come in, and a pod that reaches itself is masqueraded.
-func (s *scene) openService(ctx context.Context) error {
+func (bed *testbed) openService(ctx context.Context) error {
 	for _, v := range virtual {
-		to := s.b.Address(v)
+		to := bed.b.Address(v)
 		if !to.IsValid() {
 			continue
 		}
@@ -154,7 +155,7 @@ func (s *scene) openService(ctx context.Context) error {
 			family = "ip6"
 		}
 		self := []netip.Prefix{netip.PrefixFrom(to, to.BitLen())}
-		err := s.host.Firewall.ReplaceTable(ctx,
+		err := bed.host.Firewall.ReplaceTable(ctx,
 			firewall.Table{Family: family, Name: tableName, Chains: []firewall.Chain{
 				{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Rules: []firewall.NFRule{
 					{DstIn: []netip.Prefix{netip.PrefixFrom(v, v.BitLen())}, Verdict: "dnat", DNAT: to}}},
@@ -168,32 +169,32 @@ func (s *scene) openService(ctx context.Context) error {
 	return nil
 }
 
-func (s *scene) serve(netns, name string, at []netip.AddrPort) (*endpoint, error) {
+func (bed *testbed) serve(netns, name string, at []netip.AddrPort) (*endpoint, error) {
 	e, err := serveAt(netns, hello{Name: name}, at...)
 	if err == nil {
-		s.ends = append(s.ends, e)
+		bed.ends = append(bed.ends, e)
 	}
 	return e, err
 }
 
 // close takes all of it away, also when ctx is what ended.
-func (s *scene) close(ctx context.Context) error {
+func (bed *testbed) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), clearLimit,
 		errors.New("taking the pods back took too long"))
 	defer cancel()
 	var failed []error
-	for _, e := range s.ends {
+	for _, e := range bed.ends {
 		failed = append(failed, e.Close())
 	}
-	if s.reserved != nil {
-		failed = append(failed, s.reserved.Close())
+	if bed.reserved != nil {
+		failed = append(failed, bed.reserved.Close())
 	}
-	for _, p := range []*Pod{s.a, s.b} {
+	for _, p := range []*testpod.Pod{bed.a, bed.b} {
 		if p != nil {
 			failed = append(failed, p.Remove(ctx))
 		}
 	}
-	return errors.Join(append(failed, dismantle(ctx, s.host))...)
+	return errors.Join(append(failed, dismantle(ctx, bed.host))...)
 }
 
 // dismantle takes away what is made around the pods; absence is success.

@@ -1,4 +1,4 @@
-package verify
+package probe
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"syscall"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
@@ -17,9 +16,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// connect opens a connection from a network namespace.
-func connect(ctx context.Context, netns string, to netip.AddrPort) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+// Connect opens a connection from a network namespace.
+func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
 	defer cancel()
 	err := rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
@@ -28,14 +27,14 @@ func connect(ctx context.Context, netns string, to netip.AddrPort) error {
 		}
 		return err
 	})
-	if ctx.Err() != nil && err != nil || late(err) {
+	if ctx.Err() != nil && err != nil || Late(err) {
 		return fmt.Errorf("connect to %s: %w", to, ErrNoAnswer)
 	}
 	return err
 }
 
-// late says that a socket's own time was over, which may be a moment before the context's.
-func late(err error) bool {
+// Late says that a socket's own time was over, which may be a moment before the context's.
+func Late(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
@@ -44,7 +43,7 @@ func late(err error) bool {
 // ("": ours), until it answers or 3 s are over. Any answer of a name server will do, also that
 // there is no such name; what it said is returned.
 func Resolve(ctx context.Context, netns string, server netip.Addr, name string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askPatience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
 	defer cancel()
 	var id [2]byte
 	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
@@ -68,10 +67,10 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 			if !errors.Is(err, ErrNoAnswer) {
 				said = err
 			}
-			host.Sleep(ctx, pingEach)
+			host.Sleep(ctx, Pause)
 		case m.Unpack(answer) != nil || m.ID != question.ID || !m.Response:
 			said = errors.New("something else than a name server answers")
-			host.Sleep(ctx, pingEach)
+			host.Sleep(ctx, Pause)
 		default:
 			return fmt.Sprintf("%s: %d addresses (%s)", name, len(m.Answers), m.RCode), nil
 		}
@@ -97,42 +96,8 @@ func query(ctx context.Context, netns string, server netip.Addr, packed []byte) 
 		answer = answer[:n]
 		return err
 	})
-	if late(err) {
+	if Late(err) {
 		err = ErrNoAnswer
 	}
 	return answer, err
-}
-
-// resolved has a pod ask the cluster's DNS.
-func (s *scene) resolved(ctx context.Context) Result {
-	r := Result{Check: "pod to cluster DNS", State: OK}
-	for _, server := range s.want.Resolvers {
-		if !s.a.Address(server).IsValid() {
-			continue
-		}
-		seen, err := Resolve(ctx, s.a.NetNS, server, clusterName)
-		if err != nil {
-			r.State, r.Seen = Failed, err.Error()
-			r.Next = unresolved(err) + "; does kube-proxy run here? if the node itself is answered, pods' way to " +
-				"services is broken: " + s.unbridged()
-			return r
-		}
-		r.Seen = fmt.Sprintf("%s answers: %s", server, seen)
-	}
-	return r
-}
-
-// clusterName is asked of the cluster's DNS: every cluster has it, and any answer will do.
-const clusterName = "kubernetes.default.svc.cluster.local."
-
-// unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
-// a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
-// EPERM (net/netfilter/core.c, nf_hook_slow).
-func unresolved(err error) string {
-	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPERM) {
-		return "a rule refuses it, as kube-proxy does for a service that has nothing behind it that is ready (" + pods +
-			")"
-	}
-	return "does it run (" + pods + ")?"
 }

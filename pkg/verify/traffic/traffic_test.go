@@ -1,4 +1,4 @@
-package verify
+package traffic
 
 import (
 	"fmt"
@@ -11,16 +11,25 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/testpod"
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/netns"
 )
 
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // stage is a node in a namespace: bridge, masquerading, and an uplink that leads nowhere.
 type stage struct {
 	*netns.NS
 	t    *testing.T
-	want Traffic
+	want Options
 }
 
 func newStage(t *testing.T) *stage {
@@ -31,7 +40,7 @@ func newStage(t *testing.T) *stage {
 			"ranges":[[{"subnet":"10.96.1.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}},
 		{"type":"portmap","capabilities":{"portMappings":true},"backend":"nftables"}]}`
 	ok(t, os.WriteFile(filepath.Join(dir, "05-test.conflist"), []byte(conf), 0o600))
-	s.want = Traffic{ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}, Masquerades: true, node: s.Path(),
+	s.want = Options{ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}, Masquerades: true, node: s.Path(),
 		Keep: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/16")}}
 	for _, line := range strings.Split(`link add up0 type bridge
 link set up0 up
@@ -75,7 +84,7 @@ func (s *stage) prove() (bad []string) {
 		results, err := Prove(s.t.Context(), h, s.want)
 		ok(s.t, err)
 		for _, r := range results {
-			if r.State != OK {
+			if r.State != verify.OK {
 				bad = append(bad, fmt.Sprintf("%s %s: %s → %s", r.Check, r.State, r.Seen, r.Next))
 			}
 		}
@@ -90,7 +99,7 @@ func (s *stage) prove() (bad []string) {
 func (s *stage) seen() string {
 	leases, _ := filepath.Glob(s.want.ConfDir + "/leases/netwright-test/*.*.*.*")
 	namespaces, _ := filepath.Glob("/run/netns/netwright-verify-*")
-	cached, _ := filepath.Glob(defaultCache + "/results/netwright-test-netwright-verify-*")
+	cached, _ := filepath.Glob(testpod.Cache + "/results/netwright-test-netwright-verify-*")
 	tables := s.Run("nft", "list", "tables")
 	tables = strings.ReplaceAll(tables, "table ip cni_hostport\n", "") // portmap's own stays empty
 	var links []string

@@ -1,4 +1,10 @@
-package verify
+// Package testpod adds pods as a container runtime does, through the CNI conf and plugins that the
+// runtime would use.
+//
+// It changes the host by what the plugins do and takes that back with [Pod.Remove]; a plugin may
+// leave something behind all the same, such as a bridge or an empty chain. It does not prove that a
+// container runtime has loaded the conf.
+package testpod
 
 import (
 	"context"
@@ -13,17 +19,18 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/rtnl"
+	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// defaultCache is where libcni keeps what a DEL needs to know. It is not the
+// Cache is where libcni keeps what a DEL needs to know. It is not the
 // runtime's: our pods do not outlive a boot, and nobody else shall delete them.
-const defaultCache = "/run/netwright/cni"
+const Cache = "/run/netwright/cni"
 
 // ErrNoConf says that there is no network yet: no conf in the directory.
 var ErrNoConf = errors.New("no CNI conf")
 
-// PodOptions says which pod to add.
-type PodOptions struct {
+// Options says which pod to add.
+type Options struct {
 	// Name of the pod, and with "netwright-" before it of its network namespace and container ID.
 	Name string
 	// ConfDir has the confs, of which the first by name is taken, as runtimes do: /etc/cni/net.d.
@@ -32,8 +39,6 @@ type PodOptions struct {
 	BinDirs []string
 	// PortMappings are asked of a conf that has the capability portMappings.
 	PortMappings []PortMapping
-	// CacheDir is libcni's; "" is /run/netwright/cni.
-	CacheDir string
 }
 
 // PortMapping makes a port of the pod one of the host. The names are those of
@@ -60,24 +65,20 @@ type Pod struct {
 	ns   string
 }
 
-// AddPod makes a network namespace and adds it to the network as a container
+// Add makes a network namespace and adds it to the network as a container
 // runtime would. When that fails nothing of it stays, as far as the plugins'
 // DEL goes. The caller removes the pod. It is not for pods that run something:
 // kubelet does not know of it.
-func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
-	file, list, err := loadConf(opt.ConfDir)
+func Add(ctx context.Context, h *host.Host, opt Options) (*Pod, error) {
+	file, list, err := LoadConf(opt.ConfDir)
 	if err != nil {
 		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
 	}
-	if opt.CacheDir == "" {
-		opt.CacheDir = defaultCache
-	}
-	p := &Pod{Name: opt.Name, Network: list.Name, ConfFile: file, host: h, list: list, ns: "netwright-" + opt.Name}
-	p.cni = libcni.NewCNIConfigWithCacheDir(opt.BinDirs, opt.CacheDir, plugins{h})
-	if p.NetNS, err = h.Net.AddNetNS(ctx, p.ns); err != nil {
+	p := newPod(h, opt)
+	p.Network, p.ConfFile, p.list = list.Name, file, list
+	if _, err = h.Net.AddNetNS(ctx, p.ns); err != nil {
 		return nil, fmt.Errorf("add pod %s: %w", opt.Name, err)
 	}
-	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: p.NetNS, IfName: "eth0", CacheDir: opt.CacheDir}
 	if len(opt.PortMappings) > 0 {
 		p.rt.CapabilityArgs = map[string]any{"portMappings": opt.PortMappings}
 	}
@@ -90,6 +91,15 @@ func AddPod(ctx context.Context, h *host.Host, opt PodOptions) (*Pod, error) {
 			errors.Join(fmt.Errorf("add pod %s to network %s (%s): %w", opt.Name, list.Name, file, err), p.Remove(ctx))
 	}
 	return p, nil
+}
+
+// newPod is a pod that has yet to be added.
+func newPod(h *host.Host, opt Options) *Pod {
+	ns := "netwright-" + opt.Name
+	p := &Pod{Name: opt.Name, NetNS: rtnl.NetNSFile(ns), host: h, ns: ns,
+		cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, Cache, Exec{Host: h})}
+	p.rt = &libcni.RuntimeConf{ContainerID: ns, NetNS: p.NetNS, IfName: "eth0", CacheDir: Cache}
+	return p
 }
 
 func (p *Pod) add(ctx context.Context) error {
@@ -125,32 +135,21 @@ func (p *Pod) Address(as netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// Check asks the plugins whether the pod's network is still as they made it
-// (CNI's CHECK; nothing is asked of plugins before spec 0.4.0).
-func (p *Pod) Check(ctx context.Context) error {
-	if err := p.cni.CheckNetworkList(ctx, p.list, p.rt); err != nil {
-		return fmt.Errorf("check pod %s: %w", p.Name, err)
-	}
-	return nil
-}
-
-// Ping sends echoes from the pod: see [Ping].
+// Ping sends echoes from the pod: see [probe.Ping].
 func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
-	took, err := Ping(ctx, p.NetNS, to)
+	took, err := probe.Ping(ctx, p.NetNS, to)
 	if err != nil {
 		return 0, fmt.Errorf("from pod %s: %w", p.Name, err)
 	}
 	return took, nil
 }
 
-// clearPod takes away what a pod of that name left that nobody removed: a killed run's. What is
+// Clear takes away what a pod of that name left that nobody removed: a killed run's. What is
 // cached of it says by which conf it was added; else the conf in force is asked to delete it, which
 // for a pod that never was is success (CNI's DEL): with lost also where nothing shows that there
 // was one, since a boot takes the traces and leaves addresses given out. It may be retried.
-func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) error {
-	p := &Pod{Name: opt.Name, host: h, ns: "netwright-" + opt.Name,
-		cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, defaultCache, plugins{h})}
-	p.rt = &libcni.RuntimeConf{ContainerID: p.ns, NetNS: rtnl.NetNSFile(p.ns), IfName: "eth0", CacheDir: defaultCache}
+func Clear(ctx context.Context, h *host.Host, opt Options, lost bool) error {
+	p := newPod(h, opt)
 	cached, err := p.cni.GetCachedAttachments(p.ns)
 	if err != nil {
 		return fmt.Errorf("look for what is left of pod %s: %w", opt.Name, err)
@@ -168,7 +167,7 @@ func clearPod(ctx context.Context, h *host.Host, opt PodOptions, lost bool) erro
 	if len(cached) > 0 || !lost && errors.Is(gone, host.ErrNotExist) {
 		return nil
 	}
-	if _, p.list, err = loadConf(opt.ConfDir); errors.Is(err, ErrNoConf) {
+	if _, p.list, err = LoadConf(opt.ConfDir); errors.Is(err, ErrNoConf) {
 		return h.Net.DelNetNS(ctx, p.ns)
 	} else if err != nil {
 		return fmt.Errorf("clear pod %s: %w", opt.Name, err)
@@ -188,8 +187,8 @@ func (p *Pod) Remove(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// loadConf reads the conf that a runtime would take: the first by name.
-func loadConf(dir string) (string, *libcni.NetworkConfigList, error) {
+// LoadConf reads the conf that a runtime would take: the first by name.
+func LoadConf(dir string) (string, *libcni.NetworkConfigList, error) {
 	files, err := libcni.ConfFiles(dir, []string{".conf", ".conflist", ".json"})
 	if err != nil {
 		return "", nil, fmt.Errorf("look for CNI confs in %s: %w", dir, err)

@@ -1,0 +1,99 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/netwright/netwright/pkg/verify"
+	"github.com/netwright/netwright/pkg/verify/probe"
+)
+
+// outsideFrom has a pod reach what is no pod, not the node and not of the cluster.
+func (bed *testbed) outsideFrom(ctx context.Context) verify.Result {
+	for _, at := range bed.outside.at {
+		if _, err := reach(ctx, bed.a.NetNS, at, "outside"); err != nil {
+			return failed(err.Error(), bed.dropping())
+		}
+	}
+	return well("a pod reaches what is neither pod nor node")
+}
+
+// masquerade looks by which address a pod is seen: its own by other pods, the node's outside where
+// we masquerade.
+func (bed *testbed) masquerade(ctx context.Context) verify.Result {
+	for _, to := range bed.b.Addresses {
+		says, err := reach(ctx, bed.a.NetNS, netip.AddrPortFrom(to.Addr(), endpointPort), bed.b.Name)
+		if r := bed.seenBy("another pod of this node", to.Addr(), says, err); r.State != verify.OK {
+			return r
+		}
+	}
+	seen := "pods of this node see each other's own addresses"
+	if !bed.passes {
+		return well(seen)
+	}
+	for _, at := range bed.outside.at {
+		says, err := reach(ctx, bed.a.NetNS, at, "outside")
+		r := bed.seenBy("the outside", at.Addr(), says, err)
+		if r.State != verify.OK {
+			return r
+		}
+		seen += "; " + r.Seen
+	}
+	return well(seen)
+}
+
+// seenBy judges by which address somebody sees pod a. Pods see its own, always (Kubernetes' rule
+// for networks); so does what lies within Keep.
+func (bed *testbed) seenBy(who string, at netip.Addr, says hello, err error) verify.Result {
+	own := bed.a.Address(at)
+	from := says.From.Addr()
+	kept := slices.ContainsFunc(bed.want.Keep, func(p netip.Prefix) bool { return p.Contains(at) })
+	pod := bed.b.Address(at) == at
+	switch {
+	case err != nil:
+		return notHere(fmt.Sprintf("%s is not reached: %s", who, err))
+	case pod && from != own, bed.want.Masquerades && kept && from != own:
+		return failed(fmt.Sprintf("%s (%s) sees %s, and not the pod's own %s", who, at, from, own),
+			"something masquerades what stays in the cluster: `nft list ruleset | grep masquerade`, `iptables -t "+
+				"nat -S POSTROUTING`; is nonMasqueradeCIDR wide enough?")
+	case bed.want.Masquerades && !pod && !kept && bed.want.keeps(at) && from == own:
+		return failed(fmt.Sprintf("%s (%s) sees the pod's own %s, to which nobody there can answer", who, at, own),
+			"nothing masquerades: `agent --once` writes the rule; `nft list table ip netwright` shows it")
+	}
+	return well(fmt.Sprintf("%s sees %s", who, from))
+}
+
+// given has a pod reach a service that the caller names. Whatever answers the connection will do.
+func (bed *testbed) given(ctx context.Context, to netip.AddrPort) verify.Result {
+	if !bed.a.Address(to.Addr()).IsValid() {
+		return notHere("pods have no address of its family")
+	}
+	if err := probe.Connect(ctx, bed.a.NetNS, to); err != nil {
+		next := "does kube-proxy run here, and has the service an endpoint? `kubectl get endpointslices -A`"
+		if errors.Is(err, probe.ErrNoAnswer) {
+			next += "; " + bed.unbridged()
+		}
+		return failed(err.Error(), next)
+	}
+	return well("a pod reaches it")
+}
+
+// resolved has a pod ask the cluster's DNS.
+func (bed *testbed) resolved(ctx context.Context) verify.Result {
+	r := well("")
+	for _, server := range bed.want.Resolvers {
+		if !bed.a.Address(server).IsValid() {
+			continue
+		}
+		seen, err := probe.Resolve(ctx, bed.a.NetNS, server, verify.ClusterName)
+		if err != nil {
+			return failed(err.Error(), verify.Unresolved(err)+"; does kube-proxy run here? if the node itself is "+
+				"answered, pods' way to services is broken: "+bed.unbridged())
+		}
+		r.Seen = fmt.Sprintf("%s answers: %s", server, seen)
+	}
+	return r
+}
