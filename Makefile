@@ -69,7 +69,7 @@ houselint:
 
 # Figures, for people: no test asserts on time.
 bench: ## benchmarks, for people
-	go test -run '^$$' -bench . -benchmem -timeout 30m $(TESTFLAGS) ./pkg/... ./bench/...
+	go test -run '^$$' -bench . -benchmem -timeout 90m $(TESTFLAGS) ./pkg/... ./bench/...
 
 # A thousand nodes poll one S3 server, which goes away and comes back: requests and bytes of a node, and of the fleet in each second.
 storm: ## a thousand nodes poll one S3 server
