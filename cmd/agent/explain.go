@@ -103,7 +103,8 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	e := explained{
 		Key: key, Owns: t.Owns(), Origin: m.From, Why: m.Why, Overrides: m.Overrides, Gate: "before kubelet",
 		MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
-		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)), keptFrom: keptFrom{plan.Off, plan.Paused},
+		After: neighbours(g.Dependencies(t)), Before: neighbours(g.Dependents(t)), keptFrom: keptFrom{plan.Off,
+			plan.Paused},
 	}
 	if m.At == graph.AfterKubelet {
 		e.Gate = "after kubelet"

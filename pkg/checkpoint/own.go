@@ -12,7 +12,7 @@ import (
 
 // captureOwn has a kind write down how its key is.
 func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey) error {
-	keeper, ok := tasks.KeeperOf(own.Task, own.Key).(tasks.Restorer)
+	keeper, ok := tasks.StateReaderOf(own.Task, own.Key).(tasks.Restorer)
 	if !ok {
 		return fmt.Errorf("%T cannot bring it back", own.Task)
 	}
@@ -66,7 +66,7 @@ func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
 	if err != nil || booted && tasks.GoneAfterBoot(task, o.Key) {
 		return err
 	}
-	keeper, ok := tasks.KeeperOf(task, o.Key).(tasks.Restorer)
+	keeper, ok := tasks.StateReaderOf(task, o.Key).(tasks.Restorer)
 	if !ok {
 		return fmt.Errorf("%T cannot", task)
 	}

@@ -65,7 +65,7 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
 			routes[f.Key] = true
 			if !again && !s.keeps(f.Key) {
-				out = append(out, tasks.Found{Key: f.Key, What: f.What})
+				out = append(out, tasks.Found{Key: f.Key, Detail: f.What})
 			}
 		}
 	}

@@ -178,12 +178,12 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	}
 	w.others = running
 	for _, t := range w.list {
-		if !tasks.Unheard(t, deaf) {
+		if !tasks.NeedsPolling(t, deaf) {
 			continue
 		}
 		key := t.Owns()[0]
 		c, err := t.Plan(ctx, view.View())
-		drifts := err == nil && c != nil && c.NotHere == ""
+		drifts := err == nil && c != nil && c.NotApplicable == ""
 		if drifts && !w.drifts[key] {
 			w.wakes["poll"]++
 			news = true

@@ -46,7 +46,7 @@ func (b *builder) sharedHost() error {
 
 // addShared adds a file of ours that another service reads when the effect is done.
 func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
-	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Then: effects}
+	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Effects: effects}
 	b.add(tasks.File{Meta: meta, Path: path, Content: []byte(header + content), Mode: 0o644})
 }
 

@@ -46,7 +46,7 @@ func (b *builder) sysctls() error {
 	var text strings.Builder
 	text.WriteString(header)
 	for _, k := range keys {
-		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, After: before(k.Key, keys)}
+		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, Requires: before(k.Key, keys)}
 		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: k.Optional})
 		if k.Optional {
 			text.WriteString("-") // systemd-sysctl: no error when the key is missing

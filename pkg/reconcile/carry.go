@@ -223,7 +223,7 @@ func keepArchives(ctx context.Context, ready bool, h *host.Host, r *run, out *re
 		if !ok || res.State != graph.Done || r.changes.Get(a.Owns()[0]) != nil {
 			continue
 		}
-		if err := a.Keep(ctx, h); err != nil && ctx.Err() == nil {
+		if err := a.Cache(ctx, h); err != nil && ctx.Err() == nil {
 			out.Notes = append(out.Notes, report.Note{Level: "warning", Origin: a.From,
 				Text: err.Error() + "; what it installed is right, and is fetched again should somebody delete it"})
 		}

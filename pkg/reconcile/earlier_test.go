@@ -139,7 +139,7 @@ func TestAnUpgradeMakesNoRevision(t *testing.T) {
 	}
 	earlier := func(*tasks.UnitState) {}
 	later := func(s *tasks.UnitState) {
-		s.At, s.Within, s.After = graph.AfterKubelet, 2*time.Minute, []graph.Key{"file:/etc/a"}
+		s.At, s.Within, s.Requires = graph.AfterKubelet, 2*time.Minute, []graph.Key{"file:/etc/a"}
 	}
 	for _, c := range []struct {
 		does            string

@@ -369,7 +369,7 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/tasks/removal.go, check (of ConfGuard).
+// The line that keeps it: pkg/tasks/removal.go, check (of ConfRemoval).
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

@@ -97,7 +97,7 @@ func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 			case guard.Unproved(change):
 				r.refused[key] = why
 				delete(c.ByKey, key)
-			case change.NotHere == "":
+			case change.NotApplicable == "":
 				rest = true
 			}
 		}

@@ -94,7 +94,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	entries, head, owed := entriesOf(t, root)
 
 	asking := file("/etc/new/deep", "2")
-	asking.Then = append(asking.Then, tasks.Restart("x.service"))
+	asking.Effects = append(asking.Effects, tasks.Restart("x.service"))
 	takeBack(t, root, func() {
 		for path, content := range map[string]string{"/etc/kept": "1", "/etc/found": "ours", "/etc/met": "theirs"} {
 			hostroot.Put(t, root, path, content)

@@ -47,8 +47,8 @@ func (r *run) bringBackOnly(why error) {
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
 			_, recorded := r.custody.Set.Of(key)
-			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
-			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {
+			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.ProofNone
+			if change.NotApplicable == "" && change.Proof != tasks.ProofBefore && !unnoted {
 				r.refuse(key, fmt.Errorf("it is not begun: %w", why))
 			}
 		}

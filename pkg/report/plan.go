@@ -213,11 +213,11 @@ func (s Summary) Changes() int { return s.Create + s.Update + s.Remove + s.Run }
 // value and no content is taken over, whatever the task left in.
 func FromChange(step *Step, c *tasks.Change, secret bool) {
 	step.Reason, step.Unknown = c.Reason, c.Unknown
-	if c.NotHere == "" {
+	if c.NotApplicable == "" {
 		class, why := tasks.ClassOf(graph.Key(step.Key), c)
 		step.Class, step.ClassWhy = class.String(), why
 	}
-	for _, ask := range c.Asks {
+	for _, ask := range c.Effects {
 		step.Asks = append(step.Asks, string(ask))
 	}
 	switch c.Disruption {

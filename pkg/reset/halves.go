@@ -75,7 +75,7 @@ func planHalf(
 func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
-		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs),
+		t.Requires = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs),
 			func(k graph.Key) bool { return !tasks.IsState(k) })
 		all = append(all, t)
 	}

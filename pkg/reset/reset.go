@@ -159,11 +159,11 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 		}
 	}
 	r.pruning.Order(c, v, gone)
-	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.Unproved); err != nil {
+	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.ProofNone); err != nil {
 		return nil, err
 	}
 	// What is owed is so by a reset that was killed, and is done over what comes back.
-	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.Owed(), tasks.ProvedBefore)
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.Owed(), tasks.ProofBefore)
 	return r, err
 }
 
@@ -177,7 +177,7 @@ func (r *resetting) sort(
 		stays(err.Error())
 		return nil
 	}
-	k := tasks.KeeperOf(t, e.Key)
+	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (r *resetting) sort(
 	restorer, restorable := k.(tasks.Restorer)
 	changed := r.custody.Altered(ctx, v, e, live)
 	ours := !changed || r.custody.Changed != ""
-	meta := tasks.Meta{From: ownership.OriginOf(e), Then: ownership.Without(e.Asks, tasks.DaemonReload)}
+	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Asks, tasks.DaemonReload)}
 	holds, err := ownership.Holds(ctx, v, r.led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
@@ -220,8 +220,8 @@ func (r *resetting) sort(
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it",
-				Changed: r.custody.Changed.Reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it",
+				Changed: r.custody.Changed.Reason(changed), Disruption: tasks.RevertDisruption(e.Key, "", meta.Effects),
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:

@@ -18,41 +18,41 @@ import (
 // file: what is written into an installed file in place would be written into both. What is kept is
 // believed as little as a mirror is.
 
-// keptDir is where members are kept.
-const keptDir = receiptDir + "/members"
+// memberCacheDir is where members are kept.
+const memberCacheDir = receiptDir + "/members"
 
-func keptPath(of hostfs.Member) string { return keptDir + "/" + of.SHA256.String() }
+func memberCachePath(of hostfs.Member) string { return memberCacheDir + "/" + of.SHA256.String() }
 
-// keptSpec is what kept members have: nobody runs them where they lie.
-var keptSpec = hostfs.FileSpec{Mode: 0o600}
+// memberCacheSpec is what kept members have: nobody runs them where they lie.
+var memberCacheSpec = hostfs.FileSpec{Mode: 0o600}
 
-// Keep keeps the members that are in place and are not kept yet. It is for the end of a pass that
+// Cache keeps the members that are in place and are not kept yet. It is for the end of a pass that
 // found the archive right, and may be done again. Its error is one of the disk; what was kept
 // before it stays.
-func (t Archive) Keep(ctx context.Context, h *host.Host) error {
+func (t Archive) Cache(ctx context.Context, h *host.Host) error {
 	known, err := t.readReceipt(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", t.Name, err)
 	}
-	missing, size, err := t.unkept(h.Live.View(), known)
+	missing, size, err := t.uncached(h.Live.View(), known)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if _, there, _ := lstat(h.Live.View(), keptDir); !there {
-		if err := h.Files.Mkdir(keptDir, 0o700, 0, 0); err != nil {
+	if _, there, _ := lstat(h.Live.View(), memberCacheDir); !there {
+		if err := h.Files.Mkdir(memberCacheDir, 0o700, 0, 0); err != nil {
 			return fmt.Errorf("keep %s: %w", t.Name, err)
 		}
 	}
 	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
 	// from such a node.
-	if room, err := h.Files.Room(keptDir); err == nil && room/2 < size {
+	if room, err := h.Files.Room(memberCacheDir); err == nil && room/2 < size {
 		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space",
-			t.Name, (size+1<<20-1)>>20, keptDir)
+			t.Name, (size+1<<20-1)>>20, memberCacheDir)
 	}
 	b := h.Files.Batch()
 	defer b.Discard()
 	for _, name := range missing {
-		err := b.Copy(path.Join(t.Dir, name), keptPath(known[name]), keptSpec, known[name])
+		err := b.Copy(path.Join(t.Dir, name), memberCachePath(known[name]), memberCacheSpec, known[name])
 		var other *hostfs.CopyError
 		if errors.As(err, &other) || errors.Is(err, fs.ErrNotExist) {
 			continue // changed since it was found right: the next pass sees to it
@@ -64,14 +64,14 @@ func (t Archive) Keep(ctx context.Context, h *host.Host) error {
 	return b.Commit(ctx)
 }
 
-// unkept are the members that are not kept, and their size together.
-func (t Archive) unkept(v host.View, known map[string]hostfs.Member) (missing []string, size int64, err error) {
+// uncached are the members that are not kept, and their size together.
+func (t Archive) uncached(v host.View, known map[string]hostfs.Member) (missing []string, size int64, err error) {
 	for _, name := range t.Members {
 		is, recorded := known[name]
 		if !recorded {
 			continue
 		}
-		info, there, err := lstat(v, keptPath(is))
+		info, there, err := lstat(v, memberCachePath(is))
 		if err != nil {
 			return nil, 0, fmt.Errorf("keep %s: %w", t.Name, err)
 		}
@@ -111,7 +111,7 @@ func (t Archive) lacks(v host.View) bool {
 		if !s.install {
 			continue
 		}
-		if _, there, err := lstat(v, keptPath(is)); !recorded || !there || err != nil {
+		if _, there, err := lstat(v, memberCachePath(is)); !recorded || !there || err != nil {
 			return true
 		}
 	}
@@ -125,15 +125,15 @@ func (t Archive) restore(
 ) (rest, damaged []string, err error) {
 	b := h.Files.Batch()
 	defer b.Discard()
-	rest, damaged, err = t.fromKept(h, b, members, t.Dir, want.spec())
+	rest, damaged, err = t.fromCache(h, b, members, t.Dir, want.spec())
 	if err != nil {
 		return nil, nil, err
 	}
 	return rest, damaged, b.Commit(ctx)
 }
 
-// fromKept stages those of the members that are kept.
-func (t Archive) fromKept(
+// fromCache stages those of the members that are kept.
+func (t Archive) fromCache(
 	h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec,
 ) (rest, damaged []string, err error) {
 	known, err := t.readReceipt(h.Live.View())
@@ -146,14 +146,14 @@ func (t Archive) fromKept(
 			rest = append(rest, name)
 			continue
 		}
-		err := b.Copy(keptPath(is), path.Join(dir, name), spec, is)
+		err := b.Copy(memberCachePath(is), path.Join(dir, name), spec, is)
 		var other *hostfs.CopyError
 		switch {
 		case err == nil:
 			continue
 		case errors.As(err, &other):
 			damaged = append(damaged, err.Error())
-			err = h.Files.Remove(keptPath(is))
+			err = h.Files.Remove(memberCachePath(is))
 		case errors.Is(err, fs.ErrNotExist):
 			err = nil
 		}
@@ -182,23 +182,23 @@ func ForgetArchives(h *host.Host, wanted []Archive) error {
 			return fmt.Errorf("forget archives: %w", err)
 		}
 		for _, is := range known {
-			members = append(members, keptPath(is))
+			members = append(members, memberCachePath(is))
 		}
 		members = append(members, t.receiptPath())
 	}
 	for i, name := range names {
 		names[i] = path.Join(receiptDir, name)
 	}
-	kept, err := h.Live.Files.ReadDir(keptDir)
+	kept, err := h.Live.Files.ReadDir(memberCacheDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list the members that are kept: %w", err)
 	}
 	for _, name := range kept {
-		names = append(names, path.Join(keptDir, name))
+		names = append(names, path.Join(memberCacheDir, name))
 	}
 	for _, name := range names {
 		// what is staged is cleared by who stages
-		if name == keptDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") {
+		if name == memberCacheDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}
 		if err := h.Files.Remove(name); err != nil {

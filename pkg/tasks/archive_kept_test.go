@@ -18,7 +18,7 @@ import (
 // keptFiles are the names of what is kept.
 func keptFiles(t *testing.T, root string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(root + keptDir)
+	entries, err := os.ReadDir(root + memberCacheDir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -29,16 +29,16 @@ func keptFiles(t *testing.T, root string) (names []string) {
 }
 
 func keptFile(root, content string) string {
-	return root + keptPath(hostfs.Member{SHA256: hostfs.ContentOf([]byte(content)).Sum})
+	return root + memberCachePath(hostfs.Member{SHA256: hostfs.ContentOf([]byte(content)).Sum})
 }
 
 // What was kept brings back what was removed, emptied or overwritten, and nobody is asked.
-// The lines that keep it: archive_kept.go, fromKept; pkg/host/hostfs/batch_copy.go, Copy.
+// The lines that keep it: archive_kept.go, fromCache; pkg/host/hostfs/batch_copy.go, Copy.
 func TestArchiveFromWhatIsKept(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
 	converge(t, h, a)
-	ok(t, a.Keep(t.Context(), h), a.Keep(t.Context(), h))
+	ok(t, a.Cache(t.Context(), h), a.Cache(t.Context(), h))
 	bridge, loopback := root+"/opt/cni/bin/bridge", root+"/opt/cni/bin/loopback"
 	if got := keptFiles(t, root); len(got) != 2 {
 		t.Fatalf("kept: %v", got)
@@ -62,12 +62,12 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 
 // What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot
 // be, the error says both. The lines that keep it: pkg/host/hostfs/batch_copy.go, Copy (the
-// comparisons); archive_kept.go, fromKept (Remove).
+// comparisons); archive_kept.go, fromCache (Remove).
 func TestArchiveFromDamagedCopies(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
 	converge(t, h, a)
-	ok(t, a.Keep(t.Context(), h))
+	ok(t, a.Cache(t.Context(), h))
 	kept, loopback := keptFile(root, "loopback"), root+"/opt/cni/bin/loopback"
 	spoil := func() { ok(t, os.WriteFile(kept, []byte("tampered"), 0o600), os.Remove(loopback)) }
 	spoil()
@@ -76,7 +76,7 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 	if _, err := os.Stat(kept); err == nil || len(s.asked) != 2 {
 		t.Errorf("the damaged copy: %v; asked for %q", err, s.asked)
 	}
-	ok(t, a.Keep(t.Context(), h))
+	ok(t, a.Cache(t.Context(), h))
 	wantFile(t, kept, "loopback", 0o600, 0)
 
 	spoil()
@@ -102,14 +102,14 @@ func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	h, root := onDisk(t)
 	a, _ := plugins(t)
 	converge(t, h, a)
-	ok(t, os.WriteFile(root+"/opt/cni/bin/loopback", []byte("tampered"), 0o755), a.Keep(t.Context(), h))
+	ok(t, os.WriteFile(root+"/opt/cni/bin/loopback", []byte("tampered"), 0o755), a.Cache(t.Context(), h))
 	if got := keptFiles(t, root); len(got) != 1 || filepath.Base(keptFile(root, strings.Repeat("bridge", 5000))) != got[0] {
 		t.Errorf("kept: %v", got)
 	}
 	converge(t, h, a)
-	ok(t, os.RemoveAll(root+keptDir), os.Mkdir(root+keptDir, 0o700), unix.Mount("tmpfs", root+keptDir, "tmpfs", 0, "size=56k"))
-	t.Cleanup(func() { _ = unix.Unmount(root+keptDir, unix.MNT_DETACH) })
-	if err := a.Keep(t.Context(), h); err == nil || !strings.Contains(err.Error(), "more than half of what is free") {
+	ok(t, os.RemoveAll(root+memberCacheDir), os.Mkdir(root+memberCacheDir, 0o700), unix.Mount("tmpfs", root+memberCacheDir, "tmpfs", 0, "size=56k"))
+	t.Cleanup(func() { _ = unix.Unmount(root+memberCacheDir, unix.MNT_DETACH) })
+	if err := a.Cache(t.Context(), h); err == nil || !strings.Contains(err.Error(), "more than half of what is free") {
 		t.Errorf("%v", err)
 	}
 	if got := keptFiles(t, root); len(got) != 0 {
@@ -128,7 +128,7 @@ func TestForgetArchives(t *testing.T) {
 	b.Sum, s.bodies["assets/plugins.tgz"] = archive.ChecksumOf(body), body
 	for _, v := range []Archive{a, b} {
 		converge(t, h, v)
-		ok(t, v.Keep(t.Context(), h))
+		ok(t, v.Cache(t.Context(), h))
 	}
 	if got := keptFiles(t, root); len(got) != 3 {
 		t.Errorf("kept: %v", got)

@@ -39,7 +39,7 @@ func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Create}
 	chains, err := v.Firewall.ForwardChains(ctx)
 	if errors.Is(err, host.ErrNotHere) {
-		return notHere(item.Key, Create), nil
+		return notApplicable(item.Key, Create), nil
 	}
 	if err != nil {
 		return nil, passing(err)

@@ -121,7 +121,7 @@ func TestModulesProvedHarmless(t *testing.T) {
 func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	rules, other := File{Path: "/srv/kubernetes/rules", Content: []byte("x"), Mode: 0o644}, File{Path: "/srv/kubernetes/other", Content: []byte("x"), Mode: 0o644}
-	on := Ground{View: h.Live.View(), Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{After: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
+	on := Ground{View: h.Live.View(), Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{Requires: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
 	if Harmless(t.Context(), rules, plan(t, rules, h.Live.View()), on) {
 		t.Error("a file that a hook reads is proved harmless")
 	}
@@ -131,7 +131,7 @@ func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 }
 
 // What is not named by a place takes a checkpoint. The line that keeps it: harmless.go,
-// HarmlessPlace.
+// HarmlessPath.
 func TestPlacesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	for file, want := range map[string]bool{

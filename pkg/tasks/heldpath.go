@@ -16,16 +16,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// heldPath looks after a path, whichever kind of task put something there.
-type heldPath string
+// anyPath looks after a path, whichever kind of task put something there.
+type anyPath string
 
 var (
-	_ Remover  = heldPath("")
-	_ Restorer = heldPath("")
+	_ Remover  = anyPath("")
+	_ Restorer = anyPath("")
 )
 
 // Live implements [Keeper]. A directory is its owner and mode: what is in it is other keys'.
-func (p heldPath) Live(_ context.Context, v host.View) (string, error) {
+func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
 	info, there, err := lstat(v, string(p))
 	if err != nil || !there {
 		return "", err
@@ -58,7 +58,7 @@ func as(live, last string) bool {
 
 // Remove implements [Remover]. A directory that is not empty stays. A unit is
 // disabled before its file goes, so that no link of systemd's dangles.
-func (p heldPath) Remove(ctx context.Context, h *host.Host) error {
+func (p anyPath) Remove(ctx context.Context, h *host.Host) error {
 	if name := p.unit(); name != "" {
 		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) &&
 			!errors.Is(err, host.ErrNotExist) {
@@ -74,7 +74,7 @@ var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount
 	".timer", ".slice", ".scope"}
 
 // unit is the unit whose file the path is, or "".
-func (p heldPath) unit() string {
+func (p anyPath) unit() string {
 	if path.Dir(string(p)) != unitDir || !slices.Contains(unitTypes, path.Ext(string(p))) {
 		return ""
 	}
@@ -96,7 +96,7 @@ type pathBaseline struct {
 type attributes map[string][]byte
 
 // Baseline implements [Restorer].
-func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err error) {
+func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err error) {
 	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
 		return b, err
 	}
@@ -132,7 +132,7 @@ func (p heldPath) Baseline(ctx context.Context, v host.View) (b Baseline, err er
 
 // Restored implements [Restorer]. A directory's time is that of what was last put into it:
 // [hostfs.Writer.SetMtime] has the last word.
-func (p heldPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+func (p anyPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	if same, err := alive(ctx, v, p, b); err != nil || !same || b.Live == "" {
 		return same, err
 	}
@@ -140,7 +140,7 @@ func (p heldPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, 
 }
 
 // untouched says that time of change and attributes are those of the baseline.
-func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
+func (p anyPath) untouched(v host.View, b Baseline) (bool, error) {
 	var was pathBaseline
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return false, fmt.Errorf("read what %s was: %w", p, err)
@@ -161,7 +161,7 @@ func (p heldPath) untouched(v host.View, b Baseline) (bool, error) {
 
 // Restore implements [Restorer]: content, owner, mode, extended attributes and time of change. A
 // file's come back in one step: whoever were killed between them would leave a part of it.
-func (p heldPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if b.Live == "" {
 		return p.Remove(ctx, h)
 	}

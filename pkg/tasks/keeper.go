@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Keeper looks after one key that a task owns, or once owned.
-type Keeper interface {
+// StateReader looks after one key that a task owns, or once owned.
+type StateReader interface {
 	// Live describes what the host has at the key; only its equality means
 	// something. "" says that nothing is there. It says no secret and writes nothing.
 	Live(ctx context.Context, v host.View) (string, error)
@@ -19,7 +19,7 @@ type Keeper interface {
 // Remover can take its key off the host. Kinds without it stay where they are
 // when nobody wants them any more: a sysctl has no absence, a module or a mount may be in use.
 type Remover interface {
-	Keeper
+	StateReader
 	// Remove takes the key off the host; absent is success. It never removes
 	// a device of the machine, the default route's link or what is marked as
 	// somebody else's. It may be retried.
@@ -35,19 +35,19 @@ type Presenter interface {
 // Claimer tells whether what is there may be ours at all. The kernel holds who made a route or a
 // rule, and Remove leaves those of others alone.
 type Claimer interface {
-	// Foreign says so of what Live said.
-	Foreign(live string) bool
+	// Unmanaged says so of what Live said.
+	Unmanaged(live string) bool
 }
 
-// Holder tells what of somebody else's would go along with its key.
-type Holder interface {
-	// Holds names it; "" if nothing would. ours says which other keys are the ledger's.
-	Holds(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error)
+// UseReader tells what of somebody else's would go along with its key.
+type UseReader interface {
+	// UsedBy names it; "" if nothing would. ours says which other keys are the ledger's.
+	UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error)
 }
 
 // Restorer can bring back what was at its key before the agent came.
 type Restorer interface {
-	Keeper
+	StateReader
 	// Baseline takes down what there is. Called once, before the first Apply.
 	Baseline(ctx context.Context, v host.View) (Baseline, error)
 	// Restored says whether it is so, with what Live does not tell: a file's time of change and its
@@ -58,7 +58,7 @@ type Restorer interface {
 }
 
 // alive is [Restorer.Restored] where Live tells all that can come back.
-func alive(ctx context.Context, v host.View, k Keeper, b Baseline) (bool, error) {
+func alive(ctx context.Context, v host.View, k StateReader, b Baseline) (bool, error) {
 	live, err := k.Live(ctx, v)
 	return live == b.Live, err
 }
@@ -75,7 +75,7 @@ type Baseline struct {
 }
 
 // baseline is what a keeper sees, with what it needs to make it so again.
-func baseline(ctx context.Context, v host.View, k Keeper, data any) (b Baseline, err error) {
+func baseline(ctx context.Context, v host.View, k StateReader, data any) (b Baseline, err error) {
 	if b.Live, err = k.Live(ctx, v); err != nil || b.Live == "" {
 		return b, err
 	}

@@ -283,7 +283,7 @@ func TestNothingOfTheNetworkInAnImage(t *testing.T) {
 		Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Link: "cbr0"}}, Rule{Rule: rtnl.Rule{Priority: 7, Family: 4, Table: 9}},
 		Table{Table: firewall.Table{Family: "ip", Name: "x"}},
 	} {
-		if c := plan(t, task, v.View()); c == nil || c.NotHere == "" {
+		if c := plan(t, task, v.View()); c == nil || c.NotApplicable == "" {
 			t.Errorf("%v: %+v", task.Owns(), c)
 		}
 	}

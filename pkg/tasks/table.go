@@ -44,7 +44,7 @@ func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	switch {
 	case errors.Is(err, host.ErrNotHere):
-		return notHere(item.Key, Create), nil
+		return notApplicable(item.Key, Create), nil
 	case errors.Is(err, host.ErrNotExist):
 		item.Op = Create
 		return &Change{Items: []Item{item}, Reason: "absent", Disruption: t.disruption()}, nil

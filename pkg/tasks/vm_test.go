@@ -98,7 +98,7 @@ func testModprobe(t *testing.T) {
 func testNoModule(t *testing.T, h *host.Host) {
 	wantError(t, Module{Name: "no_such_module"}, h.Live.View(), "no_such_module", h.Live.Facts.Kernel.Release, "linux-image")
 	c := plan(t, Module{Name: "no_such_module", Optional: true}, h.Live.View())
-	if c == nil || c.NotHere == "" || len(c.Items[0].Fields) != 1 || c.Items[0].Fields[0].Name != "warning" {
+	if c == nil || c.NotApplicable == "" || len(c.Items[0].Fields) != 1 || c.Items[0].Fields[0].Name != "warning" {
 		t.Errorf("an optional one: %+v", c)
 	}
 	ok(t, os.WriteFile("/etc/modprobe.d/no.conf", []byte("blacklist dummy\n"), 0o644))

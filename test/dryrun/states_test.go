@@ -313,4 +313,4 @@ type kind struct {
 
 var kinds = slices.Concat(fileKinds, bundleKinds, networkKinds)
 
-func meta(asks ...graph.Key) tasks.Meta { return tasks.Meta{From: "state", Then: asks} }
+func meta(asks ...graph.Key) tasks.Meta { return tasks.Meta{From: "state", Effects: asks} }

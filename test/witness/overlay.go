@@ -13,8 +13,8 @@ type Edit struct{ File, Old, New string }
 
 // Off is the agent that takes no checkpoint at all.
 var Off = Overlay{"off", "what is not proved harmless is made under a checkpoint", []Edit{
-	{"pkg/reconcile/guard/guard.go", "return c.NotHere == \"\" && c.Proof == tasks.Unproved",
-		"return false && c.Proof == tasks.Unproved"},
+	{"pkg/reconcile/guard/guard.go", "return c.NotApplicable == \"\" && c.Proof == tasks.ProofNone",
+		"return false && c.Proof == tasks.ProofNone"},
 }}
 
 // Overlays are the rules that generated documents must find missing.

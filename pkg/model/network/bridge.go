@@ -84,7 +84,7 @@ func buildBridge(in Input) (Built, error) {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods",
 				At: graph.AfterKubelet},
-			What: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
+			Name: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
 		return b, nil
 	}
 	gateways, err := gatewaysOf(in.PodCIDRs)
@@ -105,7 +105,7 @@ func buildBridge(in Input) (Built, error) {
 			"that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
 	}
 	link := bridgeMeta(in, "the pods' bridge, ready before the first pod")
-	link.After = append(link.After, tasks.ModuleKey("bridge"))
+	link.Requires = append(link.Requires, tasks.ModuleKey("bridge"))
 	b.Tasks = append(b.Tasks, tasks.Link{Meta: link,
 		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
 	for _, gw := range gateways {

@@ -87,7 +87,7 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs",
 				At: graph.AfterKubelet},
-			What: PodCIDRs, Reason: in.podCIDRReason("")})
+			Name: PodCIDRs, Reason: in.podCIDRReason("")})
 		return nil
 	}
 	if err != nil {

@@ -49,7 +49,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 		CA: id.CA, Cert: id.Cert, Key: id.Key, Kubeconfig: id.kubeconfig}
 	pair, ok := in.Keypairs[id.keypair]
 	if entry != nil {
-		set.Then = effectsOf(entry)
+		set.Effects = effectsOf(entry)
 		if entry.Issued() {
 			set.Source, set.CommonName = entry.Source, entry.CommonName
 			set.Server = len(entry.Usages) == 1 && entry.Usages[0] == certs.Server
@@ -64,8 +64,8 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			}
 			set.Issue, set.Failure = issued.Plan, issued.Fail
 			if set.Issue == "" && set.Failure == nil && len(pair.Cert) == 0 {
-				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, What: "certificate " + id.keypair,
-					Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Keeps: set.Owns()})
+				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, Name: "certificate " + id.keypair,
+					Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Retains: set.Owns()})
 				return nil
 			}
 		}

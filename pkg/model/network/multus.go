@@ -142,7 +142,7 @@ func (b *Built) addMultus(in Input) error {
 		b.Meta = &tasks.File{Meta: tasks.Meta{From: origin, Why: "before the network's conf, which it calls"},
 			Path: path.Join(in.ConfDir, file), Content: content, Mode: 0o600}
 		wait.File, wait.Or, wait.Writer = file, "", "we write it"
-		wait.After = append(wait.After, tasks.FileKey(b.Meta.Path))
+		wait.Requires = append(wait.Requires, tasks.FileKey(b.Meta.Path))
 		if !m.Thin() {
 			b.note(Info, origin,
 				"the daemon of multus must leave the conf to us: no multusConfigFile: auto in its daemon-config.json")

@@ -28,7 +28,7 @@ func Steps(
 			c = left.Change
 		}
 		s := step(res, key, c, changed)
-		s.Repair = c != nil && c.NotHere == "" && ch.IsRepair(key)
+		s.Repair = c != nil && c.NotApplicable == "" && ch.IsRepair(key)
 		if left != nil && res.Because == "" {
 			left.tell(&s)
 		}
@@ -57,8 +57,8 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 	switch res.State {
 	case graph.Done:
 		s.State = changed
-		if c.NotHere != "" {
-			s.State, s.Message = report.NotHere, c.NotHere
+		if c.NotApplicable != "" {
+			s.State, s.Message = report.NotHere, c.NotApplicable
 		}
 	case graph.Failed:
 		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), failsAlone(res.Err)

@@ -65,7 +65,7 @@ func (d *Judge) Repairs() *changes.Repairs {
 // changes something.
 func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *changes.Deferral {
 	key := t.Owns()[0]
-	if d == nil || c.NotHere != "" || !tasks.IsState(key) {
+	if d == nil || c.NotApplicable != "" || !tasks.IsState(key) {
 		return nil
 	}
 	d.mu.Lock()
@@ -158,7 +158,8 @@ func (d *Judge) Spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 		return
 	}
 	if d.found.Note(t.Owns()[0]) != nil && !u.RunsFromElsewhere(ctx, d.view) {
-		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
+		c.Effects = slices.DeleteFunc(slices.Clone(c.Effects),
+			func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
 	}
 }
 
@@ -185,7 +186,7 @@ func (d *Judge) sameTask(e ledger.Entry) bool {
 func (d *Judge) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
 		e, known := d.led.Entries()[key]
-		live, err := tasks.KeeperOf(set, key).Live(ctx, d.view)
+		live, err := tasks.StateReaderOf(set, key).Live(ctx, d.view)
 		return known && err == nil && live != e.Last
 	})
 }

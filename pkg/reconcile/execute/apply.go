@@ -90,8 +90,8 @@ func Apply(
 // owe notes what the planned changes will ask for.
 func owe(led *ledger.Ledger, planned *changes.Set) {
 	for key, c := range planned.ByKey {
-		if c.NotHere == "" {
-			for _, effect := range c.Asks {
+		if c.NotApplicable == "" {
+			for _, effect := range c.Effects {
 				led.Owe(string(effect), string(key))
 			}
 		}
@@ -105,7 +105,7 @@ func forgive(led *ledger.Ledger, planned, done *changes.Set, before map[string][
 		if done.Get(key) != nil {
 			continue
 		}
-		for _, effect := range c.Asks {
+		for _, effect := range c.Effects {
 			if !slices.Contains(before[string(effect)], string(key)) {
 				led.Forgive(string(effect), string(key))
 			}
@@ -126,7 +126,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		a.settleEffect(key)
 		return nil
 	}
-	if c.NotHere != "" {
+	if c.NotApplicable != "" {
 		a.done.Put(key, c)
 		return nil
 	}
@@ -152,7 +152,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.Judge.Spare(ctx, t, c)
-	for _, effect := range c.Asks {
+	for _, effect := range c.Effects {
 		a.asked.Ask(string(effect), string(key))
 	}
 	if a.Guard != nil {
@@ -175,7 +175,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)
-	case left != nil && left.NotHere == "":
+	case left != nil && left.NotApplicable == "":
 		if err := starts.FailedStart(ctx, a.host.Live.View(), t); err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
 	return ours(t.Owns()[0]) && slices.ContainsFunc(tasks.NeedsOf(t), func(k graph.Key) bool {
 		c := a.done.Get(k)
-		return ours(k) && c != nil && c.NotHere == ""
+		return ours(k) && c != nil && c.NotApplicable == ""
 	})
 }
 
@@ -206,7 +206,7 @@ func (a *applier) settleEffect(key graph.Key) {
 }
 
 func (a *applier) started(n graph.Node) {
-	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotHere == "" && a.Hooks.OnStart != nil {
+	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotApplicable == "" && a.Hooks.OnStart != nil {
 		a.Hooks.OnStart(n.Owns()[0])
 	}
 }
@@ -223,7 +223,7 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 func (a *applier) settled(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
-	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotHere == "" &&
+	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotApplicable == "" &&
 		a.planned.Repairs.Later(key) == nil {
 		word, level := "changed", zap.InfoLevel
 		if a.planned.IsRepair(key) {

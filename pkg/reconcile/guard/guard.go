@@ -31,7 +31,7 @@ type Guard struct {
 var errTooLong = errors.New("the change did not come to its end in time")
 
 // Unproved says that a change is made under a checkpoint only.
-func Unproved(c *tasks.Change) bool { return c.NotHere == "" && c.Proof == tasks.Unproved }
+func Unproved(c *tasks.Change) bool { return c.NotApplicable == "" && c.Proof == tasks.ProofNone }
 
 // Before arms the checkpoint before the first change that needs it: not
 // earlier, since a download may take longer than a checkpoint lasts.
@@ -100,4 +100,6 @@ func (g *Guard) Warnings() (notes []report.Note) {
 }
 
 // Undone says that an undo takes a task's change back.
-func Undone(t tasks.Task, c *tasks.Change) bool { return c.NotHere == "" && !tasks.StaysAfterUndo(t) }
+func Undone(t tasks.Task, c *tasks.Change) bool {
+	return c.NotApplicable == "" && !tasks.StaysAfterUndo(t)
+}

@@ -131,7 +131,7 @@ func AtBoot(led *ledger.Ledger, works ...Work) (list []checkpoint.Await, err err
 		for _, first := range slices.Sorted(maps.Keys(of.Changes.ByKey)) {
 			t, _ := of.Graph.Find(first)
 			c := of.Changes.ByKey[first]
-			if !Undone(t, c) || c.Proof != tasks.Unproved {
+			if !Undone(t, c) || c.Proof != tasks.ProofNone {
 				continue
 			}
 			for _, it := range c.Items {

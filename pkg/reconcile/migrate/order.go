@@ -87,7 +87,7 @@ func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[ta
 		}
 	}
 	out, err := graph.New(list, tasks.AsNodes{},
-		graph.Options{Parent: graph.PathParent, After: func(k graph.Key) []graph.Key { return after[k] }})
+		graph.Options{Parent: graph.PathParent, Requires: func(k graph.Key) []graph.Key { return after[k] }})
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("order the switch from %s to %s: %w", s.From.Name, s.To.Name, err))
 	}
@@ -104,7 +104,7 @@ func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 		if late[key] = late[key] || isLate; !late[key] {
 			continue
 		}
-		for _, next := range g.After(t) {
+		for _, next := range g.Dependents(t) {
 			late[next.Node.Owns()[0]] = true
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Switch) Report() *report.Switch {
 		return out
 	}
 	for _, f := range s.found {
-		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), What: f.What})
+		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), What: f.Detail})
 	}
 	for _, p := range s.pods {
 		out.Pods = append(out.Pods, p.String())

@@ -283,7 +283,7 @@ func TestUnfinished(t *testing.T) {
 // is made. The lines that keep it: pkg/reconcile/ownership/removals_order.go, Needed and Lay;
 // order.go, Essential; pkg/reconcile/begin.go, begin; pkg/reconcile/carry.go, settle.
 func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
-	reloads := tasks.Meta{Then: []graph.Key{tasks.Reload("systemd-networkd.service")}}
+	reloads := tasks.Meta{Effects: []graph.Key{tasks.Reload("systemd-networkd.service")}}
 	for name, c := range map[string]struct {
 		task   tasks.Task
 		needed bool

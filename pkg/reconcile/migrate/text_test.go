@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite testdata from what the code doe
 // why, what goes, what pods notice, in which order.
 func TestHeadingOfASwitch(t *testing.T) {
 	pods := []cri.Pod{{Namespace: "default", Name: "web-1", Ready: true}, {Namespace: "default", Name: "web-2", Ready: true}}
-	left := []tasks.Found{{Key: "link:cni0", What: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", What: "file"}}
+	left := []tasks.Found{{Key: "link:cni0", Detail: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", Detail: "file"}}
 	for name, c := range map[string]struct {
 		had   string // by the ledger
 		spec  string

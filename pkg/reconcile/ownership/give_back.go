@@ -29,10 +29,10 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 			return tasks.Restoration{}, err
 		}
 	}
-	meta := tasks.Meta{From: OriginOf(e), Then: Without(e.Asks, tasks.DaemonReload)}
+	meta := tasks.Meta{From: OriginOf(e), Effects: Without(e.Asks, tasks.DaemonReload)}
 	return tasks.Restoration{
-		Meta: meta, Key: e.Key, Keeper: k, To: base,
-		Disruption: tasks.TakingBack(e.Key, base.Live, meta.Then),
+		Meta: meta, Key: e.Key, Restorer: k, To: base,
+		Disruption: tasks.RevertDisruption(e.Key, base.Live, meta.Effects),
 	}, nil
 }
 
@@ -58,7 +58,7 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 
 // giveBack has a key brought back that a revision did not have, or a file that no document has any
 // more. It says whether that is all that becomes of the key. live is what the host has there.
-func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.Keeper,
+func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.StateReader,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
 	if !ok || c.Held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil ||
@@ -127,13 +127,13 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 
 // token says of a secret file that Kubernetes' own programs read it: what is in it is rotated.
 // Other files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
-func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts) }
+func token(file string, v host.View) bool { return tasks.HarmlessPath(file, v.Facts) }
 
 // tasksBack are the restorations, in the order in which things were set.
 func (p *Removals) tasksBack(c *Transaction) (list []tasks.Task) {
 	for _, t := range p.back {
 		needs := slices.Clone(c.Led.Entries()[t.Key].Needs)
-		t.After = slices.DeleteFunc(needs, func(k graph.Key) bool { return !tasks.IsState(k) })
+		t.Requires = slices.DeleteFunc(needs, func(k graph.Key) bool { return !tasks.IsState(k) })
 		list = append(list, t)
 	}
 	return list

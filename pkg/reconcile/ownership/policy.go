@@ -33,7 +33,7 @@ func (p Policy) Reason(changed bool) string {
 const NotOurs = "somebody has put their own in its place; remove it by hand if it is not needed"
 
 // Foreign says that what is at a key of ours cannot be ours any more.
-func Foreign(e ledger.Entry, k tasks.Keeper, live string) bool {
+func Foreign(e ledger.Entry, k tasks.StateReader, live string) bool {
 	c, ok := k.(tasks.Claimer)
-	return ok && e.Mode != ledger.Found && c.Foreign(live)
+	return ok && e.Mode != ledger.Found && c.Unmanaged(live)
 }

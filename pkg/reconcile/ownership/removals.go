@@ -89,7 +89,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 		p.release(e, "warning", fmt.Sprintf("%s stays: %v", e.Key, err))
 		return nil
 	}
-	k := tasks.KeeperOf(t, e.Key)
+	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
 		p.release(e, "info", fmt.Sprintf("%s stays as it is: it cannot be taken away", e.Key))
 		return nil
@@ -137,8 +137,8 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
-			Meta: tasks.Meta{From: OriginOf(e), Then: Without(e.Asks, tasks.DaemonReload)},
-			Key:  e.Key, Keeper: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
+			Meta: tasks.Meta{From: OriginOf(e), Effects: Without(e.Asks, tasks.DaemonReload)},
+			Key:  e.Key, Remover: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
 		})
 	}
 	return nil

@@ -27,7 +27,7 @@ func (c *Transaction) settleRemoved(ctx context.Context, v host.View, out Ending
 		if !ok || res.State != graph.Done {
 			continue
 		}
-		switch live, err := r.Keeper.Live(ctx, v); {
+		switch live, err := r.Remover.Live(ctx, v); {
 		case errors.Is(err, host.ErrNotHere):
 		case err != nil:
 			return fmt.Errorf("look for %s, which was removed: %w", r.Key, err)

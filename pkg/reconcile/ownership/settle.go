@@ -52,7 +52,7 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 			continue
 		}
 		change := out.Changed.Get(first)
-		if change != nil && change.NotHere != "" || inStep && change == nil {
+		if change != nil && change.NotApplicable != "" || inStep && change == nil {
 			continue
 		}
 		if err := c.settleTask(ctx, h.Live.View(), res.Node, change, &b); err != nil {
@@ -99,7 +99,7 @@ func (c *Transaction) settleTask(
 	for _, key := range keys {
 		old, known := c.Led.Entries()[key]
 		e := old
-		k := tasks.KeeperOf(t, key)
+		k := tasks.StateReaderOf(t, key)
 		if !known {
 			var err error
 			if e, err = c.enter(ctx, v, t, key); err != nil && !errors.Is(err, host.ErrNotHere) {

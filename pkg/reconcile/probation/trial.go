@@ -54,7 +54,7 @@ const (
 func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
 	out := map[string][]tasks.Task{}
 	for _, t := range g.Order() {
-		for _, key := range tasks.AsksOf(t) {
+		for _, key := range tasks.EffectsOf(t) {
 			if e := tasks.EffectOf(key); key.Kind() == tasks.KindEffect && e.Action == tasks.ActionRestart {
 				out[e.Unit] = append(out[e.Unit], t)
 			}
@@ -112,7 +112,7 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 	for unit, list := range askers(g) {
 		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
 			c := planned.Get(t.Owns()[0])
-			return c != nil && c.NotHere == "" && slices.Contains(c.Asks, tasks.Restart(unit))
+			return c != nil && c.NotApplicable == "" && slices.Contains(c.Effects, tasks.Restart(unit))
 		}) {
 			continue
 		}
@@ -193,7 +193,7 @@ func triedFiles(
 	for _, t := range list {
 		first := t.Owns()[0]
 		c := planned.Get(first)
-		if c == nil || c.NotHere != "" || !slices.Contains(c.Asks, tasks.Restart(unit)) {
+		if c == nil || c.NotApplicable != "" || !slices.Contains(c.Effects, tasks.Restart(unit)) {
 			continue
 		}
 		for _, key := range t.Owns() {
@@ -210,14 +210,15 @@ func triedFiles(
 				return nil, fmt.Errorf("look at %s before it changes: %w", name, err)
 			}
 			out = append(out,
-				ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Asks, Tasks: []graph.Key{first}})
+				ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Effects,
+					Tasks: []graph.Key{first}})
 		}
 	}
 	return out, nil
 }
 
 func keeperOf(path string) tasks.Restorer {
-	return tasks.KeeperOf(nil, tasks.FileKey(path)).(tasks.Restorer)
+	return tasks.StateReaderOf(nil, tasks.FileKey(path)).(tasks.Restorer)
 }
 
 // Open says that a unit is not known yet to run from what it was given, or from what it was

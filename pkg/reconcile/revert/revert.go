@@ -105,7 +105,7 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if err != nil {
 		return false
 	}
-	k := tasks.KeeperOf(t, e.Key)
+	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
 		return false
 	}

@@ -118,7 +118,8 @@ func started(rep graph.Report[tasks.Task], done *changes.Set) (list []*graph.Res
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		c := done.Get(res.Node.Owns()[0])
-		made := res.State == graph.Done && c != nil && c.NotHere == "" && done.Repairs.Later(res.Node.Owns()[0]) == nil
+		made := res.State == graph.Done && c != nil && c.NotApplicable == "" &&
+			done.Repairs.Later(res.Node.Owns()[0]) == nil
 		if _, starts := StartOf(res.Node); starts && (made || res.State == graph.Waiting) {
 			list = append(list, res)
 		}
@@ -132,7 +133,7 @@ func acting(rep graph.Report[tasks.Task], done *changes.Set) (units []string) {
 		res := &rep.Results[i]
 		e, is := res.Node.(tasks.Effect)
 		if c := done.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil &&
-			c.NotHere == "" {
+			c.NotApplicable == "" {
 			units = append(units, e.Unit)
 		}
 	}
