@@ -114,7 +114,7 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 		return nil, err
 	}
 	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.ProofLock,
-		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
+		func(who ipc.LockOwner) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 		return err
 	}
 	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), verify.EndpointLock,
-		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
+		func(who ipc.LockOwner) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
 	if err != nil {
 		return err
 	}

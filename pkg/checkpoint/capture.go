@@ -193,7 +193,7 @@ func (j *Journal) captureTable(ctx context.Context, h *host.Host, name string) e
 
 func (j *Journal) captureUnit(ctx context.Context, h *host.Host, name string) error {
 	u, err := h.Live.Units.Unit(ctx, name)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil
 	}
 	if err == nil {

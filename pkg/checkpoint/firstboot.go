@@ -113,7 +113,7 @@ func FirstBoot(
 	case len(amiss) == 0:
 		return a.end(ctx, h, s.Log, books, Bad)
 	case a.mayReboot(now):
-		if err := a.reboot(ctx, h, s.Log, reboot); !errors.Is(err, host.ErrNotHere) {
+		if err := a.reboot(ctx, h, s.Log, reboot); !errors.Is(err, host.ErrNoLiveState) {
 			return err
 		}
 	}
@@ -234,7 +234,7 @@ func (a *Awaiting) act(ctx context.Context, h *host.Host) error {
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool {
-		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere)
+		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState)
 	})
 	j := Journal{Window: a.Window, Probes: a.Reach.Managed}
 	j.setUp(ctx, h)

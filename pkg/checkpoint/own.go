@@ -17,7 +17,7 @@ func (j *Journal) captureOwn(ctx context.Context, h *host.Host, own tasks.OwnKey
 		return fmt.Errorf("%T cannot bring it back", own.Task)
 	}
 	was, err := keeper.Baseline(ctx, h.Live.View())
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil // nor is it changed here
 	}
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func (j *Journal) restoreUnits(ctx context.Context, h *host.Host, booted bool) error {
 	var errs []error
 	try := func(err error) {
-		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+		if !errors.Is(err, host.ErrNoLiveState) && !errors.Is(err, host.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

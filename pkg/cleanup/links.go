@@ -145,7 +145,7 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 
 func foundRoute(r rtnl.Route) item {
 	return item{Key: tasks.RouteKey(r), What: describeRoute(r),
-		remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelForeignRoute(ctx, r) }}
+		remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelUnmanagedRoute(ctx, r) }}
 }
 
 func describeRoute(r rtnl.Route) string {

@@ -81,7 +81,7 @@ func passing(err error) error {
 
 // nowhere says that a view has no such live state, which is no error for a search.
 func nowhere(err error) bool {
-	return errors.Is(err, host.ErrNotHere) || errors.Is(err, host.ErrNotExist)
+	return errors.Is(err, host.ErrNoLiveState) || errors.Is(err, host.ErrNotExist)
 }
 
 // matches says that a name is one of the patterns. A pattern that is not well formed matches

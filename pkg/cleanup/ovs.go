@@ -33,7 +33,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	for _, m := range l.OVS {
 		db, err := v.Residue.OVS(ctx, m.Socket)
 		runs := err == nil
-		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
+		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNoListener) {
 			return nil, err
 		}
 		others := false // bridges of somebody else

@@ -38,7 +38,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	}
 	socket := l.ovsSocket()
 	bridges, err := v.Residue.OVS(ctx, socket)
-	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
+	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNoListener) {
 		return nil, err
 	}
 	var out []item
@@ -54,7 +54,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		}
 		out = append(out, item{Key: graph.MakeKey(KindMoved, link.Name), What: "addresses and routes back to " + device,
 			remove: func(ctx context.Context, h *host.Host) error {
-				return h.ResidueWriter().MoveBack(ctx, link.Name, device, socket)
+				return h.ResidueWriter().RestoreUplink(ctx, link.Name, device, socket)
 			}})
 	}
 	return out, nil

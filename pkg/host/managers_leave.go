@@ -13,16 +13,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// leaving is how a link manager is told to leave one link alone until the next boot: by a file of
-// its own, which it reads when it is told to.
-type leaving struct {
+// unmanagedFile is how a link manager is told to leave one link alone until the next boot: by a
+// file of its own, which it reads when it is told to.
+type unmanagedFile struct {
 	manager string
 	file    string // %s is the link, as in content
 	content string
 	reload  func(ctx context.Context, b *systemd.Bus) *dbus.Call
 }
 
-var leavings = []leaving{
+var unmanagedFiles = []unmanagedFile{
 	{networkd, "/run/systemd/network/05-netwright-%s.network", "[Match]\nName=%s\n\n[Link]\nUnmanaged=yes\n",
 		func(ctx context.Context, b *systemd.Bus) *dbus.Call {
 			return b.Call(ctx, networkdName, networkdPath, networkdIface+"Reload")
@@ -35,12 +35,12 @@ var leavings = []leaving{
 		}},
 }
 
-// leaveAlone has the managers that run here leave a link alone that is about to be made.
-func (h *Host) leaveAlone(ctx context.Context, link string) error {
+// unmanageLink has the managers that run here leave a link alone that is about to be made.
+func (h *Host) unmanageLink(ctx context.Context, link string) error {
 	if !h.Live.Units.Here {
 		return nil
 	}
-	for _, l := range leavings {
+	for _, l := range unmanagedFiles {
 		if !h.Live.sources().ServiceRuns(l.manager + ".service") {
 			continue
 		}
@@ -59,30 +59,31 @@ func (h *Host) leaveAlone(ctx context.Context, link string) error {
 	return nil
 }
 
-// leftAlone takes back what leaveAlone wrote. Managers forget it when they next read their files.
-func (h *Host) leftAlone(link string) error {
+// removeUnmanaged takes back what unmanageLink wrote. Managers forget it when they next read their
+// files.
+func (h *Host) removeUnmanaged(link string) error {
 	var failed []error
-	for _, l := range leavings {
+	for _, l := range unmanagedFiles {
 		failed = append(failed, h.Files.Remove(fmt.Sprintf(l.file, link)))
 	}
 	return errors.Join(failed...)
 }
 
-// AddCable makes a veth pair into a namespace, with both ends up, which the link managers of the
+// AddVethPair makes a veth pair into a namespace, with both ends up, which the link managers of the
 // host leave alone: one that takes it for a link of the machine's would take its addresses. When
-// that fails there is none. [Host.DelCable] takes it away. It needs CAP_SYS_ADMIN for the
+// that fails there is none. [Host.DelVethPair] takes it away. It needs CAP_SYS_ADMIN for the
 // namespace.
-func (h *Host) AddCable(ctx context.Context, c rtnl.Cable) error {
-	if err := h.leaveAlone(ctx, c.Name); err != nil {
+func (h *Host) AddVethPair(ctx context.Context, c rtnl.VethPair) error {
+	if err := h.unmanageLink(ctx, c.Name); err != nil {
 		return fmt.Errorf("make cable %s: %w", c.Name, err)
 	}
 	if err := h.Net.AddVeth(ctx, c); err != nil {
-		return errors.Join(err, h.DelCable(context.WithoutCancel(ctx), c.Name))
+		return errors.Join(err, h.DelVethPair(context.WithoutCancel(ctx), c.Name))
 	}
 	return nil
 }
 
-// DelCable takes a cable away, with both ends. It may be retried; absence is success.
-func (h *Host) DelCable(ctx context.Context, name string) error {
-	return errors.Join(h.Net.DelLink(ctx, name), h.leftAlone(name))
+// DelVethPair takes a cable away, with both ends. It may be retried; absence is success.
+func (h *Host) DelVethPair(ctx context.Context, name string) error {
+	return errors.Join(h.Net.DelLink(ctx, name), h.removeUnmanaged(name))
 }

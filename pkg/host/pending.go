@@ -59,8 +59,8 @@ func (p *Pending) Ask(effect, by string) {
 	p.asked[effect] = append(p.asked[effect], by)
 }
 
-// Paid notes that an effect was done: nobody asks for it any more.
-func (p *Pending) Paid(effect string) {
+// EffectDone notes that an effect was done: nobody asks for it any more.
+func (p *Pending) EffectDone(effect string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.asked, effect)

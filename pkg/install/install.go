@@ -104,7 +104,7 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 			if err := t.Apply(ctx, h, c); err != nil {
 				return err
 			}
-			asked.Paid(string(key))
+			asked.EffectDone(string(key))
 			return nil
 		})
 	return installed(rep, done, report.Done, notes), changes.Failure(rep)

@@ -41,7 +41,7 @@ type Reading struct {
 func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
 	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), FeedSocket)
 	switch {
-	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNobody):
+	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNoListener):
 		return nil, ErrNoDaemon
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrNotYours

@@ -182,7 +182,7 @@ func (r *resetting) sort(
 		return nil
 	}
 	live, err := k.Live(ctx, v)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func Off(opt host.Options) (off []string) {
 				"netwright-agent", DisabledFile, DisabledFile))
 		}
 	}
-	if slices.ContainsFunc(host.BootWords(opt),
+	if slices.ContainsFunc(host.BootArgs(opt),
 		func(word string) bool { return word == DisabledWord || strings.HasPrefix(word, DisabledWord+"=") }) {
 		off = append(off, fmt.Sprintf("the kernel was started with %s, so the daemon does not start: boot without "+
 			"that word", DisabledWord))
@@ -48,7 +48,7 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	d := report.Daemon{Off: Off(opt)}
 	u, err := host.LookAtUnit(ctx, opt, Unit)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		d.Why = "no systemd runs here that could have started one"
 		d.Do = "agent --once converges once; agent is the daemon"
 	case err != nil:

@@ -37,7 +37,7 @@ func (t Address) needs() []graph.Key { return append([]graph.Key{LinkKey(t.Link)
 func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Net.Addresses(ctx, t.Link)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return notApplicable(t.Owns()[0], Create), nil
 	case errors.Is(err, host.ErrNotExist) && v.Upcoming.WillExist(string(LinkKey(t.Link))):
 		have = nil

@@ -57,7 +57,7 @@ func (t Cleanup) Owns() []graph.Key {
 // Plan implements [Task]: a line for each thing that is there.
 func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	found, err := t.Residue.Find(ctx, v)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return notApplicable(t.Owns()[0], Remove), nil
 	}
 	if err != nil {

@@ -84,7 +84,7 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	have, err := v.Units.Unit(ctx, unit)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		change.NotApplicable = "no systemd here"
 	case err != nil:
 		return nil, err

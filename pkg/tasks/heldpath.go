@@ -60,7 +60,7 @@ func as(live, last string) bool {
 // disabled before its file goes, so that no link of systemd's dangles.
 func (p anyPath) Remove(ctx context.Context, h *host.Host) error {
 	if name := p.unit(); name != "" {
-		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNotHere) &&
+		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNoLiveState) &&
 			!errors.Is(err, host.ErrNotExist) {
 			return err
 		}

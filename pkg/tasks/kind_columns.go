@@ -91,7 +91,7 @@ func polled(hear func(t Task, name string, i *watch.Interest)) watchSource {
 
 func sysctlNotifies(name string, deaf map[watch.Source]error) bool {
 	// One socket hears all of rtnetlink, and is deaf under one name.
-	return watch.SysctlTold(name) && deaf[watch.Links] == nil
+	return watch.SysctlNotifies(name) && deaf[watch.Links] == nil
 }
 
 // of is for kinds whose keys do not say all that a watcher needs.

@@ -37,7 +37,7 @@ func (t Link) Owns() []graph.Key { return []graph.Key{LinkKey(t.Name)} }
 func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Net.Link(ctx, t.Name)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return notApplicable(t.Owns()[0], Create), nil
 	case errors.Is(err, host.ErrNotExist):
 		have = rtnl.Link{}
@@ -137,7 +137,7 @@ func notApplicable(key graph.Key, op Op) *Change {
 // by itself do not count.
 func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Name)
-	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) {
 		return "", nil
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ func (t Mount) Owns() []graph.Key {
 // Plan implements [Task].
 func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Kernel.Mounted(t.Where)
-	notHere := errors.Is(err, host.ErrNotHere)
+	notHere := errors.Is(err, host.ErrNoLiveState)
 	switch {
 	case err != nil && !notHere && !errors.Is(err, host.ErrNotExist):
 		return nil, err
@@ -180,7 +180,7 @@ func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 		}
 	}
 	switch {
-	case errors.Is(err, host.ErrNotHere): // an image
+	case errors.Is(err, host.ErrNoLiveState): // an image
 		return nil
 	case err != nil:
 		return err
@@ -222,7 +222,7 @@ func (t Mount) file() (File, error) {
 // holds nothing but the kernel's own.
 func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
 	kind, err := v.Kernel.Mounted(t.Where)
-	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) || kind == "cgroup2" {
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) || kind == "cgroup2" {
 		return "", nil
 	}
 	if err != nil {

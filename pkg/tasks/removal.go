@@ -69,7 +69,7 @@ func (t Removal) effects() []graph.Key {
 // Plan implements [Task].
 func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	live, err := t.Remover.Live(ctx, v)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return notApplicable(t.Key, Remove), nil
 	}
 	if err != nil {
@@ -253,7 +253,7 @@ func (t Restoration) effects() []graph.Key { return Removal{Meta: t.Meta, Key: t
 // Plan implements [Task].
 func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 	right, err := t.Restorer.Restored(ctx, v, t.To)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return notApplicable(t.Key, Update), nil
 	}
 	if err != nil {

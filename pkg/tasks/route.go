@@ -58,7 +58,7 @@ func (t Route) needs() []graph.Key {
 func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	want := t.Canonical()
 	routes, err := v.Net.Routes(ctx, want.Table)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	reason := "absent"
 	var have rtnl.Route
 	for _, r := range routes {
-		if !r.SamePlace(want) {
+		if !r.SameKey(want) {
 			continue
 		}
 		if sameWay(r, want) {
@@ -85,7 +85,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		if r.Protocol != rtnl.RouteProtocol {
 			return nil, fmt.Errorf("plan route %s in table %d: %w: it leads %s and has protocol %d: remove it, or "+
 				"give ours another metric",
-				want.Dst, want.Table, rtnl.ErrForeignRoute, way(r), r.Protocol)
+				want.Dst, want.Table, rtnl.ErrUnmanagedRoute, way(r), r.Protocol)
 		}
 		item.Op, reason, have = Update, "leads another way", r
 	}
@@ -162,7 +162,7 @@ func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 		return rtnl.Route{}, false, passing(err)
 	}
 	for _, r := range routes {
-		if r.SamePlace(want) {
+		if r.SameKey(want) {
 			return r, true, nil
 		}
 	}

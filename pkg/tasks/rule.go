@@ -55,7 +55,7 @@ func (t Rule) Owns() []graph.Key { return []graph.Key{RuleKey(t.Rule)} }
 // Plan implements [Task]. The same rule made by others is right.
 func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 	rules, err := v.Net.Rules(ctx)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {

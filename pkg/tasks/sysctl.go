@@ -95,7 +95,7 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "value", Before: have, After: t.Value}}}
 	change := &Change{Items: []Item{item}, Reason: "value differs"}
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		change.NotApplicable = "no running kernel under this root"
 		return change, nil
 	case err == nil && kernel.SameSysctl(key, have, t.Value):

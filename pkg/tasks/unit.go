@@ -43,7 +43,7 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	if c.Items[len(c.Items)-1].Op == Create {
 		have, err := v.Units.Unit(ctx, t.Name)
-		if err != nil && !errors.Is(err, host.ErrNotHere) {
+		if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 			return nil, err
 		}
 		if err != nil || !Runs(have) {

@@ -48,9 +48,9 @@ func (t UnitState) needs() []graph.Key {
 func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Units.Unit(ctx, t.Name)
 	switch {
-	case errors.Is(err, host.ErrNotHere) && v.Facts.Init == "systemd": // an image with systemd
+	case errors.Is(err, host.ErrNoLiveState) && v.Facts.Init == "systemd": // an image with systemd
 		return t.planLinks(ctx, v)
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: t.differs(systemd.UnitState{})}},
 			NotApplicable: "no systemd here"}, nil
 	case err != nil:
@@ -174,7 +174,7 @@ func word(yes bool, a, b string) string {
 // stopped before it is disabled and masked.
 func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Live.Units.Unit(ctx, t.Name)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return t.applyLinks(ctx, h)
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func TestKernelInAVM(t *testing.T) {
 	}
 	h := onNode(t)
 	if k := h.Live.Facts.Kernel; !k.HostSysctls || !k.Modules || h.Live.Facts.Contain != "" || h.Live.Facts.Cgroup != 2 ||
-		k.KnownModules["br_netfilter"] != kernel.ModuleLoadable || k.KnownModules["ip_vs"] != kernel.ModuleLoadable {
+		k.ModuleStates["br_netfilter"] != kernel.ModuleLoadable || k.ModuleStates["ip_vs"] != kernel.ModuleLoadable {
 		t.Errorf("facts: %+v", h.Live.Facts)
 	}
 	t.Run("module, then its sysctl", func(t *testing.T) { testModuleLoads(t, h) })

@@ -21,7 +21,7 @@ func (c *checker) signs(ctx context.Context) error {
 	for _, s := range c.want.Signs {
 		seen, there, err := c.sign(ctx, s)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 			c.add("sign of life", NotHere, s.What+": nothing on this host can tell", "")
 		case err != nil:
 			return fmt.Errorf("look whether %s: %w", s.What, err)
@@ -41,7 +41,7 @@ func (c *checker) signs(ctx context.Context) error {
 // sign says what is seen of all that a sign names.
 func (c *checker) sign(ctx context.Context, s network.Sign) (seen string, there bool, err error) {
 	if s.URL != "" && c.run == nil {
-		return "", false, host.ErrNotHere // what listens here is not the image's
+		return "", false, host.ErrNoLiveState // what listens here is not the image's
 	}
 	var parts []string
 	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table,
@@ -110,7 +110,7 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 // podLinks counts the links that a sign names, and the pods that must have one each.
 func (c *checker) podLinks(ctx context.Context, s network.Sign, links []rtnl.Link) (string, bool, error) {
 	pods, err := c.view.Runtime.Pods(ctx)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return "", false, err
 	}
 	if err != nil {

@@ -264,7 +264,7 @@ func TestSignsOfPods(t *testing.T) {
 			"none of its":     {[]cri.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
 			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
 			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
-			"nobody to ask":   {nil, host.ErrNotHere, "not here: x", ""},
+			"nobody to ask":   {nil, host.ErrNoLiveState, "not here: x", ""},
 			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken", ""},
 			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
 			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},

@@ -126,7 +126,7 @@ func (s *scene) openOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cable := rtnl.Cable{Name: cableLink, NetNS: ns, MTU: cableMTU}
+	cable := rtnl.VethPair{Name: cableLink, NetNS: ns, MTU: cableMTU}
 	var at []netip.AddrPort
 	for i, there := range cableThere {
 		if s.a.Address(there.Addr()).IsValid() {
@@ -134,7 +134,7 @@ func (s *scene) openOutside(ctx context.Context) error {
 			at = append(at, netip.AddrPortFrom(there.Addr(), endpointPort))
 		}
 	}
-	if err := s.host.AddCable(ctx, cable); err != nil {
+	if err := s.host.AddVethPair(ctx, cable); err != nil {
 		return err
 	}
 	s.outside, err = s.serve(ns, "outside", at)
@@ -198,7 +198,7 @@ func (s *scene) close(ctx context.Context) error {
 
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
-	return errors.Join(h.DelCable(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
+	return errors.Join(h.DelVethPair(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
 		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}),
 		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
 }

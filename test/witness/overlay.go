@@ -43,7 +43,7 @@ var Overlays = []Overlay{
 			"if true || !tasks.NetworkUnit(unit) {"},
 	}},
 	{"S1-7", "that the undo can be run is tried before the change", []Edit{
-		{"pkg/checkpoint/rehearse.go", "if err == nil || errors.Is(err, host.ErrNotHere) {",
+		{"pkg/checkpoint/rehearse.go", "if err == nil || errors.Is(err, host.ErrNoLiveState) {",
 			"if true {"},
 	}},
 	{"S1-8", "one of new name servers must answer", []Edit{

@@ -54,15 +54,15 @@ func imageKernel(l *Sources) KernelFacts {
 			continue // left behind by a kernel that was removed
 		}
 		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
-		if facts.KnownModules == nil {
-			facts.Modules, facts.KnownModules = true, map[string]kernel.ModuleState{}
+		if facts.ModuleStates == nil {
+			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
 		}
-		for _, name := range knownModules {
+		for _, name := range moduleNames {
 			switch {
 			case kernel.Lists(builtin, name), kernel.Lists(deps, name):
-				facts.KnownModules[name] = kernel.ModuleLoadable
-			case facts.KnownModules[name] == "":
-				facts.KnownModules[name] = kernel.ModuleAbsent
+				facts.ModuleStates[name] = kernel.ModuleLoadable
+			case facts.ModuleStates[name] == "":
+				facts.ModuleStates[name] = kernel.ModuleMissing
 			}
 		}
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Holder is a process that has something which others wait for. What is not known of it is left
+// LockOwner is a process that has something which others wait for. What is not known of it is left
 // out.
-type Holder struct {
+type LockOwner struct {
 	PID     int
 	Command string // its command line, cut
 	Since   time.Time
 }
 
 // String is "pid 7 (netwright rollback 3), running since 2026-01-02T15:04:05Z".
-func (h Holder) String() string {
+func (h LockOwner) String() string {
 	text := "pid " + strconv.Itoa(h.PID)
 	if h.Command != "" {
 		text += " (" + h.Command + ")"
@@ -33,8 +33,8 @@ func (h Holder) String() string {
 	return text
 }
 
-func holderOf(pid int) Holder {
-	h := Holder{PID: pid}
+func ownerOf(pid int) LockOwner {
+	h := LockOwner{PID: pid}
 	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
 		h.Command = commandLine(line)
 	}

@@ -34,15 +34,15 @@ func tcxPrograms(l netlink.Link) ([]Program, error) {
 				return nil, err
 			}
 			out = append(out, Program{Hook: HookTC, Name: name, Where: l.Attrs().Name + " " + way.name + " tcx",
-				id: p.ID, holder: holder})
+				id: p.ID, pinnedBy: holder})
 		}
 	}
 	return out, nil
 }
 
-// heldBy looks at why a program did not go: where a link of eBPF holds it there, the kernel says
+// linkError looks at why a program did not go: where a link of eBPF holds it there, the kernel says
 // busy or that nothing is attached. The link lets go.
-func heldBy(kind link.Type, p Program, err error) error {
+func linkError(kind link.Type, p Program, err error) error {
 	if !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOENT) {
 		return err
 	}

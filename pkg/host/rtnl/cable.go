@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Cable is a veth pair between the host and a network namespace.
-type Cable struct {
+// VethPair is a veth pair between the host and a network namespace.
+type VethPair struct {
 	Name        string         // of the host's end; the other is eth0
 	NetNS       string         // a file that stands for the namespace
 	MTU         int            // of both ends
@@ -24,7 +24,7 @@ type Cable struct {
 
 // AddVeth makes the pair, with both ends up. When that fails, [Writer.DelLink] takes away what may
 // be there of it. It needs CAP_SYS_ADMIN for the namespace.
-func (w *Writer) AddVeth(ctx context.Context, c Cable) error {
+func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err

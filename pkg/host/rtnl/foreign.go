@@ -39,9 +39,10 @@ func (r Rule) OfMachine() bool {
 		r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
 }
 
-// DelForeignRoute removes a route that a network left, exactly as it was read; absence is success.
-// It refuses those that the machine itself stands on ([Route.OfMachine]). It may be retried.
-func (w *Writer) DelForeignRoute(ctx context.Context, r Route) error {
+// DelUnmanagedRoute removes a route that a network left, exactly as it was read; absence is
+// success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be
+// retried.
+func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
 			r.Table, r.Protocol)
@@ -75,9 +76,9 @@ func (w *Writer) DelForeignRoute(ctx context.Context, r Route) error {
 	return nil
 }
 
-// DelForeignRule removes a policy rule that a network left, exactly as it was read; absence is
+// DelUnmanagedRule removes a policy rule that a network left, exactly as it was read; absence is
 // success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
-func (w *Writer) DelForeignRule(ctx context.Context, r Rule) error {
+func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
 	if r.OfMachine() {
 		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
 	}
@@ -100,9 +101,9 @@ func (r Rule) unselective() bool {
 	return !r.Src.IsValid() && !r.Dst.IsValid() && r.IIF == "" && r.OIF == "" && r.Mark == 0 && r.Mask == 0
 }
 
-// LocalRuleMoved says at which priority other than 0 a family (4 or 6) looks
+// LocalRulePriority says at which priority other than 0 a family (4 or 6) looks
 // up its local addresses, as some networks make it; 0 where it is as the kernel made it.
-func LocalRuleMoved(rules []Rule, family int) int {
+func LocalRulePriority(rules []Rule, family int) int {
 	moved := 0
 	for _, r := range rules {
 		if r.Family != family || r.Table != unix.RT_TABLE_LOCAL || !r.unselective() {
@@ -135,7 +136,7 @@ func (w *Writer) RestoreLocalRule(ctx context.Context) error {
 		}
 		local := netlink.NewRule()
 		local.Family, local.Priority, local.Table, local.Protocol = family, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_KERNEL
-		if LocalRuleMoved(rules, number) != 0 {
+		if LocalRulePriority(rules, number) != 0 {
 			if err := rt.RuleAdd(local); err != nil && !errors.Is(err, unix.EEXIST) {
 				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", number, err)
 			}

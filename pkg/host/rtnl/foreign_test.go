@@ -28,9 +28,9 @@ func TestForeignRoutesGoExactlyAndTheMachinesStay(t *testing.T) {
 			case r.Metric == 7:
 				// stays: nobody names it
 			case r.Protocol == 12 || r.Protocol == 80:
-				ok(t, h.DelForeignRoute(ctx, r))
-				ok(t, h.DelForeignRoute(ctx, r))
-			case h.DelForeignRoute(ctx, r) != nil:
+				ok(t, h.DelUnmanagedRoute(ctx, r))
+				ok(t, h.DelUnmanagedRoute(ctx, r))
+			case h.DelUnmanagedRoute(ctx, r) != nil:
 				refused++
 			default:
 				t.Errorf("removed %+v", r)
@@ -65,16 +65,16 @@ func TestTheRuleForLocalAddressesComesBackBeforeItIsTakenAway(t *testing.T) {
 		h, ctx := openNet(t), t.Context()
 		rules, err := h.Rules(ctx)
 		ok(t, err)
-		if v4, v6 := LocalRuleMoved(rules, 4), LocalRuleMoved(rules, 6); v4 != 100 || v6 != 100 {
+		if v4, v6 := LocalRulePriority(rules, 4), LocalRulePriority(rules, 6); v4 != 100 || v6 != 100 {
 			t.Errorf("moved to %d and %d", v4, v6)
 		}
 		for _, r := range rules {
-			if r.Priority > 100 && h.DelForeignRule(ctx, r) == nil || r.Table == 255 && h.DelForeignRule(ctx, r) == nil {
+			if r.Priority > 100 && h.DelUnmanagedRule(ctx, r) == nil || r.Table == 255 && h.DelUnmanagedRule(ctx, r) == nil {
 				t.Errorf("removed %+v", r)
 			}
 			if r.Priority == 20 {
-				ok(t, h.DelForeignRule(ctx, r))
-				ok(t, h.DelForeignRule(ctx, r))
+				ok(t, h.DelUnmanagedRule(ctx, r))
+				ok(t, h.DelUnmanagedRule(ctx, r))
 			}
 		}
 		for range 2 {

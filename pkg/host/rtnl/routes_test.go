@@ -121,7 +121,7 @@ func TestRoutesOfOthersStay(t *testing.T) {
 		r := Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}
 		err := h.ReplaceRoute(ctx, r)
 		saysAll(t, err, "10.2.0.0/24", "protocol 4", "192.0.2.99", "metric")
-		if !errors.Is(err, ErrForeignRoute) {
+		if !errors.Is(err, ErrUnmanagedRoute) {
 			t.Errorf("%v is not ErrForeignRoute", err)
 		}
 		ok(t, h.DelRoute(ctx, r))

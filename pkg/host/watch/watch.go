@@ -23,7 +23,7 @@ type Interest struct {
 	Rules     []rtnl.Rule  // by family and priority
 	Tables    []firewall.TableName
 	Forward   bool     // chains at the forward hook, of nf_tables
-	Sysctls   []string // in dotted form; those that the kernel does not tell of are left out: see [SysctlTold]
+	Sysctls   []string // in dotted form; those that the kernel does not tell of are left out: see [SysctlNotifies]
 	Modules   []string
 	Mounts    []string
 	Units     []string

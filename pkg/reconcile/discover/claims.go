@@ -73,7 +73,7 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 		}
 	}
 	routes, err := v.Net.Routes(ctx, rtnl.AllTables)
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return g, fmt.Errorf("read the gateways that no peer may be: %w", err)
 	}
 	for _, r := range routes {

@@ -200,7 +200,7 @@ func (a *applier) disturbed(t tasks.Task) bool {
 // settleEffect notes that an effect was done, or that nobody asked for it after all.
 func (a *applier) settleEffect(key graph.Key) {
 	if key.Kind() == tasks.KindEffect {
-		a.asked.Paid(string(key))
+		a.asked.EffectDone(string(key))
 		a.ledger.Paid(string(key))
 	}
 }

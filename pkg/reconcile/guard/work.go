@@ -104,7 +104,7 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 	switch _, err := v.Kernel.Mounted(dir); {
 	case err == nil:
 		return keys, nil
-	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):
+	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNoLiveState):
 		return nil, err
 	}
 	names, err := at.ReadDir(dir)

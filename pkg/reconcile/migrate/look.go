@@ -51,7 +51,7 @@ func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 	}
 	if unit := facts.Kubelet.Unit; live && unit != "" {
 		have, err := v.Units.Unit(ctx, unit)
-		if err != nil && !errors.Is(err, host.ErrNotHere) {
+		if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 			return fmt.Errorf("leave %s: %w", s.From.Name, err)
 		}
 		if err == nil && tasks.Runs(have) {
@@ -59,7 +59,7 @@ func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 		}
 	}
 	s.found, err = (cleanup.Selection{Residue: s.From.Residue, Scope: s.scope}).Find(ctx, v)
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
 	}
 	return nil

@@ -96,7 +96,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	}
 	live, err := k.Live(ctx, v)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return nil
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)

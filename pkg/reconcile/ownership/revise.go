@@ -28,7 +28,7 @@ func (c *Transaction) settleRemoved(ctx context.Context, v host.View, out Ending
 			continue
 		}
 		switch live, err := r.Remover.Live(ctx, v); {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 		case err != nil:
 			return fmt.Errorf("look for %s, which was removed: %w", r.Key, err)
 		case live == "":

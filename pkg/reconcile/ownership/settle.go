@@ -102,13 +102,13 @@ func (c *Transaction) settleTask(
 		k := tasks.StateReaderOf(t, key)
 		if !known {
 			var err error
-			if e, err = c.enter(ctx, v, t, key); err != nil && !errors.Is(err, host.ErrNotHere) {
+			if e, err = c.enter(ctx, v, t, key); err != nil && !errors.Is(err, host.ErrNoLiveState) {
 				return fmt.Errorf("look at %s for the ledger: %w", key, err)
 			}
 		}
 		if k != nil {
 			live, err := k.Live(ctx, v)
-			if err != nil && !errors.Is(err, host.ErrNotHere) {
+			if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 				return fmt.Errorf("look at %s for the ledger: %w", key, err)
 			}
 			e.Last = live

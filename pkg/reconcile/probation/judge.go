@@ -67,7 +67,7 @@ func (ts *Trials) Settle(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 		}
 		over, err := ts.judge(ctx, h, led, t)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 			return failed, nil // an image
 		case err != nil:
 			return failed, err
@@ -175,7 +175,7 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 		}
 		apply := func() error { return e.Apply(ctx, h, nil) }
 		if key == own { // it is down: that is no reason not to start it
-			apply = func() error { return h.Units.BringUpUnit(ctx, t.Unit) }
+			apply = func() error { return h.Units.RestartFailed(ctx, t.Unit) }
 		}
 		if err := apply(); err != nil && (key == own || !errors.Is(err, host.ErrNotExist)) {
 			return err
@@ -244,7 +244,7 @@ func unitPrint(f hostfs.Files, t ledger.Trial) string {
 	for _, file := range t.Files {
 		reads = append(reads, file.Path)
 	}
-	return facts.UnitPrint(f, t.Unit, reads...)
+	return facts.UnitFingerprint(f, t.Unit, reads...)
 }
 
 // UnitDownError is a change that is not made, or was taken back, since its unit did not come up

@@ -81,7 +81,7 @@ func (ts *Trials) Begin(
 		}
 		now, err := h.Live.Units.Unit(ctx, unit)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 			return nil
 		case err != nil:
 			return err

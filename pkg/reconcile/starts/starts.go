@@ -201,7 +201,7 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, kind, v, err := lookAtStart(ctx, h, u.Name)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 			return nil
 		case err != nil:
 			return err
