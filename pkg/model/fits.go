@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// fits refuses pods that the network cannot serve, by what its data says of itself.
-func (b *builder) fits() error {
+// validatePods refuses pods that the network cannot serve, by what its data says of itself.
+func (b *builder) validatePods() error {
 	if b.view.V6 && !b.net.IPv6 {
 		return fmt.Errorf("use %s (%s): it has no IPv6, and the cluster's pods do (%s): choose %s",
 			b.net.Name, b.view.NetworkOrigin(), b.view.Origin("spec.podCIDR"), b.otherwise())

@@ -46,7 +46,7 @@ func (b *builder) kernelOldEnough(r network.Requires) error {
 	}
 	return b.refuse("%s needs %s, and this node runs %s: boot a newer kernel, or choose another network, or a version "+
 		"or variant of it that asks for less",
-		variant(r), r.KernelWords(), release)
+		variant(r), r.DescribeKernel(), release)
 }
 
 func (b *builder) rightCloud(r network.Requires) error {

@@ -71,7 +71,7 @@ func (r *run) judged(f *host.Facts) bool {
 		conf, is := t.(tasks.WaitConf)
 		return is && conf.Network == net.Name
 	}
-	return known && model.Unjudged(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
+	return known && model.Untestable(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
 }
 
 // heldBack says why the documents are not applied now, nil if they are.

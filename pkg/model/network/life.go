@@ -66,8 +66,8 @@ func (s Stage) reached(kubernetes values.Version) bool {
 	return true
 }
 
-// Words says how a network stands, a line each: in kOps, with Kubernetes, upstream.
-func (l Lifecycle) Words() []string {
+// Describe says how a network stands, a line each: in kOps, with Kubernetes, upstream.
+func (l Lifecycle) Describe() []string {
 	var out, stages []string
 	for _, s := range l.Stages {
 		words := s.Level
@@ -100,7 +100,7 @@ func (l Lifecycle) Words() []string {
 		out = append(out, l.Note)
 	}
 	for _, d := range l.Disagreements {
-		out = append(out, d.Words())
+		out = append(out, d.Describe())
 	}
 	return out
 }

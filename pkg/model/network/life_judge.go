@@ -23,7 +23,7 @@ func (n Network) Judge(in Input) ([]Note, error) {
 		b.note(Warning, origin, "%s is deprecated %s: move to %s", n.variant(level), level.since(), life.instead())
 	case next.Level == Removed || !life.Last.IsZero():
 		b.note(Warning, origin, "%s goes with %s: move to %s before that", n.Name,
-			cmp.Or(ends(next), "Kubernetes "+after(life)), life.instead())
+			cmp.Or(ends(next), "Kubernetes "+removedIn(life)), life.instead())
 	}
 	if life.Upstream != "" {
 		b.note(Warning, origin, "the project behind %s is %s: what breaks there stays broken; move to %s", n.Name,
@@ -105,7 +105,7 @@ func ends(s Stage) string {
 	return ""
 }
 
-// after is the first release without the network.
-func after(l Lifecycle) string { return fmt.Sprintf("%d.%d", l.Last.Major, l.Last.Minor+1) }
+// removedIn is the first release without the network.
+func removedIn(l Lifecycle) string { return fmt.Sprintf("%d.%d", l.Last.Major, l.Last.Minor+1) }
 
 func (l Lifecycle) instead() string { return cmp.Or(l.Instead, "another network") }

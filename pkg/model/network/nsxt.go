@@ -22,11 +22,11 @@ func nsxT() Network {
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its agents use service accounts, and NCP's certificate for NSX is a Secret",
 		MTU:        "1500 (mtu of ncp.ini): the tunnel is the hypervisor's, not the node's",
-		SharedHost: leaveAlone("br-int").besides(ovsInPods(),
-			Shared{Service: "AppArmor", Leaves: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
-		Signs:   []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
-		Residue: nsxResidue(),
-		Unproved: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
+		SharedHost: ownLinks("br-int").besides(ovsInPods(),
+			Shared{Service: "AppArmor", Ignores: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
+		HealthChecks: []HealthCheck{{Text: "its agent takes pods", Path: "/run/nsx-ujo"}},
+		Residue:      nsxResidue(),
+		Untested: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
 			"of its conf is not known",
 		Agents: []string{"nsx-node-agent"},
 		Build:  buildNSXT,

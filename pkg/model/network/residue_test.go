@@ -13,7 +13,7 @@ import (
 func TestMarksAreNobodyElses(t *testing.T) {
 	for _, n := range All() {
 		for _, d := range Dangers(n.Residue) {
-			t.Errorf("%s: %s: %s can be somebody else's: %s", n.Name, d.At, d.What, d.Why)
+			t.Errorf("%s: %s: %s can be somebody else's: %s", n.Name, d.At, d.Mark, d.Why)
 		}
 		for i, m := range n.Residue.Routes {
 			own := named(m.Link) || m.Pods || m.Type == "local" || m.Type == "blackhole" || cleanup.OwnProtocol(m.Protocol)

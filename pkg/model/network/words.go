@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Words says what a host must have: the network's own part, then a line for each variant.
-func (r Requires) Words() []string {
+// Describe says what a host must have: the network's own part, then a line for each variant.
+func (r Requires) Describe() []string {
 	var parts []string
 	if !r.Kernel.IsZero() {
-		parts = append(parts, r.KernelWords())
+		parts = append(parts, r.DescribeKernel())
 	}
 	if len(r.Clouds) > 0 {
 		parts = append(parts, "cloud "+strings.Join(r.Clouds, " or "))
@@ -26,13 +26,13 @@ func (r Requires) Words() []string {
 		out = append(out, words)
 	}
 	for _, v := range r.Variants {
-		out = append(out, v.Words()...)
+		out = append(out, v.Describe()...)
 	}
 	return out
 }
 
-// KernelWords says which kernel is old enough.
-func (r Requires) KernelWords() string {
+// DescribeKernel says which kernel is old enough.
+func (r Requires) DescribeKernel() string {
 	words := fmt.Sprintf("Linux %d.%d", r.Kernel.Major, r.Kernel.Minor)
 	if r.Kernel.Patch > 0 {
 		words += fmt.Sprintf(".%d", r.Kernel.Patch)
@@ -44,8 +44,8 @@ func (r Requires) KernelWords() string {
 	return words
 }
 
-// Words says for each service of the host what it must leave alone.
-func (s SharedHost) Words() []Shared {
+// Describe says for each service of the host what it must leave alone.
+func (s SharedHost) Describe() []Shared {
 	var out []Shared
 	links := strings.Join(s.Links, ", ")
 	if links != "" {

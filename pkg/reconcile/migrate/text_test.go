@@ -85,7 +85,7 @@ func TestEveryPairIsJudged(t *testing.T) {
 			switch {
 			case s.Reason == "":
 				t.Errorf("%s → %s: no reason", from.Name, to.Name)
-			case s.Safe && from.Yields == "" && !s.Stays:
+			case s.Safe && from.SafeToReplace == "" && !s.Stays:
 				t.Errorf("%s → %s is safe, and nothing says why %s gives way", from.Name, to.Name, from.Name)
 			case s.Stays && to.Name != "cni":
 				t.Errorf("%s → %s: what %s has would stay", from.Name, to.Name, from.Name)
