@@ -232,7 +232,7 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	below := file("/etc/below", "1")
 	below.Requires = []graph.Key{"file:/etc/a"}
-	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Contested: policy.Contested{After: 2, Within: values.Duration(time.Hour)}},
+	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Contested: policy.Contested{Repairs: 2, Within: values.Duration(time.Hour)}},
 		list: []tasks.Task{file("/etc/a", "1"), below, file("/etc/other", "1")}}
 	a.pass(t, false)
 	var p *report.Plan

@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// yamlWords says in place of the YAML library's own message what is wrong in the text, and what to
-// do. The first whose key is part of the message counts.
+// yamlMessages says in place of the YAML library's own message what is wrong in the text, and what
+// to do. The first whose key is part of the message counts.
 // https://github.com/goccy/go-yaml/blob/master/parser/parser.go, and scanner/scanner.go beside it.
-var yamlWords = [...]struct {
+var yamlMessages = [...]struct {
 	message       string
 	id            problem.ID
 	summary, hint string
@@ -69,12 +69,12 @@ var yamlWords = [...]struct {
 		"look at the line above it for a colon, a quote or a bracket too many or too few"},
 }
 
-// inWords is the complaint about a line for which the YAML library has a message.
-func (d *Document) inWords(line int, message string) Diagnostic {
+// explain is the complaint about a line for which the YAML library has a message.
+func (d *Document) explain(line int, message string) Diagnostic {
 	if message == "non-map value is specified" || message == "unexpected key name" {
 		return noField(strings.TrimSpace(d.line(line)))
 	}
-	for _, w := range yamlWords {
+	for _, w := range yamlMessages {
 		if strings.Contains(message, w.message) {
 			return Diagnostic{ID: w.id, Summary: notYAML + w.summary, Hint: w.hint}
 		}

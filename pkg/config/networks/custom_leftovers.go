@@ -7,13 +7,13 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// CustomLeftovers is what the network leaves when it goes, each thing by its exact name and mark.
+// CustomResidue is what the network leaves when it goes, each thing by its exact name and mark.
 // Which marks are refused, because they could be somebody else's, is for the model to know. The
 // types have the fields of the marks of package tasks, which say what they mean.
-type CustomLeftovers struct {
+type CustomResidue struct {
 	Units []string `json:"units,omitempty"` // systemd units that would make it again
 	// links to which it moved the machine's addresses; those go back to their device
-	Moved    []CustomMoved   `json:"moved,omitempty"`
+	Uplinks  []CustomUplink  `json:"moved,omitempty"`
 	Programs []CustomProgram `json:"programs,omitempty"` // eBPF programs that are attached without a pin
 	Rules    []CustomRule    `json:"rules,omitempty"`    // policy rules (ip rule)
 	Routes   []CustomRoute   `json:"routes,omitempty"`   // routes, of any table
@@ -97,8 +97,8 @@ type CustomLink struct {
 	Pods   bool   `json:"pods,omitempty"`   // a route through it, or an address of it, is within the pods' addresses
 }
 
-// CustomMoved marks a link to which it moves the machine's addresses.
-type CustomMoved struct {
+// CustomUplink marks a link to which it moves the machine's addresses.
+type CustomUplink struct {
 	Link string `json:"link"`           // name or pattern
 	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
 }
@@ -153,10 +153,10 @@ type CustomLine struct {
 
 const maxTable = 1<<31 - 1
 
-func (l *CustomLeftovers) fields() []decode.Field {
+func (l *CustomResidue) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "units", Set: decode.Names(&l.Units, decode.ValidUnit)},
-		{Name: "moved", Set: decode.Entries(&l.Moved, (*CustomMoved).fields, "link")},
+		{Name: "moved", Set: decode.Entries(&l.Uplinks, (*CustomUplink).fields, "link")},
 		{Name: "programs", Set: decode.Entries(&l.Programs, (*CustomProgram).fields, "hook", "name")},
 		{Name: "rules", Set: decode.Entries(&l.Rules, (*CustomRule).fields)},
 		{Name: "routes", Set: decode.Entries(&l.Routes, (*CustomRoute).fields)},
@@ -243,7 +243,7 @@ func mark(to *uint32) decode.Set {
 	}
 }
 
-func (m *CustomMoved) fields() []decode.Field {
+func (m *CustomUplink) fields() []decode.Field {
 	return []decode.Field{{Name: "link", Set: decode.Text(&m.Link, validPattern)},
 		{Name: "kind", Set: decode.Text(&m.Kind, validModule)}}
 }

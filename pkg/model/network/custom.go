@@ -64,12 +64,12 @@ func custom(c *networks.Custom) Network {
 	n.Requires = Requires{Kernel: c.Requires.Kernel, Backports: c.Requires.Backports, Clouds: c.Requires.Clouds,
 		Hugepages: c.Requires.Hugepages, Why: c.Requires.Why}
 	n.SharedHost = customShared(c.SharedHost)
-	for _, s := range c.Signs {
-		n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind,
+	for _, s := range c.HealthChecks {
+		n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: s.Text, Path: s.Path, Link: s.Link, Kind: s.Kind,
 			Pods: s.Pods,
 			When: describeWhen(s.When), If: whenFamily(s.When)})
 	}
-	n.Agents, n.Residue = c.Agents, customResidue(c.Leftovers)
+	n.Agents, n.Residue = c.Agents, customResidue(c.Residue)
 	return n
 }
 
@@ -83,11 +83,12 @@ func customShared(s networks.CustomShared) SharedHost {
 
 // customResidue are the declared marks in the words of package tasks. The types have the same
 // fields: a field that only one has does not compile.
-func customResidue(l networks.CustomLeftovers) cleanup.Residue {
+func customResidue(l networks.CustomResidue) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule,
 		Others: l.Others,
-		Moved:  each(l.Moved, func(m networks.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
+		Moved: each(l.Uplinks,
+			func(m networks.CustomUplink) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
 		Programs: each(l.Programs,
 			func(m networks.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
 		Rules:  each(l.Rules, func(m networks.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),

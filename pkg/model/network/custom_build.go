@@ -58,7 +58,7 @@ func buildCustom(in Input) (Built, error) {
 // them at once. Of marks by which nothing goes it warns.
 func (b *Built) refuseDangers(in Input, c *networks.Custom) error {
 	var all []error
-	for _, d := range Dangers(customResidue(c.Leftovers)) {
+	for _, d := range Dangers(customResidue(c.Residue)) {
 		if d.Spared {
 			b.note(Warning, in.Origin(customAt+".leftovers."+d.At),
 				"leftovers.%s, %s, is no mark, and nothing goes by it: %s", d.At, d.Mark, d.Why)

@@ -34,8 +34,8 @@ const (
 
 func dampingOf(c policy.Contested) damping {
 	p := damping{after: dampAfter, within: dampWithin}
-	if c.After > 0 {
-		p.after = c.After
+	if c.Repairs > 0 {
+		p.after = c.Repairs
 	}
 	if c.Within > 0 {
 		p.within = time.Duration(c.Within)

@@ -38,7 +38,7 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 // changed again and again, and over a minute after; and the ledger stays small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := dampingOf(policy.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
+		p := dampingOf(policy.Contested{Repairs: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
 		d, now, wrong, repairs := (*ledger.Drift)(nil), noon, time.Time{}, 0
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 30_000).Draw(t, "passes")) * time.Millisecond)
@@ -117,7 +117,7 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 // Who is quicker than the repair contests: nothing failed, and what needs the key goes on with what
 // is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
-	p := dampingOf(policy.Contested{After: 2, Within: values.Duration(time.Hour)})
+	p := dampingOf(policy.Contested{Repairs: 2, Within: values.Duration(time.Hour)})
 	conf := tasks.File{Meta: tasks.Meta{From: "test"}, Path: "/etc/a", Content: []byte("1"), Mode: 0o644}
 	key := conf.Owns()[0]
 	change := &tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Update}}}
