@@ -85,7 +85,7 @@ var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-s
 func azureResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"azure"},
-		Moved:   []cleanup.UplinkSelector{{Link: "azure[0-9]*", Kind: "bridge"}},
+		Uplinks: []cleanup.UplinkSelector{{Link: "azure[0-9]*", Kind: "bridge"}},
 		Routes:  []cleanup.RouteSelector{{Link: "azv*"}},
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"},
 			{Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},

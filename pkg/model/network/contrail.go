@@ -62,7 +62,7 @@ func contrailHost() SharedHost {
 // files, the module's among them.
 func contrailResidue() cleanup.Residue {
 	return cleanup.Residue{
-		Moved: []cleanup.UplinkSelector{{Link: "vhost0"}},
+		Uplinks: []cleanup.UplinkSelector{{Link: "vhost0"}},
 		Links: []cleanup.LinkSelector{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"},
 			{Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
 		Files: []string{"/etc/cni/net.d/" + contrailConf, "/etc/cni/net.d/" + contrailTF,

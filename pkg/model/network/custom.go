@@ -87,7 +87,7 @@ func customResidue(l networks.CustomResidue) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule,
 		Others: l.Others,
-		Moved: each(l.Uplinks,
+		Uplinks: each(l.Uplinks,
 			func(m networks.CustomUplink) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
 		Programs: each(l.Programs,
 			func(m networks.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),

@@ -149,7 +149,7 @@ func (d *dangers) kernel(l cleanup.Residue) {
 			d.pattern("ovs", i, p)
 		}
 	}
-	for i, m := range l.Moved {
+	for i, m := range l.Uplinks {
 		d.pattern("moved", i, m.Link)
 	}
 }

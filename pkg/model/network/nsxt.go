@@ -36,8 +36,8 @@ func nsxT() Network {
 func nsxResidue() cleanup.Residue {
 	return cleanup.Residue{
 		// OpenShift: ovs_uplink_port is its port
-		Moved: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
-		OVS:   []cleanup.OVSSelector{ovsMark("br-int")},
+		Uplinks: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
+		OVS:     []cleanup.OVSSelector{ovsMark("br-int")},
 		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx",
 			"/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
 		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public",

@@ -82,7 +82,7 @@ func ovnKubernetesResidue() cleanup.Residue {
 		"ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
 	return cleanup.Residue{
 		// br and the interface's name: breth0, brens5, breno1
-		Moved: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
+		Uplinks: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
 		Rules: []cleanup.RuleSelector{{Priority: 30, Mark: 0x1745ec, Table: 7},
 			// egress services, egress addresses
 			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}},

@@ -30,11 +30,11 @@ func (s *Switch) reach(
 		out.PodCIDRs = d.Node.PodCIDR
 	}
 	for _, t := range g.Order() {
-		out.Keep = append(out.Keep, t.Owns()...)
+		out.Retain = append(out.Retain, t.Owns()...)
 	}
 	for key, e := range led.Entries() {
 		if e.Mode == ledger.Retained {
-			out.Keep = append(out.Keep, key)
+			out.Retain = append(out.Retain, key)
 		}
 	}
 	return out
