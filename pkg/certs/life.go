@@ -12,12 +12,12 @@ type State string
 // The states, from good to bad. Ending and Urgent ask for a person: what renews itself is renewed
 // long before.
 const (
-	Valid   State = "valid"
-	Due     State = "due"    // the time of its renewal has come
-	Ending  State = "ending" // a third of its life is left, or 90 days; of one that renews itself, a quarter
-	Urgent  State = "urgent" // a tenth of its life is left, or 30 days
-	Expired State = "expired"
-	NotYet  State = "not yet valid"
+	Valid        State = "valid"
+	NeedsRenewal State = "due"    // the time of its renewal has come
+	Ending       State = "ending" // a third of its life is left, or 90 days; of one that renews itself, a quarter
+	Urgent       State = "urgent" // a tenth of its life is left, or 30 days
+	Expired      State = "expired"
+	NotYet       State = "not yet valid"
 )
 
 // The bounds of what is said early: a CA of ten years is no topic for three of them.
@@ -26,19 +26,21 @@ const (
 	urgentAtMost = 30 * 24 * time.Hour
 )
 
-// Life is the time of one certificate.
-type Life struct {
+// Validity is the time of one certificate.
+type Validity struct {
 	NotBefore, NotAfter time.Time
 	// RenewAt is when it is renewed without anybody's help; zero: never, somebody must issue
 	// another.
 	RenewAt time.Time
 }
 
-// LifeOf is the life of a certificate that nobody renews.
-func LifeOf(c *x509.Certificate) Life { return Life{NotBefore: c.NotBefore, NotAfter: c.NotAfter} }
+// ValidityOf is the life of a certificate that nobody renews.
+func ValidityOf(c *x509.Certificate) Validity {
+	return Validity{NotBefore: c.NotBefore, NotAfter: c.NotAfter}
+}
 
 // StateAt says where in its life it is.
-func (l Life) StateAt(now time.Time) State {
+func (l Validity) StateAt(now time.Time) State {
 	whole, left := l.NotAfter.Sub(l.NotBefore), l.NotAfter.Sub(now)
 	ending := whole / 3
 	if !l.RenewAt.IsZero() {
@@ -54,7 +56,7 @@ func (l Life) StateAt(now time.Time) State {
 	case left < min(ending, endingAtMost):
 		return Ending
 	case !l.RenewAt.IsZero() && !now.Before(l.RenewAt):
-		return Due
+		return NeedsRenewal
 	}
 	return Valid
 }

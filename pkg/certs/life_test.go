@@ -49,21 +49,21 @@ func TestStates(t *testing.T) {
 	day := 24 * time.Hour
 	short, long := start.Add(100*time.Hour), start.Add(3650*day)
 	for _, c := range []struct {
-		life Life
+		life Validity
 		at   time.Time
 		want State
 	}{
-		{Life{NotBefore: start, NotAfter: short}, start.Add(-time.Second), NotYet},
-		{Life{NotBefore: start, NotAfter: short}, start.Add(66 * time.Hour), Valid},
-		{Life{NotBefore: start, NotAfter: short}, start.Add(67 * time.Hour), Ending},
-		{Life{NotBefore: start, NotAfter: short}, start.Add(91 * time.Hour), Urgent},
-		{Life{NotBefore: start, NotAfter: short}, start.Add(101 * time.Hour), Expired},
-		{Life{start, short, start.Add(68 * time.Hour)}, start.Add(67 * time.Hour), Valid},
-		{Life{start, short, start.Add(68 * time.Hour)}, start.Add(69 * time.Hour), Due},
-		{Life{start, short, start.Add(68 * time.Hour)}, start.Add(76 * time.Hour), Ending},
-		{Life{NotBefore: start, NotAfter: long}, long.Add(-91 * day), Valid},
-		{Life{NotBefore: start, NotAfter: long}, long.Add(-89 * day), Ending},
-		{Life{NotBefore: start, NotAfter: long}, long.Add(-29 * day), Urgent},
+		{Validity{NotBefore: start, NotAfter: short}, start.Add(-time.Second), NotYet},
+		{Validity{NotBefore: start, NotAfter: short}, start.Add(66 * time.Hour), Valid},
+		{Validity{NotBefore: start, NotAfter: short}, start.Add(67 * time.Hour), Ending},
+		{Validity{NotBefore: start, NotAfter: short}, start.Add(91 * time.Hour), Urgent},
+		{Validity{NotBefore: start, NotAfter: short}, start.Add(101 * time.Hour), Expired},
+		{Validity{start, short, start.Add(68 * time.Hour)}, start.Add(67 * time.Hour), Valid},
+		{Validity{start, short, start.Add(68 * time.Hour)}, start.Add(69 * time.Hour), NeedsRenewal},
+		{Validity{start, short, start.Add(68 * time.Hour)}, start.Add(76 * time.Hour), Ending},
+		{Validity{NotBefore: start, NotAfter: long}, long.Add(-91 * day), Valid},
+		{Validity{NotBefore: start, NotAfter: long}, long.Add(-89 * day), Ending},
+		{Validity{NotBefore: start, NotAfter: long}, long.Add(-29 * day), Urgent},
 	} {
 		if got := c.life.StateAt(c.at); got != c.want {
 			t.Errorf("%v at %s is %s, want %s", c.life, c.at, got, c.want)

@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/config/extras"
 )
 
-// due says why one must be issued; "" if it need not.
-func (i *issuing) due() string {
+// reason says why one must be issued; "" if it need not.
+func (i *issuing) reason() string {
 	if i.have == nil || i.have.Cert == "" {
 		return "there is none yet"
 	}
-	life, err := i.have.life(i.node)
+	life, err := i.have.validity(i.node)
 	if err != nil {
 		return err.Error()
 	}
@@ -21,7 +21,7 @@ func (i *issuing) due() string {
 		return "the documents ask for another"
 	}
 	if i.entry.Source == extras.SourceCA {
-		if why, decided := i.dueByCA(life); decided {
+		if why, decided := i.reasonByCA(life); decided {
 			return why
 		}
 	}
@@ -34,9 +34,9 @@ func (i *issuing) due() string {
 	return "" // one that is not valid yet was issued by the clock of the API: ours is behind
 }
 
-// dueByCA decides by what the CA of the store is now. A CA that is not there decides nothing: what
-// it signed is good.
-func (i *issuing) dueByCA(life certs.Life) (why string, decided bool) {
+// reasonByCA decides by what the CA of the store is now. A CA that is not there decides nothing:
+// what it signed is good.
+func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
 	trusted, err := certs.Parse(i.pairs[i.entry.CA].CA)
 	if err != nil {
 		return "", false
@@ -72,7 +72,7 @@ func (i *issuing) again() time.Time {
 	if p := i.have.Pending; p != nil { // soon at first: who approves is mostly a program
 		return i.now.Add(max(pendingLook, i.now.Sub(p.Since)/10))
 	}
-	life, err := i.have.life(i.node)
+	life, err := i.have.validity(i.node)
 	if err != nil || !i.now.Before(life.RenewAt) {
 		return time.Time{}
 	}

@@ -53,7 +53,7 @@ func TestIssueByTheClock(t *testing.T) {
 	} {
 		i := signed(now, c.life)
 		i.now = c.now
-		if got := i.due(); got == "" != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := i.reason(); got == "" != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: due %q, want %q", c.name, got, c.want)
 		}
 	}
