@@ -66,7 +66,7 @@ func (f *flags) graph(ctx context.Context) (w *wired, d *desired.State, g *graph
 		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	g, _, err = d.Graph(view.Facts, d.Known(view.Files), w.pass.Assets)
+	g, _, err = d.Graph(view.Facts, d.Cached(view.Files), w.pass.Assets)
 	return w, d, g, err
 }
 

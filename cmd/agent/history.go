@@ -45,9 +45,9 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number,
 					h.Applied.At.Format(time.RFC3339))
 			}
-			if h.Held != nil {
+			if h.Pin != nil {
 				fmt.Fprintf(s.out, "held at revision %d by %s since %s: the store is not followed before `agent "+
-					"resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
+					"resume`\n", h.Pin.Revision, h.Pin.By, h.Pin.Since.Format(time.RFC3339))
 			}
 			return nil
 		},

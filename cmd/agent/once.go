@@ -29,7 +29,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	if err != nil {
 		return err
 	}
-	w.pass.Afresh = true // as --once would
+	w.pass.ForceRepair = true // as --once would
 	plan, planErr := w.pass.DryRun(ctx, d)
 	if plan == nil {
 		return planErr
@@ -54,7 +54,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 func (w *wired) desired(ctx context.Context, s streams) (*desired.State, error) {
 	d, why, err := w.documents(ctx)
 	switch {
-	case why != nil && w.pass.Session().Held():
+	case why != nil && w.pass.Session().Pinned():
 		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", why)
 		return nil, nil
 	case err == nil:
@@ -114,7 +114,7 @@ func (w *wired) passes(s streams) func(context.Context, reconcile.Hooks) ending 
 			loaded = true
 		}
 		pass := w.pass
-		pass.Hooks, pass.TakeNow, pass.Afresh = h, whoAmI(), true
+		pass.Hooks, pass.TakeNow, pass.ForceRepair = h, whoAmI(), true
 		end := endingOf(pass.Converge(ctx, d))
 		end.besides = errors.Join(end.besides, w.unused)
 		return end

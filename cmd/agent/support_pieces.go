@@ -136,11 +136,11 @@ func (g *gathering) statusJSON(ctx context.Context) ([]byte, error) {
 
 // plan is a dry run as `agent --dry-run` makes it.
 func (g *gathering) plan(ctx context.Context) ([]byte, error) {
-	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Held() {
+	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Pinned() {
 		return nil, g.why
 	}
 	pass := g.wired.pass
-	pass.Log, pass.Afresh = zap.NewNop(), true
+	pass.Log, pass.ForceRepair = zap.NewNop(), true
 	plan, err := pass.DryRun(ctx, g.desired)
 	if plan == nil {
 		return nil, err

@@ -127,7 +127,7 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	l := &looked{pass: w.pass, desired: d, host: h, kept: w.keptFrom()}
-	g, _, err := d.Graph(h.Live.Facts, d.Known(h.Live.Files), w.pass.Assets)
+	g, _, err := d.Graph(h.Live.Facts, d.Cached(h.Live.Files), w.pass.Assets)
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

@@ -73,7 +73,7 @@ func (d Daemon) Run(ctx context.Context) error {
 // round makes a pass of the daemon's own.
 func (l *loop) round(ctx context.Context, w trigger) {
 	pass, clock := l.observed(ctx, l.Pass, w)
-	pass.Known, pass.Ready, pass.OfDaemon = w.known, l.ready, true
+	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.known, l.ready, true
 	spend := func() {}
 	if w.event {
 		spend = l.drift.paced()
@@ -192,7 +192,7 @@ func (l *loop) tell(ctx context.Context, w trigger, out outcome, clock *phases) 
 		wait = min(wait, max(time.Until(l.next), 0))
 	}
 	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(out.plan) {
-		wait = min(wait, reconcile.TrialLook)
+		wait = min(wait, reconcile.ProbationPoll)
 	}
 	if d := l.desired; d != nil && !d.LookAgain.IsZero() {
 		wait = min(wait, max(time.Until(d.LookAgain), time.Second))
@@ -213,7 +213,7 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		}
 		l.health.store(out.load, l.desired)
 	}
-	if l.desired == nil && !pass.Session().Held() {
+	if l.desired == nil && !pass.Session().Pinned() {
 		return out
 	}
 	if pass.Answers = l.looks.answers; pass.Answers == nil {

@@ -18,7 +18,7 @@ const members = "/var/lib/netwright/assets/members"
 
 // A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back
 // what was removed and what was emptied. The lines that keep it: pkg/reconcile/carry.go,
-// keepArchives; pkg/tasks/archive.go, Apply (restore).
+// cacheArchives; pkg/tasks/archive.go, Apply (restore).
 func TestPluginsOutliveTheStore(t *testing.T) {
 	s := newSigner(t)
 	s.publish(t, "")
@@ -50,7 +50,7 @@ func TestPluginsOutliveTheStore(t *testing.T) {
 }
 
 // A disk that has no room for a second copy is a note, once; the node is right.
-// The line that keeps it: pkg/reconcile/carry.go, keepArchives.
+// The line that keeps it: pkg/reconcile/carry.go, cacheArchives.
 func TestNoRoomToKeepPlugins(t *testing.T) {
 	b := newBox(t)
 	at := b.root + members

@@ -104,7 +104,7 @@ func (q *question) ask(ctx context.Context) looked {
 	}
 	hearing, end := context.WithTimeoutCause(ctx, hearLimit, errHearLate)
 	defer end()
-	out.answers = q.pass.Sources().Hear(hearing, q.nodes)
+	out.answers = q.pass.Sources().Ask(hearing, q.nodes)
 	out.took = time.Since(began)
 	return out
 }
@@ -174,7 +174,7 @@ func (l *loop) knows(ctx context.Context) bool {
 			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
 		}
 	}
-	return l.desired != nil || l.Pass.Session().Held()
+	return l.desired != nil || l.Pass.Session().Pinned()
 }
 
 // end ends with the daemon: who waits hears of it, also those whom what is being fetched keeps

@@ -19,7 +19,7 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 	built := pass.Hooks.Built
 	pass.Hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {
 		l.services.of(v.Facts)
-		if l.looks.node = d.Node; d.Held != nil {
+		if l.looks.node = d.Node; d.Pinned != nil {
 			l.looks.node = nil
 		}
 		if built != nil {

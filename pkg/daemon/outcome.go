@@ -44,11 +44,11 @@ func moments(p *report.Plan) (list []time.Time) {
 func (o outcome) status(desired *desired.State) string {
 	var parts []string
 	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
-		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.InForce(),
+		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.Effective(),
 			time.Since(desired.Taken).Round(time.Minute), short(o.load)))
 	} else if o.load != nil && desired != nil {
 		parts = append(parts,
-			fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.InForce(), short(o.load)))
+			fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.Effective(), short(o.load)))
 	} else if o.load != nil {
 		parts = append(parts, "not converged: "+short(o.load))
 	}

@@ -108,7 +108,7 @@ func passOf(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	}
 	// the documents decide what is done, and the person only when
 	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody")
-	pass.Afresh = true
+	pass.ForceRepair = true
 	if job.Command == control.OnceConfirmed {
 		pass.ConfirmWithin = job.For
 	}
@@ -159,7 +159,7 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	}
 	defer func() {
 		if !held && len(l.held) > 0 { // they waited for the same
-			l.fetch.Tell()
+			l.fetch.Notify()
 		}
 	}()
 	if job.Gone() {

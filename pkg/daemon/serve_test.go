@@ -95,11 +95,11 @@ func TestTurnsForOthers(t *testing.T) {
 // remembering is a store that notes, at each fetch, whether what it remembers is to be believed.
 type remembering struct {
 	statestore.Store
-	memory   rollout.StoreMemory
+	memory   rollout.StoreCache
 	believes []bool
 }
 
-func (r *remembering) Remember(m statestore.Memory) { r.memory, _ = m.(rollout.StoreMemory) }
+func (r *remembering) Remember(m statestore.Memory) { r.memory, _ = m.(rollout.StoreCache) }
 
 func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	r.believes = append(r.believes, !r.memory.Host.Verify)

@@ -61,7 +61,7 @@ func (w *hostWatch) hear(pass *reconcile.Pass) {
 	if w == nil {
 		return
 	}
-	if pass.Known {
+	if pass.CacheOnly {
 		pass.Host.Facts = w.facts
 	}
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {

@@ -170,7 +170,7 @@ func (a asDocumentsSay) pass(t *testing.T, afresh bool) *report.Plan {
 	t.Helper()
 	needs.Root(t)
 	d, p := wanting(a.list...), onRoot(a.root)
-	d.Node.Drift, p.Afresh = a.drift, afresh
+	d.Node.Drift, p.ForceRepair = a.drift, afresh
 	plan, err := p.Converge(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // A generation that cut the node off is not applied again, and the plan says so beforehand; where
 // it would change nothing it is no error, and another one is applied. The lines that keep it:
-// protect.go, heldBack; carry.go, carryOut (heldBack); keep.go, tell.
+// protect.go, suppressed; carry.go, carryOut (suppressed); keep.go, tell.
 func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -58,7 +58,7 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 }
 
 // A directory of ours that others use is let go of: it stays, and no later pass has anything to do
-// or to say about it. The line that keeps it: pkg/reconcile/ownership/revise.go, settleRemoved
+// or to say about it. The line that keeps it: pkg/reconcile/ownership/revise.go, commitRemoved
 // (Released).
 func TestADirectoryThatOthersUseIsLetGo(t *testing.T) {
 	root := t.TempDir()

@@ -20,30 +20,31 @@ import (
 // towards the last revision. Of the new documents nothing is applied, for no part of them is known
 // to do without the rest.
 
-// keepNetwork keeps the network that the node has, while a switch is not made.
-func (r *run) keepNetwork(ctx context.Context, p Pass, v host.View) error {
+// retainNetwork keeps the network that the node has, while a switch is not made.
+func (r *run) retainNetwork(ctx context.Context, p Pass, v host.View) error {
 	s := r.sw
 	rev, err := ledger.ReadRevision(v.Files, r.led.Head().Current)
 	if err != nil || rev.Network != s.Had.Name {
 		s.Stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log, p.Known),
+		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log,
+			p.CacheOnly),
 			changes.NewSet()
 		if r.graph, err = graph.New[tasks.Task](nil, tasks.AsNodes{}, graph.Options{}); err != nil {
 			return fmt.Errorf("make nothing of a pass: %w", err)
 		}
 		r.rep = graph.Report[tasks.Task]{}
-		r.custody, err = ownership.Begin(r.graph, r.led)
+		r.ownership, err = ownership.Begin(r.graph, r.led)
 		return err
 	}
-	return r.keep(ctx, p, v, rev)
+	return r.retain(ctx, p, v, rev)
 }
 
-// keepBuilt keeps what the node has where the documents ask for what this host cannot have, a
+// retainBuilt keeps what the node has where the documents ask for what this host cannot have, a
 // network on another cloud or an MTU above the link's. why is returned where there is nothing to
 // keep: a fresh node is not touched, and a revision that cannot be had is no better.
-func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) error {
+func (r *run) retainBuilt(ctx context.Context, p Pass, v host.View, why error) error {
 	current := r.led.Head().Current
-	if current == 0 || r.desired.Held != nil {
+	if current == 0 || r.desired.Pinned != nil {
 		return why
 	}
 	rev, err := ledger.ReadRevision(v.Files, current)
@@ -51,7 +52,7 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 		return why
 	}
 	notes, generation := r.notes, r.desired.Snapshot.Generation
-	if err := r.keep(ctx, p, v, rev); err != nil {
+	if err := r.retain(ctx, p, v, rev); err != nil {
 		return fmt.Errorf("%w; nor is the node kept as it is: %w", why, err)
 	}
 	r.notes = notes
@@ -60,8 +61,8 @@ func (r *run) keepBuilt(ctx context.Context, p Pass, v host.View, why error) err
 	return nil
 }
 
-// keep makes the run one that keeps what a revision has.
-func (r *run) keep(ctx context.Context, p Pass, v host.View, rev *ledger.Revision) (err error) {
+// retain makes the run one that keeps what a revision has.
+func (r *run) retain(ctx context.Context, p Pass, v host.View, rev *ledger.Revision) (err error) {
 	policy := r.desired.Node.Drift
 	if r.desired, err = desired.FromRevision(rev, v.Files, p.Assets); err != nil {
 		return graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
@@ -82,12 +83,12 @@ func (r *run) unmade() error {
 	return r.sw.Failure()
 }
 
-// tell puts into a plan that is only shown why it is not that of the documents.
-func (r *run) tell(p Pass, out *report.Plan, v host.View) {
+// annotate puts into a plan that is only shown why it is not that of the documents.
+func (r *run) annotate(p Pass, out *report.Plan, v host.View) {
 	if r.unbuilt != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: r.unbuilt.Error()})
 	}
-	if why := heldBack(p.Rollout(), v.Files, r.desired); why != nil {
+	if why := suppressed(p.Rollout(), v.Files, r.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
 	}
 }

@@ -174,7 +174,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
+	if err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if before {
@@ -230,7 +230,7 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 		t.Errorf("after resume /etc/a is %q", got)
 	}
 	h, err := history.Read(person.Host)
-	if err != nil || len(h.Revisions) != 2 || h.Current != 2 || h.Held != nil {
+	if err != nil || len(h.Revisions) != 2 || h.Current != 2 || h.Pin != nil {
 		t.Errorf("history: %v, %+v; want two revisions: to go back and forth makes no new one", err, h)
 	}
 	if _, err := person.Rollback(t.Context(), 9); err == nil || !strings.Contains(err.Error(), "agent history") {

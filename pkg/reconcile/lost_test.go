@@ -286,8 +286,8 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 		same(t, before, after)
 		*shelf = good
 	}
-	if h, err := history.Read(pass.Host); err != nil || h.Held != nil {
-		t.Errorf("the node is held: %+v, %v", h.Held, err)
+	if h, err := history.Read(pass.Host); err != nil || h.Pin != nil {
+		t.Errorf("the node is held: %+v, %v", h.Pin, err)
 	}
 	if _, err := pass.Rollback(t.Context(), 1); err != nil {
 		t.Fatal(err)

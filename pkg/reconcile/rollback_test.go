@@ -19,7 +19,7 @@ import (
 // stays, and so does what somebody changed since.
 // The lines that keep it: pkg/reconcile/ownership/give_back.go;
 // pkg/reconcile/ownership/removals.go, Prune and sort; pkg/reconcile/ownership/revise.go,
-// settleRemoved.
+// commitRemoved.
 func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

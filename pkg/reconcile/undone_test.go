@@ -42,14 +42,14 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := guard.Remember(r.custody, r.changes, "ada", r.desired.Network())
+	raw, err := guard.Remember(r.ownership, r.changes, "ada", r.desired.Network())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
+	if err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := execute.Owe(ctx, h, led, r.changes); err != nil {
+	if err := execute.SaveEffects(ctx, h, led, r.changes); err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range list {

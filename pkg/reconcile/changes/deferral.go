@@ -33,8 +33,8 @@ func (l *Deferral) End() error {
 	return graph.Wait(l.Text)
 }
 
-// tell puts it into the step of its task.
-func (l *Deferral) tell(s *report.Step) {
+// annotate puts it into the step of its task.
+func (l *Deferral) annotate(s *report.Step) {
 	s.State, s.Message, s.Repair, s.Asks, s.Disruption = l.State, l.Text, false, nil, ""
 	s.Pods = l.Pods
 	if l.Drift != nil {

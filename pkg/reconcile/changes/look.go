@@ -56,7 +56,7 @@ func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 	}
 	c, err := makable(ctx, t, v)
 	if err != nil && model.Asked(meta) && hostfs.Held(err) {
-		return nil, &HeldError{err}
+		return nil, &HostError{err}
 	}
 	return c, err
 }

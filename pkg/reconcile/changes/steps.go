@@ -30,10 +30,10 @@ func Steps(
 		s := step(res, key, c, changed)
 		s.Repair = c != nil && c.NotApplicable == "" && ch.IsRepair(key)
 		if left != nil && res.Because == "" {
-			left.tell(&s)
+			left.annotate(&s)
 		}
 		if fought := ch.Repairs.Contested(key); fought != nil && s.State == report.Done {
-			fought.tell(&s)
+			fought.annotate(&s)
 			s.Repair = true
 		}
 		if pods != nil {
@@ -61,7 +61,7 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 			s.State, s.Message = report.NotHere, c.NotApplicable
 		}
 	case graph.Failed:
-		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), failsAlone(res.Err)
+		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), isolated(res.Err)
 		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		var fetching *FetchingError

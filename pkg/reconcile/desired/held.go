@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Held is a set of tasks that comes from a revision and not from the store.
-type Held struct {
+// Pinned is a set of tasks that comes from a revision and not from the store.
+type Pinned struct {
 	by       string // "held at revision 3 by root"
 	Network  string
 	declared string // see ledger.Network.Declared
@@ -31,7 +31,7 @@ func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (
 		Snapshot: &statestore.Snapshot{Revision: statestore.Revision{Generation: rev.Generation, Digest: rev.Digest},
 			Origin: rev.Store},
 		Keypairs: map[string]model.Keypair{},
-		Held:     &Held{Network: rev.Network, declared: rev.Declared},
+		Pinned:   &Pinned{Network: rev.Network, declared: rev.Declared},
 	}
 	for _, rec := range rev.Tasks {
 		t, err := ledger.Rebuild(r, rec)
@@ -45,15 +45,15 @@ func FromRevision(rev *ledger.Revision, r ledger.Reader, assets tasks.Fetcher) (
 		if set, ok := t.(tasks.CertificateSet); ok && set.Source != "" {
 			t = current(set, r)
 		}
-		out.Held.Recorded = append(out.Held.Recorded, t)
+		out.Pinned.Recorded = append(out.Pinned.Recorded, t)
 	}
-	out.Held.refuse()
+	out.Pinned.refuse()
 	return out, nil
 }
 
 // refuse has fail what documents asked for and no document may: a revision, maybe of an earlier
 // release, has it no more than they. Its other tasks are made.
-func (s *Held) refuse() {
+func (s *Pinned) refuse() {
 	for i, t := range s.Recorded {
 		if !model.Asked(t.Base()) {
 			continue
@@ -98,23 +98,23 @@ func current(set tasks.CertificateSet, r ledger.Reader) tasks.CertificateSet {
 
 // Network is the name of the network that is wanted.
 func (d *State) Network() string {
-	if d.Held != nil {
-		return d.Held.Network
+	if d.Pinned != nil {
+		return d.Pinned.Network
 	}
 	return d.Node.Networking.Name()
 }
 
-// heldBy is "held at revision 3 by root", or "".
-func (d *State) heldBy() string {
-	if d.Held == nil {
+// pinnedBy is "held at revision 3 by root", or "".
+func (d *State) pinnedBy() string {
+	if d.Pinned == nil {
 		return ""
 	}
-	return d.Held.by
+	return d.Pinned.by
 }
 
 // renew puts what was rotated since into the set of a revision: certificates as the node has them
 // now. An old one may be good for nothing. A file of the documents is what the revision says.
-func (s *Held) renew(v host.View, led *ledger.Ledger) {
+func (s *Pinned) renew(v host.View, led *ledger.Ledger) {
 	for i, t := range s.Recorded {
 		e, known := led.Entries()[t.Owns()[0]]
 		if !known || e.Released {
@@ -155,10 +155,10 @@ func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*S
 		return nil, graph.Permanent(fmt.Errorf("the node is held at revision %d by %s: %w; let it follow the store "+
 			"again with `agent resume`", pin.Revision, pin.By, err))
 	}
-	out.Held.renew(v, led)
+	out.Pinned.renew(v, led)
 	if d != nil {
 		out.Node.Drift = d.Node.Drift
 	}
-	out.Held.by = fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By)
+	out.Pinned.by = fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By)
 	return out, nil
 }

@@ -14,13 +14,13 @@ func (d *State) Because(why error) {
 	}
 	was := d.Instead
 	d.Damage = slices.DeleteFunc(d.Damage, func(text string) bool { return text == was })
-	d.Instead = fmt.Sprintf("%s; this is %s", OneLine(why), d.InForce())
+	d.Instead = fmt.Sprintf("%s; this is %s", OneLine(why), d.Effective())
 	d.Damage = append(d.Damage, d.Instead)
 }
 
-// InForce says which configuration it is, and since when the node has it. It is the same at every
+// Effective says which configuration it is, and since when the node has it. It is the same at every
 // pass.
-func (d *State) InForce() string {
+func (d *State) Effective() string {
 	if d.Taken.IsZero() {
 		return fmt.Sprintf("generation %d (%.12s)", d.Snapshot.Generation, d.Snapshot.Digest)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// Known is what was learnt in earlier passes. It asks nobody.
-func (d *State) Known(r ledger.Reader) model.Discovered {
+// Cached is what was learnt in earlier passes. It asks nobody.
+func (d *State) Cached(r ledger.Reader) model.Discovered {
 	d.Planned(r, true)
 	d.Had = ledger.Load(r).Head().Network
 	learnt, err := ledger.LoadLearnt(r)
@@ -31,7 +31,7 @@ func Discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
 
 // NodesWanted is what the network wants to know of the API's Nodes.
 func (d *State) NodesWanted() network.NodesWanted {
-	if d.Held != nil {
+	if d.Pinned != nil {
 		return network.NodesWanted{}
 	}
 	return WantsOfNodes(d.Node)

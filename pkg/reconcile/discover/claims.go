@@ -44,7 +44,7 @@ type ground struct {
 
 // taken is a range in which no pods of others are.
 type taken struct {
-	what   string
+	text   string
 	prefix netip.Prefix
 }
 
@@ -192,7 +192,7 @@ func (g ground) refuses(c claim) string {
 	}
 	for _, t := range g.taken {
 		if t.prefix.Overlaps(c.pods) {
-			return fmt.Sprintf("it overlaps %s, %s", t.what, t.prefix)
+			return fmt.Sprintf("it overlaps %s, %s", t.text, t.prefix)
 		}
 	}
 	return ""
@@ -209,7 +209,7 @@ func conflict(c claim, ranges map[netip.Prefix]string, addresses map[netip.Addr]
 	}
 	for _, t := range odd {
 		if t.prefix.Overlaps(c.pods) {
-			return fmt.Sprintf("it overlaps %s, %s", t.what, t.prefix)
+			return fmt.Sprintf("it overlaps %s, %s", t.text, t.prefix)
 		}
 	}
 	return ""

@@ -62,7 +62,7 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 				repairs = 0
 			}
 			d, wrong, repairs = p.notedPods(d, r, now), time.Time{}, repairs+1
-			if p.contestedPods(d) != (repairs >= p.after) || len(d.Recent) > p.after {
+			if p.contestedPods(d) != (repairs >= p.repairs) || len(d.Recent) > p.repairs {
 				t.Fatalf("contested %t after %d repairs, the ledger has %d times", p.contestedPods(d), repairs, len(d.Recent))
 			}
 		}
@@ -96,7 +96,7 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	if r := p.judge(d, at, false); r.repair {
 		t.Fatal("while the other runs it is repaired")
 	}
-	if r := p.judge(d, at, true); !r.repair || !r.trial {
+	if r := p.judge(d, at, true); !r.repair || !r.retry {
 		t.Errorf("without the other: %+v", r)
 	}
 	if r := p.judge(&ledger.Drift{Recent: []time.Time{noon, noon.Add(3 * time.Second)}}, noon.Add(4*time.Second), true); !r.repair {
@@ -134,7 +134,7 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		{afresh: true, recent: []time.Time{noon}},
 		{want: ""}, // it is no repair
 	} {
-		d := &Judge{damping: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
+		d := &Judge{damping: p, now: noon, force: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
 		if len(c.recent) > 0 {
 			d.found.Put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
 		}

@@ -65,7 +65,7 @@ func TestWhoeverStopsHasPeace(t *testing.T) {
 		t.Errorf("a minute after the trial: %+v", r)
 	}
 	// Long after it is another matter.
-	if r := p.judge(d, tried.Add(4*time.Hour), false); !r.repair || r.trial {
+	if r := p.judge(d, tried.Add(4*time.Hour), false); !r.repair || r.retry {
 		t.Errorf("hours after the trial: %+v", r)
 	}
 }
@@ -80,7 +80,7 @@ func TestNowAndThenIsNoQuarrel(t *testing.T) {
 		if !r.repair {
 			t.Fatalf("drift %d, three minutes after the one before, waits: %+v", i, r)
 		}
-		if d = p.noted(d, r, now); len(d.Recent) > p.after {
+		if d = p.noted(d, r, now); len(d.Recent) > p.repairs {
 			t.Fatalf("the ledger has %d times", len(d.Recent))
 		}
 	}

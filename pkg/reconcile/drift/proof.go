@@ -28,7 +28,7 @@ func (d *Judge) Prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.
 			continue
 		}
 		switch {
-		case d.provedBefore(t):
+		case d.recordedRight(t):
 			change.Proof = tasks.ProofBefore
 		case tasks.Harmless(ctx, t, change, on):
 			change.Proof = tasks.ProofHarmless
@@ -65,8 +65,8 @@ func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 	return len(asking) > 0
 }
 
-// provedBefore says that the ledger has the very task as right: the node had it, and went on.
-func (d *Judge) provedBefore(t tasks.Task) bool {
+// recordedRight says that the ledger has the very task as right: the node had it, and went on.
+func (d *Judge) recordedRight(t tasks.Task) bool {
 	if d == nil || !tasks.IsState(t.Owns()[0]) || tasks.Anew(t) {
 		return false
 	}

@@ -23,10 +23,10 @@ import (
 
 // Options are how a graph is made so.
 type Options struct {
-	Log     *zap.Logger
-	Judge   *drift.Judge        // of what is planned; nil: nothing of it is drift
-	Refused map[graph.Key]error // tasks whose change is not made, by first key
-	Guard   Guard               // nil: nothing needs one
+	Log       *zap.Logger
+	Judge     *drift.Judge        // of what is planned; nil: nothing of it is drift
+	Refused   map[graph.Key]error // tasks whose change is not made, by first key
+	Admission Admission           // nil: nothing needs one
 	// Unwritten says that the pass only brings back what was right, since nothing can be written
 	// down.
 	Unwritten  bool
@@ -34,8 +34,8 @@ type Options struct {
 	Hooks      Hooks
 }
 
-// Guard hears of each change before it is made; its error keeps it from being made.
-type Guard interface {
+// Admission hears of each change before it is made; its error keeps it from being made.
+type Admission interface {
 	Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 }
 
@@ -72,7 +72,7 @@ func Apply(
 	a.view = a.asked.Over(h.Live.View())
 	a.done.Repairs = planned.Repairs
 	before := led.Owed()
-	owe(led, planned)
+	noteEffects(led, planned)
 	if err := led.SaveOwed(ctx, h.Files); err != nil && !o.Unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
@@ -81,14 +81,14 @@ func Apply(
 		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},
 		OnStart:  a.started,
 		OnRetry:  a.retried,
-		OnDone:   a.settled,
+		OnDone:   a.finished,
 	}, a.visit)
-	forgive(led, planned, a.done, before)
+	cancelEffects(led, planned, a.done, before)
 	return a.done, rep, nil
 }
 
-// owe notes what the planned changes will ask for.
-func owe(led *ledger.Ledger, planned *changes.Set) {
+// noteEffects notes what the planned changes will ask for.
+func noteEffects(led *ledger.Ledger, planned *changes.Set) {
 	for key, c := range planned.ByKey {
 		if c.NotApplicable == "" {
 			for _, effect := range c.Effects {
@@ -98,9 +98,9 @@ func owe(led *ledger.Ledger, planned *changes.Set) {
 	}
 }
 
-// forgive takes back what was noted for changes that were not tried after all.
+// cancelEffects takes back what was noted for changes that were not tried after all.
 // What an earlier run owed stays owed.
-func forgive(led *ledger.Ledger, planned, done *changes.Set, before map[string][]string) {
+func cancelEffects(led *ledger.Ledger, planned, done *changes.Set, before map[string][]string) {
 	for key, c := range planned.ByKey {
 		if done.Get(key) != nil {
 			continue
@@ -123,7 +123,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	}
 	if c == nil {
 		a.planned.Repairs.Over(key)
-		a.settleEffect(key)
+		a.ackEffect(key)
 		return nil
 	}
 	if c.NotApplicable != "" {
@@ -155,8 +155,8 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	for _, effect := range c.Effects {
 		a.asked.Ask(string(effect), string(key))
 	}
-	if a.Guard != nil {
-		if err := a.Guard.Before(ctx, t, c); err != nil {
+	if a.Admission != nil {
+		if err := a.Admission.Before(ctx, t, c); err != nil {
 			return graph.Permanent(err)
 		}
 	}
@@ -167,7 +167,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := t.Apply(ctx, a.host, c); err != nil {
 		return err
 	}
-	a.settleEffect(key)
+	a.ackEffect(key)
 	left, err := changes.PlanStill(ctx, t, a.view)
 	_, begins := starts.StartOf(t)
 	switch {
@@ -197,8 +197,8 @@ func (a *applier) disturbed(t tasks.Task) bool {
 	})
 }
 
-// settleEffect notes that an effect was done, or that nobody asked for it after all.
-func (a *applier) settleEffect(key graph.Key) {
+// ackEffect notes that an effect was done, or that nobody asked for it after all.
+func (a *applier) ackEffect(key graph.Key) {
 	if key.Kind() == tasks.KindEffect {
 		a.asked.EffectDone(string(key))
 		a.ledger.Paid(string(key))
@@ -220,7 +220,7 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 	}
 }
 
-func (a *applier) settled(res graph.Result[graph.Node]) {
+func (a *applier) finished(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
 	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotApplicable == "" &&
@@ -233,7 +233,7 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 			level = zap.DebugLevel
 		}
 		a.Log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason),
-			zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took),
+			zap.String("what", changeText(res.Node, c)), zap.Duration("took", res.Took),
 			zap.Int64("generation", a.Generation))
 	}
 	if a.Hooks.OnDone != nil {
@@ -241,9 +241,9 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 	}
 }
 
-// whatChanged says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
+// changeText says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
 // says nothing.
-func whatChanged(n graph.Node, c *tasks.Change) string {
+func changeText(n graph.Node, c *tasks.Change) string {
 	if t, ok := n.(tasks.Task); !ok || t.Base().Secret {
 		return ""
 	}

@@ -52,14 +52,14 @@ func PayDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	return nil
 }
 
-// Owe writes down what planned changes will ask for, before the first of them is made. Where that
-// cannot be, nothing is owed for them.
-func Owe(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
+// SaveEffects writes down what planned changes will ask for, before the first of them is made.
+// Where that cannot be, nothing is owed for them.
+func SaveEffects(ctx context.Context, h *host.Host, led *ledger.Ledger, planned *changes.Set) error {
 	before := led.Owed()
-	owe(led, planned)
+	noteEffects(led, planned)
 	err := led.SaveOwed(ctx, h.Files)
 	if err != nil {
-		forgive(led, planned, changes.NewSet(), before)
+		cancelEffects(led, planned, changes.NewSet(), before)
 	}
 	return err
 }

@@ -27,10 +27,10 @@ type Work struct {
 	Changes *changes.Set
 }
 
-// Unproved says that any of the changes is made under a checkpoint only.
-func (w Work) Unproved() bool {
+// NeedsCheckpoint says that any of the changes is made under a checkpoint only.
+func (w Work) NeedsCheckpoint() bool {
 	for _, c := range w.Changes.ByKey {
-		if Unproved(c) {
+		if NeedsCheckpoint(c) {
 			return true
 		}
 	}
@@ -168,7 +168,7 @@ func addAtBoot(
 func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
 	head := of.Led.Head()
 	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
-		Print: head.Print, Settled: head.Settled, Owed: of.Led.Owed()}
+		Fingerprint: head.Print, Clean: head.Settled, PendingEffects: of.Led.Owed()}
 	for _, t := range of.Set.Order {
 		change := made.Get(t.Owns()[0])
 		if change == nil || !Undone(t, change) || !tasks.IsState(t.Owns()[0]) {

@@ -24,7 +24,7 @@ import (
 // and, with what the ledger no longer wants, at the end of the removals: resume kubelet.
 
 // Begins says that the pass makes the switch.
-func (s *Switch) Begins() bool { return s != nil && s.Held == nil && !s.Stays }
+func (s *Switch) Begins() bool { return s != nil && s.Blocked == nil && !s.Stays }
 
 // Without are facts of the host as the next network finds it: the old one's links are gone by then,
 // and say nothing of its MTU.
@@ -38,7 +38,7 @@ func (s *Switch) Without(f *host.Facts) *host.Facts {
 
 func (s *Switch) meta(why string) tasks.Meta {
 	from := "revision"
-	if s.wanted.Held == nil {
+	if s.wanted.Pinned == nil {
 		from = s.wanted.Node.Origin("spec.networking." + s.wanted.Network()).String()
 	}
 	return tasks.Meta{From: from, Why: why}

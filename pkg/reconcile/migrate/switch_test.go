@@ -94,10 +94,10 @@ func TestLeave(t *testing.T) {
 			if rep.Kind != c.kind || s.Waits != c.waits || rep.Allowed != c.allowed {
 				t.Errorf("%s, waits %v, allowed by %q; want %s, %v, %q", rep.Kind, s.Waits, rep.Allowed, c.kind, c.waits, c.allowed)
 			}
-			if (c.held == "") != (s.Held == nil) || s.Held != nil && !strings.Contains(s.Held.Error(), c.held) {
-				t.Errorf("held by: %v; want %q", s.Held, c.held)
+			if (c.held == "") != (s.Blocked == nil) || s.Blocked != nil && !strings.Contains(s.Blocked.Error(), c.held) {
+				t.Errorf("held by: %v; want %q", s.Blocked, c.held)
 			}
-			if s.Waits != (s.Failure() == nil && s.Held != nil) {
+			if s.Waits != (s.Failure() == nil && s.Blocked != nil) {
 				t.Errorf("what waits is an error: %v", s.Failure())
 			}
 		})
@@ -245,8 +245,8 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if goes := slices.Contains(s.disk().Residue.(cleanup.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
 			t.Errorf("%s: its conf goes: %v", name, goes)
 		}
-		if (c.held == "") != (s.Held == nil) || s.Held != nil && !strings.Contains(s.Held.Error(), c.held) {
-			t.Errorf("%s: held by %v, want %q", name, s.Held, c.held)
+		if (c.held == "") != (s.Blocked == nil) || s.Blocked != nil && !strings.Contains(s.Blocked.Error(), c.held) {
+			t.Errorf("%s: held by %v, want %q", name, s.Blocked, c.held)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestUnfinished(t *testing.T) {
 	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
-	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{Err: host.ErrNotExist}} {
+	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HostError{Err: host.ErrNotExist}} {
 		refused := graph.Result[tasks.Task]{Node: tasks.File{Path: "/c"}, State: graph.Failed, Err: alone}
 		needs := graph.Result[tasks.Task]{Node: tasks.File{Path: "/d"}, State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
 		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
@@ -328,6 +328,6 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{
-		Live: true, Allowed: AllowedBy(d, led, flag), Held: func() *checkpoint.HeldError { return checkpoint.Held(v.Files, d.Snapshot.Digest, time.Now()) },
+		Live: true, Allowed: AllowedBy(d, led, flag), Suppressed: func() *checkpoint.HeldError { return checkpoint.Held(v.Files, d.Snapshot.Digest, time.Now()) },
 	})
 }

@@ -124,9 +124,9 @@ func taskOf(led *ledger.Ledger, e ledger.Entry) *tasks.Recorded {
 	return e.Task
 }
 
-// Holds says what of somebody else's would go along with a key of ours; "" if nothing would.
+// UsedBy says what of somebody else's would go along with a key of ours; "" if nothing would.
 // Directories are looked at when their turn comes, since what is in them may go before.
-func Holds(ctx context.Context, v host.View, led *ledger.Ledger, k tasks.StateReader) (string, error) {
+func UsedBy(ctx context.Context, v host.View, led *ledger.Ledger, k tasks.StateReader) (string, error) {
 	holder, ok := k.(tasks.UseReader)
 	if !ok {
 		return "", nil

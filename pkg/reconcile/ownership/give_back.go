@@ -40,8 +40,8 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 // held at took it. What the ledger looks after still, the set in force took. Of what was let go of,
 // the kept revisions tell.
 func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
-	if c.Held == 0 || !e.Released {
-		return c.Held != 0
+	if c.PinnedAt == 0 || !e.Released {
+		return c.PinnedAt != 0
 	}
 	task := taskOf(c.Led, e)
 	if task == nil {
@@ -49,7 +49,7 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	}
 	if c.later == nil {
 		all, _ := ledger.Revisions(r) // of a damaged one nobody knows what it took
-		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.Held })
+		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.PinnedAt })
 	}
 	return slices.ContainsFunc(c.later, func(rev ledger.Revision) bool {
 		return slices.ContainsFunc(rev.Tasks, task.Same)
@@ -61,7 +61,7 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.StateReader,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
-	if !ok || c.Held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil ||
+	if !ok || c.PinnedAt == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil ||
 		noBaseline(e) {
 		return e.Released, nil
 	}
@@ -75,7 +75,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 	back, err := RestorationOf(v.Files, e, restorer)
 	why := staysInRollback(v, e.Key, taskOf(c.Led, e))
 	switch {
-	case why != "" && c.Held == 0: // it stays, as all else that was there before
+	case why != "" && c.PinnedAt == 0: // it stays, as all else that was there before
 		return false, nil
 	case why != "":
 	case c.Altered(ctx, v, e, live):

@@ -34,8 +34,8 @@ type Removals struct {
 // that the pass makes a switch of networks, and last is what that does when all of it is gone.
 func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, last []tasks.Task) (*Removals, error) {
 	p := &Removals{switches: switches, last: last}
-	if c.inStep() && c.Held == 0 || c.Led.Unreadable {
-		return p, c.arrangeOwed(v, p)
+	if c.inStep() && c.PinnedAt == 0 || c.Led.Unreadable {
+		return p, c.arrangePending(v, p)
 	}
 	var list []tasks.Removal
 	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
@@ -48,14 +48,14 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 		}
 	}
 	if len(list)+len(p.back) == 0 {
-		return p, c.arrangeOwed(v, p)
+		return p, c.arrangePending(v, p)
 	}
-	return p, p.arrange(c, v, list, c.Owed())
+	return p, p.arrange(c, v, list, c.PendingEffects())
 }
 
-// Owed are the effects that are owed and that no wanted task asks for: those of removals that were
-// interrupted.
-func (c *Transaction) Owed() []tasks.Task {
+// PendingEffects are the effects that are owed and that no wanted task asks for: those of removals
+// that were interrupted.
+func (c *Transaction) PendingEffects() []tasks.Task {
 	var out []tasks.Task
 	for _, effect := range slices.Sorted(maps.Keys(c.Led.Owed())) {
 		if key := graph.Key(effect); !c.Set.Wants(key) && key.Kind() == tasks.KindEffect {
@@ -65,9 +65,9 @@ func (c *Transaction) Owed() []tasks.Task {
 	return out
 }
 
-// arrangeOwed makes a graph of nothing but owed effects, if there are any.
-func (c *Transaction) arrangeOwed(v host.View, p *Removals) error {
-	list := c.Owed()
+// arrangePending makes a graph of nothing but owed effects, if there are any.
+func (c *Transaction) arrangePending(v host.View, p *Removals) error {
+	list := c.PendingEffects()
 	if len(list)+len(p.last) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
-	holds, err := Holds(ctx, v, c.Led, k)
+	holds, err := UsedBy(ctx, v, c.Led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
@@ -120,7 +120,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case !removable:
 		p.release(e, "info",
 			fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
-	case c.Changed != "" && Foreign(e, k, live):
+	case c.Changed != "" && Unmanaged(e, k, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, NotOurs))
 	case c.Changed == "" && c.Altered(ctx, v, e, live):

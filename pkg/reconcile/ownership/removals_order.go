@@ -42,7 +42,7 @@ func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 	for i := range list {
 		at[list[i].Key] = i
 	}
-	p.guard(c, v, list)
+	p.protect(c, v, list)
 	for i := range list {
 		key := list[i].Key
 		above, rest := tasks.GoAfter(key)
@@ -77,9 +77,9 @@ func Lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error)
 		graph.Options{Requires: func(k graph.Key) []graph.Key { return after[k] }})
 }
 
-// guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a
+// protect says what must not be broken by the removals: pods on a bridge, a CNI directory without a
 // conf.
-func (p *Removals) guard(c *Transaction, v host.View, list []tasks.Removal) {
+func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 	var links []string
 	confs := map[string][]string{}
 	for _, r := range list {

@@ -30,11 +30,11 @@ type Ending struct {
 	Proof   *checkpoint.Proof // of a change that was under a checkpoint; nil: none was
 }
 
-// Settle writes down how a pass ended: what is right, with what it left there, and what went. Where
+// Commit writes down how a pass ended: what is right, with what it left there, and what went. Where
 // the ledger was in step with the set, only what changed is looked at.
-func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) error {
+func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) error {
 	b := ledger.Batch{Head: c.Led.Head()}
-	if out.Desired.Held == nil {
+	if out.Desired.Pinned == nil {
 		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
 	}
 	inStep := c.inStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
@@ -55,11 +55,11 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 		if change != nil && change.NotApplicable != "" || inStep && change == nil {
 			continue
 		}
-		if err := c.settleTask(ctx, h.Live.View(), res.Node, change, &b); err != nil {
+		if err := c.commitTask(ctx, h.Live.View(), res.Node, change, &b); err != nil {
 			unseen = append(unseen, err) // its change stays one of which nothing says how it ended
 		}
 	}
-	if err := c.settleRemoved(ctx, h.Live.View(), out, &b); err != nil {
+	if err := c.commitRemoved(ctx, h.Live.View(), out, &b); err != nil {
 		return err
 	}
 	if p := out.Proof; p != nil {
@@ -69,9 +69,9 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 		}
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
-		b.Head.Print, b.Head.Boot = c.Set.Print, c.Led.Boot()
+		b.Head.Print, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
 		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h.Live.Files)
-		b.Head.Settled = c.settled(b)
+		b.Head.Settled = c.clean(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
 		}
@@ -88,8 +88,8 @@ func (c *Transaction) Settle(ctx context.Context, h *host.Host, out Ending) erro
 	return errors.Join(unseen...)
 }
 
-// settleTask brings the entries of one task that is right up to date.
-func (c *Transaction) settleTask(
+// commitTask brings the entries of one task that is right up to date.
+func (c *Transaction) commitTask(
 	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,
 ) error {
 	keys := t.Owns()
@@ -135,8 +135,8 @@ func SameEntry(a, b ledger.Entry) bool {
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// settled says that after b nothing is open: no change whose end is unknown, nothing to prune.
-func (c *Transaction) settled(b ledger.Batch) bool {
+// clean says that after b nothing is open: no change whose end is unknown, nothing to prune.
+func (c *Transaction) clean(b ledger.Batch) bool {
 	put := map[graph.Key]bool{}
 	for _, e := range b.Put {
 		put[e.Key] = true

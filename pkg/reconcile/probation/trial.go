@@ -46,8 +46,8 @@ type Trials struct {
 // finds out. Before READY a unit whose job waits is not waited for at all: it may wait for the
 // agent.
 const (
-	patience      = 95 * time.Second
-	patienceEarly = 10 * time.Second
+	startTimeout = 95 * time.Second
+	earlyTimeout = 10 * time.Second
 )
 
 // askers are the tasks that ask for the restart of a unit, by unit.
@@ -72,7 +72,7 @@ func (ts *Trials) Begin(
 	all := askers(g)
 	was := slices.Clone(ts.list)
 	for _, unit := range slices.Sorted(maps.Keys(all)) {
-		files, err := triedFiles(ctx, h.Live.View(), unit, all[unit], planned)
+		files, err := filesOfRestart(ctx, h.Live.View(), unit, all[unit], planned)
 		if err != nil {
 			return err
 		}
@@ -185,8 +185,8 @@ func (ts *Trials) of(unit string) int {
 	return slices.IndexFunc(ts.list, func(t ledger.Trial) bool { return t.Unit == unit })
 }
 
-// triedFiles takes down the files whose change asks for a unit's restart.
-func triedFiles(
+// filesOfRestart takes down the files whose change asks for a unit's restart.
+func filesOfRestart(
 	ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set,
 ) ([]ledger.TrialFile, error) {
 	var out []ledger.TrialFile
@@ -205,7 +205,7 @@ func triedFiles(
 				out[i].Tasks = append(out[i].Tasks, first) // another key of the same file
 				continue
 			}
-			was, err := keeperOf(name).Baseline(ctx, v)
+			was, err := restorerOf(name).Baseline(ctx, v)
 			if err != nil {
 				return nil, fmt.Errorf("look at %s before it changes: %w", name, err)
 			}
@@ -217,7 +217,7 @@ func triedFiles(
 	return out, nil
 }
 
-func keeperOf(path string) tasks.Restorer {
+func restorerOf(path string) tasks.Restorer {
 	return tasks.StateReaderOf(nil, tasks.FileKey(path)).(tasks.Restorer)
 }
 

@@ -16,8 +16,8 @@ import (
 
 // What the disk of a host says, for who has no lock.
 
-// Held says that the node is held at a revision, so that a pass needs nothing of the store.
-func (s Session) Held() bool {
+// Pinned says that the node is held at a revision, so that a pass needs nothing of the store.
+func (s Session) Pinned() bool {
 	led, err := s.LoadLedger()
 	return err == nil && led.Head().Held != nil
 }

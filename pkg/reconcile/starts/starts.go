@@ -163,7 +163,7 @@ func (w Waiting) Starting(
 			}
 			u, _ := StartOf(res.Node)
 			now, _, v, err := lookAtStart(ctx, h, u.Name)
-			return err == nil && now.Active != "active" && (v == ComingUp || v == Queued && how.behind)
+			return err == nil && now.Active != "active" && (v == Starting || v == Queued && how.behind)
 		})
 	}
 }
@@ -233,7 +233,7 @@ func lookAtStart(
 	ctx context.Context, h *host.Host, unit string,
 ) (now systemd.UnitState, kind string, v Verdict, err error) {
 	if now, err = h.Live.Units.Unit(ctx, unit); err != nil {
-		return now, "", ComingUp, err
+		return now, "", Starting, err
 	}
 	restarts := 0
 	if now.Active == "active" {
