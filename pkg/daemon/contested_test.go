@@ -15,7 +15,7 @@ func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
 		p := &report.Plan{Steps: steps}
 		p.Finish(3)
-		q.keep(p, noon.Add(after))
+		q.update(p, noon.Add(after))
 		return p
 	}
 	fought := report.Step{Key: "sysctl:a", State: report.Contested, Repair: true, Pods: true}

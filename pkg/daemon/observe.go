@@ -15,7 +15,7 @@ import (
 // observed is a pass that tells how it goes on.
 func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	clock := newPhases(w.got)
-	l.drift.hear(&pass)
+	l.drift.subscribe(&pass)
 	built := pass.Hooks.Built
 	pass.Hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {
 		l.services.of(v.Facts)

@@ -20,10 +20,10 @@ import (
 
 // Times of what is seen as it happens.
 const (
-	wakeTogether = 3 * time.Millisecond // events of one change come together
-	wakeBurst    = time.Second          // of a processor's time that passes may use without a pause …
-	wakeShare    = 5                    // … before they get one in so many
-	pollEvery    = 4 * time.Second      // what nothing tells of is looked at this often
+	debounce  = 3 * time.Millisecond // events of one change come together
+	cpuBurst  = time.Second          // of a processor's time that passes may use without a pause …
+	cpuShare  = 5                    // … before they get one in so many
+	pollEvery = 4 * time.Second      // what nothing tells of is looked at this often
 )
 
 // hostWatch is what the daemon hears of its host between passes, and looks at because it cannot
@@ -48,16 +48,16 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 		return nil
 	}
 	return &hostWatch{
-		watcher: watcher, log: log, budget: cpuBudget{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used},
+		watcher: watcher, log: log, budget: cpuBudget{burst: cpuBurst, share: cpuShare, now: time.Now, used: host.Used},
 		said: map[watch.Source]string{}, wakes: map[string]int64{},
 		opened: opt, drifts: map[graph.Key]bool{},
 	}
 }
 
-// hear makes a pass tell what it works towards, and lets one that goes by what is known take the
-// facts for known, too. From then on, before the pass looks, what changes is heard: nothing lies
-// between.
-func (w *hostWatch) hear(pass *reconcile.Pass) {
+// subscribe makes a pass tell what it works towards, and lets one that goes by what is known take
+// the facts for known, too. From then on, before the pass looks, what changes is heard: nothing
+// lies between.
+func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if w == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (w *hostWatch) hear(pass *reconcile.Pass) {
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts
 		w.watcher.Set(w.interest())
-		w.tellDeaf()
+		w.logUnwatched()
 	}
 }
 
@@ -81,8 +81,8 @@ func (w *hostWatch) interest() watch.Interest {
 	return i
 }
 
-// tellDeaf logs what cannot be heard, once.
-func (w *hostWatch) tellDeaf() {
+// logUnwatched logs what cannot be heard, once.
+func (w *hostWatch) logUnwatched() {
 	deaf := w.watcher.Unwatched()
 	for source, err := range deaf {
 		if w.said[source] != err.Error() {
@@ -99,16 +99,16 @@ func (w *hostWatch) tellDeaf() {
 	}
 }
 
-// woken has something to receive after an event.
-func (w *hostWatch) woken() <-chan struct{} {
+// events has something to receive after an event.
+func (w *hostWatch) events() <-chan struct{} {
 	if w == nil {
 		return nil
 	}
 	return w.watcher.Events()
 }
 
-// due is when to make a pass after an event: soon, and not too often.
-func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether, w.budget.pause())) }
+// debounced is when to make a pass after an event: soon, and not too often.
+func (w *hostWatch) debounced() <-chan time.Time { return time.After(max(debounce, w.budget.pause())) }
 
 // take takes all events that have come, for a pass that is about to look.
 func (w *hostWatch) take() trigger {
@@ -131,7 +131,7 @@ func drifted(sources []string) trigger {
 		sources = []string{"host"}
 	}
 	slices.Sort(sources)
-	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true, event: true}
+	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", cacheOnly: true, event: true}
 }
 
 // forget has the next pass gather the facts anew.
@@ -141,9 +141,9 @@ func (w *hostWatch) forget() {
 	}
 }
 
-// ahead is how long it is until what nothing tells of is to be looked at: very long where there is
-// nothing.
-func (w *hostWatch) ahead() time.Duration {
+// untilPoll is how long it is until what nothing tells of is to be looked at: very long where there
+// is nothing.
+func (w *hostWatch) untilPoll() time.Duration {
 	if w == nil || len(w.list) == 0 {
 		return time.Hour
 	}
@@ -161,7 +161,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	deaf := w.watcher.Unwatched()
 	if len(deaf) > 0 { // another try
 		w.watcher.Set(w.interest())
-		w.tellDeaf()
+		w.logUnwatched()
 		deaf = w.watcher.Unwatched()
 	}
 	opt := w.opened
@@ -221,8 +221,8 @@ func (w *hostWatch) ended(p *report.Plan) {
 	}
 }
 
-// heard is how often each source has woken.
-func (w *hostWatch) heard() map[string]int64 {
+// eventCounts is how often each source has woken.
+func (w *hostWatch) eventCounts() map[string]int64 {
 	if w == nil {
 		return nil
 	}
