@@ -71,7 +71,7 @@ func ofTasks() []metric {
 				}
 			}},
 		{"unproved", "1 for a kind of proof that the last change under a checkpoint does not have, 0 for one that it " +
-			"has.", gauge, []string{"proof"}, unproved},
+			"has.", gauge, []string{"proof"}, missingProofs},
 		{"watching", "1 if a change is watched for what its hook does later.", gauge, nil,
 			func(s *report.Status, put put) { put(one(s.Watched != nil)) }},
 		{"owed_effects", "Restarts and reloads that are still to be done.", gauge, nil,
@@ -224,7 +224,7 @@ func refused(s *report.Status, put put) {
 	}
 }
 
-func unproved(s *report.Status, put put) {
+func missingProofs(s *report.Status, put put) {
 	if s.Proof == nil {
 		return
 	}
