@@ -119,7 +119,7 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 	for _, r := range list {
 		if len(r.Proofs)+len(r.Unproved) > 0 {
 			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number,
-				&report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Unproved: r.Unproved})
+				&report.Proof{At: r.Time, By: checkpoint.ProofKinds(r.Proofs), Missing: r.Unproved})
 			head = ""
 		}
 	}

@@ -43,7 +43,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	case w.unused != nil:
 		return w.unused
 	case plan.Summary.Changes() > 0,
-		plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
+		plan.Switch != nil && plan.Switch.Blocked != "": // the documents are not what the node has
 		return exit(exitChanges)
 	}
 	return nil
@@ -129,7 +129,7 @@ func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Con
 		end := pass(ctx)
 		p.end()
 		if end.plan != nil {
-			end.plan.After(&earlier)
+			end.plan.AddRound(&earlier)
 			earlier = *end.plan
 		}
 		switch {

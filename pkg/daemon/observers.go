@@ -78,7 +78,7 @@ func (s *nodeStatus) publish(next report.Status, done *report.Plan) {
 // working tells that the daemon changes something.
 func (s *nodeStatus) working(what string, plan *report.Plan) {
 	next := s.now
-	next.Working = &report.Working{What: what, Since: time.Now(), Changes: plan.Summary.Changes()}
+	next.Working = &report.Working{Activity: what, Since: time.Now(), Changes: plan.Summary.Changes()}
 	s.publish(next, nil)
 }
 

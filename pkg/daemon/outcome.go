@@ -65,7 +65,8 @@ func (o outcome) status(desired *desired.State) string {
 	if s.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
 	}
-	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
+	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotApplicable,
+		s.Changes())
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
 	}
@@ -78,8 +79,8 @@ func (o outcome) status(desired *desired.State) string {
 	if w := o.plan.Waiting; w != nil {
 		line += fmt.Sprintf(", generation %d waits", w.Generation)
 	}
-	if o.plan.Held != "" {
-		line += ", " + o.plan.Held
+	if o.plan.Pinned != "" {
+		line += ", " + o.plan.Pinned
 	}
 	return strings.Join(append(parts, line), "; ")
 }

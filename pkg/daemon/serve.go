@@ -168,7 +168,7 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	}
 	pass, clock := l.reportingPass(ctx, w.got.pass, w)
 	out := l.once(ctx, pass, w.got)
-	if out.load != nil && out.plan != nil && out.plan.Held != "" {
+	if out.load != nil && out.plan != nil && out.plan.Pinned != "" {
 		job.Send(control.Event{Event: control.Note,
 			Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
 		failed := failureOf(outcome{err: out.err})

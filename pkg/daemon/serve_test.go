@@ -63,7 +63,7 @@ func TestTurnsForOthers(t *testing.T) {
 		t.Errorf("another store: %v", err)
 	}
 
-	if last, err = ask(control.Request{Command: control.Rollback, Revision: 1, By: "alice"}); err != nil || last.Plan == nil || last.Plan.Held != "held at revision 1 by alice" {
+	if last, err = ask(control.Request{Command: control.Rollback, Revision: 1, By: "alice"}); err != nil || last.Plan == nil || last.Plan.Pinned != "held at revision 1 by alice" {
 		t.Errorf("rollback: %+v %v", last.Plan, err)
 	}
 	if said := b.manager.last(t).text; !strings.Contains(said, "held at revision 1 by alice") {

@@ -60,7 +60,7 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) 
 	if p := out.plan; p != nil {
 		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node),
 			cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
-		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
+		next.Pinned, next.PendingEffects, next.Notes = p.Pinned, p.PendingEffects, p.Notes
 		next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
 		next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
 		next.Keys = keysOf(p, next.Keys, time.Now())

@@ -209,15 +209,15 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 		}
 	}
 	check("after the rollback")
-	if p.Held != "held at revision 1 by ada" {
-		t.Errorf("the plan says %q", p.Held)
+	if p.Pinned != "held at revision 1 by ada" {
+		t.Errorf("the plan says %q", p.Pinned)
 	}
-	if p := mustConverge(t, root, two...); p.Held != "held at revision 1 by ada" || p.Summary.Changes() != 0 {
-		t.Errorf("the next run was not held: %q, %d changes", p.Held, p.Summary.Changes())
+	if p := mustConverge(t, root, two...); p.Pinned != "held at revision 1 by ada" || p.Summary.Changes() != 0 {
+		t.Errorf("the next run was not held: %q, %d changes", p.Pinned, p.Summary.Changes())
 	}
 	check("after another run")
-	if p, err := onRoot(root).DryRun(t.Context(), wanting(two...)); err != nil || p.Held == "" || p.Summary.Changes() != 0 {
-		t.Errorf("a dry run does not know: %v, %q", err, p.Held)
+	if p, err := onRoot(root).DryRun(t.Context(), wanting(two...)); err != nil || p.Pinned == "" || p.Summary.Changes() != 0 {
+		t.Errorf("a dry run does not know: %v, %q", err, p.Pinned)
 	}
 	if _, err := person.Converge(t.Context(), nil); err != nil {
 		t.Errorf("without a store: %v", err)

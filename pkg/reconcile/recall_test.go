@@ -58,12 +58,12 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 		}
 	}
 	by := func(generation int64) *report.Proof {
-		return &report.Proof{Generation: generation, By: []string{"neighbour"}, Unproved: []string{"dns", "inbound", "pods"}}
+		return &report.Proof{Generation: generation, By: []string{"neighbour"}, Missing: []string{"dns", "inbound", "pods"}}
 	}
 	led, err := pass.Session().LoadLedger()
 	plan := &report.Plan{}
 	history.Recall(plan, rootFiles{"/"}, led)
-	if diff := cmp.Diff(&report.Proof{Unproved: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
+	if diff := cmp.Diff(&report.Proof{Missing: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
 		t.Errorf("before any change: %v\n%s", err, diff)
 	}
 	asked := pass

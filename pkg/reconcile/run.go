@@ -64,7 +64,8 @@ func (r *run) report(changed report.State) *report.Plan {
 	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.ownership.Judge.NotePods),
 		changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
-	p.Switch, p.Kinds, p.Owed = r.sw.Report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Owed()))
+	p.Switch, p.Kinds, p.PendingEffects = r.sw.Report(), kindsOf(r.rep, r.pruneRep),
+		slices.Sorted(maps.Keys(r.led.Owed()))
 	if p.Again = r.ownership.Judge.Repairs().LookAgain(); r.lookAgain &&
 		(p.Again.IsZero() || time.Until(p.Again) > ProbationPoll) {
 		p.Again = time.Now().Add(ProbationPoll)

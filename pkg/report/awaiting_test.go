@@ -14,7 +14,7 @@ func TestWhatAwaitsABootIsNamed(t *testing.T) {
 		names = append(names, fmt.Sprintf("/etc/%d", i))
 	}
 	var plan, status strings.Builder
-	if err := Text(&plan, &Plan{Network: "n", AwaitingBoot: names}, TextOptions{Quiet: true}); err != nil {
+	if err := Text(&plan, &Plan{Network: "n", AwaitingBoot: names}, TextOptions{Brief: true}); err != nil {
 		t.Fatal(err)
 	}
 	view := StatusView{Status: &Status{AwaitingBoot: names[:1]}}

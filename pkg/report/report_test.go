@@ -100,7 +100,7 @@ func everyState() *report.Plan {
 	}
 	for _, key := range []string{"kernel.panic", "vm.overcommit_memory"} {
 		s := planned("sysctl:"+key, tasks.Change{Items: []tasks.Item{item("sysctl:"+key, tasks.Update, tasks.Field{Name: "value", Before: "0", After: "10"})}, NotApplicable: "host-wide, not set here"})
-		s.State, s.Message = report.NotHere, "host-wide, not set here"
+		s.State, s.Message = report.NotApplicable, "host-wide, not set here"
 		p.Steps = append(p.Steps, s)
 	}
 	p.Finish(60)
@@ -136,11 +136,11 @@ func TestGolden(t *testing.T) {
 		"planned":           {everyState(), report.TextOptions{Diffs: true}},
 		"planned-color":     {everyState(), report.TextOptions{Diffs: true, Color: true}},
 		"planned-no-diffs":  {everyState(), report.TextOptions{}},
-		"failed-quiet":      {everyState(), report.TextOptions{Quiet: true}},
+		"failed-quiet":      {everyState(), report.TextOptions{Brief: true}},
 		"done":              {converged(), report.TextOptions{Diffs: true}},
-		"done-quiet":        {converged(), report.TextOptions{Quiet: true}},
+		"done-quiet":        {converged(), report.TextOptions{Brief: true}},
 		"nothing":           {nothing, report.TextOptions{Diffs: true}},
-		"waiting-for-quiet": {waiting, report.TextOptions{Quiet: true}},
+		"waiting-for-quiet": {waiting, report.TextOptions{Brief: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

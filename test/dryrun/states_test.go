@@ -215,7 +215,7 @@ func fates(t *testing.T, listed, made *report.Plan) {
 			if s.Unknown != "" {
 				continue
 			}
-			out[s.Key] = fmt.Sprintf("%s, asks %v", state, s.Asks)
+			out[s.Key] = fmt.Sprintf("%s, asks %v", state, s.Effects)
 		}
 		return out
 	}

@@ -82,8 +82,8 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	n.Must(ctx, "netwright", "rollback")
 	checkBridgeNode(t, n)
 	n.Shell(ctx, "mv /srv/away /srv/netwright")
-	if p := plan(ctx, t, n, 0); p.Held != "held at revision 1 by root" {
-		t.Errorf("the plan says %q", p.Held)
+	if p := plan(ctx, t, n, 0); p.Pinned != "held at revision 1 by root" {
+		t.Errorf("the plan says %q", p.Pinned)
 	}
 	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "held at revision 1 by root") {
 		t.Errorf("history:\n%s", out)

@@ -66,7 +66,7 @@ func TestFilesOfPeersStay(t *testing.T) {
 		}
 	}
 
-	listed := messages(plan(ctx, t, n, 2), report.NotHere)
+	listed := messages(plan(ctx, t, n, 2), report.NotApplicable)
 	for _, path := range wanted {
 		if !strings.Contains(listed, "file:"+path+": node") && !strings.Contains(listed, "file:"+path+": kube") {
 			t.Errorf("the plan does not say whose %s is:\n%s", path, listed)

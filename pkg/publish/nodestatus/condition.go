@@ -93,8 +93,8 @@ func conditionOf(s *report.Status) *kube.Condition {
 		return nil
 	}
 	v := judge(s)
-	if s.Held != "" {
-		v.text = s.Held + "; " + v.text
+	if s.Pinned != "" {
+		v.text = s.Pinned + "; " + v.text
 	}
 	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason,
 		Message: short(s.Configuration.Text() + ": " + v.text)}

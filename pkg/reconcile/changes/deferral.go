@@ -35,7 +35,7 @@ func (l *Deferral) End() error {
 
 // annotate puts it into the step of its task.
 func (l *Deferral) annotate(s *report.Step) {
-	s.State, s.Message, s.Repair, s.Asks, s.Disruption = l.State, l.Text, false, nil, ""
+	s.State, s.Message, s.Repair, s.Effects, s.Disruption = l.State, l.Text, false, nil, ""
 	s.Pods = l.Pods
 	if l.Drift != nil {
 		s.Count, s.Writer, s.By = len(l.Drift.Recent), l.Drift.Writer, l.Drift.By

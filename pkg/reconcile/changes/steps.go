@@ -58,11 +58,11 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 	case graph.Done:
 		s.State = changed
 		if c.NotApplicable != "" {
-			s.State, s.Message = report.NotHere, c.NotApplicable
+			s.State, s.Message = report.NotApplicable, c.NotApplicable
 		}
 	case graph.Failed:
-		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), isolated(res.Err)
-		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
+		s.State, s.Refused, s.Isolated = report.Failed, refusal(res.Err), isolated(res.Err)
+		s.Effects, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		var fetching *FetchingError
 		s.State, s.Fetching = report.Waits, res.Because == "" && errors.As(res.Err, &fetching)

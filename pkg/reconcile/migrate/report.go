@@ -38,7 +38,7 @@ func (s *Switch) Report() *report.Switch {
 		return nil
 	}
 	out := &report.Switch{
-		From: s.From.Name, To: s.To.Name, Known: s.evidence, Kind: report.Disruptive, Reason: s.Reason,
+		From: s.From.Name, To: s.To.Name, Evidence: s.evidence, Kind: report.Disruptive, Reason: s.Reason,
 		Allowed:    s.allowed,
 		Generation: s.wanted.Snapshot.Generation,
 		Removes:    []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Residue.Others,
@@ -47,10 +47,10 @@ func (s *Switch) Report() *report.Switch {
 		out.Kind = report.Safe
 	}
 	if s.Blocked != nil {
-		out.Held = s.Blocked.Error()
+		out.Blocked = s.Blocked.Error()
 	}
 	if s.Waits {
-		out.Held = "it waits for " + out.Held
+		out.Blocked = "it waits for " + out.Blocked
 	}
 	if s.Stays {
 		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, " +
@@ -58,7 +58,7 @@ func (s *Switch) Report() *report.Switch {
 		return out
 	}
 	for _, f := range s.found {
-		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), What: f.Detail})
+		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), Detail: f.Detail})
 	}
 	for _, p := range s.pods {
 		out.Pods = append(out.Pods, p.String())
