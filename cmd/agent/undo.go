@@ -72,7 +72,7 @@ func askStore(ctx context.Context, location, cluster string, by *statestore.Opti
 	if by != nil {
 		how = *by
 	}
-	how.Trust, how.Meter, how.Kubernetes.Alone = nil, nil, true
+	how.Trust, how.Meter, how.Kubernetes.OwnConnections = nil, nil, true
 	store, err := statestore.Open(location, cluster, how)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func means(by *statestore.Options) checkpoint.Means {
 			return askStore(ctx, location, cluster, by)
 		},
 		API: func(ctx context.Context, kubeconfig string) error {
-			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, Alone: true})
+			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, OwnConnections: true})
 			if err != nil {
 				return err
 			}

@@ -64,7 +64,7 @@ func (c *Checked) SharedNotes() (all []SharedNote) {
 			if i < 0 {
 				all, i = append(all, SharedNote{Text: text}), len(all)
 			}
-			all[i].Nodes = append(all[i].Nodes, n.Who())
+			all[i].Nodes = append(all[i].Nodes, n.Subject())
 		}
 	}
 	return all

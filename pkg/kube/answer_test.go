@@ -44,7 +44,7 @@ func TestAnAnswerComesOverANewConnection(t *testing.T) {
 			defer s.Close()
 			path := kubeconfig(t, s, "token: secret")
 			for range 2 {
-				client, err := Open(path, Options{OnlyFiles: true, Alone: true})
+				client, err := Open(path, Options{OnlyFiles: true, OwnConnections: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -36,7 +36,8 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 	if r.Seconds > 0 {
 		raw.Spec.ExpirationSeconds = &r.Seconds
 	}
-	return c.do(ctx, what{verb: "create", group: certificatesv1.GroupName, resource: signingRequests, name: r.Name},
+	return c.do(ctx, apiRequest{verb: "create", group: certificatesv1.GroupName, resource: signingRequests,
+		name: r.Name},
 		c.certificates.Post().Resource(signingRequests).Body(raw), nil)
 }
 
@@ -44,7 +45,7 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 // manager takes old ones away.
 func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningRequest, error) {
 	var raw certificatesv1.CertificateSigningRequest
-	if err := c.do(ctx, what{verb: "get", group: certificatesv1.GroupName, resource: signingRequests, name: name},
+	if err := c.do(ctx, apiRequest{verb: "get", group: certificatesv1.GroupName, resource: signingRequests, name: name},
 		c.certificates.Get().Resource(signingRequests).Name(name), &raw); err != nil {
 		return nil, err
 	}

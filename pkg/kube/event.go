@@ -45,7 +45,7 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 		Source: corev1.EventSource{Component: reporter, Host: node}, ReportingController: reporter,
 		ReportingInstance: node,
 	}
-	w := what{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
+	w := apiRequest{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
 	return name, c.once(ctx, w, c.core.Post().Namespace(eventsNamespace).Resource("events").Body(body), nil)
 }
 
@@ -57,7 +57,7 @@ func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
 	if err != nil {
 		return fmt.Errorf("write the Event %s: %w", name, err)
 	}
-	w := what{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
+	w := apiRequest{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
 	return c.once(ctx, w,
 		c.core.Patch(types.MergePatchType).Namespace(eventsNamespace).Resource("events").Name(name).Body(body), nil)
 }

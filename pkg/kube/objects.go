@@ -37,7 +37,7 @@ const (
 func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
 	into := kind.empty()
 	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name)
-	if err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request,
+	if err := c.do(ctx, apiRequest{verb: "get", resource: string(kind), namespace: namespace, name: name}, request,
 		into); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string)
 	const metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	var into metav1.PartialObjectMetadata
 	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name).SetHeader("Accept", metadata)
-	err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
+	err := c.do(ctx, apiRequest{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
 	return into.ResourceVersion, err
 }
 
@@ -58,7 +58,8 @@ func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string)
 func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
 	request := c.core.Post().Namespace(namespace).Resource(string(kind)).Body(kind.full(o))
 	into := kind.empty()
-	err := c.do(ctx, what{verb: "create", resource: string(kind), namespace: namespace, name: o.Name}, request, into)
+	err := c.do(ctx, apiRequest{verb: "create", resource: string(kind), namespace: namespace, name: o.Name}, request,
+		into)
 	return objectOf(into), err
 }
 
@@ -66,7 +67,8 @@ func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Obje
 func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
 	request := c.core.Put().Namespace(namespace).Resource(string(kind)).Name(o.Name).Body(kind.full(o))
 	into := kind.empty()
-	err := c.do(ctx, what{verb: "update", resource: string(kind), namespace: namespace, name: o.Name}, request, into)
+	err := c.do(ctx, apiRequest{verb: "update", resource: string(kind), namespace: namespace, name: o.Name}, request,
+		into)
 	return objectOf(into), err
 }
 
@@ -77,7 +79,7 @@ func (c *Client) Objects(
 ) error {
 	var maps corev1.ConfigMapList
 	var secrets corev1.SecretList
-	w := what{verb: "list", resource: string(kind), namespace: namespace}
+	w := apiRequest{verb: "list", resource: string(kind), namespace: namespace}
 	page := func() (runtime.Object, *metav1.ListMeta) {
 		if kind == Secret {
 			secrets = corev1.SecretList{}
@@ -104,7 +106,7 @@ func (c *Client) Objects(
 // Delete removes an object. One that is not there is success.
 func (c *Client) Delete(ctx context.Context, kind Kind, namespace, name string) error {
 	request := c.core.Delete().Namespace(namespace).Resource(string(kind)).Name(name)
-	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request,
+	err := c.do(ctx, apiRequest{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request,
 		&metav1.Status{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

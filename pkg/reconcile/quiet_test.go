@@ -62,7 +62,7 @@ func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

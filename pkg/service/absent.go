@@ -41,10 +41,10 @@ func Off(opt host.Options) (off []string) {
 	return off
 }
 
-// Absent tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when
+// WhyDown tells why no daemon runs on a host, as systemd sees it, and what to do. It is asked when
 // none answers; it writes and starts nothing. told says that the agent's file names a store:
 // without one the daemon ends as soon as it is started.
-func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
+func WhyDown(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	d := report.Daemon{Off: Off(opt)}
 	u, err := host.LookAtUnit(ctx, opt, Unit)
 	switch {
@@ -63,7 +63,7 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 		d.Why, d.Do = fmt.Sprintf("%s failed %s ago (%s)", Unit, since(u), u.Result),
 			"journalctl -u netwright-agent -e says why; systemctl restart netwright-agent tries again"
 	case u.Active == "active", u.Active == "activating" && u.Sub != "auto-restart":
-		d.Why, d.Do = unheard(opt, u)
+		d.Why, d.Do = whyUnreached(opt, u)
 	case u.Active == "activating":
 		d.Why, d.Do = fmt.Sprintf("%s ended %s ago, and systemd is about to start it again", Unit, since(u)),
 			"journalctl -u netwright-agent -e says why it ended"
@@ -80,11 +80,11 @@ func Absent(ctx context.Context, opt host.Options, told bool) report.Daemon {
 	return d
 }
 
-// unheard tells of a daemon that systemd says runs and nobody reaches. One whose socket was
+// whyUnreached tells of a daemon that systemd says runs and nobody reaches. One whose socket was
 // removed, as by rm -r /run/netwright, goes on with its work: it does not make the socket again,
 // since the locks beside it that keep others out are gone too, and a restart brings all of them
 // back.
-func unheard(opt host.Options, u systemd.UnitState) (why, do string) {
+func whyUnreached(opt host.Options, u systemd.UnitState) (why, do string) {
 	files, err := host.OpenFiles(opt)
 	if err == nil {
 		defer files.Close() // only read from

@@ -18,10 +18,10 @@ func TestUnheard(t *testing.T) {
 	needs.Root(t)
 	opt := host.Options{Root: t.TempDir()}
 	active := systemd.UnitState{Active: "active", Sub: "running"}
-	if why, do := unheard(opt, active); !strings.Contains(why, "somebody removed /run/netwright/status.sock") || do != "systemctl restart netwright-agent makes /run/netwright again" {
+	if why, do := whyUnreached(opt, active); !strings.Contains(why, "somebody removed /run/netwright/status.sock") || do != "systemctl restart netwright-agent makes /run/netwright again" {
 		t.Errorf("%s: %s", why, do)
 	}
-	if why, _ := unheard(opt, systemd.UnitState{Active: "activating"}); !strings.Contains(why, "is activating, and its status socket does not answer") {
+	if why, _ := whyUnreached(opt, systemd.UnitState{Active: "activating"}); !strings.Contains(why, "is activating, and its status socket does not answer") {
 		t.Errorf("one that is just starting: %s", why)
 	}
 	if err := os.MkdirAll(filepath.Join(opt.Root, publish.Dir), 0o700); err != nil {
@@ -32,7 +32,7 @@ func TestUnheard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	if why, do := unheard(opt, active); !strings.Contains(why, "is active, and its status socket does not answer") || !strings.HasPrefix(do, "journalctl") {
+	if why, do := whyUnreached(opt, active); !strings.Contains(why, "is active, and its status socket does not answer") || !strings.HasPrefix(do, "journalctl") {
 		t.Errorf("one that does not answer: %s: %s", why, do)
 	}
 }

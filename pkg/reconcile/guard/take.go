@@ -53,7 +53,7 @@ func (t Taker) inbound() checkpoint.Knocks {
 	if t.API == nil || t.Node == "" {
 		return nil
 	}
-	api := t.API.Alone()
+	api := t.API.Separate()
 	return func(
 		ctx context.Context, ports []uint16, peers []string, done func(map[string][]string) bool,
 	) (map[string][]string, error) {

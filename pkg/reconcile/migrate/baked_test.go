@@ -22,7 +22,7 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
-	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

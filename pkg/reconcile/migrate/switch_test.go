@@ -73,7 +73,7 @@ func TestLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
 			v := nodeOver(t, c.files, c.pods...)
-			g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+			g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestOrderOfASwitch(t *testing.T) {
 	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
 		d := wants(t, spec)
 		d.Node.PodCIDRs = d.Node.PodCIDR
-		g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+		g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
-	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if d.NetworkAfter(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
 			t.Errorf("%s: the ledger would have %+v", name, d.NetworkAfter(ledger.Network{}))
 		}
-		g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+		g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
-			g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+			g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
