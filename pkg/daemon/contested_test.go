@@ -8,7 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is
+// A daemon tells a conflict about what pods stand on for as long as it lasts: also while the key is
 // right, and no longer than a minute after its last change.
 func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	q := contestedKeys{}

@@ -53,7 +53,7 @@ func (b *box) waits(t *testing.T) *ledger.Update {
 
 // What is above spec.update.auto waits, and says so once; meanwhile the configuration that was
 // taken is kept right, whole. A restart of the agent is no way to take it. A person's word is. The
-// lines that keep it: pkg/reconcile/rollout/update.go, Take and InForce.
+// lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
 func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")
@@ -292,7 +292,7 @@ func TestPercent(t *testing.T) {
 }
 
 // A freeze holds live changes back too, and no repair. The line that keeps it:
-// pkg/reconcile/rollout/update.go, barred.
+// pkg/reconcile/rollout/update.go, blockedReason.
 func TestFreeze(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s, freeze: true}", "one") // a first configuration is no change
@@ -316,7 +316,7 @@ func TestFreeze(t *testing.T) {
 }
 
 // What only the API brings is not held back with the documents that wait: it goes by those in
-// force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and InForce.
+// force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
 func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")

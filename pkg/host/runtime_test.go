@@ -16,7 +16,7 @@ func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
 		"disabled": {opt: Options{Root: "/"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
 	} {
 		if _, err := l.Pods(t.Context()); !errors.Is(err, sys.ErrNoLiveState) {
-			t.Errorf("%s: %v, want ErrNotHere", name, err)
+			t.Errorf("%s: %v, want ErrNoLiveState", name, err)
 		}
 	}
 	l := &Live{opt: Options{Root: "/"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: t.TempDir() + "/none.sock"}}}

@@ -134,7 +134,7 @@ func TestHugepages(t *testing.T) {
 }
 
 // TestModulesAreFacts: a needed module that the host is not asked for would never be found missing.
-// The list is host.knownModules.
+// The list is facts.moduleNames.
 func TestModulesAreFacts(t *testing.T) {
 	live, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 	if err != nil {
@@ -144,7 +144,7 @@ func TestModulesAreFacts(t *testing.T) {
 	for _, n := range network.All() {
 		for _, m := range n.Modules {
 			if _, known := live.Facts.Kernel.ModuleStates[moduleFact(m.Name)]; !known && !m.Optional {
-				t.Errorf("%s needs module %s: add it to knownModules in pkg/host/facts/kernel.go", n.Name, m.Name)
+				t.Errorf("%s needs module %s: add it to moduleNames in pkg/host/facts/kernel.go", n.Name, m.Name)
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	step("wanted again", map[string]bool{"file:/etc/b": false}, a, b)
 }
 
-// What goes with a boot is not what somebody took away, and does not count as a quarrel when a
+// What goes with a boot is not what somebody took away, and does not count as a conflict when a
 // machine boots again and again.
 func TestABootIsNoDrift(t *testing.T) {
 	root := t.TempDir()

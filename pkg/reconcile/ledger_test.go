@@ -387,7 +387,7 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 }
 
 // The former network's conf comes first by its name: it goes, and is no error for the network that
-// waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, guard
+// waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, protect
 // (Gone); pkg/tasks/conf_file.go, confFiles.
 func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	root := t.TempDir()

@@ -83,7 +83,7 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 
 // What was undone is nobody's: the ledger says what it said before, and whoever makes the same
 // later keeps it. The lines that keep it: pkg/reconcile/revert/revert.go, restore (Put, Drop,
-// Settled) and forgive.
+// Clean) and cancelEffects.
 func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

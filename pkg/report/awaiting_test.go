@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The lines that keep it: text.go, Text; lines.go, Listed; status_text.go, held.
+// The lines that keep it: text.go, Text; lines.go, Listed; status_text.go, pinned.
 func TestWhatAwaitsABootIsNamed(t *testing.T) {
 	var names []string
 	for i := range 10 {

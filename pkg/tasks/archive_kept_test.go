@@ -96,7 +96,7 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 }
 
 // What is installed is kept only if it is what the archive has; a disk that is full, or nearly, is
-// an error that says so, and nothing of it stays. The lines that keep it: archive_kept.go, Keep.
+// an error that says so, and nothing of it stays. The lines that keep it: archive_kept.go, Cache.
 func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	needs.Root(t)
 	h, root := onDisk(t)

@@ -17,7 +17,7 @@ func proved(t *testing.T, v host.View, task Task, c *Change) bool {
 	return Harmless(t.Context(), task, c, Ground{View: v, Pods: []netip.Prefix{netip.MustParsePrefix("100.96.0.0/11"), netip.MustParsePrefix("fd00:96::/48")}})
 }
 
-// Each sysctl on both sides of its range. The line that keeps it: harmless_sysctl.go, holds.
+// Each sysctl on both sides of its range. The line that keeps it: harmless_sysctl.go, contains.
 func TestSysctlsProvedHarmless(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {

@@ -200,7 +200,7 @@ func TestRoute(t *testing.T) {
 		theirs.Gateway = netip.MustParseAddr("192.0.2.15")
 		err := fails(t, theirs, h.Live.View(), "10.96.3.0/24", "via 192.0.2.14 dev up0", "protocol 4", "metric")
 		if !errors.Is(err, rtnl.ErrUnmanagedRoute) {
-			t.Errorf("%v is not ErrForeignRoute", err)
+			t.Errorf("%v is not ErrUnmanagedRoute", err)
 		}
 		fails(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h.Live.View(), "protocol 2")
 

@@ -102,8 +102,8 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 }
 
 // Without leave a pod on the bridge keeps its network, and the conf by which the runtime could
-// remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, hold;
-// pkg/reconcile/keep.go, keepNetwork.
+// remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, decide;
+// pkg/reconcile/keep.go, retainNetwork.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -93,7 +93,7 @@ func everything() []tasks.Task {
 //
 // The lines that keep it: pkg/tasks/heldpath.go, Remove and Restore, and those of each kind;
 // pkg/reconcile/ownership/removals.go and pkg/reset/reset.go, sort (holds after ours);
-// pkg/tasks/link.go and pkg/tasks/mount.go, Holds.
+// pkg/tasks/link.go and pkg/tasks/mount.go, UsedBy.
 func TestKindsInANode(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

@@ -71,7 +71,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	other := lockHolder(t, root)
 	synctest.Test(t, func(t *testing.T) { // half a minute of waiting takes no time here
 		_, err := lock(t.Context(), root)
-		// The line that keeps it: lock.go, holder.
+		// The line that keeps it: lock.go, lockOwner.
 		want := fmt.Sprintf("pid %d (%s), running since 2", other.Process.Pid, strings.Join(other.Args, " "))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("err = %v; want one that says %q", err, want)

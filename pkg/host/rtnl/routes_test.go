@@ -122,7 +122,7 @@ func TestRoutesOfOthersStay(t *testing.T) {
 		err := h.ReplaceRoute(ctx, r)
 		saysAll(t, err, "10.2.0.0/24", "protocol 4", "192.0.2.99", "metric")
 		if !errors.Is(err, ErrUnmanagedRoute) {
-			t.Errorf("%v is not ErrForeignRoute", err)
+			t.Errorf("%v is not ErrUnmanagedRoute", err)
 		}
 		ok(t, h.DelRoute(ctx, r))
 		// With a metric of its own ours has room.
