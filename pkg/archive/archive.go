@@ -22,7 +22,7 @@ type Wanted struct {
 type MemberWriter interface {
 	// Create begins a member, by its base name. It is closed when all of it was written.
 	Create(member string) (io.WriteCloser, error)
-	// Scratch is an empty file for what is read twice. Who has the sink takes it away.
+	// Scratch is an empty file for what is read twice. Who has the writer takes it away.
 	Scratch() (io.ReadWriteSeeker, error)
 }
 
@@ -38,7 +38,7 @@ const (
 	maxEntries   = 100_000
 )
 
-// Read reads an archive from src to its end and hands the wanted members to a sink.
+// Read reads an archive from src to its end and hands the wanted members to a writer.
 // The archive is hashed, inflated and written in one pass, each on a
 // goroutine of its own; the caller must not make the members visible after an error.
 //
@@ -46,7 +46,7 @@ const (
 // that is absolute or has "..", a wanted member that is a link or a device, or
 // is there twice, makes the archive hostile: an [Error], as are a wrong hash, a
 // damaged or an endless archive, and a member that it does not have. A
-// [SourceError] is one of reading src. Anything else is of the sink.
+// [SourceError] is one of reading src. Anything else is of the writer.
 func Read(ctx context.Context, src io.Reader, want Wanted, to MemberWriter) error {
 	for _, m := range want.Members {
 		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
@@ -81,7 +81,7 @@ type extraction struct {
 	bytes int64
 }
 
-// writerError is an error of the sink, not of the archive.
+// writerError is an error of the writer, not of the archive.
 type writerError struct{ error }
 
 func (x *extraction) run(p *packed) error {

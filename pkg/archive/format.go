@@ -98,7 +98,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// markingWriter marks errors of writing as the sink's.
+// markingWriter marks errors of writing as the writer's.
 type markingWriter struct{ io.Writer }
 
 func (w markingWriter) Write(p []byte) (int, error) {

@@ -26,13 +26,13 @@ const (
 	pollEvery = 4 * time.Second      // what nothing tells of is looked at this often
 )
 
-// hostWatch is what the daemon hears of its host between passes, and looks at because it cannot
-// hear it. A nil one is deaf and looks at nothing.
+// hostWatch is what the daemon watches of its host between passes, and polls because it cannot
+// watch it. A nil one watches and polls nothing.
 type hostWatch struct {
 	watcher *watch.Watcher
 	log     *zap.Logger
 	budget  cpuBudget
-	said    map[watch.Source]string // why a source is deaf, as it was logged
+	said    map[watch.Source]string // why a source cannot be watched, as it was logged
 
 	list   []tasks.Task       // what the last pass worked towards
 	facts  *host.Facts        // as they were when all was looked at last
@@ -54,8 +54,8 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 	}
 }
 
-// subscribe makes a pass tell what it works towards, and lets one that goes by what is known take
-// the facts for known, too. From then on, before the pass looks, what changes is heard: nothing
+// subscribe makes a pass tell what it works towards, and gives one that goes by the cache the facts
+// of the pass before. From then on, before the pass looks, what changes comes as an event: nothing
 // lies between.
 func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if w == nil {
@@ -81,10 +81,10 @@ func (w *hostWatch) interest() watch.Interest {
 	return i
 }
 
-// logUnwatched logs what cannot be heard, once.
+// logUnwatched logs what cannot be watched, once.
 func (w *hostWatch) logUnwatched() {
-	deaf := w.watcher.Unwatched()
-	for source, err := range deaf {
+	lost := w.watcher.Unwatched()
+	for source, err := range lost {
 		if w.said[source] != err.Error() {
 			w.said[source] = err.Error()
 			w.log.Warn("cannot hear what changes: it is looked at every few seconds",
@@ -92,7 +92,7 @@ func (w *hostWatch) logUnwatched() {
 		}
 	}
 	for source := range w.said {
-		if deaf[source] == nil {
+		if lost[source] == nil {
 			delete(w.said, source)
 			w.log.Info("what changes is heard again", zap.String("what", string(source)))
 		}
@@ -158,11 +158,11 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		return false
 	}
 	w.poll = time.Now().Add(pollEvery)
-	deaf := w.watcher.Unwatched()
-	if len(deaf) > 0 { // another try
+	lost := w.watcher.Unwatched()
+	if len(lost) > 0 { // another try
 		w.watcher.Set(w.interest())
 		w.logUnwatched()
-		deaf = w.watcher.Unwatched()
+		lost = w.watcher.Unwatched()
 	}
 	opt := w.opened
 	opt.Facts = w.facts
@@ -178,7 +178,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	}
 	w.others = running
 	for _, t := range w.list {
-		if !tasks.NeedsPolling(t, deaf) {
+		if !tasks.NeedsPolling(t, lost) {
 			continue
 		}
 		key := t.Owns()[0]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// execution is one Run. The workers share it under one lock: each settles what it visited and takes
+// execution is one Run. The workers share it under one lock: each finishes what it visited and takes
 // the next in one go.
 type execution[N Node] struct {
 	g     *Graph[N]
@@ -21,12 +21,12 @@ type execution[N Node] struct {
 
 	results []Result[N]           // by plan position, as all below that is not by node
 	ready   minHeap               // positions of nodes that nothing upstream holds back
-	missing []int32               // node → edges that end there and whose start is not settled
+	missing []int32               // node → edges that end there and whose start is not finished
 	root    []int32               // node → position of the node that blocks it, plus one; 0: nothing does
 	pausing map[int32]*time.Timer // position → when it becomes ready again
-	left    int                   // nodes not settled
+	left    int                   // nodes not finished
 
-	gateLeft  [gateCount]int  // nodes of the gate not settled
+	gateLeft  [gateCount]int  // nodes of the gate not finished
 	gateStays [gateCount]bool // a node of the gate was cancelled
 	gate      Gate            // the first gate that OnGate did not hear of
 }
@@ -105,7 +105,7 @@ func (x *execution[N]) work(ctx context.Context) {
 	}
 }
 
-// finishUnvisited settles a node that must not be visited.
+// finishUnvisited finishes a node that must not be visited.
 func (x *execution[N]) finishUnvisited(ctx context.Context, at int32) bool {
 	res := &x.results[at]
 	if root := x.root[x.g.order[at]]; root > 0 {
@@ -130,7 +130,7 @@ func (x *execution[N]) finishUnvisited(ctx context.Context, at int32) bool {
 	return true
 }
 
-// conclude settles a node by what its visit returned, or lets it pause.
+// conclude finishes a node by what its visit returned, or lets it pause.
 func (x *execution[N]) conclude(ctx context.Context, at int32, err error) {
 	res := &x.results[at]
 	kind := judge(err)
@@ -169,7 +169,7 @@ func (x *execution[N]) pause(at int32) {
 	})
 }
 
-// endPauses makes all that pauses ready, to be settled as cancelled.
+// endPauses makes all that pauses ready, to be finished as cancelled.
 func (x *execution[N]) endPauses() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -205,7 +205,7 @@ func (x *execution[N]) finish(at int32, state State, err error) {
 		}
 		if x.missing[edge.to]--; x.missing[edge.to] == 0 {
 			x.ready.push(x.g.pos[edge.to])
-			if len(x.ready) > 1 { // the worker that settles takes the first itself
+			if len(x.ready) > 1 { // the worker that finishes takes the first itself
 				x.cond.Signal()
 			}
 		}

@@ -83,7 +83,7 @@ func (h *Host) AddVethPair(ctx context.Context, c rtnl.VethPair) error {
 	return nil
 }
 
-// DelVethPair takes a cable away, with both ends. It may be retried; absence is success.
+// DelVethPair takes a pair away, with both ends. It may be retried; absence is success.
 func (h *Host) DelVethPair(ctx context.Context, name string) error {
 	return errors.Join(h.Net.DelLink(ctx, name), h.removeUnmanaged(name))
 }

@@ -160,7 +160,7 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 }
 
 // unfinished are the directories in which an earlier run was about to change something: killed
-// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is settled
+// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is clean
 // has none, and is not decoded to look for them: of ten thousand files that takes longer than the
 // whole pass.
 func unfinished(led *ledger.Ledger) []string {

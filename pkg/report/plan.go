@@ -128,7 +128,7 @@ type Step struct {
 	// what taking it costs, of a step that changes something; see [Plan].Class
 	Class    string `json:"class,omitempty"`
 	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
-	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes
+	// Count is how often it was repaired in the conflict that goes on, and Writer who else writes
 	// the key, where that can be known.
 	Count  int    `json:"count,omitempty"`
 	Writer string `json:"writer,omitempty"`

@@ -41,13 +41,12 @@ func InterestOf(list []Task) watch.Interest {
 	return i
 }
 
-// NeedsPolling says that nothing may tell of changes of what a task owns, so that it has to be
-// looked at now and then: most sysctls, the tables of ip_tables, and whatever comes from a source
-// that cannot be heard. A route and an address that are heard are never among them.
-func NeedsPolling(t Task, deaf map[watch.Source]error) bool {
+// NeedsPolling says that no event may come of changes of what a task owns, so that it is polled:
+// most sysctls, the tables of ip_tables, and whatever comes from a source that cannot be watched. A
+// route and an address that are watched are never among them.
+func NeedsPolling(t Task, lost map[watch.Source]error) bool {
 	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool {
-		return !rowOf(key).watch.notifies(key.Name(),
-			deaf)
+		return !rowOf(key).watch.notifies(key.Name(), lost)
 	})
 }
 

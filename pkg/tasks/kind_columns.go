@@ -69,36 +69,36 @@ func unitLasts(t Task, _ string) bool {
 
 // watchSource says who tells that a key changed.
 type watchSource struct {
-	// watch adds what a watcher has to hear of for a key of a task.
+	// watch adds what a watcher has to watch for a key of a task.
 	watch func(t Task, name string, i *watch.Interest)
-	// notifies says that somebody tells of each change of the key, while some sources cannot be
-	// heard. If not, it is looked at every few seconds.
-	notifies func(name string, deaf map[watch.Source]error) bool
+	// notifies says that each change of the key comes as an event, while some sources cannot be
+	// watched. If not, the key is polled every few seconds.
+	notifies func(name string, lost map[watch.Source]error) bool
 }
 
 // unwatched is what only a pass looks at: actions, and what only waits.
 var unwatched = watchSource{watchNothing, func(string, map[watch.Source]error) bool { return true }}
 
-// watched is what a source tells of, if it can be heard.
-func watched(source watch.Source, hear func(t Task, name string, i *watch.Interest)) watchSource {
-	return watchSource{hear, func(_ string, deaf map[watch.Source]error) bool { return deaf[source] == nil }}
+// watched is what a source notifies of, if it can be watched.
+func watched(source watch.Source, add func(t Task, name string, i *watch.Interest)) watchSource {
+	return watchSource{add, func(_ string, lost map[watch.Source]error) bool { return lost[source] == nil }}
 }
 
-// polled is what nothing tells of for sure.
-func polled(hear func(t Task, name string, i *watch.Interest)) watchSource {
-	return watchSource{hear, func(string, map[watch.Source]error) bool { return false }}
+// polled is what no source notifies of for sure.
+func polled(add func(t Task, name string, i *watch.Interest)) watchSource {
+	return watchSource{add, func(string, map[watch.Source]error) bool { return false }}
 }
 
-func sysctlNotifies(name string, deaf map[watch.Source]error) bool {
-	// One socket hears all of rtnetlink, and is deaf under one name.
-	return watch.SysctlNotifies(name) && deaf[watch.Links] == nil
+func sysctlNotifies(name string, lost map[watch.Source]error) bool {
+	// One socket watches all of rtnetlink, and is unwatched under one name.
+	return watch.SysctlNotifies(name) && lost[watch.Links] == nil
 }
 
 // of is for kinds whose keys do not say all that a watcher needs.
-func of[T Task](hear func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
+func of[T Task](add func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
 	return func(t Task, _ string, i *watch.Interest) {
 		if own, ok := t.(T); ok {
-			hear(own, i)
+			add(own, i)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func customShared(s networks.CustomShared) SharedHost {
 	return out
 }
 
-// customResidue are the declared marks in the words of package tasks. The types have the same
+// customResidue are the declared marks as package cleanup has them. The types have the same
 // fields: a field that only one has does not compile.
 func customResidue(l networks.CustomResidue) cleanup.Residue {
 	return cleanup.Residue{

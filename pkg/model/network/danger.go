@@ -48,7 +48,7 @@ var (
 		"/root", "/boot", "/home"}
 )
 
-// Dangers lists what no leftovers may have: patterns that match everything, names that are
+// Dangers lists what no residue may have: patterns that match everything, names that are
 // everybody's without a word of whose pods or bridge it is, tables and protocols of the system's
 // own, paths that cannot be taken away. It holds our networks in a test, and a declared one before
 // any task is made.
@@ -170,7 +170,7 @@ func (d *dangers) spared(is bool, list string, i int, mark any, why string) {
 	}
 }
 
-// describeMark is a mark as a list of leftovers writes it.
+// describeMark is a mark as a list of residue writes it.
 func describeMark(mark any) string {
 	var l cleanup.Residue
 	switch m := mark.(type) {

@@ -1,5 +1,5 @@
 // Package guard keeps a change from cutting the node off: it takes down how everything is that the
-// change touches, arms a checkpoint before the first change that needs one, and has it settled.
+// change touches, arms a checkpoint before the first change that needs one, and finishes it.
 package guard
 
 import (
@@ -53,7 +53,7 @@ func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 	return g.err
 }
 
-// WaitFor has the change settled only when nothing starts any more: see
+// WaitFor has the change finished only when nothing starts any more: see
 // [checkpoint.Checkpoint.WaitFor].
 func (g *Guard) WaitFor(starting func(context.Context) bool) {
 	if g != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// reach is where the leftovers of From are looked for, and what of them stays because somebody else
+// reach is where the residue of From are looked for, and what of them stays because somebody else
 // wants it: the next network, and who may still use what the ledger retains.
 func (s *Switch) reach(
 	d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger,

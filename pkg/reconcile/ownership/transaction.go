@@ -13,7 +13,7 @@ import (
 // before.
 //
 // The order of writing is what makes it true after a kill at any time: an entry, with whose the key
-// is and its baseline, is written before the change (intend); how it ended, after (settle).
+// is and its baseline, is written before the change (intend); how it ended, after (Commit).
 type Transaction struct {
 	Led      *ledger.Ledger
 	Set      *desired.Records
