@@ -189,7 +189,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	}
 }
 
-// The lines that keep it: pkg/reconcile/desired/held.go, Target (the pin wins over the store);
+// The lines that keep it: pkg/reconcile/desired/pinned.go, Target (the pin wins over the store);
 // rollback.go, Rollback (the pin).
 func TestARollbackHoldsUntilResume(t *testing.T) {
 	root := t.TempDir()
@@ -260,7 +260,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/heldpath.go, Restore
+// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/any_path.go, Restore
 // (SetMtime); pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()

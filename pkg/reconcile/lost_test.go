@@ -161,7 +161,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 
 // Certificates come and go with a rollback, and nothing of a key is ever for others to read.
 // The lines that keep it: pkg/ledger/revisions.go, saveBeside (0600, 0700);
-// pkg/reconcile/desired/held.go, FromRevision.
+// pkg/reconcile/desired/pinned.go, FromRevision.
 func TestRollbackBringsCertificatesBack(t *testing.T) {
 	root := t.TempDir()
 	ca := pki.New(t, "ca")

@@ -25,7 +25,7 @@ import (
 // By what the last change was proved that needed it is known from then on, and kept in its
 // revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
 // an undo. The lines that keep it: pkg/reconcile/history/recall.go;
-// pkg/reconcile/ownership/settle.go, Commit (Proof); pkg/reconcile/ownership/revise.go;
+// pkg/reconcile/ownership/commit.go, Commit (Proof); pkg/reconcile/ownership/revise.go;
 // awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/arm.go, ask (Unproved).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

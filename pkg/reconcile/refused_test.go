@@ -105,7 +105,7 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 
 // A revision of an earlier release may have what no document may ask for any more. In a rollback it
 // fails alone, as in documents; what netwright itself has there is made, and so is the rest, and
-// what the revision did not have goes. The lines that keep it: pkg/reconcile/desired/held.go,
+// what the revision did not have goes. The lines that keep it: pkg/reconcile/desired/pinned.go,
 // refuse; pkg/reconcile/changes/errors.go, Allowed.
 func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	root := t.TempDir()

@@ -69,7 +69,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 
 // A link that leads to itself, in the place of what is ours, holds up nothing but what is there.
 // The lines that keep it: pkg/reconcile/ownership/intend.go, Intend;
-// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/settle.go, Commit.
+// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/commit.go, Commit.
 func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 	unit := func(name string) tasks.Unit {
 		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}

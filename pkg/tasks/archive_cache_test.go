@@ -33,7 +33,7 @@ func keptFile(root, content string) string {
 }
 
 // What was kept brings back what was removed, emptied or overwritten, and nobody is asked.
-// The lines that keep it: archive_kept.go, fromCache; pkg/host/hostfs/batch_copy.go, Copy.
+// The lines that keep it: archive_cache.go, fromCache; pkg/host/hostfs/batch_copy.go, Copy.
 func TestArchiveFromWhatIsKept(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -62,7 +62,7 @@ func TestArchiveFromWhatIsKept(t *testing.T) {
 
 // What was kept and is not what it was is thrown away, and the archive is fetched; where it cannot
 // be, the error says both. The lines that keep it: pkg/host/hostfs/batch_copy.go, Copy (the
-// comparisons); archive_kept.go, fromCache (Remove).
+// comparisons); archive_cache.go, fromCache (Remove).
 func TestArchiveFromDamagedCopies(t *testing.T) {
 	h, root := onDisk(t)
 	a, s := plugins(t)
@@ -96,7 +96,7 @@ func TestArchiveFromDamagedCopies(t *testing.T) {
 }
 
 // What is installed is kept only if it is what the archive has; a disk that is full, or nearly, is
-// an error that says so, and nothing of it stays. The lines that keep it: archive_kept.go, Cache.
+// an error that says so, and nothing of it stays. The lines that keep it: archive_cache.go, Cache.
 func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 	needs.Root(t)
 	h, root := onDisk(t)
@@ -118,7 +118,7 @@ func TestArchiveKeepsOnlyWhatIsRight(t *testing.T) {
 }
 
 // What no archive that may be wanted again has is forgotten, and the rest is not.
-// The lines that keep it: archive_kept.go, ForgetArchives.
+// The lines that keep it: archive_cache.go, ForgetArchives.
 func TestForgetArchives(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, ForgetArchives(h, nil))

@@ -10,7 +10,7 @@ import (
 )
 
 // With a change that is undone only its own trials end: a unit that an earlier pass gave new
-// settings is judged by those, and what was held back stays so. The line that keeps it: trial.go,
+// settings is judged by those, and what was held back stays so. The line that keeps it: probation.go,
 // TakeBack.
 func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	needs.Root(t) // files belong to root
