@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// execution is one Run. The workers share it under one lock: each finishes what it visited and takes
-// the next in one go.
+// execution is one Run. The workers share it under one lock: each finishes what it visited and
+// takes the next in one go.
 type execution[N Node] struct {
 	g     *Graph[N]
 	opt   RunOptions

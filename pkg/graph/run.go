@@ -34,8 +34,8 @@ type RunOptions struct {
 }
 
 // Run visits every node once what it needs is done, at most Limit at a time, and returns when all
-// are finished. There are no rounds: of the nodes that are ready, the first in plan order goes next.
-// What a visit wrote may be read without a lock by the visits of all that come after it (one
+// are finished. There are no rounds: of the nodes that are ready, the first in plan order goes
+// next. What a visit wrote may be read without a lock by the visits of all that come after it (one
 // happens before the other), so that a plan may build on the pending changes of what is upstream.
 //
 // An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait say

@@ -10,8 +10,8 @@ import (
 )
 
 // With a change that is undone only its own trials end: a unit that an earlier pass gave new
-// settings is judged by those, and what was held back stays so. The line that keeps it: probation.go,
-// TakeBack.
+// settings is judged by those, and what was held back stays so. The line that keeps it:
+// probation.go, TakeBack.
 func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	needs.Root(t) // files belong to root
 	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
