@@ -200,7 +200,7 @@ func (d *Document) ReportAt(p Pos, diag Diagnostic) {
 		return
 	}
 	p = d.clamp(p)
-	diag.ID = cmp.Or(diag.ID, problem.FieldsCombined)
+	diag.ID = cmp.Or(diag.ID, problem.FieldsConflict)
 	diag.Origin = d.Origin(p)
 	diag.Line, diag.Caret = d.excerpt(p)
 	if !slices.Contains(d.Diags, diag) { // a document may be read more than once
