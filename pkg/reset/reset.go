@@ -221,8 +221,7 @@ func (r *resetting) sort(
 		default:
 			*gone = append(*gone, tasks.Removal{
 				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it",
-				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertDisruption(e.Key, "",
-					meta.Effects),
+				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:

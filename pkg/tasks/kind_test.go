@@ -71,7 +71,7 @@ func TestTheTableRebuildsEachKind(t *testing.T) {
 // A key of no kind that the table knows is looked at, and may cut the node off.
 func TestAnUnknownKeyCountsAsDangerous(t *testing.T) {
 	key := graph.Key("weather:rain")
-	if RevertDisruption(key, "", nil) != MayCutOff || rowOf(key).watch.notifies("rain", nil) {
+	if RevertCosts(key, "", nil) != MayCutOff || rowOf(key).watch.notifies("rain", nil) {
 		t.Error("it counts as harmless, or as heard")
 	}
 }

@@ -29,7 +29,7 @@ type Removal struct {
 	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody
 	// did.
 	Changed string
-	// Disruption is what it may interrupt, by [RevertDisruption].
+	// Disruption is what it may interrupt, by [RevertCosts].
 	Disruption Disruption
 	// Links are those of ours that go in the same run: while one of them has
 	// ports, pods use it, and nothing of the network goes.
@@ -235,7 +235,7 @@ type Restoration struct {
 	Key      graph.Key
 	Restorer Restorer
 	To       Baseline
-	// Disruption is what it may interrupt, by [RevertDisruption].
+	// Disruption is what it may interrupt, by [RevertCosts].
 	Disruption Disruption
 }
 

@@ -32,7 +32,7 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 	meta := tasks.Meta{From: OriginOf(e), Effects: Without(e.Asks, tasks.DaemonReload)}
 	return tasks.Restoration{
 		Meta: meta, Key: e.Key, Restorer: k, To: base,
-		Disruption: tasks.RevertDisruption(e.Key, base.Live, meta.Effects),
+		Disruption: tasks.RevertCosts(e.Key, base.Live, meta.Effects),
 	}, nil
 }
 
