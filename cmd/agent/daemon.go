@@ -37,7 +37,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 		return err
 	}
 	unlock, err := ipc.Lock(ctx, w.pass.Host.Files(), control.Lock,
-		func(who ipc.Holder) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
+		func(who ipc.LockOwner) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
 	if err != nil {
 		return fmt.Errorf("be the only daemon here: %w", err)
 	}

@@ -66,7 +66,7 @@ func (f *flags) graph(ctx context.Context) (w *wired, d *desired.State, g *graph
 		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	g, _, err = d.Graph(view.Facts, d.Known(view.Files), w.pass.Assets)
+	g, _, err = d.Graph(view.Facts, d.Cached(view.Files), w.pass.Assets)
 	return w, d, g, err
 }
 
@@ -103,7 +103,8 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	e := explained{
 		Key: key, Owns: t.Owns(), Origin: m.From, Why: m.Why, Overrides: m.Overrides, Gate: "before kubelet",
 		MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
-		After: neighbours(g.Before(t)), Before: neighbours(g.After(t)), keptFrom: keptFrom{plan.Off, plan.Paused},
+		After: neighbours(g.Dependencies(t)), Before: neighbours(g.Dependents(t)), keptFrom: keptFrom{plan.Off,
+			plan.Paused},
 	}
 	if m.At == graph.AfterKubelet {
 		e.Gate = "after kubelet"

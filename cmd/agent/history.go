@@ -45,9 +45,9 @@ func historyCommand(f *flags, s streams) *cobra.Command {
 				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number,
 					h.Applied.At.Format(time.RFC3339))
 			}
-			if h.Held != nil {
+			if h.Pin != nil {
 				fmt.Fprintf(s.out, "held at revision %d by %s since %s: the store is not followed before `agent "+
-					"resume`\n", h.Held.Revision, h.Held.By, h.Held.Since.Format(time.RFC3339))
+					"resume`\n", h.Pin.Revision, h.Pin.By, h.Pin.Since.Format(time.RFC3339))
 			}
 			return nil
 		},
@@ -119,7 +119,7 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 	for _, r := range list {
 		if len(r.Proofs)+len(r.Unproved) > 0 {
 			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number,
-				&report.Proof{At: r.Time, By: probe.ProofKinds(r.Proofs), Unproved: r.Unproved})
+				&report.Proof{At: r.Time, By: probe.ProofKinds(r.Proofs), Missing: r.Unproved})
 			head = ""
 		}
 	}

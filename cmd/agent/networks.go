@@ -88,13 +88,13 @@ func describe(w io.Writer, n network.Network) {
 	}
 	row(n.Name, n.Title)
 	row("documented", n.Docs)
-	for _, words := range n.Lifecycle.Words() {
+	for _, words := range n.Lifecycle.Describe() {
 		row("lifecycle", words)
 	}
 	for _, f := range config.NetworkFields(n.Name) {
 		row("field", f.Path, f.Takes, byDefault(f.Default))
 	}
-	row("requires", n.Requires.Words()...)
+	row("requires", n.Requires.Describe()...)
 	row("conf", n.Conf.File, "written by "+n.Conf.Writer, strings.Join(n.Conf.Chain, " → "))
 	row("kubelet", n.Kubelet)
 	for _, p := range n.Plugins {
@@ -117,28 +117,28 @@ func describe(w io.Writer, n network.Network) {
 	}
 	row("kubeconfig", n.Kubeconfig)
 	for _, p := range n.Ports {
-		row("port", fmt.Sprintf("%s %d", p.Proto, p.Port), p.What)
+		row("port", fmt.Sprintf("%s %d", p.Proto, p.Port), p.Use)
 	}
 	row("MTU", n.MTU)
 	row("IPv6", yesNo(n.IPv6))
-	for _, sh := range n.SharedHost.Words() {
-		row("shared host", sh.Service, "leaves alone "+sh.Leaves)
+	for _, sh := range n.SharedHost.Describe() {
+		row("shared host", sh.Service, "leaves alone "+sh.Ignores)
 	}
-	for _, sign := range n.Signs {
-		row("sign of life", sign.What, cmp.Or(sign.Path, sign.Link, sign.Table, sign.URL), sign.When)
+	for _, sign := range n.HealthChecks {
+		row("sign of life", sign.Text, cmp.Or(sign.Path, sign.Link, sign.Table, sign.URL), sign.When)
 	}
-	for _, u := range n.Unjudged {
+	for _, u := range n.Untestable {
 		row("not judged by verify --traffic", u.Why, "use "+u.Instead, u.When)
 	}
-	row("gives way", n.Yields)
+	row("gives way", n.SafeToReplace)
 	row("agent", strings.Join(n.Agents, ", "))
 	for _, words := range n.Residue.Describe() {
 		row("leaves", words)
 	}
-	for _, p := range n.Proved {
-		row("proved", p.What, p.Test)
+	for _, p := range n.TestedBy {
+		row("proved", p.Claim, p.Test)
 	}
-	row("not proved", n.Unproved)
+	row("not proved", n.Untested)
 }
 
 func byDefault(value string) string {

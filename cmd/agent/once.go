@@ -30,7 +30,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	if err != nil {
 		return err
 	}
-	w.pass.Afresh = true // as --once would
+	w.pass.ForceRepair = true // as --once would
 	plan, planErr := w.pass.DryRun(ctx, d)
 	if plan == nil {
 		return planErr
@@ -44,7 +44,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	case w.unused != nil:
 		return w.unused
 	case plan.Summary.Changes() > 0,
-		plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
+		plan.Switch != nil && plan.Switch.Blocked != "": // the documents are not what the node has
 		return exit(exitChanges)
 	}
 	return nil
@@ -55,7 +55,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 func (w *wired) desired(ctx context.Context, s streams) (*desired.State, error) {
 	d, why, err := w.documents(ctx)
 	switch {
-	case why != nil && w.pass.Session().Held():
+	case why != nil && w.pass.Session().Pinned():
 		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", why)
 		return nil, nil
 	case err == nil:
@@ -115,7 +115,7 @@ func (w *wired) passes(s streams) func(context.Context, reconcile.Hooks) ending 
 			loaded = true
 		}
 		pass := w.pass
-		pass.Hooks, pass.TakeNow, pass.Afresh = h, whoAmI(), true
+		pass.Hooks, pass.TakeNow, pass.ForceRepair = h, whoAmI(), true
 		end := endingOf(pass.Converge(ctx, d))
 		end.besides = errors.Join(end.besides, w.unused)
 		return end
@@ -130,7 +130,7 @@ func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Con
 		end := pass(ctx)
 		p.end()
 		if end.plan != nil {
-			end.plan.After(&earlier)
+			end.plan.AddRound(&earlier)
 			earlier = *end.plan
 		}
 		switch {

@@ -134,7 +134,7 @@ func (p *progress) result(plan *report.Plan) error {
 	if !p.f.text() {
 		return p.f.data(p.s, plan)
 	}
-	opt := report.TextOptions{Color: isTerminal(p.s.out), Quiet: p.shown, Diffs: true}
+	opt := report.TextOptions{Color: isTerminal(p.s.out), Brief: p.shown, Diffs: true}
 	if p.notes != nil {
 		opt.News = slices.DeleteFunc(slices.Clone(plan.Notes),
 			func(n report.Note) bool { return slices.Contains(p.notes, n) })

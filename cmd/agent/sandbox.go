@@ -40,14 +40,14 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return fmt.Errorf("find the store: %w", err)
 		}
-		box.Keep, args = append(box.Keep, dir), append(args, "--store", dir, "--cluster", f.cluster)
+		box.ReadOnly, args = append(box.ReadOnly, dir), append(args, "--store", dir, "--cluster", f.cluster)
 	}
 	if f.conf != "" {
 		conf, err := filepath.Abs(f.conf)
 		if err != nil {
 			return fmt.Errorf("find the agent's file: %w", err)
 		}
-		box.Keep, args = append(box.Keep, filepath.Dir(conf)), append(args, "--conf", conf)
+		box.ReadOnly, args = append(box.ReadOnly, filepath.Dir(conf)), append(args, "--conf", conf)
 	}
 	code, err := sandbox.Run(ctx, box, args, s.in, s.out, s.err)
 	switch {

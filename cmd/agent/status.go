@@ -100,7 +100,7 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 		return view, nil, err
 	}
 	told := st.f.readConf() != nil || st.f.store != "" // of a file that is wrong the journal says what
-	view.Daemon = service.Absent(ctx, st.opt, told)
+	view.Daemon = service.WhyDown(ctx, st.opt, told)
 	view.Status, err = publish.ReadStatusFile(st.opt)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

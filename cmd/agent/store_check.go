@@ -118,7 +118,7 @@ func (c *checking) print(out io.Writer, all []*check.Checked) {
 		said(out, one)
 		for _, n := range one.Nodes {
 			if n.Error == "" {
-				fmt.Fprintf(out, "%s: %s: network %s, %d tasks\n", one.Cluster, n.Who(), n.Network, n.Tasks)
+				fmt.Fprintf(out, "%s: %s: network %s, %d tasks\n", one.Cluster, n.Subject(), n.Network, n.Tasks)
 			}
 		}
 		for _, note := range one.SharedNotes() {

@@ -39,41 +39,41 @@ const planTime = time.Minute
 // pieces lists what is in an archive.
 func (g *gathering) pieces() []support.Piece {
 	list := []support.Piece{
-		{Name: "agent/version.txt", What: "the agent's version and the system's", Get: g.versions},
-		{Name: "agent/status.txt", What: "agent status", Get: g.status},
-		{Name: "agent/status.json", What: "agent status -o json", Get: g.statusJSON},
-		{Name: "agent/plan.txt", What: "agent --dry-run: what would change, and why", Limit: planTime, Get: g.plan},
-		{Name: "agent/history.json", What: "agent history -o json", Get: asJSON(func(context.Context) (any, error) {
+		{Name: "agent/version.txt", Text: "the agent's version and the system's", Get: g.versions},
+		{Name: "agent/status.txt", Text: "agent status", Get: g.status},
+		{Name: "agent/status.json", Text: "agent status -o json", Get: g.statusJSON},
+		{Name: "agent/plan.txt", Text: "agent --dry-run: what would change, and why", Limit: planTime, Get: g.plan},
+		{Name: "agent/history.json", Text: "agent history -o json", Get: asJSON(func(context.Context) (any, error) {
 			h, err := history.Read(g.f.local().Host)
 			if err != nil {
 				return nil, err
 			}
 			return list(h), nil
 		})},
-		{Name: "agent/ledger.json", What: "what the agent owns and owes, without contents and secret values",
+		{Name: "agent/ledger.json", Text: "what the agent owns and owes, without contents and secret values",
 			Get: asJSON(g.ledger)},
-		{Name: "agent/config.json", What: "agent config -o json: the merged documents, without contents",
+		{Name: "agent/config.json", Text: "agent config -o json: the merged documents, without contents",
 			Get: asJSON(func(context.Context) (any, error) {
 				if g.desired == nil {
 					return nil, g.why
 				}
 				return configured{g.desired.Node, origins(g.desired.Node)}, nil
 			})},
-		{Name: "agent/certs.json", What: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
+		{Name: "agent/certs.json", Text: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
 			return issue.List(g.f.local().Host, g.f.node, time.Now())
 		})},
-		{Name: "agent/agent.yaml", What: "the agent's own file", Get: func(context.Context) ([]byte, error) {
+		{Name: "agent/agent.yaml", Text: "the agent's own file", Get: func(context.Context) ([]byte, error) {
 			text, err := readFile(g.conf())
 			return text, errors.Join(err, g.confErr)
 		}},
-		{Name: "host/facts.json", What: "agent facts -o json",
+		{Name: "host/facts.json", Text: "agent facts -o json",
 			Get: asJSON(func(context.Context) (any, error) { return g.view.Facts, nil })},
-		{Name: "host/files.txt", What: "names, modes and owners of the agent's files and of the CNI directories",
+		{Name: "host/files.txt", Text: "names, modes and owners of the agent's files and of the CNI directories",
 			Get: g.listing},
 	}
 	for _, name := range []string{"/etc/os-release", "/proc/version", "/proc/modules", "/proc/self/mountinfo",
 		"/etc/resolv.conf", "/run/netwright/status.json"} {
-		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), What: name,
+		list = append(list, support.Piece{Name: "host/" + strings.ReplaceAll(name[1:], "/", "_"), Text: name,
 			Get: func(context.Context) ([]byte, error) {
 				if strings.HasPrefix(name, "/proc/") {
 					return g.view.Files.ReadFile(name)
@@ -82,7 +82,7 @@ func (g *gathering) pieces() []support.Piece {
 			}})
 	}
 	for _, d := range host.Diagnoses() {
-		list = append(list, support.Piece{Name: "host/" + d.Name + ".txt", What: d.Name,
+		list = append(list, support.Piece{Name: "host/" + d.Name + ".txt", Text: d.Name,
 			Get: func(ctx context.Context) ([]byte, error) {
 				return g.view.Diagnose(ctx, d, support.PieceTime, 4*support.PieceSize)
 			}})
@@ -136,11 +136,11 @@ func (g *gathering) statusJSON(ctx context.Context) ([]byte, error) {
 
 // plan is a dry run as `agent --dry-run` makes it.
 func (g *gathering) plan(ctx context.Context) ([]byte, error) {
-	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Held() {
+	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Pinned() {
 		return nil, g.why
 	}
 	pass := g.wired.pass
-	pass.Log, pass.Afresh = zap.NewNop(), true
+	pass.Log, pass.ForceRepair = zap.NewNop(), true
 	plan, err := pass.DryRun(ctx, g.desired)
 	if plan == nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (g *gathering) confs() (list []support.Piece) {
 				continue
 			}
 			file := path.Join(dir, name)
-			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), What: file,
+			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), Text: file,
 				Get: func(context.Context) ([]byte, error) { return g.view.Files.Plain().ReadFile(file) }})
 		}
 	}

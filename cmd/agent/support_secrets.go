@@ -46,7 +46,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 		for i := range d.Node.FileAssets {
 			if f := &d.Node.FileAssets[i]; f.Secret {
 				if text, err := f.Content.Bytes(); err == nil {
-					r.TellText(string(text))
+					r.AddText(string(text))
 				}
 			}
 		}
@@ -61,13 +61,13 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 		}
 		p := secretTask(*e.Task)
 		if value, ok := p.Value.(string); ok && p.Secret {
-			r.TellText(value)
+			r.AddText(value)
 		}
 		if p.Secret || key.Kind() == tasks.KindFile && p.Mode != 0 && p.Mode&0o004 == 0 {
 			g.tellFile(fileOf(key), r)
 			for _, sum := range e.Task.Blobs {
 				if text, err := ledger.Blob(g.view.Files, sum); err == nil {
-					r.TellText(string(text))
+					r.AddText(string(text))
 				}
 			}
 		}
@@ -83,13 +83,13 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts.Kubelet.Kubeconfig} {
 		if text, err := g.read(file); err == nil {
 			for _, found := range kubeSecrets().FindAllStringSubmatch(string(text), -1) {
-				r.Tell(found[1])
+				r.Add(found[1])
 			}
 		}
 	}
 	for _, v := range os.Environ() {
 		if name, value, _ := strings.Cut(v, "="); secretName().MatchString(name) {
-			r.TellText(value)
+			r.AddText(value)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func environment(unit string, r *support.Redactor) {
 	for _, line := range unitSecret().FindAllStringSubmatch(unit, -1) {
 		for _, word := range quoted().FindAllString(line[1], -1) {
 			if _, value, ok := strings.Cut(strings.Trim(word, `"'`), "="); ok {
-				r.Tell(value)
+				r.Add(value)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func fileOf(key graph.Key) string {
 
 func (g *gathering) tellFile(name string, r *support.Redactor) {
 	if text, err := g.read(name); err == nil {
-		r.TellText(string(text))
+		r.AddText(string(text))
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/verify/probe"
+	traffic "github.com/netwright/netwright/pkg/verify/probe"
 )
 
 // undoLimit is above what an undo takes, and ends one that hangs: it is then started anew.
@@ -74,7 +74,7 @@ func askStore(ctx context.Context, location, cluster string, by *stores.Options)
 	if by != nil {
 		how = *by
 	}
-	how.Trust, how.Meter, how.Kubernetes.Alone = nil, nil, true
+	how.Trust, how.Meter, how.Kubernetes.OwnConnections = nil, nil, true
 	store, err := stores.Open(location, cluster, how)
 	if err != nil {
 		return err
@@ -123,18 +123,18 @@ func means(by *stores.Options) probe.Means {
 			return askStore(ctx, location, cluster, by)
 		},
 		API: func(ctx context.Context, kubeconfig string) error {
-			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, Alone: true})
+			client, err := kube.Open(kubeconfig, kube.Options{OnlyFiles: true, OwnConnections: true})
 			if err != nil {
 				return err
 			}
 			return client.Answer(ctx, wholeAnswer)
 		},
 		Ping: func(ctx context.Context, to netip.Addr) error {
-			_, err := probe.Ping(ctx, "", to)
+			_, err := traffic.Ping(ctx, "", to)
 			return err
 		},
 		Full: func(ctx context.Context, to netip.Addr, size int) error {
-			_, err := probe.PingFull(ctx, "", to, size)
+			_, err := traffic.PingFull(ctx, "", to, size)
 			return err
 		},
 		Traffic: askTraffic,

@@ -113,7 +113,7 @@ type looked struct {
 	want    verify.Expect
 	kept    keptFrom
 	// unjudged is why packets tell nothing here; nil: they do.
-	unjudged *network.Unjudged
+	unjudged *network.Untestable
 }
 
 // lookAt opens the host, which the caller closes.
@@ -127,7 +127,7 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	l := &looked{pass: w.pass, desired: d, host: h, kept: w.keptFrom()}
-	g, _, err := d.Graph(h.Live.Facts, d.Known(h.Live.Files), w.pass.Assets)
+	g, _, err := d.Graph(h.Live.Facts, d.Cached(h.Live.Files), w.pass.Assets)
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -137,9 +137,10 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	if !ok {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
-	l.want = verify.Expect{Network: net, Signs: model.Signs(net, d.Node, h.Live.Facts), KubeProxy: d.Node.KubeProxy,
-		Minimums: verify.Minimums(net)}
-	l.unjudged = model.Unjudged(net, d.Node, h.Live.Facts)
+	l.want = verify.Expect{Network: net, Signs: model.HealthChecks(net, d.Node, h.Live.Facts),
+		KubeProxy: d.Node.KubeProxy,
+		Minimums:  verify.Minimums(net)}
+	l.unjudged = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
 			l.want.Conf = &conf

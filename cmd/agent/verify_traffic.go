@@ -116,7 +116,7 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 		return nil, err
 	}
 	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), traffic.ProofLock,
-		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
+		func(who ipc.LockOwner) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 		return err
 	}
 	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), traffic.EndpointLock,
-		func(who ipc.Holder) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
+		func(who ipc.LockOwner) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (f *flags) wire(log *zap.Logger) (*wired, error) {
 	}
 	target := f.target()
 	if err := f.onlyCluster(); err != nil {
-		if f.cluster = rollout.KeptCluster(f.local().Host, f.store); f.cluster == "" {
+		if f.cluster = rollout.CachedCluster(f.local().Host, f.store); f.cluster == "" {
 			return nil, err
 		}
 	}

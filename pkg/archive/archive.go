@@ -18,11 +18,11 @@ type Wanted struct {
 	Members []string // base names; a member is found by its path's last element
 }
 
-// Sink takes the members of an archive. Its errors come back as they are.
-type Sink interface {
+// MemberWriter takes the members of an archive. Its errors come back as they are.
+type MemberWriter interface {
 	// Create begins a member, by its base name. It is closed when all of it was written.
 	Create(member string) (io.WriteCloser, error)
-	// Scratch is an empty file for what is read twice. Who has the sink takes it away.
+	// Scratch is an empty file for what is read twice. Who has the writer takes it away.
 	Scratch() (io.ReadWriteSeeker, error)
 }
 
@@ -38,7 +38,7 @@ const (
 	maxEntries   = 100_000
 )
 
-// Read reads an archive from src to its end and hands the wanted members to a sink.
+// Read reads an archive from src to its end and hands the wanted members to a writer.
 // The archive is hashed, inflated and written in one pass, each on a
 // goroutine of its own; the caller must not make the members visible after an error.
 //
@@ -46,8 +46,8 @@ const (
 // that is absolute or has "..", a wanted member that is a link or a device, or
 // is there twice, makes the archive hostile: an [Error], as are a wrong hash, a
 // damaged or an endless archive, and a member that it does not have. A
-// [SourceError] is one of reading src. Anything else is of the sink.
-func Read(ctx context.Context, src io.Reader, want Wanted, to Sink) error {
+// [SourceError] is one of reading src. Anything else is of the writer.
+func Read(ctx context.Context, src io.Reader, want Wanted, to MemberWriter) error {
 	for _, m := range want.Members {
 		if m == "" || m == "." || m == ".." || strings.ContainsAny(m, "/\x00") {
 			return &Error{Name: want.Name,
@@ -57,7 +57,7 @@ func Read(ctx context.Context, src io.Reader, want Wanted, to Sink) error {
 	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()
 	err := (&extraction{want: want, to: to, got: map[string]bool{}}).run(p)
-	var sink *sinkError
+	var sink *writerError
 	if errors.As(err, &sink) {
 		return sink.error
 	}
@@ -75,14 +75,14 @@ func Inspect(ctx context.Context, src io.Reader, want Wanted) error {
 // extraction is the tar side of an unpacking.
 type extraction struct {
 	want  Wanted
-	to    Sink // nil: nothing is kept
+	to    MemberWriter // nil: nothing is kept
 	got   map[string]bool
 	has   []string // regular files seen, for the message
 	bytes int64
 }
 
-// sinkError is an error of the sink, not of the archive.
-type sinkError struct{ error }
+// writerError is an error of the writer, not of the archive.
+type writerError struct{ error }
 
 func (x *extraction) run(p *packed) error {
 	plain, err := decompress(p, x.want, x.to)
@@ -155,13 +155,13 @@ func (x *extraction) entry(h *tar.Header, content io.Reader) error {
 	}
 	member, err := x.to.Create(name)
 	if err != nil {
-		return &sinkError{err}
+		return &writerError{err}
 	}
 	if err := copyMember(member, name, content); err != nil {
 		return err
 	}
 	if err := member.Close(); err != nil {
-		return &sinkError{err}
+		return &writerError{err}
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func copyMember(to io.Writer, name string, content io.Reader) error {
 	for {
 		n, err := content.Read(buf[:])
 		if _, err := to.Write(buf[:n]); err != nil {
-			return &sinkError{err}
+			return &writerError{err}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -19,7 +19,7 @@ const sniff = 512
 
 // decompress finds an archive's format by its first bytes, not by its name, and
 // begins to decompress it on a goroutine of its own.
-func decompress(p *packed, want Wanted, to Sink) (*ahead, error) {
+func decompress(p *packed, want Wanted, to MemberWriter) (*readahead, error) {
 	r := bufio.NewReaderSize(p, piece)
 	head, err := r.Peek(sniff)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -47,7 +47,7 @@ func decompress(p *packed, want Wanted, to Sink) (*ahead, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin to decompress: %w", err)
 	}
-	return readAhead(&inflated{r: plain, packed: p}), nil
+	return startReadahead(&inflated{r: plain, packed: p}), nil
 }
 
 // maxWindow is the memory that a zstd archive may ask for: what `zstd --long=27` makes.
@@ -55,19 +55,19 @@ const maxWindow = 128 << 20
 
 // inflateXZ keeps an xz archive in a file without a name until its hash is right: its decoder
 // takes as much memory as the archive says, up to 4 GiB.
-func inflateXZ(r io.Reader, p *packed, want Wanted, to Sink) (io.Reader, error) {
+func inflateXZ(r io.Reader, p *packed, want Wanted, to MemberWriter) (io.Reader, error) {
 	file, err := to.Scratch()
 	if err != nil {
-		return nil, &sinkError{err}
+		return nil, &writerError{err}
 	}
-	if _, err := io.Copy(sinkWriter{file}, r); err != nil {
+	if _, err := io.Copy(markingWriter{file}, r); err != nil {
 		return nil, err
 	}
 	if p.sum() != want.Sum {
 		return nil, errors.New("not inflated, since its hash is wrong")
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, &sinkError{err}
+		return nil, &writerError{err}
 	}
 	return xz.NewReader(bufio.NewReaderSize(file, piece))
 }
@@ -98,13 +98,13 @@ func (b *inflated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sinkWriter marks errors of writing as the sink's.
-type sinkWriter struct{ io.Writer }
+// markingWriter marks errors of writing as the writer's.
+type markingWriter struct{ io.Writer }
 
-func (w sinkWriter) Write(p []byte) (int, error) {
+func (w markingWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	if err != nil {
-		return n, &sinkError{err}
+		return n, &writerError{err}
 	}
 	return n, nil
 }

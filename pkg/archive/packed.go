@@ -11,7 +11,7 @@ import (
 
 // packed is an archive as it comes: counted, hashed, read ahead.
 type packed struct {
-	*ahead
+	*readahead
 	src *source
 }
 
@@ -26,7 +26,7 @@ type source struct {
 
 func newPacked(ctx context.Context, r io.Reader, by hash.Hash) *packed {
 	src := &source{stopped: func() error { return context.Cause(ctx) }, r: r, hash: by}
-	return &packed{ahead: readAhead(src), src: src}
+	return &packed{readahead: startReadahead(src), src: src}
 }
 
 // Read implements [io.Reader].
@@ -47,7 +47,7 @@ func (s *source) Read(p []byte) (int, error) {
 
 // sum reads the archive to its end and returns its checksum.
 func (p *packed) sum() Checksum {
-	_, _ = io.Copy(io.Discard, p.ahead) // its error is source.err
+	_, _ = io.Copy(io.Discard, p.readahead) // its error is source.err
 	p.stop()
 	return Checksum(hex.EncodeToString(p.src.hash.Sum(nil)))
 }

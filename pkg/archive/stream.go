@@ -13,9 +13,9 @@ const piece = 128 << 10
 
 var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
-// ahead reads from r on a goroutine of its own and hands on what it read, in
+// readahead reads from r on a goroutine of its own and hands on what it read, in
 // order. It is an [io.Reader] for one goroutine.
-type ahead struct {
+type readahead struct {
 	full    chan []byte
 	quit    chan struct{}
 	done    chan struct{}
@@ -25,14 +25,14 @@ type ahead struct {
 	err     error // why the reading ended; read after full is closed
 }
 
-// readAhead starts reading. The caller ends it with stop.
-func readAhead(r io.Reader) *ahead {
-	a := &ahead{full: make(chan []byte, 8), quit: make(chan struct{}), done: make(chan struct{})}
+// startReadahead starts reading. The caller ends it with stop.
+func startReadahead(r io.Reader) *readahead {
+	a := &readahead{full: make(chan []byte, 8), quit: make(chan struct{}), done: make(chan struct{})}
 	go a.run(r)
 	return a
 }
 
-func (a *ahead) run(r io.Reader) {
+func (a *readahead) run(r io.Reader) {
 	defer close(a.done)
 	defer close(a.full)
 	defer func() {
@@ -66,7 +66,7 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 }
 
 // Read implements [io.Reader].
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *readahead) Read(p []byte) (int, error) {
 	for len(a.rest) == 0 {
 		if a.current != nil {
 			pieces.Put((*[piece]byte)(a.current[:piece]))
@@ -85,7 +85,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 }
 
 // stop ends the reading and returns when r is no longer used.
-func (a *ahead) stop() {
+func (a *readahead) stop() {
 	select {
 	case <-a.quit:
 	default:

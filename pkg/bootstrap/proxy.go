@@ -50,17 +50,17 @@ func (p Proxy) check() error {
 	case parsed.User != nil:
 		return fmt.Errorf("proxy %s://%s: it holds a user: %s", parsed.Scheme, parsed.Host, want)
 	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "",
-		p.URL != parsed.Scheme+"://"+parsed.Host, !plain(parsed.Host, "[]"):
+		p.URL != parsed.Scheme+"://"+parsed.Host, !safeText(parsed.Host, "[]"):
 		return fmt.Errorf("proxy %q: %s", p.URL, want)
-	case !plain(p.Except, ",/*"):
+	case !safeText(p.Except, ",/*"):
 		return fmt.Errorf("%q is to be reached without a proxy: expected hosts, domains and networks with commas "+
 			"between, such as 10.0.0.0/8,.internal.example.com", p.Except)
 	}
 	return nil
 }
 
-// plain says that a text has only what names and addresses have, and what else is allowed.
-func plain(s, more string) bool {
+// safeText says that a text has only what names and addresses have, and what else is allowed.
+func safeText(s, more string) bool {
 	const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:"
 	return strings.Trim(s, names+more) == ""
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Place stands for the architecture in the URL of a mirror.
-const Place = "{arch}"
+// ArchPlaceholder stands for the architecture in the URL of a mirror.
+const ArchPlaceholder = "{arch}"
 
 // MirrorsOf writes the mirrors of each architecture out. One whose URL does not name the place of
 // the architecture has only one program, so it does for one architecture alone.
@@ -17,12 +17,12 @@ func MirrorsOf(urls, archs []string) (map[string][]string, error) {
 		if err := checkMirror(u); err != nil { // before it is in an error: it may hold a password
 			return nil, err
 		}
-		if !strings.Contains(u, Place) && len(archs) > 1 {
+		if !strings.Contains(u, ArchPlaceholder) && len(archs) > 1 {
 			return nil, fmt.Errorf("mirror %s: it does not say where %s goes, and there are sums for %s: write %s "+
-				"into the URL", u, Place, strings.Join(archs, " and "), Place)
+				"into the URL", u, ArchPlaceholder, strings.Join(archs, " and "), ArchPlaceholder)
 		}
 		for _, arch := range archs {
-			out[arch] = append(out[arch], strings.ReplaceAll(u, Place, arch))
+			out[arch] = append(out[arch], strings.ReplaceAll(u, ArchPlaceholder, arch))
 		}
 	}
 	return out, nil
@@ -34,7 +34,7 @@ func Sums(name string, content []byte, urls []string) (map[string]string, error)
 	out := map[string]string{}
 	for _, arch := range Architectures {
 		for _, u := range urls {
-			base := strings.ReplaceAll(path.Base(u), Place, arch)
+			base := strings.ReplaceAll(path.Base(u), ArchPlaceholder, arch)
 			for line := range strings.Lines(string(content)) {
 				sum, file, ok := strings.Cut(strings.TrimSpace(line), " ")
 				file = path.Base(strings.TrimLeft(file, " *"))

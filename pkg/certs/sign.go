@@ -40,7 +40,7 @@ func ParseAuthority(cert []byte, key secret.Text) (*Authority, error) {
 	case a.Cert.KeyUsage != 0 && a.Cert.KeyUsage&x509.KeyUsageCertSign == 0:
 		return nil, fmt.Errorf("%s may not sign certificates (its key usage lacks certSign): issue a CA that may",
 			Subject(a.Cert))
-	case !Fits(a.key, a.Cert):
+	case !KeyMatches(a.key, a.Cert):
 		return nil, fmt.Errorf("its key is not that of %s: publish the pair that was made together", Subject(a.Cert))
 	}
 	return a, nil

@@ -75,7 +75,7 @@ func TestSign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := ParseKey(text); err != nil || !Fits(again, c) {
+		if again, err := ParseKey(text); err != nil || !KeyMatches(again, c) {
 			t.Errorf("%s: the key written and read does not fit (%v)", kind, err)
 		}
 	}

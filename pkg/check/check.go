@@ -51,8 +51,8 @@ type CheckedNode struct {
 	// Notes are what could not be judged here and is no error.
 	Notes []string `json:"notes,omitempty"`
 
-	keysets []string // whose private keys it uses
-	signs   []string // of these, those of the CAs that a control plane node signs with
+	keysets    []string // whose private keys it uses
+	signingCAs []string // of these, those of the CAs that a control plane node signs with
 }
 
 // Withhold takes from the objects of a cluster the private keys that no node uses, and those of CAs
@@ -61,7 +61,7 @@ type CheckedNode struct {
 func (c *Checked) Withhold(objects map[string][]byte) (keysets []string) {
 	var used, signs []string
 	for _, n := range c.Nodes {
-		used, signs = append(used, n.keysets...), append(signs, n.signs...)
+		used, signs = append(used, n.keysets...), append(signs, n.signingCAs...)
 	}
 	// of what is damaged nobody knows what it is
 	pairs, _ := keypairs.Of(objects)
@@ -92,7 +92,7 @@ func (c *Checked) ControlPlaneKeys(objects map[string][]byte) (names []string) {
 		rest, private := strings.CutPrefix(name, "pki/private/")
 		keyset, _, _ := strings.Cut(rest, "/")
 		if private &&
-			slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return slices.Contains(n.signs, keyset) }) {
+			slices.ContainsFunc(c.Nodes, func(n CheckedNode) bool { return slices.Contains(n.signingCAs, keyset) }) {
 			names = append(names, name)
 		}
 	}
@@ -122,7 +122,7 @@ func (c *Checked) Warns() bool {
 func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Checked, error) {
 	assumed := facts == nil
 	if assumed {
-		facts = PlainFacts()
+		facts = DefaultFacts()
 	}
 	snap, err := store.Fetch(ctx, statestore.Revision{})
 	if err != nil {
@@ -202,28 +202,28 @@ func (c *checker) node(ctx context.Context, sel config.Select) CheckedNode {
 	d, err := desired.Load(ctx, c.store, sel, statestore.Revision{})
 	if err != nil {
 		out.Error = err.Error()
-		c.fail(out.Who(), err)
+		c.fail(out.Subject(), err)
 		return out
 	}
 	out.NodeGroup, out.Network = d.Node.NodeGroup, d.Node.Networking.Name()
 	out.keysets = network.Keypairs(d.Node)
 	if d.Node.ControlPlane() {
-		out.signs = network.Authorities(d.Node)
+		out.signingCAs = network.Authorities(d.Node)
 	}
 	c.named(d.Snapshot, d.Node)
 	out.Notes = assumeKeypairs(d)
-	c.certificates(out.Who(), d, out.keysets, c.now)
+	c.certificates(out.Subject(), d, out.keysets, c.now)
 	g, notes, err := d.Graph(c.facts, model.Discovered{}, nil)
-	c.notes(out.Who(), notes, c.assumed)
+	c.notes(out.Subject(), notes, c.assumed)
 	if err != nil {
 		out.Error = err.Error()
-		c.fail(out.Who(), err)
+		c.fail(out.Subject(), err)
 		return out
 	}
 	out.Tasks = g.Len()
 	c.assetsAsked(d.Node.Assets, g.Order())
-	c.assets(ctx, out.Who(), c.store, g.Order())
-	c.otherMachines(ctx, out.Who(), d)
+	c.assets(ctx, out.Subject(), c.store, g.Order())
+	c.otherMachines(ctx, out.Subject(), d)
 	out.Notes = append(out.Notes, changes.LinksMet(c.facts, d.Node.FollowLinks)...)
 	if was := notLive(g.Order(), c.facts); was != "" {
 		out.Notes = append(out.Notes, was)
@@ -246,8 +246,8 @@ func (c *checker) otherMachines(ctx context.Context, who string, d *desired.Stat
 	}
 }
 
-// Who is the node, or the group, or all of the cluster's nodes.
-func (n CheckedNode) Who() string {
+// Subject is the node, or the group, or all of the cluster's nodes.
+func (n CheckedNode) Subject() string {
 	switch {
 	case n.Node != "":
 		return "node " + n.Node
@@ -302,9 +302,9 @@ func assumeKeypairs(d *desired.State) []string {
 		"pki/", c.Keypair, c.CA)}
 }
 
-// PlainFacts are those of an ordinary node, for a check without saved ones: one
+// DefaultFacts are those of an ordinary node, for a check without saved ones: one
 // uplink, systemd, containerd 2 with its defaults, a kubelet as kubeadm's package ships it.
-func PlainFacts() *host.Facts {
+func DefaultFacts() *host.Facts {
 	return &host.Facts{
 		Hostname: "node", Arch: "amd64", Init: "systemd", Cgroup: 2, Uplink: "eth0",
 		Address: netip.MustParseAddr("192.0.2.10"),

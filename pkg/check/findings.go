@@ -64,7 +64,7 @@ func (c *Checked) SharedNotes() (all []SharedNote) {
 			if i < 0 {
 				all, i = append(all, SharedNote{Text: text}), len(all)
 			}
-			all[i].Nodes = append(all[i].Nodes, n.Who())
+			all[i].Nodes = append(all[i].Nodes, n.Subject())
 		}
 	}
 	return all
@@ -227,7 +227,7 @@ func (f *findings) certificates(who string, d *desired.State, used []string, now
 				Hint: "issue a new one, put it below pki/, and publish"})
 		}
 		for _, c := range append(chain, authorities(pair.CA)...) {
-			switch life := certs.LifeOf(c); life.StateAt(now) {
+			switch life := certs.ValidityOf(c); life.StateAt(now) {
 			case certs.Expired:
 				say(document.SeverityError, "the certificate %s of keyset %s ended on %s", certs.Subject(c), name,
 					c.NotAfter.UTC().Format(time.DateTime))

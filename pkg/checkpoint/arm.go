@@ -187,7 +187,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 			s.Log.Debug("if this process is killed the timer undoes", zap.Error(older))
 		}
 	}
-	if err == nil || errors.Is(err, host.ErrNotHere) {
+	if err == nil || errors.Is(err, host.ErrNoLiveState) {
 		err = endWatch(ctx, h)
 	}
 	if err != nil {

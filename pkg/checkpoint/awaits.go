@@ -34,7 +34,7 @@ func (c *Checkpoint) awaitConfirmation(ctx context.Context) error {
 		const what = "Netwright: undo a change that nobody confirmed"
 		err = h.Units.StartTimer(ctx, unconfirmedTimer, what, systemd.Undo, a.For, JournalFile, c.program, "undo")
 	}
-	if err == nil || errors.Is(err, host.ErrNotHere) {
+	if err == nil || errors.Is(err, host.ErrNoLiveState) {
 		err = h.Units.StopTimer(ctx, TimerName)
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	for _, program := range []string{binaryFile, installed} {
 		err := h.Units.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit,
 			program, "undo", "--check")
-		if err == nil || errors.Is(err, host.ErrNotHere) {
+		if err == nil || errors.Is(err, host.ErrNoLiveState) {
 			return program, nil
 		}
 		errs = append(errs, err)

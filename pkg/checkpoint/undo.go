@@ -130,7 +130,7 @@ func (j *Journal) leave(
 			return true, nil
 		}
 	}
-	if err != nil && !errors.Is(err, host.ErrNotHere) && log != nil {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) && log != nil {
 		log.Warn("nobody watches what hooks do from now on", zap.Error(err))
 	}
 	return false, j.disarm(ctx, h)

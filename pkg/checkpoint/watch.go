@@ -161,7 +161,7 @@ func endWatch(ctx context.Context, h *host.Host) error {
 	if err == nil {
 		err = h.Units.StopUnit(ctx, watchName+".service", true)
 	}
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return fmt.Errorf("end the watch of an earlier change: %w", err)
 	}
 	return h.Files.RemoveDurably(WatchFile)

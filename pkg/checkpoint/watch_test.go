@@ -40,7 +40,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err != nil || w == nil {
 		t.Fatalf("nothing to watch: %v", err)
 	}
-	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNotHere) { // no systemd runs here
+	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNoLiveState) { // no systemd runs here
 		t.Fatal(err)
 	}
 	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {

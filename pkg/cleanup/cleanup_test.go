@@ -129,7 +129,7 @@ func TestCleanupTakesWhatIsMarkedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := netip.MustParsePrefix("10.8.0.0/16")
-	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Keep: []graph.Key{tasks.FileKey(dir + "/keep")}}, Residue: Residue{
+	task := tasks.Cleanup{Network: "left", Residue: Selection{Scope: Scope{PodCIDRs: []netip.Prefix{pods}, Retain: []graph.Key{tasks.FileKey(dir + "/keep")}}, Residue: Residue{
 		Links: []LinkSelector{{Name: "lefty", Kind: "bridge"}, {Name: "left[0-9]", Master: "lefty"}, {Name: "left.vx"}, {Name: "veth*", Kind: "veth", Pods: true},
 			{Name: "up0"}, {Name: "lo"}, {Name: "left*", Kind: "veth", Alias: "LEFT:*"}, {Name: "left*", Kind: "bridge", MAC: "02:53:*"}},
 		XFRM:    []XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0x20000, Mask: 0x20000, States: true}, {ReqID: 1, Priority: 2975}},

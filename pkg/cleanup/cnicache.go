@@ -37,7 +37,7 @@ func (l Residue) othersCache(v host.View, name string) (bool, error) {
 // the first line.
 func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 	files, err := v.Files.ReadDir(dir)
-	if absent(err) {
+	if isMissing(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (l Residue) othersAddresses(v host.View, dir string) (bool, error) {
 
 func (l Residue) othersResult(v host.View, name string) (bool, error) {
 	content, err := v.Files.ReadFile(name)
-	if absent(err) {
+	if isMissing(err) {
 		return false, nil
 	}
 	if err != nil {

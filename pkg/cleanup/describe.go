@@ -14,7 +14,7 @@ func (l Residue) Describe() []string {
 	for _, name := range l.Units {
 		add("unit", name)
 	}
-	for _, m := range l.Moved {
+	for _, m := range l.Uplinks {
 		add("address", m.describe())
 	}
 	if l.LocalRule {

@@ -24,7 +24,7 @@ func findPrograms(ctx context.Context, v host.View, l Residue, _ Scope) ([]item,
 	for _, p := range programs {
 		if slices.ContainsFunc(l.Programs,
 			func(m ProgramSelector) bool { return m.Hook == p.Hook && match(m.Name, p.Name) }) {
-			out = append(out, item{Key: graph.MakeKey(KindProgram, p.String()), What: "eBPF program",
+			out = append(out, item{Key: graph.MakeKey(KindProgram, p.String()), Detail: "eBPF program",
 				remove: func(ctx context.Context, h *host.Host) error {
 					return h.ResidueWriter().DetachProgram(ctx, p)
 				}})

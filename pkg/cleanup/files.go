@@ -46,7 +46,7 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 		}
 		for _, name := range names {
 			info, err := v.Files.Lstat(name)
-			if absent(err) {
+			if isMissing(err) {
 				continue
 			}
 			if err != nil {
@@ -55,9 +55,9 @@ func findPaths(v host.View, patterns []string, what string) ([]item, error) {
 			if tree != (info.Type == hostfs.Directory) {
 				continue // another thing of that name
 			}
-			found := item{Key: tasks.FileKey(name), What: what}
+			found := item{Key: tasks.FileKey(name), Detail: what}
 			if tree {
-				found.What = "directory"
+				found.Detail = "directory"
 			}
 			found.remove = func(ctx context.Context, h *host.Host) error { return h.Files.RemoveTree(ctx, name) }
 			out = append(out, found)
@@ -80,7 +80,7 @@ func findUnits(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		if unit.Load == "not-found" || unit.Active != "active" && unit.File != "enabled" {
 			continue
 		}
-		out = append(out, item{Key: graph.MakeKey(tasks.KindUnit, name), What: unit.Active + ", " + unit.File,
+		out = append(out, item{Key: graph.MakeKey(tasks.KindUnit, name), Detail: unit.Active + ", " + unit.File,
 			remove: func(ctx context.Context, h *host.Host) error {
 				err := h.Units.StopUnit(ctx, name, true)
 				if unit.File == "enabled" { // a mount that nobody wrote a unit for has none

@@ -63,27 +63,27 @@ func findChains(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 func findInTable(table []firewall.IPTChain, portmap map[string]bool, l Residue, s Scope) []item {
 	going := map[string]bool{}
 	for _, c := range table {
-		going[c.Name] = !c.Builtin && !slices.Contains(s.Keep, chainKey(c)) &&
+		going[c.Name] = !c.Builtin && !slices.Contains(s.Retain, chainKey(c)) &&
 			(portmap[c.Name] || !portmapChain(c.Name) &&
 				slices.ContainsFunc(l.Chains, func(m ChainSelector) bool { return !m.ofRules() && m.inChain(c) }))
 	}
 	var gone []firewall.IPTRemoval
 	var out []item
 	for _, c := range table {
-		if s.keeps(chainKey(c)) {
+		if s.retains(chainKey(c)) {
 			continue // with its rules
 		}
 		r := firewall.IPTRemoval{Chain: c, Whole: going[c.Name]}
 		if r.Whole {
 			gone = append(gone, r)
-			out = append(out, item{Key: chainKey(c), What: fmt.Sprintf("chain with %d rules", len(c.Rules))})
+			out = append(out, item{Key: chainKey(c), Detail: fmt.Sprintf("chain with %d rules", len(c.Rules))})
 			continue
 		}
 		for _, rule := range c.Rules {
 			if going[rule.Target] || slices.ContainsFunc(l.Chains,
 				func(m ChainSelector) bool { return m.ofRules() && m.inChain(c) && m.ofRule(rule) }) {
 				r.Rules = append(r.Rules, rule)
-				out = append(out, item{Key: chainKey(c), What: "rule " + rule.String()})
+				out = append(out, item{Key: chainKey(c), Detail: "rule " + rule.String()})
 			}
 		}
 		if len(r.Rules) > 0 {

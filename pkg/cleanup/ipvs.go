@@ -45,7 +45,7 @@ func findIPVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 	for _, svc := range services {
 		if slices.ContainsFunc(l.IPVS, func(m IPVSSelector) bool { return m.matches(svc, here, s) }) {
 			out = append(out, item{Key: graph.MakeKey(KindIPVS, svc.String()),
-				What:   fmt.Sprintf("service with %d servers", len(svc.Servers)),
+				Detail: fmt.Sprintf("service with %d servers", len(svc.Servers)),
 				remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DelIPVS(ctx, svc) }})
 		}
 	}

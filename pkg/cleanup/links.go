@@ -43,7 +43,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	for _, a := range addresses {
 		pods[a.Link] = pods[a.Link] || within(s.PodCIDRs, netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()))
 	}
-	moved, err := findMoved(ctx, v, l, s)
+	moved, err := findUplinks(ctx, v, l, s)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func findLinks(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 			others = append(others, emptied(link, addresses, s)...)
 			continue
 		}
-		found := item{Key: tasks.LinkKey(name), What: strings.Join(what, ", "),
+		found := item{Key: tasks.LinkKey(name), Detail: strings.Join(what, ", "),
 			remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }}
 		if link.Master != "" {
 			ports = append(ports, found)
@@ -93,12 +93,12 @@ func emptied(link rtnl.Link, addresses []rtnl.Address, s Scope) (out []item) {
 	for _, a := range addresses {
 		if prefix := a.Prefix; a.Link == name &&
 			within(s.PodCIDRs, netip.PrefixFrom(prefix.Addr(), prefix.Addr().BitLen())) {
-			out = append(out, item{Key: tasks.AddressKey(name, prefix), What: "of the pods' range",
+			out = append(out, item{Key: tasks.AddressKey(name, prefix), Detail: "of the pods' range",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelAddress(ctx, name, prefix) }})
 		}
 	}
 	if link.Up {
-		out = append(out, item{Key: tasks.LinkKey(name), What: "up; it cannot be removed, and is set down",
+		out = append(out, item{Key: tasks.LinkKey(name), Detail: "up; it cannot be removed, and is set down",
 			remove: func(ctx context.Context, h *host.Host) error { return h.Net.LinkDown(ctx, name) }})
 	}
 	return out
@@ -127,7 +127,7 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 	if err != nil {
 		return nil, err
 	}
-	_, others, err := l.whose(ctx, v, s)
+	_, others, err := l.ownRules(ctx, v, s)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func findRoutes(ctx context.Context, v host.View, l Residue, s Scope) ([]item, e
 }
 
 func foundRoute(r rtnl.Route) item {
-	return item{Key: tasks.RouteKey(r), What: describeRoute(r),
-		remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelForeignRoute(ctx, r) }}
+	return item{Key: tasks.RouteKey(r), Detail: describeRoute(r),
+		remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelUnmanagedRoute(ctx, r) }}
 }
 
 func describeRoute(r rtnl.Route) string {

@@ -18,12 +18,12 @@ import (
 // item is one thing that a selector names on this host.
 type item struct {
 	Key    graph.Key
-	What   string                                  // as [tasks.Found] has it
+	Detail string                                  // as [tasks.Found] has it
 	remove func(context.Context, *host.Host) error // nil: it goes with another
 }
 
-// absent says that nothing can be at a path, for a file where its parent would be too.
-func absent(err error) bool {
+// isMissing says that nothing can be at a path, for a file where its parent would be too.
+func isMissing(err error) bool {
 	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
@@ -39,7 +39,7 @@ func Expand(v host.View, pattern string) ([]string, error) {
 				continue
 			}
 			names, err := v.Files.ReadDir(dir)
-			if absent(err) {
+			if isMissing(err) {
 				continue
 			}
 			if err != nil {
@@ -81,7 +81,7 @@ func passing(err error) error {
 
 // nowhere says that a view has no such live state, which is no error for a search.
 func nowhere(err error) bool {
-	return errors.Is(err, host.ErrNotHere) || errors.Is(err, host.ErrNotExist)
+	return errors.Is(err, host.ErrNoLiveState) || errors.Is(err, host.ErrNotExist)
 }
 
 // matches says that a name is one of the patterns. A pattern that is not well formed matches

@@ -21,7 +21,7 @@ func findTables(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, e
 	for _, t := range tables {
 		if t.Name != portmapTable && slices.ContainsFunc(l.Tables,
 			func(m TableSelector) bool { return m.Family == t.Family && match(m.Name, t.Name) }) {
-			out = append(out, item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table",
+			out = append(out, item{Key: tasks.TableKey(t.Family, t.Name), Detail: "nft table",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTableNamed(ctx, t) }})
 		}
 	}
@@ -43,7 +43,7 @@ func findIPSets(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, e
 	var out []item
 	for _, name := range sets {
 		if matches(name, l.IPSets...) {
-			out = append(out, item{Key: graph.MakeKey(KindIPSet, name), What: "ipset",
+			out = append(out, item{Key: graph.MakeKey(KindIPSet, name), Detail: "ipset",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Firewall.DelIPSet(ctx, name) }})
 		}
 	}

@@ -33,7 +33,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 	for _, m := range l.OVS {
 		db, err := v.Residue.OVS(ctx, m.Socket)
 		runs := err == nil
-		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
+		if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNoListener) {
 			return nil, err
 		}
 		others := false // bridges of somebody else
@@ -41,18 +41,18 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 			key := graph.MakeKey(KindOVS, "bridge "+name)
 			theirs := matches(name, m.Bridges...) ||
 				l.takes(name, "openvswitch") && l.bridgeIsTheirs(name, db, datapaths)
-			if !theirs || s.keeps(key) {
+			if !theirs || s.retains(key) {
 				others = true
 				continue
 			}
 			out = append(out,
-				item{Key: key, What: "bridge of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
+				item{Key: key, Detail: "bridge of Open vSwitch", remove: func(ctx context.Context, h *host.Host) error {
 					return h.ResidueWriter().ChangeOVS(ctx, m.Socket, []string{name}, nil)
 				}})
 		}
 		for _, name := range db.Keys {
 			if matches(name, m.Keys...) {
-				out = append(out, item{Key: graph.MakeKey(KindOVS, "key "+name), What: "setting of Open vSwitch",
+				out = append(out, item{Key: graph.MakeKey(KindOVS, "key "+name), Detail: "setting of Open vSwitch",
 					remove: func(ctx context.Context, h *host.Host) error {
 						return h.ResidueWriter().ChangeOVS(ctx, m.Socket, nil, []string{name})
 					}})
@@ -71,7 +71,7 @@ func findOVS(ctx context.Context, v host.View, l Residue, s Scope) ([]item, erro
 func (m OVSSelector) owns(d residue.Datapath, l Residue, links []rtnl.Link) bool {
 	return !slices.ContainsFunc(d.Ports, func(port string) bool {
 		i := slices.IndexFunc(links, func(link rtnl.Link) bool { return link.Name == port })
-		held := i >= 0 && links[i].Physical && len(l.Moved) > 0 // let go by then, or a refusal
+		held := i >= 0 && links[i].Physical && len(l.Uplinks) > 0 // let go by then, or a refusal
 		return i < 0 || !held && (links[i].Physical ||
 			!matches(port, m.Bridges...) && !matches(port, m.Ports...) && !matches(port, m.Tunnels...) &&
 				!l.takes(port, "openvswitch") &&
@@ -85,10 +85,10 @@ func (m OVSSelector) kernel(d residue.Datapath, links []rtnl.Link) []item {
 	var out []item
 	for _, link := range links {
 		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
-			out = append(out, item{Key: tasks.LinkKey(name), What: link.Kind + ", of Open vSwitch",
+			out = append(out, item{Key: tasks.LinkKey(name), Detail: link.Kind + ", of Open vSwitch",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }})
 		}
 	}
-	return append(out, item{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), What: "datapath in the kernel",
+	return append(out, item{Key: graph.MakeKey(KindOVS, "datapath "+d.Name), Detail: "datapath in the kernel",
 		remove: func(ctx context.Context, h *host.Host) error { return h.ResidueWriter().DelDatapath(ctx, d.Name) }})
 }

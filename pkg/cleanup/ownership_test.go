@@ -78,7 +78,7 @@ func sharedHost(t *testing.T, files map[string]string) shared {
 func keysOf(found []item) []string {
 	out := []string{}
 	for _, f := range found {
-		out = append(out, string(f.Key)+"  "+f.What)
+		out = append(out, string(f.Key)+"  "+f.Detail)
 	}
 	slices.Sort(out)
 	return out

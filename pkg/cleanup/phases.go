@@ -33,7 +33,7 @@ type phase struct {
 func phases() []phase {
 	return []phase{
 		{"units", findUnits},
-		{"addresses", findMoved},
+		{"addresses", findUplinks},
 		{"local rule", findLocalRule},
 		{"eBPF programs", findPrograms},
 		{"policy rules", findRules},
@@ -64,8 +64,8 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 		for _, f := range found {
 			again := f.Key.Kind() == tasks.KindRoute && routes[f.Key]
 			routes[f.Key] = true
-			if !again && !s.keeps(f.Key) {
-				out = append(out, tasks.Found{Key: f.Key, What: f.What})
+			if !again && !s.retains(f.Key) {
+				out = append(out, tasks.Found{Key: f.Key, Detail: f.Detail})
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 			continue
 		}
 		for _, f := range found {
-			if f.remove == nil || s.keeps(f.Key) {
+			if f.remove == nil || s.retains(f.Key) {
 				continue
 			}
 			if err := f.remove(ctx, h); err != nil {

@@ -139,10 +139,10 @@ func (l Residue) findPortmap(ctx context.Context, v host.View,
 				gone = append(gone, removal)
 			}
 		}
-		found := item{Key: tasks.TableKey(t.Family, t.Name), What: "nft table"}
+		found := item{Key: tasks.TableKey(t.Family, t.Name), Detail: "nft table"}
 		found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.DelTableNamed(ctx, t) }
 		if others {
-			found.What = "the rules of its containers"
+			found.Detail = "the rules of its containers"
 			found.remove = func(ctx context.Context, h *host.Host) error { return h.Firewall.RemoveIPT(ctx, gone) }
 		}
 		if !others || len(gone) > 0 {

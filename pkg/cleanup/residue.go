@@ -12,7 +12,7 @@ import (
 // data of package network; [tasks.Cleanup] takes it away. Patterns are those of [path.Match].
 type Residue struct {
 	Units    []string          `json:"units,omitempty"`
-	Moved    []UplinkSelector  `json:"moved,omitempty"`    // addresses of the machine that it took to a link of its own
+	Uplinks  []UplinkSelector  `json:"moved,omitempty"`    // addresses of the machine that it took to a link of its own
 	Programs []ProgramSelector `json:"programs,omitempty"` // of eBPF, attached without a pin
 	Rules    []RuleSelector    `json:"rules,omitempty"`
 	Routes   []RouteSelector   `json:"routes,omitempty"`
@@ -45,11 +45,11 @@ type Scope struct {
 	// PodCIDRs are where the pods of the network that goes had their addresses, on all nodes; for
 	// selectors of pods.
 	PodCIDRs []netip.Prefix
-	// Keep are keys that somebody else wants now: the next network's files, cbr0.
-	Keep []graph.Key
+	// Retain are keys that somebody else wants now: the next network's files, cbr0.
+	Retain []graph.Key
 }
 
-func (s Scope) keeps(key graph.Key) bool { return slices.Contains(s.Keep, key) }
+func (s Scope) retains(key graph.Key) bool { return slices.Contains(s.Retain, key) }
 
 // ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its
 // devices too.

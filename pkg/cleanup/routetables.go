@@ -38,11 +38,11 @@ func (m RuleSelector) weak() bool {
 	return m.Mark == 0 && m.Mask == 0 && m.IIF == "" && !own && !m.Pods
 }
 
-// whose tells which policy rules are the network's, and which tables somebody else uses: those that
-// a rule of others leads to, and those that iproute2's files give another name. A table that they
-// give the network's own name is the network's. A rule for every packet whose priority says nothing
-// is the network's where the table is by name, or where nothing but its routes are.
-func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []rtnl.Rule,
+// ownRules tells which policy rules are the network's, and which tables somebody else uses: those
+// that a rule of others leads to, and those that iproute2's files give another name. A table that
+// they give the network's own name is the network's. A rule for every packet whose priority says
+// nothing is the network's where the table is by name, or where nothing but its routes are.
+func (l Residue) ownRules(ctx context.Context, v host.View, s Scope) (own []rtnl.Rule,
 	others map[int]bool, err error) {
 	rules, err := v.Net.Rules(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l Residue) whose(ctx context.Context, v host.View, s Scope) (own []rtnl.Ru
 			sure := !m.weak() || free && (theirs || m.Priority != 0 || !strange[r.Table])
 			return sure && m.matches(r, s)
 		})
-		if is && !r.OfMachine() && !s.keeps(tasks.RuleKey(r)) {
+		if is && !r.OfMachine() && !s.retains(tasks.RuleKey(r)) {
 			own = append(own, r)
 		} else if !theirs {
 			others[r.Table] = true
@@ -102,7 +102,7 @@ func (l Residue) namedTables(v host.View) (map[int]bool, error) {
 		}
 		for _, file := range files {
 			content, err := v.Files.ReadFile(file)
-			if absent(err) {
+			if isMissing(err) {
 				continue
 			}
 			if err != nil {

@@ -30,7 +30,7 @@ func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 	if len(l.Rules) == 0 {
 		return nil, nil
 	}
-	rules, others, err := l.whose(ctx, v, s)
+	rules, others, err := l.ownRules(ctx, v, s)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func findRules(ctx context.Context, v host.View, l Residue, s Scope) ([]item, er
 			slices.ContainsFunc(l.Rules, func(m RuleSelector) bool { return m.Last != 0 && m.matches(r, s) }) {
 			ranged = append(ranged, r.Table)
 		}
-		out = append(out, item{Key: tasks.RuleKey(r), What: fmt.Sprintf("lookup %d", r.Table),
-			remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelForeignRule(ctx, r) }})
+		out = append(out, item{Key: tasks.RuleKey(r), Detail: fmt.Sprintf("lookup %d", r.Table),
+			remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelUnmanagedRule(ctx, r) }})
 	}
 	routes, err := routesOf(ctx, v, ranged)
 	return append(routes, out...), err
@@ -78,9 +78,9 @@ func findLocalRule(ctx context.Context, v host.View, l Residue, _ Scope) ([]item
 	}
 	var out []item
 	for _, family := range []int{4, 6} {
-		if at := rtnl.LocalRuleMoved(rules, family); at != 0 {
+		if at := rtnl.LocalRulePriority(rules, family); at != 0 {
 			out = append(out, item{Key: graph.MakeKey(tasks.KindRule, fmt.Sprintf("ipv%d %d lookup local", family, at)),
-				What:   "back to priority 0",
+				Detail: "back to priority 0",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.RestoreLocalRule(ctx) }})
 		}
 	}

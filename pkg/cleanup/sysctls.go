@@ -39,7 +39,7 @@ func findSysctls(_ context.Context, v host.View, l Residue, _ Scope) ([]item, er
 			continue
 		}
 		out = append(out,
-			item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), What: fmt.Sprintf("%s, back to %s", have, back),
+			item{Key: graph.MakeKey(tasks.KindSysctl, m.Key), Detail: fmt.Sprintf("%s, back to %s", have, back),
 				remove: func(ctx context.Context, h *host.Host) error { return h.Kernel.SetSysctl(ctx, m.Key, back) }})
 	}
 	return out, nil
@@ -56,7 +56,7 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 	var out []item
 	for _, m := range l.Lines {
 		content, err := v.Files.ReadFile(m.File)
-		if absent(err) {
+		if isMissing(err) {
 			continue
 		}
 		if err != nil {
@@ -65,7 +65,7 @@ func findLines(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 		if !m.in(content) {
 			continue
 		}
-		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), What: "line",
+		out = append(out, item{Key: graph.MakeKey(KindLine, m.File+"#"+m.Line), Detail: "line",
 			remove: func(ctx context.Context, h *host.Host) error {
 				err := h.Files.EditFile(ctx, m.File, m.without)
 				if errors.Is(err, host.ErrNotExist) {

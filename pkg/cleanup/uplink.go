@@ -13,11 +13,11 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// KindMoved is the kind of a key of addresses that go back to a device: moved:br-ex.
-const KindMoved = "moved"
+// KindUplink is the kind of a key of addresses that go back to a device: moved:br-ex.
+const KindUplink = "moved"
 
-func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
-	if len(l.Moved) == 0 {
+func findUplinks(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
+	if len(l.Uplinks) == 0 {
 		return nil, nil
 	}
 	links, err := v.Net.Links(ctx)
@@ -38,7 +38,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 	}
 	socket := l.ovsSocket()
 	bridges, err := v.Residue.OVS(ctx, socket)
-	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNobody) {
+	if err != nil && !errors.Is(err, host.ErrNotExist) && !errors.Is(err, ipc.ErrNoListener) {
 		return nil, err
 	}
 	var out []item
@@ -48,13 +48,14 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 		if !named(link) || !holds || link.Kind == "openvswitch" && !l.bridgeIsTheirs(link.Name, bridges, datapaths) {
 			continue
 		}
-		device := movedFrom(link, links, datapaths, bridges)
+		device := uplinkOf(link, links, datapaths, bridges)
 		if device == "" {
 			continue // whose they are is not known: what the machine stands on is not touched
 		}
-		out = append(out, item{Key: graph.MakeKey(KindMoved, link.Name), What: "addresses and routes back to " + device,
+		out = append(out, item{Key: graph.MakeKey(KindUplink, link.Name),
+			Detail: "addresses and routes back to " + device,
 			remove: func(ctx context.Context, h *host.Host) error {
-				return h.ResidueWriter().MoveBack(ctx, link.Name, device, socket)
+				return h.ResidueWriter().RestoreUplink(ctx, link.Name, device, socket)
 			}})
 	}
 	return out, nil
@@ -62,7 +63,7 @@ func findMoved(ctx context.Context, v host.View, l Residue, _ Scope) ([]item, er
 
 // takes says that a link of that name is one that the network moves addresses to.
 func (l Residue) takes(name, kind string) bool {
-	return slices.ContainsFunc(l.Moved,
+	return slices.ContainsFunc(l.Uplinks,
 		func(m UplinkSelector) bool { return match(m.Link, name) && (m.Kind == "" || m.Kind == kind) })
 }
 
@@ -97,10 +98,10 @@ func (l Residue) ovsSocket() string {
 	return ""
 }
 
-// movedFrom finds the device of the machine whose addresses a network moved to a link: the one
+// uplinkOf finds the device of the machine whose addresses a network moved to a link: the one
 // device that is a port of it, or of the datapath that it is in, or, of a link that stands in for a
 // device, the device with its MAC. "" if there is none, or more than one.
-func movedFrom(link rtnl.Link, links []rtnl.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
+func uplinkOf(link rtnl.Link, links []rtnl.Link, datapaths []residue.Datapath, bridges residue.OVS) string {
 	var found []string
 	for _, l := range links {
 		if !l.Physical || l.Name == link.Name {

@@ -49,14 +49,14 @@ func findXFRM(ctx context.Context, v host.View, l Residue, s Scope) ([]item, err
 			}
 		}
 	}
-	gone = slices.DeleteFunc(gone, func(x residue.XFRM) bool { return s.keeps(xfrmKey(x)) })
+	gone = slices.DeleteFunc(gone, func(x residue.XFRM) bool { return s.retains(xfrmKey(x)) })
 	var out []item
 	seen := map[graph.Key]bool{}
 	for _, x := range gone {
 		key := xfrmKey(x)
 		if !seen[key] {
 			seen[key] = true
-			out = append(out, item{Key: key, What: "IPsec"})
+			out = append(out, item{Key: key, Detail: "IPsec"})
 		}
 	}
 	if len(out) > 0 {

@@ -46,7 +46,7 @@ func (n *Node) fillDefaults() {
 	n.Update.Fill(n.origins)
 	n.fillRanges()
 	n.Networking.Fill(n.settings(), n.origins)
-	extras.FillCertificates(n.Certificates, n.holder())
+	extras.FillCertificates(n.Certificates, n.certificateNode())
 }
 
 // fillRanges follows kOps: without a word it is 100.64.0.0/10, its upper half for pods and its
@@ -88,9 +88,9 @@ func (n *Node) settings() *networks.ClusterSettings {
 	}
 }
 
-// holder is n as one that gets certificates.
-func (n *Node) holder() *extras.CertificateHolder {
-	h := &extras.CertificateHolder{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(),
+// certificateNode is n as one that gets certificates.
+func (n *Node) certificateNode() *extras.CertificateNode {
+	h := &extras.CertificateNode{Name: n.Name, Role: n.Role, ControlPlane: n.ControlPlane(),
 		KubeRouter: n.Networking.KubeRouter != nil}
 	if len(n.Address) > 0 {
 		h.Address = n.Address[0].String()

@@ -49,8 +49,8 @@ func (n *Node) defaultOf(path string) string {
 	return strings.Trim(fmt.Sprint(at), "[]")
 }
 
-// besideNetworks are the fields of spec.networking that belong to no single network.
-var besideNetworks = [...]string{"bridgeNetfilter", "switch"}
+// sharedFields are the fields of spec.networking that belong to no single network.
+var sharedFields = [...]string{"bridgeNetfilter", "switch"}
 
 // DocumentFields lists the fields below spec of a kind of document (Cluster, NodeGroup, Node),
 // without those of single networks, which [NetworkFields] has; nil for another kind. Kinds are as
@@ -76,7 +76,7 @@ func DocumentFields(kinds []string, kind string) []decode.Description {
 		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
 		name, _, _ := strings.Cut(rest, ".")
 		name, _, _ = strings.Cut(name, "[")
-		if networking && !slices.Contains(besideNetworks[:], name) {
+		if networking && !slices.Contains(sharedFields[:], name) {
 			continue
 		}
 		f.Default = n.defaultOf(f.Path)

@@ -15,7 +15,7 @@ func (r *reader) networking() decode.Set {
 		}
 		fields = append(fields, w.MultusField())
 		if r.dialect != &kops.V1Alpha2 { // kOps has no word for it
-			fields = append(fields, w.Beside()...)
+			fields = append(fields, w.SharedFields()...)
 		}
 		return fields
 	})

@@ -76,7 +76,7 @@ func (v *validator) all() {
 	v.overlaps()
 	v.topology()
 	v.node.Networking.Check(v.node.settings(), v.Reporter)
-	extras.CheckCertificates(v.node.Certificates, v.node.holder(), v.Reporter)
+	extras.CheckCertificates(v.node.Certificates, v.node.certificateNode(), v.Reporter)
 	v.aws()
 }
 

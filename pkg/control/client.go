@@ -39,7 +39,7 @@ type Client struct {
 func Dial(ctx context.Context, opt host.Options, version string) (*Client, error) {
 	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), Socket)
 	switch {
-	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNobody):
+	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNoListener):
 		return nil, ErrNoDaemon
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrNoDaemon // what needs root says so itself

@@ -37,7 +37,7 @@ type Server struct {
 
 // activity is what the daemon is at.
 type activity struct {
-	what  string
+	name  string
 	since time.Time
 }
 
@@ -119,7 +119,7 @@ func (s *Server) client(ctx context.Context, conn *net.UnixConn) {
 // queue waits until the daemon takes the job, and then for its end.
 func (s *Server) queue(ctx context.Context, job *Job, gone <-chan struct{}) {
 	if at := s.at.Load(); at != nil {
-		job.Send(Event{Event: Queued, Text: fmt.Sprintf("%s, since %s", at.what, at.since.UTC().Format(time.RFC3339))})
+		job.Send(Event{Event: Queued, Text: fmt.Sprintf("%s, since %s", at.name, at.since.UTC().Format(time.RFC3339))})
 	}
 	select {
 	case s.jobs <- job:

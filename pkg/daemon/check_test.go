@@ -22,7 +22,7 @@ func TestCheckNamesWhatIsNoLongerLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := check.Check(t.Context(), store, check.PlainFacts())
+	c, err := check.Check(t.Context(), store, check.DefaultFacts())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ type contestedKey struct {
 	seen time.Time // when it was changed, or repaired, last
 }
 
-// keep takes the contested keys of a pass down, and puts those into its plan that are not over.
-func (q contestedKeys) keep(p *report.Plan, now time.Time) {
+// update takes the contested keys of a pass down, and puts those into its plan that are not over.
+func (q contestedKeys) update(p *report.Plan, now time.Time) {
 	if p == nil {
 		return
 	}

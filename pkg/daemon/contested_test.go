@@ -8,14 +8,14 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// A daemon tells a quarrel about what pods stand on for as long as it lasts: also while the key is
+// A daemon tells a conflict about what pods stand on for as long as it lasts: also while the key is
 // right, and no longer than a minute after its last change.
 func TestAQuarrelIsToldUntilItIsOver(t *testing.T) {
 	q := contestedKeys{}
 	pass := func(after time.Duration, steps ...report.Step) *report.Plan {
 		p := &report.Plan{Steps: steps}
 		p.Finish(3)
-		q.keep(p, noon.Add(after))
+		q.update(p, noon.Add(after))
 		return p
 	}
 	fought := report.Step{Key: "sysctl:a", State: report.Contested, Repair: true, Pods: true}

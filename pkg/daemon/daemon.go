@@ -48,7 +48,7 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer func() { l.fetch.Close() }()
 	ended := make(chan struct{})
 	patient := make(chan struct{})
-	go func() { defer close(patient); l.notify.patience(ctx, ended, l.turn.alive) }()
+	go func() { defer close(patient); l.notify.extendTimeout(ctx, ended, l.turn.alive) }()
 	defer func() { close(ended); <-patient }()
 
 	session.RecoverFirst(ctx, d.Pass.Log, d.Pass.Session().Recover)
@@ -65,14 +65,14 @@ func (d Daemon) Run(ctx context.Context) error {
 			l.round(ctx, w)
 		}
 	}
-	l.looks.end(l.held)
+	l.looks.end(l.queued)
 	return d.Manager.Stopping()
 }
 
 // round makes a pass of the daemon's own.
 func (l *loop) round(ctx context.Context, w trigger) {
 	pass := l.Pass
-	pass.Known, pass.Ready, pass.OfDaemon = w.known, l.ready, true
+	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.cacheOnly, l.ready, true
 	pass, clock := l.observed(ctx, pass, w)
 	spend := func() {}
 	if w.event {
@@ -81,7 +81,7 @@ func (l *loop) round(ctx context.Context, w trigger) {
 	var out outcome
 	l.at("a pass of its own", func() { out = l.once(ctx, pass, w.got) })
 	spend()
-	l.tell(ctx, w, out, clock)
+	l.publish(ctx, w, out, clock)
 }
 
 // wait waits for the time of the next pass, or for what comes before it.
@@ -102,29 +102,29 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
-	changed, woken, due := l.watch(watched), l.drift.woken(), (<-chan time.Time)(nil)
-	poll := time.NewTimer(l.drift.ahead())
+	changed, woken, due := l.watch(watched), l.drift.events(), (<-chan time.Time)(nil)
+	poll := time.NewTimer(l.drift.untilPoll())
 	defer poll.Stop()
-	services := time.NewTimer(l.services.ahead())
+	services := time.NewTimer(l.services.untilNext())
 	defer services.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return trigger{cause: "the end"}, true
 		case <-t.C:
-			return l.due(ctx)
+			return l.scheduled(ctx)
 		case got := <-l.looks.result():
 			return l.lookEnded(got)
 		case <-l.looks.late():
 			return l.looks.giveUp(), true
 		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.forget()
-			return trigger{cause: "the container runtime answers otherwise", known: true}, l.knows(ctx)
+			return trigger{cause: "the container runtime answers otherwise", cacheOnly: true}, l.knows(ctx)
 		case <-services.C:
 			l.services.begin(ctx, l.Pass.Host, l.ready)
 		case got := <-l.services.result():
 			l.seen(got)
-			services.Reset(l.services.ahead())
+			services.Reset(l.services.untilNext())
 		case <-l.fetch.Ended():
 			return l.fetched(ctx)
 		case what := <-changed:
@@ -139,14 +139,14 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			l.looks.seek(want{cause: "a reload was asked for"})
 			return trigger{}, false
 		case <-woken:
-			woken, due = nil, l.drift.due()
+			woken, due = nil, l.drift.debounced()
 		case <-due:
 			return l.drift.take(), true
 		case <-poll.C:
 			if l.drift.look(ctx) {
 				return l.drift.take(), true
 			}
-			poll.Reset(l.drift.ahead())
+			poll.Reset(l.drift.untilPoll())
 		}
 	}
 }
@@ -159,16 +159,16 @@ func (l *loop) at(what string, do func()) {
 	do()
 }
 
-// tell says what became of a pass, and decides when the next one is.
-func (l *loop) tell(ctx context.Context, w trigger, out outcome, clock *phases) {
+// publish says what became of a pass, and decides when the next one is.
+func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if ctx.Err() != nil {
 		return
 	}
-	defer func() { l.status.ended(w, out, clock, l.after()) }()
+	defer func() { l.status.ended(w, out, clock, l.passResult()) }()
 	l.drift.ended(out.plan)
 	switch {
-	case w.known && out.err == nil: // what else was wrong still is
-	case w.known:
+	case w.cacheOnly && out.err == nil: // what else was wrong still is
+	case w.cacheOnly:
 		l.failures++
 	default:
 		l.unread, l.away = out.load, out.load != nil && graph.IsTransient(out.load)
@@ -188,11 +188,11 @@ func (l *loop) tell(ctx context.Context, w trigger, out outcome, clock *phases) 
 	l.notify.last.Store(&status)
 	l.notify.logged(tell(status))
 	wait := Delay(l.Interval, l.failures)
-	if w.known && l.looks.idle() { // the store is asked when it was to be asked
+	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
 		wait = min(wait, max(time.Until(l.next), 0))
 	}
 	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(out.plan) {
-		wait = min(wait, reconcile.TrialLook)
+		wait = min(wait, reconcile.ProbationPoll)
 	}
 	if d := l.desired; d != nil && !d.LookAgain.IsZero() {
 		wait = min(wait, max(time.Until(d.LookAgain), time.Second))
@@ -213,7 +213,7 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 		}
 		l.health.store(out.load, l.desired)
 	}
-	if l.desired == nil && !pass.Session().Held() {
+	if l.desired == nil && !pass.Session().Pinned() {
 		return out
 	}
 	if pass.Answers = l.looks.answers; pass.Answers == nil {
@@ -224,7 +224,7 @@ func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out 
 	out.plan, out.err = pass.Converge(ctx, l.desired)
 	var unwritten *reconcile.UnwrittenError
 	l.unwritten = errors.As(out.err, &unwritten)
-	l.contested.keep(out.plan, time.Now())
+	l.contested.update(out.plan, time.Now())
 	if ctx.Err() == nil {
 		l.health.pass(out.err)
 		l.health.plan(out.plan)

@@ -142,12 +142,12 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known := d.Known(files.Live.Files)
+	known := d.Cached(files.Live.Files)
 	if fmt.Sprint(known.PodCIDRs) != "[100.96.1.0/24]" || len(known.Peers) != 1 {
 		t.Errorf("known without the API: %+v", known)
 	}
 	d.Node.Name = "n9" // the host has another name: what was learnt is of another node
-	if known := d.Known(files.Live.Files); len(known.PodCIDRs) > 0 {
+	if known := d.Cached(files.Live.Files); len(known.PodCIDRs) > 0 {
 		t.Errorf("taken over from another node: %+v", known)
 	}
 }

@@ -32,7 +32,7 @@ func generations(now *report.Configuration, d *desired.State, out outcome) {
 		}
 	}
 	if p := out.plan; p != nil {
-		if p.Held != "" || p.Waiting != nil {
+		if p.Pinned != "" || p.Waiting != nil {
 			now.Wanted = &report.Generation{Number: p.Generation, Digest: p.Digest}
 		}
 		if p.Applied != nil {

@@ -33,7 +33,7 @@ func (h *health) store(err error, d *desired.State) {
 	}
 	goingOn := "nothing"
 	if d != nil {
-		goingOn, h.said[theLastGood] = d.InForce(), d.Instead
+		goingOn, h.said[theLastGood] = d.Effective(), d.Instead
 	}
 	if !h.news(key, err.Error()) {
 		return

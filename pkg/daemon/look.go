@@ -21,10 +21,10 @@ import (
 // Times of a look.
 const (
 	loadLimit = 100 * time.Second // for the documents, which have 4 MB at most, whatever comes meanwhile
-	hearLimit = 20 * time.Second  // for all the others
+	askLimit  = 20 * time.Second  // for all the others
 	// lookLost is how much longer a look may take to notice that its time is over. Of a file system
 	// of the network that hangs it never does: then it is given up.
-	lookLost = loadLimit + hearLimit + time.Second
+	lookLost = loadLimit + askLimit + time.Second
 	// lookGrace is how long a pass that is due waits for the look that was begun for it. After that
 	// it goes by what is known, and another one follows the look.
 	lookGrace = time.Second
@@ -32,7 +32,7 @@ const (
 
 var (
 	errLoadLate = fmt.Errorf("it took longer than %s, which is all that it may take", loadLimit)
-	errHearLate = fmt.Errorf("no answer within %s", hearLimit)
+	errAskLate  = fmt.Errorf("no answer within %s", askLimit)
 	errLookOld  = errors.New("a command asks for a newer look")
 	errNotYet   = errors.New("the store has not answered yet")
 )
@@ -102,9 +102,9 @@ func (q *question) ask(ctx context.Context) looked {
 	if loading.Err() != nil && ctx.Err() == nil { // also where what was read until then was not all
 		out.err = unread(errLoadLate)
 	}
-	hearing, end := context.WithTimeoutCause(ctx, hearLimit, errHearLate)
+	hearing, end := context.WithTimeoutCause(ctx, askLimit, errAskLate)
 	defer end()
-	out.answers = q.pass.Sources().Hear(hearing, q.nodes)
+	out.answers = q.pass.Sources().Ask(hearing, q.nodes)
 	out.took = time.Since(began)
 	return out
 }
@@ -142,9 +142,9 @@ func unread(why error) error {
 	return graph.Transient(fmt.Errorf("fetch the configuration: %w", why))
 }
 
-// due is what to do when a pass is due: have a look made for it, and, when that takes too long,
-// make the pass by what is known.
-func (l *loop) due(ctx context.Context) (trigger, bool) {
+// scheduled is what to do when a pass is due: have a look made for it, and, when that takes too
+// long, make the pass by what is known.
+func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 	cause := "interval"
 	switch {
 	case l.status.now.Totals.Passes == 0:
@@ -162,7 +162,7 @@ func (l *loop) due(ctx context.Context) (trigger, bool) {
 		return trigger{}, false
 	}
 	l.drift.forget()
-	return trigger{cause: cause, known: true}, true
+	return trigger{cause: cause, cacheOnly: true}, true
 }
 
 // knows says that there is something to work towards without the store.
@@ -174,7 +174,7 @@ func (l *loop) knows(ctx context.Context) bool {
 			l.health.said[theLastGood] = l.desired.Instead // no complaint before the store has answered
 		}
 	}
-	return l.desired != nil || l.Pass.Session().Held()
+	return l.desired != nil || l.Pass.Session().Pinned()
 }
 
 // end ends with the daemon: who waits hears of it, also those whom what is being fetched keeps

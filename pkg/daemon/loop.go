@@ -65,7 +65,7 @@ type loop struct {
 	services  services
 	fetch     *fetch.Aside    // nil: nothing is fetched
 	edited    <-chan struct{} // has something when the files of a store of this machine changed
-	held      []trigger       // commands that what is being fetched keeps waiting
+	queued    []trigger       // commands that what is being fetched keeps waiting
 	drift     *hostWatch
 	notify    *notifier
 	contested contestedKeys

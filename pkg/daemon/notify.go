@@ -30,11 +30,11 @@ type notifier struct {
 	digest  string // of the configuration that was last worked towards; the loop's own
 }
 
-// patience keeps the service manager from ending a daemon that works: while it starts, and while it
-// brings to its end what it was at when it was told to stop, which may be a checkpoint. After
-// readyWithin it lets kubelet start all the same. alive says that the daemon works. It returns when
-// the daemon has ended.
-func (n *notifier) patience(ctx context.Context, ended <-chan struct{}, alive func() bool) {
+// extendTimeout keeps the service manager from ending a daemon that works: while it starts, and
+// while it brings to its end what it was at when it was told to stop, which may be a checkpoint.
+// After readyWithin it lets kubelet start all the same. alive says that the daemon works. It
+// returns when the daemon has ended.
+func (n *notifier) extendTimeout(ctx context.Context, ended <-chan struct{}, alive func() bool) {
 	bound := time.NewTimer(readyWithin)
 	defer bound.Stop()
 	tick := time.NewTicker(extendEvery)

@@ -15,11 +15,11 @@ import (
 // observed is a pass that tells how it goes on.
 func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	clock := newPhases(w.got)
-	l.drift.hear(&pass)
+	l.drift.subscribe(&pass)
 	built := pass.Hooks.Built
 	pass.Hooks.Built = func(d *desired.State, list []tasks.Task, v host.View) {
 		l.services.of(v.Facts)
-		if l.looks.node = d.Node; d.Held != nil {
+		if l.looks.node = d.Node; d.Pinned != nil {
 			l.looks.node = nil
 		}
 		if built != nil {

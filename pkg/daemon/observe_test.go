@@ -51,7 +51,7 @@ func TestObserversAreTold(t *testing.T) {
 		if first := heard.all()[0]; first.State != report.NodeStarting || first.Node != "n" || first.Last != nil {
 			t.Errorf("first: %+v", first)
 		}
-		if w := heard.all()[1].Working; w == nil || w.What != "start" || w.Changes == 0 {
+		if w := heard.all()[1].Working; w == nil || w.Activity != "start" || w.Changes == 0 {
 			t.Errorf("at work: %+v", w)
 		}
 		now := heard.last()

@@ -27,7 +27,7 @@ type nodeStatus struct {
 	begun     time.Time     // the daemon
 	node      string        // its name, where it is known from the start
 	now       report.Status // what was told last; a copy goes out
-	told      bool
+	published bool
 	state     report.NodeState // by the keys and the store alone: see withServices
 	reason    string
 	counts    map[string]*report.KindStatus // what was repaired and changed since the daemon began, by kind
@@ -54,18 +54,18 @@ func (s *nodeStatus) begin(d Daemon, at time.Time) {
 	if a := s.now.Configuration.Applied; a != nil {
 		s.now.Configuration.Generation, s.now.Configuration.Digest = a.Number, a.Digest
 	}
-	s.tell(s.now, nil)
+	s.publish(s.now, nil)
 }
 
-// tell gives a status to all observers, with what happened since the last one.
-func (s *nodeStatus) tell(next report.Status, done *report.Plan) {
+// publish gives a status to all observers, with what happened since the last one.
+func (s *nodeStatus) publish(next report.Status, done *report.Plan) {
 	next.At = time.Now()
 	var before *report.Status
-	if s.told {
+	if s.published {
 		last := s.now
 		before = &last
 	}
-	s.now, s.told = next, true
+	s.now, s.published = next, true
 	if len(s.observers) == 0 {
 		return
 	}
@@ -78,8 +78,8 @@ func (s *nodeStatus) tell(next report.Status, done *report.Plan) {
 // working tells that the daemon changes something.
 func (s *nodeStatus) working(what string, plan *report.Plan) {
 	next := s.now
-	next.Working = &report.Working{What: what, Since: time.Now(), Changes: plan.Summary.Changes()}
-	s.tell(next, nil)
+	next.Working = &report.Working{Activity: what, Since: time.Now(), Changes: plan.Summary.Changes()}
+	s.publish(next, nil)
 }
 
 // services tells how the runtime and kubelet stand.
@@ -87,5 +87,5 @@ func (s *nodeStatus) services(now []report.Service) {
 	next := s.now
 	next.Services = now
 	next.State, next.Reason = withServices(s.state, s.reason, now)
-	s.tell(next, nil)
+	s.publish(next, nil)
 }

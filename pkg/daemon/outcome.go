@@ -44,11 +44,11 @@ func moments(p *report.Plan) (list []time.Time) {
 func (o outcome) status(desired *desired.State) string {
 	var parts []string
 	if o.load != nil && desired != nil && !desired.Taken.IsZero() {
-		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.InForce(),
+		parts = append(parts, fmt.Sprintf("going on with %s, %s ago: %s", desired.Effective(),
 			time.Since(desired.Taken).Round(time.Minute), short(o.load)))
 	} else if o.load != nil && desired != nil {
 		parts = append(parts,
-			fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.InForce(), short(o.load)))
+			fmt.Sprintf("going on with %s, for there is no newer one: %s", desired.Effective(), short(o.load)))
 	} else if o.load != nil {
 		parts = append(parts, "not converged: "+short(o.load))
 	}
@@ -65,7 +65,8 @@ func (o outcome) status(desired *desired.State) string {
 	if s.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed: %s", s.Failed, short(o.err)))
 	}
-	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotHere, s.Changes())
+	line := fmt.Sprintf("%s: %d of %d right, %d changed now", o.plan.Network, s.Right, s.Tasks-s.NotApplicable,
+		s.Changes())
 	if s.Waiting > 0 {
 		line += fmt.Sprintf(", %d waiting", s.Waiting)
 	}
@@ -78,8 +79,8 @@ func (o outcome) status(desired *desired.State) string {
 	if w := o.plan.Waiting; w != nil {
 		line += fmt.Sprintf(", generation %d waits", w.Generation)
 	}
-	if o.plan.Held != "" {
-		line += ", " + o.plan.Held
+	if o.plan.Pinned != "" {
+		line += ", " + o.plan.Pinned
 	}
 	return strings.Join(append(parts, line), "; ")
 }

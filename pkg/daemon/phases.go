@@ -9,9 +9,9 @@ import (
 
 // phases are the parts of a pass, and how long they took.
 type phases struct {
-	began time.Time
-	look  *report.Phase // of the look before it, which is no part of its time; nil: there was none
-	marks []mark
+	began   time.Time
+	look    *report.Phase // of the look before it, which is no part of its time; nil: there was none
+	entries []mark
 }
 
 type mark struct {
@@ -28,18 +28,18 @@ func newPhases(got *looked) *phases {
 }
 
 // enter ends the phase that was, and begins one.
-func (p *phases) enter(name string) { p.marks = append(p.marks, mark{name, time.Now()}) }
+func (p *phases) enter(name string) { p.entries = append(p.entries, mark{name, time.Now()}) }
 
 // list is each phase once, in the order in which they were first entered. The last ends now.
 func (p *phases) list() []report.Phase {
-	out := make([]report.Phase, 0, len(p.marks)+1)
+	out := make([]report.Phase, 0, len(p.entries)+1)
 	if p.look != nil {
 		out = append(out, *p.look)
 	}
-	for i, m := range p.marks {
+	for i, m := range p.entries {
 		end := time.Now()
-		if i+1 < len(p.marks) {
-			end = p.marks[i+1].at
+		if i+1 < len(p.entries) {
+			end = p.entries[i+1].at
 		}
 		took := report.SecondsOf(end.Sub(m.at))
 		if j := slices.IndexFunc(out, func(p report.Phase) bool { return p.Name == m.name }); j >= 0 {

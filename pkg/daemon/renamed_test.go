@@ -63,7 +63,7 @@ func TestAnotherNameTakesNothingAway(t *testing.T) {
 	if _, err := run(own); err != nil || !ours() {
 		t.Errorf("allowed: %v; /etc/ours is there: %t", err, ours())
 	}
-	if text := (&rollout.RenamedError{What: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
+	if text := (&rollout.RenamedError{Kind: "node", Was: "n", Is: "m"}).Error(); !strings.Contains(text, "--allow-disruptive") {
 		t.Error(text)
 	}
 }

@@ -48,14 +48,14 @@ func (l *loop) serve(ctx context.Context, w trigger) {
 		case control.Once, control.OnceConfirmed:
 			held = l.serveOnce(ctx, w)
 		case control.Confirm:
-			pass, _ := l.heardBy(ctx, passBy(l.Pass, job), w)
+			pass, _ := l.reportingPass(ctx, passBy(l.Pass, job), w)
 			kept, err := pass.Confirm(ctx)
 			if err == nil {
 				l.next = time.Now() // the next pass tells everybody
 			}
 			job.End(control.Event{Text: kept, Error: failureOf(outcome{err: err})})
 		case control.Rollback:
-			pass, clock := l.heardBy(ctx, passBy(l.Pass, job), w)
+			pass, clock := l.reportingPass(ctx, passBy(l.Pass, job), w)
 			if l.fetch != nil {
 				pass.Assets = l.fetch.Inner // it proves that all can be had before it changes anything
 			}
@@ -63,14 +63,14 @@ func (l *loop) serve(ctx context.Context, w trigger) {
 			out.plan, out.err = pass.Rollback(ctx, job.Revision)
 			l.finish(ctx, w, out, clock)
 		case control.Resume:
-			pass, _ := l.heardBy(ctx, passBy(l.Pass, job), w)
+			pass, _ := l.reportingPass(ctx, passBy(l.Pass, job), w)
 			was, err := pass.Session().Resume(ctx)
 			if err == nil && was != "" {
 				l.next = time.Now() // it follows the store from now on
 			}
 			job.End(control.Event{Text: was, Error: failureOf(outcome{err: err})})
 		case control.Pause:
-			pass, _ := l.heardBy(ctx, passBy(l.Pass, job), w)
+			pass, _ := l.reportingPass(ctx, passBy(l.Pass, job), w)
 			z, err := pass.Session().Pause(ctx, job.For, job.Reason)
 			end := control.Event{Error: failureOf(outcome{err: err})}
 			if err == nil {
@@ -108,7 +108,7 @@ func passOf(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	}
 	// the documents decide what is done, and the person only when
 	pass.By, pass.TakeNow = "", cmp.Or(job.By, "somebody")
-	pass.Afresh = true
+	pass.ForceRepair = true
 	if job.Command == control.OnceConfirmed {
 		pass.ConfirmWithin = job.For
 	}
@@ -158,30 +158,30 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 		defer l.believe(w.got.pass)
 	}
 	defer func() {
-		if !held && len(l.held) > 0 { // they waited for the same
-			l.fetch.Tell()
+		if !held && len(l.queued) > 0 { // they waited for the same
+			l.fetch.Notify()
 		}
 	}()
 	if job.Gone() {
 		l.next = time.Now() // what waited for it is the daemon's own now
 		return false
 	}
-	pass, clock := l.heardBy(ctx, w.got.pass, w)
+	pass, clock := l.reportingPass(ctx, w.got.pass, w)
 	out := l.once(ctx, pass, w.got)
-	if out.load != nil && out.plan != nil && out.plan.Held != "" {
+	if out.load != nil && out.plan != nil && out.plan.Pinned != "" {
 		job.Send(control.Event{Event: control.Note,
 			Text: fmt.Sprintf("%v; going on, for the node is held at a revision", out.load)})
 		failed := failureOf(outcome{err: out.err})
-		l.tell(ctx, w, out, clock)
+		l.publish(ctx, w, out, clock)
 		job.End(control.Event{Plan: out.plan, Error: failed})
 		return false
 	}
 	if job.Command == control.Once && out.err == nil && out.load == nil && fetching(out.plan) {
-		l.tell(ctx, w, out, clock)
+		l.publish(ctx, w, out, clock)
 		job.Send(control.Event{Event: control.Note,
 			Text: "what it needs is being fetched: it goes on when that is there"})
 		w.got = &looked{err: statestore.ErrNotModified, pass: w.got.pass}
-		l.held = append(l.held, w)
+		l.queued = append(l.queued, w)
 		return true
 	}
 	l.finish(ctx, w, out, clock)
@@ -195,12 +195,12 @@ func fetching(p *report.Plan) bool {
 
 // fetched is what to do when something is there that a pass did not wait for.
 func (l *loop) fetched(ctx context.Context) (trigger, bool) {
-	if len(l.held) > 0 {
-		w := l.held[0]
-		l.held = l.held[1:]
+	if len(l.queued) > 0 {
+		w := l.queued[0]
+		l.queued = l.queued[1:]
 		return w, true
 	}
-	return trigger{cause: "something was fetched", known: true}, l.knows(ctx)
+	return trigger{cause: "something was fetched", cacheOnly: true}, l.knows(ctx)
 }
 
 // remember gives the store the memory of a pass. Without it the store is read as a whole: slower,
@@ -214,7 +214,7 @@ func remember(pass *reconcile.Pass, store statestore.Store) {
 // finish tells service manager and client how a pass ended that a command asked for.
 func (l *loop) finish(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if out.plan != nil { // else nothing was done, and what was told before still holds
-		l.tell(ctx, w, out, clock)
+		l.publish(ctx, w, out, clock)
 	}
 	w.job.End(control.Event{Plan: out.plan, Error: failureOf(out)})
 }
@@ -228,8 +228,8 @@ func passBy(pass reconcile.Pass, job *control.Job) reconcile.Pass {
 	return pass
 }
 
-// heardBy is a pass that tells the client how it goes on.
-func (l *loop) heardBy(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
+// reportingPass is a pass that tells the client how it goes on.
+func (l *loop) reportingPass(ctx context.Context, pass reconcile.Pass, w trigger) (reconcile.Pass, *phases) {
 	job := w.job
 	pass.AllowDisruptive = pass.AllowDisruptive || job.AllowDisruptive
 	pass.EndPause = job.EndPause

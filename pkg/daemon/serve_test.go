@@ -47,7 +47,7 @@ func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, err
 
 // A daemon's turns for others are like its own: they repair, hold, let go, and are told to the
 // service manager; the last one ends it. The lines that keep it: serve.go, each case; daemon.go,
-// tell.
+// publish.
 func TestTurnsForOthers(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Target = control.Target{Store: "/srv/a", Node: "node-1"}
@@ -63,7 +63,7 @@ func TestTurnsForOthers(t *testing.T) {
 		t.Errorf("another store: %v", err)
 	}
 
-	if last, err = ask(control.Request{Command: control.Rollback, Revision: 1, By: "alice"}); err != nil || last.Plan == nil || last.Plan.Held != "held at revision 1 by alice" {
+	if last, err = ask(control.Request{Command: control.Rollback, Revision: 1, By: "alice"}); err != nil || last.Plan == nil || last.Plan.Pinned != "held at revision 1 by alice" {
 		t.Errorf("rollback: %+v %v", last.Plan, err)
 	}
 	if said := b.manager.last(t).text; !strings.Contains(said, "held at revision 1 by alice") {
@@ -95,11 +95,11 @@ func TestTurnsForOthers(t *testing.T) {
 // remembering is a store that notes, at each fetch, whether what it remembers is to be believed.
 type remembering struct {
 	statestore.Store
-	memory   rollout.StoreMemory
+	memory   rollout.StoreCache
 	believes []bool
 }
 
-func (r *remembering) Remember(m statestore.Memory) { r.memory, _ = m.(rollout.StoreMemory) }
+func (r *remembering) Remember(m statestore.Memory) { r.memory, _ = m.(rollout.StoreCache) }
 
 func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	r.believes = append(r.believes, !r.memory.Host.Verify)

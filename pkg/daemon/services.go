@@ -38,15 +38,15 @@ type aimed struct {
 
 // services are the container runtime and kubelet, as the daemon knows them.
 type services struct {
-	aim   aimed
-	known map[string]*serviceState // by name
-	now   chan []sighting          // nil: no look is under way
-	next  time.Time                // when to look again
+	aim    aimed
+	states map[string]*serviceState // by name
+	now    chan []sighting          // nil: no look is under way
+	next   time.Time                // when to look again
 }
 
 // serviceState is one of them.
 type serviceState struct {
-	told     report.Service
+	reported report.Service
 	judged   bool // told says something
 	bad      int  // looks in a row
 	restarts int  // as systemd counts them; -1: not seen yet
@@ -75,9 +75,9 @@ func (s *services) of(f *host.Facts) {
 	s.aim = aim
 }
 
-// ahead is how long it is until the next look: very long where there is nothing to look at, or one
-// is under way.
-func (s *services) ahead() time.Duration {
+// untilNext is how long it is until the next look: very long where there is nothing to look at, or
+// one is under way.
+func (s *services) untilNext() time.Duration {
 	if s.now != nil || s.aim == (aimed{}) {
 		return time.Hour
 	}
@@ -142,29 +142,30 @@ func (s *services) result() <-chan []sighting { return s.now }
 // take judges what a look found, and says how the services stand.
 func (s *services) take(list []sighting, now time.Time) []report.Service {
 	s.now = nil
-	if s.known == nil {
-		s.known = map[string]*serviceState{}
+	if s.states == nil {
+		s.states = map[string]*serviceState{}
 	}
 	var out []report.Service
 	seen := map[string]bool{}
 	for i := range list {
 		g := &list[i]
-		one := s.known[g.name]
-		if one == nil || one.told.Unit != g.unit {
-			one = &serviceState{told: report.Service{Name: g.name, Unit: g.unit, Works: true, Since: now}, restarts: -1}
-			s.known[g.name] = one
+		one := s.states[g.name]
+		if one == nil || one.reported.Unit != g.unit {
+			one = &serviceState{reported: report.Service{Name: g.name, Unit: g.unit, Works: true, Since: now},
+				restarts: -1}
+			s.states[g.name] = one
 		}
 		seen[g.name] = true
 		if one.take(g, now) {
 			s.next = now.Add(servicesSoon)
 		}
 		if one.judged {
-			out = append(out, one.told)
+			out = append(out, one.reported)
 		}
 	}
-	for name := range s.known {
+	for name := range s.states {
 		if !seen[name] {
-			delete(s.known, name)
+			delete(s.states, name)
 		}
 	}
 	slices.SortFunc(out, func(a, b report.Service) int { return cmp.Compare(a.Name, b.Name) })
@@ -192,8 +193,8 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	}
 	if why == "" {
 		s.bad = 0
-		if !s.judged || !s.told.Works {
-			s.told.Works, s.told.Since, s.told.Text = true, now, ""
+		if !s.judged || !s.reported.Works {
+			s.reported.Works, s.reported.Since, s.reported.Text = true, now, ""
 		}
 		s.judged = true
 		return false
@@ -201,9 +202,9 @@ func (s *serviceState) take(g *sighting, now time.Time) (soon bool) {
 	if s.bad++; s.bad < 2 {
 		return true
 	}
-	if !s.judged || s.told.Works {
-		s.told.Works, s.told.Since = false, now
-		s.told.Text = why + ": " + g.means
+	if !s.judged || s.reported.Works {
+		s.reported.Works, s.reported.Since = false, now
+		s.reported.Text = why + ": " + g.means
 	}
 	s.judged = true
 	return false

@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// after is what the loop knows after a pass.
-type after struct {
+// passResult is what the loop knows after a pass.
+type passResult struct {
 	desired *desired.State // the last documents that could be used
 	ready   bool           // kubelet may start
 	next    time.Time      // when to look again
@@ -26,13 +26,14 @@ type after struct {
 	pinned  bool // it has another configuration than the pin names, and the node has that
 }
 
-// after is what is known after a pass.
-func (l *loop) after() after {
-	return after{desired: l.desired, ready: l.ready, next: l.next, wakes: l.drift.heard(), away: l.away, pinned: l.pinned}
+// passResult is what is known after a pass.
+func (l *loop) passResult() passResult {
+	return passResult{desired: l.desired, ready: l.ready, next: l.next, wakes: l.drift.eventCounts(), away: l.away,
+		pinned: l.pinned}
 }
 
 // ended tells what became of a pass.
-func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a after) {
+func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) {
 	next := s.now
 	next.Working, next.Prepared, next.Next = nil, a.ready, a.next
 	next.Configuration = s.configuration(w, out, a)
@@ -59,7 +60,7 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a after) {
 	if p := out.plan; p != nil {
 		next.Node, next.Cluster, next.NodeGroup, next.Network = cmp.Or(p.Node, next.Node),
 			cmp.Or(p.Cluster, next.Cluster), cmp.Or(p.NodeGroup, next.NodeGroup), p.Network
-		next.Held, next.Owed, next.Notes = p.Held, p.Owed, p.Notes
+		next.Pinned, next.PendingEffects, next.Notes = p.Pinned, p.PendingEffects, p.Notes
 		next.AwaitingBoot, next.AwaitingBootSince = p.AwaitingBoot, p.AwaitingBootSince
 		next.Proof, next.Watched, next.Undone = p.Proof, p.Watched, p.Undone
 		next.Keys = keysOf(p, next.Keys, time.Now())
@@ -100,14 +101,14 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a after) {
 	if changed+repaired > 0 || time.Since(s.certs) > certsEvery {
 		next.Certificates, s.certs = s.certificates(), time.Now()
 	}
-	s.tell(next, out.plan)
+	s.publish(next, out.plan)
 }
 
 // configuration is what the daemon works towards.
-func (s *nodeStatus) configuration(w trigger, out outcome, a after) report.Configuration {
+func (s *nodeStatus) configuration(w trigger, out outcome, a passResult) report.Configuration {
 	was := s.now.Configuration
 	now := was
-	if !w.known {
+	if !w.cacheOnly {
 		now.Error = ""
 		if out.load == nil {
 			now.Checked, now.Silent = time.Now(), time.Time{}

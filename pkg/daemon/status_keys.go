@@ -36,8 +36,8 @@ func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 			k.Failing++
 		case report.Skipped, report.Stopped:
 			k.Skipped++
-		case report.NotHere:
-			k.NotHere++
+		case report.NotApplicable:
+			k.NotApplicable++
 		case report.Contested:
 			k.Contested++
 		case report.Drifted:
@@ -57,7 +57,8 @@ func (s *nodeStatus) kinds(p *report.Plan) []report.KindStatus {
 var keyStates = map[report.State]report.KeyState{
 	report.Failed: report.KeyFailing, report.Planned: report.KeyFailing, report.Waits: report.KeyWaiting,
 	report.Skipped: report.KeySkipped, report.Stopped: report.KeySkipped,
-	report.NotHere: report.KeyNotHere, report.Contested: report.KeyContested, report.Drifted: report.KeyDrifted,
+	report.NotApplicable: report.KeyNotApplicable, report.Contested: report.KeyContested,
+	report.Drifted: report.KeyDrifted,
 }
 
 // keysOf are the keys of a pass that are not plainly right. One that stands as it did before has

@@ -13,11 +13,11 @@ import (
 
 // trigger is why the daemon stopped waiting.
 type trigger struct {
-	cause string       // for status and log: "interval", "the store changed"
-	known bool         // only the host can have changed: the pass goes by what is known
-	event bool         // something on the host asks for it, which may do so without end
-	job   *control.Job // what a command asks for; nil: nobody does
-	got   *looked      // what the look found that this waited for; nil: it waited for none
+	cause     string       // for status and log: "interval", "the store changed"
+	cacheOnly bool         // only the host can have changed: the pass goes by what is known
+	event     bool         // something on the host asks for it, which may do so without end
+	job       *control.Job // what a command asks for; nil: nobody does
+	got       *looked      // what the look found that this waited for; nil: it waited for none
 }
 
 // want is what a look is for.

@@ -53,7 +53,7 @@ func (b *box) waits(t *testing.T) *ledger.Update {
 
 // What is above spec.update.auto waits, and says so once; meanwhile the configuration that was
 // taken is kept right, whole. A restart of the agent is no way to take it. A person's word is. The
-// lines that keep it: pkg/reconcile/rollout/update.go, Take and InForce.
+// lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
 func TestAConfigurationAboveAutoWaits(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{auto: live, splay: 0s}", "one")
@@ -191,7 +191,7 @@ func TestSplay(t *testing.T) {
 				if u == nil || u.Class != "reload" {
 					t.Fatalf("it did not wait: %+v", u)
 				}
-				until := u.Free.Add(time.Duration(float64(time.Hour) * rollout.Fraction(name))).Truncate(time.Second)
+				until := u.Free.Add(time.Duration(float64(time.Hour) * rollout.UnitHash(name))).Truncate(time.Second)
 				moments[until.Sub(u.Free)] = name
 				later(time.Until(until) - time.Second)
 				if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
@@ -277,7 +277,7 @@ func TestPercent(t *testing.T) {
 		if u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Fatalf("no node takes it, and this one did: %+v", u)
 		}
-		at := rollout.Place("n", u.Print)
+		at := rollout.Bucket("n", u.Print)
 		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: the store looks at times too, and these stand still
 		later(11 * time.Minute)
 		if again := b.waits(t); again == nil || again.Print != u.Print || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
@@ -292,7 +292,7 @@ func TestPercent(t *testing.T) {
 }
 
 // A freeze holds live changes back too, and no repair. The line that keeps it:
-// pkg/reconcile/rollout/update.go, barred.
+// pkg/reconcile/rollout/update.go, blockedReason.
 func TestFreeze(t *testing.T) {
 	b, publish := fleetNode(t)
 	publish(t, "{splay: 0s, freeze: true}", "one") // a first configuration is no change
@@ -316,7 +316,7 @@ func TestFreeze(t *testing.T) {
 }
 
 // What only the API brings is not held back with the documents that wait: it goes by those in
-// force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and InForce.
+// force. The lines that keep it: pkg/reconcile/rollout/update.go, Take and Effective.
 func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	b.write(t, "nodes/n1.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: n1}\nspec: {}\n")
@@ -387,7 +387,7 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 
 // So it is where the generation in force was undone later, with a hook that ran anew: what is not
 // proved is refused, and nothing else. The line that keeps it: pkg/reconcile/protect.go,
-// refuseUnproved.
+// refuseUnsafe.
 func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	const hook = "/etc/systemd/system/x.service"

@@ -64,7 +64,7 @@ func awaitsNode(p *report.Plan) bool {
 		return false
 	}
 	for _, s := range p.Steps {
-		if s.State == report.Waits && s.Key == string(tasks.Await{What: network.PodCIDRs}.Owns()[0]) {
+		if s.State == report.Waits && s.Key == string(tasks.Await{Name: network.PodCIDRs}.Owns()[0]) {
 			return true
 		}
 	}

@@ -20,19 +20,19 @@ import (
 
 // Times of what is seen as it happens.
 const (
-	wakeTogether = 3 * time.Millisecond // events of one change come together
-	wakeBurst    = time.Second          // of a processor's time that passes may use without a pause …
-	wakeShare    = 5                    // … before they get one in so many
-	pollEvery    = 4 * time.Second      // what nothing tells of is looked at this often
+	debounce  = 3 * time.Millisecond // events of one change come together
+	cpuBurst  = time.Second          // of a processor's time that passes may use without a pause …
+	cpuShare  = 5                    // … before they get one in so many
+	pollEvery = 4 * time.Second      // what nothing tells of is looked at this often
 )
 
-// hostWatch is what the daemon hears of its host between passes, and looks at because it cannot
-// hear it. A nil one is deaf and looks at nothing.
+// hostWatch is what the daemon watches of its host between passes, and polls because it cannot
+// watch it. A nil one watches and polls nothing.
 type hostWatch struct {
 	watcher *watch.Watcher
 	log     *zap.Logger
 	budget  cpuBudget
-	said    map[watch.Source]string // why a source is deaf, as it was logged
+	said    map[watch.Source]string // why a source cannot be watched, as it was logged
 
 	list   []tasks.Task       // what the last pass worked towards
 	facts  *host.Facts        // as they were when all was looked at last
@@ -48,26 +48,26 @@ func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *ho
 		return nil
 	}
 	return &hostWatch{
-		watcher: watcher, log: log, budget: cpuBudget{burst: wakeBurst, share: wakeShare, now: time.Now, used: host.Used},
+		watcher: watcher, log: log, budget: cpuBudget{burst: cpuBurst, share: cpuShare, now: time.Now, used: host.Used},
 		said: map[watch.Source]string{}, wakes: map[string]int64{},
 		opened: opt, drifts: map[graph.Key]bool{},
 	}
 }
 
-// hear makes a pass tell what it works towards, and lets one that goes by what is known take the
-// facts for known, too. From then on, before the pass looks, what changes is heard: nothing lies
-// between.
-func (w *hostWatch) hear(pass *reconcile.Pass) {
+// subscribe makes a pass tell what it works towards, and gives one that goes by the cache the facts
+// of the pass before. From then on, before the pass looks, what changes comes as an event: nothing
+// lies between.
+func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if w == nil {
 		return
 	}
-	if pass.Known {
+	if pass.CacheOnly {
 		pass.Host.Facts = w.facts
 	}
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts
 		w.watcher.Set(w.interest())
-		w.tellDeaf()
+		w.logUnwatched()
 	}
 }
 
@@ -81,10 +81,10 @@ func (w *hostWatch) interest() watch.Interest {
 	return i
 }
 
-// tellDeaf logs what cannot be heard, once.
-func (w *hostWatch) tellDeaf() {
-	deaf := w.watcher.Unwatched()
-	for source, err := range deaf {
+// logUnwatched logs what cannot be watched, once.
+func (w *hostWatch) logUnwatched() {
+	lost := w.watcher.Unwatched()
+	for source, err := range lost {
 		if w.said[source] != err.Error() {
 			w.said[source] = err.Error()
 			w.log.Warn("cannot hear what changes: it is looked at every few seconds",
@@ -92,23 +92,23 @@ func (w *hostWatch) tellDeaf() {
 		}
 	}
 	for source := range w.said {
-		if deaf[source] == nil {
+		if lost[source] == nil {
 			delete(w.said, source)
 			w.log.Info("what changes is heard again", zap.String("what", string(source)))
 		}
 	}
 }
 
-// woken has something to receive after an event.
-func (w *hostWatch) woken() <-chan struct{} {
+// events has something to receive after an event.
+func (w *hostWatch) events() <-chan struct{} {
 	if w == nil {
 		return nil
 	}
 	return w.watcher.Events()
 }
 
-// due is when to make a pass after an event: soon, and not too often.
-func (w *hostWatch) due() <-chan time.Time { return time.After(max(wakeTogether, w.budget.pause())) }
+// debounced is when to make a pass after an event: soon, and not too often.
+func (w *hostWatch) debounced() <-chan time.Time { return time.After(max(debounce, w.budget.pause())) }
 
 // take takes all events that have come, for a pass that is about to look.
 func (w *hostWatch) take() trigger {
@@ -137,7 +137,7 @@ func drifted(sources []string) trigger {
 		sources = []string{"host"}
 	}
 	slices.Sort(sources)
-	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", known: true, event: true}
+	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", cacheOnly: true, event: true}
 }
 
 // forget has the next pass gather the facts anew.
@@ -147,9 +147,9 @@ func (w *hostWatch) forget() {
 	}
 }
 
-// ahead is how long it is until what nothing tells of is to be looked at: very long where there is
-// nothing.
-func (w *hostWatch) ahead() time.Duration {
+// untilPoll is how long it is until what nothing tells of is to be looked at: very long where there
+// is nothing.
+func (w *hostWatch) untilPoll() time.Duration {
 	if w == nil || len(w.list) == 0 {
 		return time.Hour
 	}
@@ -164,11 +164,11 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		return false
 	}
 	w.poll = time.Now().Add(pollEvery)
-	deaf := w.watcher.Unwatched()
-	if len(deaf) > 0 { // another try
+	lost := w.watcher.Unwatched()
+	if len(lost) > 0 { // another try
 		w.watcher.Set(w.interest())
-		w.tellDeaf()
-		deaf = w.watcher.Unwatched()
+		w.logUnwatched()
+		lost = w.watcher.Unwatched()
 	}
 	opt := w.opened
 	opt.Facts = w.facts
@@ -184,12 +184,12 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	}
 	w.others = running
 	for _, t := range w.list {
-		if !tasks.Unheard(t, deaf) {
+		if !tasks.NeedsPolling(t, lost) {
 			continue
 		}
 		key := t.Owns()[0]
 		c, err := t.Plan(ctx, view.View())
-		drifts := err == nil && c != nil && c.NotHere == ""
+		drifts := err == nil && c != nil && c.NotApplicable == ""
 		if drifts && !w.drifts[key] {
 			w.wakes["poll"]++
 			news = true
@@ -198,7 +198,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 			delete(w.drifts, key)
 		}
 	}
-	for source := range deaf {
+	for source := range lost {
 		if news && inFacts(source) { // facts may have changed, too
 			w.facts = nil
 		}
@@ -232,8 +232,8 @@ func (w *hostWatch) ended(p *report.Plan) {
 	}
 }
 
-// heard is how often each source has woken.
-func (w *hostWatch) heard() map[string]int64 {
+// eventCounts is how often each source has woken.
+func (w *hostWatch) eventCounts() map[string]int64 {
 	if w == nil {
 		return nil
 	}

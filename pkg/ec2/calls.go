@@ -49,13 +49,13 @@ func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) er
 		url.Values{"NetworkInterfaceId": {eni}, "SourceDestCheck.Value": {"false"}}); err != nil {
 		return err
 	}
-	for pause := settles / 128; ; pause *= 2 {
+	for pause := propagation / 128; ; pause *= 2 {
 		c.forget()
 		on, err := c.SourceDestCheck(ctx, region, eni)
 		switch {
 		case err != nil || !on:
 			return err
-		case pause > settles:
+		case pause > propagation:
 			return graph.Transient(fmt.Errorf("EC2 was told to stop the check of %s, and says that it is on", eni))
 		}
 		select {
@@ -66,8 +66,8 @@ func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) er
 	}
 }
 
-// settles is about half of how long EC2 may take to say what it was told.
-const settles = 10 * time.Second
+// propagation is about half of how long EC2 may take to say what it was told.
+const propagation = 10 * time.Second
 
 // Routes counts the IPv4 routes of the table that a subnet uses: its own, or else the main one of
 // its VPC. Propagated ones, which have a quota of their own, are not counted. It needs

@@ -147,8 +147,8 @@ func (b *builder[N]) connect() {
 				b.before(id, at, Need)
 			}
 		}
-		if b.opt.After != nil {
-			for _, k := range b.opt.After(g.name(id)) {
+		if b.opt.Requires != nil {
+			for _, k := range b.opt.Requires(g.name(id)) {
 				if at, ok := g.index[k]; ok {
 					b.before(id, at, Need)
 				}
@@ -161,7 +161,7 @@ func (b *builder[N]) connect() {
 				}
 			}
 		}
-		b.ask(id, b.of.Asks(g.nodes[id]))
+		b.ask(id, b.of.Effects(g.nodes[id]))
 	}
 }
 

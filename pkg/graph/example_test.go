@@ -22,10 +22,10 @@ func (s step) Owns() []graph.Key { return []graph.Key{s.key} }
 // steps tells the graph of them.
 type steps struct{}
 
-func (steps) Gate(step) graph.Gate     { return graph.BeforeKubelet }
-func (steps) Origin(step) string       { return "example" }
-func (steps) Needs(s step) []graph.Key { return s.needs }
-func (steps) Asks(s step) []graph.Key  { return s.asks }
+func (steps) Gate(step) graph.Gate       { return graph.BeforeKubelet }
+func (steps) Origin(step) string         { return "example" }
+func (steps) Needs(s step) []graph.Key   { return s.needs }
+func (steps) Effects(s step) []graph.Key { return s.asks }
 
 func Example() {
 	g, err := graph.New([]step{
@@ -43,7 +43,7 @@ func Example() {
 	fmt.Println("plan:")
 	for _, s := range g.Order() {
 		fmt.Println(" ", s.key)
-		for _, e := range g.Before(s) {
+		for _, e := range g.Dependencies(s) {
 			fmt.Println("    after", e.Node.key)
 		}
 	}

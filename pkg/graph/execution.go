@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// execution is one Run. The workers share it under one lock: each settles what it visited and takes
-// the next in one go.
+// execution is one Run. The workers share it under one lock: each finishes what it visited and
+// takes the next in one go.
 type execution[N Node] struct {
 	g     *Graph[N]
 	opt   RunOptions
@@ -17,16 +17,16 @@ type execution[N Node] struct {
 
 	workers sync.WaitGroup
 	mu      sync.Mutex
-	wake    sync.Cond // ready grew, or nothing is left
+	cond    sync.Cond // ready grew, or nothing is left
 
 	results []Result[N]           // by plan position, as all below that is not by node
 	ready   minHeap               // positions of nodes that nothing upstream holds back
-	missing []int32               // node → edges that end there and whose start is not settled
+	missing []int32               // node → edges that end there and whose start is not finished
 	root    []int32               // node → position of the node that blocks it, plus one; 0: nothing does
 	pausing map[int32]*time.Timer // position → when it becomes ready again
-	left    int                   // nodes not settled
+	left    int                   // nodes not finished
 
-	gateLeft  [gateCount]int  // nodes of the gate not settled
+	gateLeft  [gateCount]int  // nodes of the gate not finished
 	gateStays [gateCount]bool // a node of the gate was cancelled
 	gate      Gate            // the first gate that OnGate did not hear of
 }
@@ -40,7 +40,7 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 		pausing: map[int32]*time.Timer{},
 		left:    len(g.nodes),
 	}
-	x.wake.L = &x.mu
+	x.cond.L = &x.mu
 	for at, id := range g.order {
 		x.results[at].Node = g.nodes[id]
 		x.gateLeft[g.gates[id]]++
@@ -67,7 +67,7 @@ func (x *execution[N]) work(ctx context.Context) {
 	defer func() {
 		if visiting >= 0 { // the visit called runtime.Goexit, which cannot be stopped: another takes over
 			x.mu.Lock()
-			x.settle(visiting, Failed,
+			x.finish(visiting, Failed,
 				errors.New("the visit ended its goroutine (runtime.Goexit) and returned nothing"))
 			x.mu.Unlock()
 			go x.work(ctx)
@@ -78,14 +78,14 @@ func (x *execution[N]) work(ctx context.Context) {
 	x.mu.Lock()
 	for {
 		for len(x.ready) == 0 && x.left > 0 {
-			x.wake.Wait()
+			x.cond.Wait()
 		}
 		if x.left == 0 {
 			x.mu.Unlock()
 			return
 		}
 		at := x.ready.pop()
-		if x.settledUnvisited(ctx, at) {
+		if x.finishUnvisited(ctx, at) {
 			continue
 		}
 		res := &x.results[at]
@@ -105,8 +105,8 @@ func (x *execution[N]) work(ctx context.Context) {
 	}
 }
 
-// settledUnvisited settles a node that must not be visited.
-func (x *execution[N]) settledUnvisited(ctx context.Context, at int32) bool {
+// finishUnvisited finishes a node that must not be visited.
+func (x *execution[N]) finishUnvisited(ctx context.Context, at int32) bool {
 	res := &x.results[at]
 	if root := x.root[x.g.order[at]]; root > 0 {
 		cause := &x.results[root-1]
@@ -115,43 +115,43 @@ func (x *execution[N]) settledUnvisited(ctx context.Context, at int32) bool {
 		if cause.State == Waiting {
 			state = Waiting
 		}
-		x.settle(at, state, &BlockedError{Because: res.Because, State: cause.State, Err: cause.Err})
+		x.finish(at, state, &BlockedError{Because: res.Because, State: cause.State, Err: cause.Err})
 		return true
 	}
 	if ctx.Err() == nil {
 		return false
 	}
 	if res.Err != nil { // it paused
-		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, while it paused after attempt %d, which met: %w",
+		x.finish(at, Cancelled, fmt.Errorf("cancelled: %w, while it paused after attempt %d, which met: %w",
 			context.Cause(ctx), res.Attempts, res.Err))
 	} else {
-		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w", context.Cause(ctx)))
+		x.finish(at, Cancelled, fmt.Errorf("cancelled: %w", context.Cause(ctx)))
 	}
 	return true
 }
 
-// conclude settles a node by what its visit returned, or lets it pause.
+// conclude finishes a node by what its visit returned, or lets it pause.
 func (x *execution[N]) conclude(ctx context.Context, at int32, err error) {
 	res := &x.results[at]
 	kind := judge(err)
 	switch {
 	case err == nil:
-		x.settle(at, Done, nil)
+		x.finish(at, Done, nil)
 	case kind == waits:
-		x.settle(at, Waiting, err)
+		x.finish(at, Waiting, err)
 	case kind == permanent:
-		x.settle(at, Failed, err)
+		x.finish(at, Failed, err)
 	case ctx.Err() != nil:
-		x.settle(at, Cancelled, fmt.Errorf("cancelled: %w, while it ran: %w", context.Cause(ctx), err))
+		x.finish(at, Cancelled, fmt.Errorf("cancelled: %w, while it ran: %w", context.Cause(ctx), err))
 	case kind != transient:
-		x.settle(at, Failed, err)
+		x.finish(at, Failed, err)
 	case res.Attempts < x.opt.Retry.Attempts:
 		res.Err = err
 		x.pause(at)
 	case res.Attempts > 1:
-		x.settle(at, Failed, fmt.Errorf("gave up after %d attempts, last met: %w", res.Attempts, err))
+		x.finish(at, Failed, fmt.Errorf("gave up after %d attempts, last met: %w", res.Attempts, err))
 	default:
-		x.settle(at, Failed, err)
+		x.finish(at, Failed, err)
 	}
 }
 
@@ -169,7 +169,7 @@ func (x *execution[N]) pause(at int32) {
 	})
 }
 
-// endPauses makes all that pauses ready, to be settled as cancelled.
+// endPauses makes all that pauses ready, to be finished as cancelled.
 func (x *execution[N]) endPauses() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -186,11 +186,11 @@ func (x *execution[N]) resume(at int32) {
 	}
 	delete(x.pausing, at)
 	x.ready.push(at)
-	x.wake.Signal()
+	x.cond.Signal()
 }
 
-// settle notes how a node ended and lets go of what comes after it.
-func (x *execution[N]) settle(at int32, state State, err error) {
+// finish notes how a node ended and lets go of what comes after it.
+func (x *execution[N]) finish(at int32, state State, err error) {
 	res, id := &x.results[at], x.g.order[at]
 	res.State, res.Err = state, err
 	x.left--
@@ -205,8 +205,8 @@ func (x *execution[N]) settle(at int32, state State, err error) {
 		}
 		if x.missing[edge.to]--; x.missing[edge.to] == 0 {
 			x.ready.push(x.g.pos[edge.to])
-			if len(x.ready) > 1 { // the worker that settles takes the first itself
-				x.wake.Signal()
+			if len(x.ready) > 1 { // the worker that finishes takes the first itself
+				x.cond.Signal()
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func (x *execution[N]) settle(at int32, state State, err error) {
 	x.gateStays[gate] = x.gateStays[gate] || state == Cancelled
 	x.passGates()
 	if x.left == 0 {
-		x.wake.Broadcast()
+		x.cond.Broadcast()
 	}
 }
 

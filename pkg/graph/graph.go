@@ -59,14 +59,14 @@ func (g *Graph[N]) Find(k Key) (N, bool) {
 	return none, false
 }
 
-// Before lists what comes directly before a node and why, in plan order. A node that is not of this
-// graph has nothing before it.
-func (g *Graph[N]) Before(n N) []Edge[N] {
+// Dependencies lists what comes directly before a node and why, in plan order. A node that is not
+// of this graph has nothing before it.
+func (g *Graph[N]) Dependencies(n N) []Edge[N] {
 	return g.ends(n, g.in, func(e edge) int32 { return e.from })
 }
 
-// After lists what comes directly after a node and why, in plan order.
-func (g *Graph[N]) After(n N) []Edge[N] {
+// Dependents lists what comes directly after a node and why, in plan order.
+func (g *Graph[N]) Dependents(n N) []Edge[N] {
 	return g.ends(n, g.out, func(e edge) int32 { return e.to })
 }
 

@@ -23,7 +23,7 @@ type stated struct{}
 func (stated) Gate(n *node) Gate     { return n.gate }
 func (stated) Origin(n *node) string { return n.origin }
 func (stated) Needs(n *node) []Key   { return n.needs }
-func (stated) Asks(n *node) []Key    { return n.asks }
+func (stated) Effects(n *node) []Key { return n.asks }
 
 // read makes nodes of lines "owned[,owned] [@late] [needed…] [!asked…]", each asked for at its
 // line.
@@ -110,15 +110,15 @@ func TestEdgesSayWhy(t *testing.T) {
 		return n
 	}
 	tests := []struct{ name, got, want string }{
-		{"one edge for a need that is also a parent", say(g.Before(find("file:/etc/b"))),
+		{"one edge for a need that is also a parent", say(g.Dependencies(find("file:/etc/b"))),
 			"file:/etc needs file:/etc, propagates: true\nsysctl:x needs sysctl:x, propagates: true\n"},
-		{"derived", say(g.Before(find("file:/etc/a/c"))), "file:/etc/a lies under file:/etc/a, propagates: true\n"},
-		{"an effect", say(g.Before(find("effect:x"))),
+		{"derived", say(g.Dependencies(find("file:/etc/a/c"))), "file:/etc/a lies under file:/etc/a, propagates: true\n"},
+		{"an effect", say(g.Dependencies(find("effect:x"))),
 			"file:/etc/a needs file:/etc/b, propagates: true\nfile:/etc/a/c asks for effect:x, propagates: false\n"},
-		{"after", say(g.After(find("file:/etc/a"))),
+		{"after", say(g.Dependents(find("file:/etc/a"))),
 			"file:/etc/a/c lies under file:/etc/a, propagates: true\neffect:x needs file:/etc/b, propagates: true\n"},
-		{"a stranger", say(g.After(&node{owns: []Key{"x:y"}})), ""},
-		{"nobody", say(g.Before(&node{})), ""},
+		{"a stranger", say(g.Dependents(&node{owns: []Key{"x:y"}})), ""},
+		{"nobody", say(g.Dependencies(&node{})), ""},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
@@ -154,7 +154,7 @@ type nothing struct{}
 func (nothing) Gate(plain) Gate     { return BeforeKubelet }
 func (nothing) Origin(plain) string { return "" }
 func (nothing) Needs(plain) []Key   { return nil }
-func (nothing) Asks(plain) []Key    { return nil }
+func (nothing) Effects(plain) []Key { return nil }
 
 func TestParentInCircles(t *testing.T) {
 	circle := func(k Key) (Key, bool) { return k[:2] + Key('0'+('9'-k[2]+1)%10), true }

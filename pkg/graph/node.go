@@ -19,10 +19,11 @@ type Dependencies[N Node] interface {
 	// node, and takes it along when it fails or waits. A key that nobody owns is no error: it is
 	// the host's, and the plan looks there.
 	Needs(N) []Key
-	// Asks lists the effects (reload, restart) that the node may ask for. An effect is a node like
-	// any other, that owns the key: it comes after all its askers and before all who need it. To
-	// ask for a key that nobody owns is a build error, since the effect would silently not happen.
-	Asks(N) []Key
+	// Effects lists the effects (reload, restart) that the node may ask for. An effect is a node
+	// like any other, that owns the key: it comes after all its askers and before all who need it.
+	// To ask for a key that nobody owns is a build error, since the effect would silently not
+	// happen.
+	Effects(N) []Key
 }
 
 // Options of New.
@@ -32,10 +33,10 @@ type Options struct {
 	// is owned, whose owner comes first. It must be pure; New calls it at most once for each
 	// ancestor that nobody owns. Nil: no derived edges. PathParent fits paths.
 	Parent func(Key) (Key, bool)
-	// After names, by a node's first key, keys that it needs in this set besides those of its
+	// Requires names, by a node's first key, keys that it needs in this set besides those of its
 	// [Dependencies]: what only who puts the set together can know, as that links are made after
 	// those of another network went. Nil: none.
-	After func(first Key) []Key
+	Requires func(first Key) []Key
 }
 
 // Reason says why an edge exists, and by that whether failure travels along it.

@@ -154,10 +154,10 @@ func TestNewAgainstReference(t *testing.T) {
 			}
 		}
 		for _, n := range nodes {
-			for _, e := range g.After(n) {
+			for _, e := range g.Dependents(n) {
 				put(got, n, e.Node, e.Reason)
 			}
-			for _, e := range g.Before(n) {
+			for _, e := range g.Dependencies(n) {
 				put(reverse, e.Node, n, e.Reason)
 			}
 			for _, k := range n.owns {

@@ -25,17 +25,17 @@ type RunOptions struct {
 	// OnRetry hears of a node whose visit will be made again: how many were made, what the last one
 	// met, and the pause.
 	OnRetry func(n Node, attempts int, err error, pause time.Duration)
-	// OnDone hears of each node once, when it is settled.
+	// OnDone hears of each node once, when it is finished.
 	OnDone func(Result[Node])
 	// OnGate hears of each gate once, in order, when all its nodes and all of earlier gates are
-	// settled, however they ended; a gate without nodes is settled at once. Of a gate with a
+	// finished, however they ended; a gate without nodes is finished at once. Of a gate with a
 	// cancelled node it hears nothing, nor of a later one.
 	OnGate func(Gate)
 }
 
 // Run visits every node once what it needs is done, at most Limit at a time, and returns when all
-// are settled. There are no rounds: of the nodes that are ready, the first in plan order goes next.
-// What a visit wrote may be read without a lock by the visits of all that come after it (one
+// are finished. There are no rounds: of the nodes that are ready, the first in plan order goes
+// next. What a visit wrote may be read without a lock by the visits of all that come after it (one
 // happens before the other), so that a plan may build on the pending changes of what is upstream.
 //
 // An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait say

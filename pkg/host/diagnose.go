@@ -13,10 +13,10 @@ import (
 
 // Diagnosis is a program that shows something of this host and changes nothing.
 type Diagnosis struct {
-	Name    string // of what it shows: "ip-route"
-	program string
-	args    []string
-	quiet   func() bool // that it makes the kernel load nothing; nil: it never does
+	Name         string // of what it shows: "ip-route"
+	program      string
+	args         []string
+	loadsNothing func() bool // that it makes the kernel load nothing; nil: it never does
 }
 
 // Diagnoses are those there are. Programs that make the kernel load a module when they are only
@@ -69,9 +69,9 @@ func hasTables(names string) bool {
 	return err == nil && len(bytes.TrimSpace(raw)) > 0
 }
 
-// Diagnose runs one and returns what it showed. [ErrNotHere]: of an image nothing is shown.
+// Diagnose runs one and returns what it showed. [ErrNoLiveState]: of an image nothing is shown.
 func (l *Live) Diagnose(ctx context.Context, d Diagnosis, limit time.Duration, most int) ([]byte, error) {
-	if l.opt.live() && d.quiet != nil && !d.quiet() {
+	if l.opt.live() && d.loadsNothing != nil && !d.loadsNothing() {
 		return nil, fmt.Errorf("%s was not run: the kernel has nothing of it loaded, and to ask would load it", d.Name)
 	}
 	env := append(os.Environ(), "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0", "DBUS_SESSION_BUS_ADDRESS=")

@@ -34,8 +34,8 @@ func testFactsOfANode(t *testing.T) {
 	if f.OS.ID == "" || f.Contain != "systemd-nspawn" || f.Init != "systemd" || f.Cgroup == 0 {
 		t.Errorf("%+v", f)
 	}
-	if f.Kernel.KnownModules["br_netfilter"] != kernel.ModuleBuiltin || f.Kernel.KnownModules["overlay"] != kernel.ModuleBuiltin {
-		t.Errorf("modules: %v", f.Kernel.KnownModules)
+	if f.Kernel.ModuleStates["br_netfilter"] != kernel.ModuleBuiltin || f.Kernel.ModuleStates["overlay"] != kernel.ModuleBuiltin {
+		t.Errorf("modules: %v", f.Kernel.ModuleStates)
 	}
 	rt := f.Runtime
 	if rt.Name != "containerd" || rt.From != "cri status" || rt.NetworkReady == nil || rt.ConfDir != "/etc/cni/net.d" || len(rt.BinDirs) == 0 {

@@ -35,11 +35,11 @@ const (
 )
 
 // LinkSetup says how far a manager ([facts.LinkFact.Manager]) is with a link. A checkpoint holds a
-// change to it. [ErrNotExist] if there is no such link, [ErrNotHere] where no systemd runs. It may
-// be retried.
+// change to it. [ErrNotExist] if there is no such link, [ErrNoLiveState] where no systemd runs. It
+// may be retried.
 func (l *Live) LinkSetup(ctx context.Context, manager, link string) (Setup, error) {
 	if !l.Units.Here {
-		return "", sys.ErrNotHere
+		return "", sys.ErrNoLiveState
 	}
 	found, err := l.Net.Link(ctx, link)
 	if err != nil {
@@ -202,7 +202,7 @@ func deviceNM(ctx context.Context, b *systemd.Bus, link string) (path dbus.Objec
 // give up; a reload alone does not try those again. It may be retried.
 func (h *Host) SetUpLink(ctx context.Context, manager, link string) error {
 	if !h.Live.Units.Here {
-		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNotHere)
+		return fmt.Errorf("set link %s up by %s: %w", link, manager, sys.ErrNoLiveState)
 	}
 	l, err := h.Live.Net.Link(ctx, link)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 // Runtime reads what the container runtime runs.
 type Runtime interface {
-	// Pods lists the sandboxes, in the runtime's order. [ErrNotHere] where none is to be asked: an
-	// image, a sandbox of ours, no runtime with a CRI socket. Any other error says that there is
+	// Pods lists the sandboxes, in the runtime's order. [ErrNoLiveState] where none is to be asked:
+	// an image, a sandbox of ours, no runtime with a CRI socket. Any other error says that there is
 	// one and that it did not answer: it may be retried.
 	Pods(ctx context.Context) ([]cri.Pod, error)
 }
@@ -27,7 +27,7 @@ func (h *Host) RemovePod(ctx context.Context, id string) error {
 // PodLog reads what the log of the host's runtime says of pods: see [cri.ReadPodLog].
 func (l *Live) PodLog(ctx context.Context) (cri.PodLog, error) {
 	if !l.opt.live() {
-		return cri.PodLog{}, fmt.Errorf("read the log of the runtime: %w", sys.ErrNotHere)
+		return cri.PodLog{}, fmt.Errorf("read the log of the runtime: %w", sys.ErrNoLiveState)
 	}
 	return cri.ReadPodLog(ctx, l.Facts.Runtime.Name)
 }

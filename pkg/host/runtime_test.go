@@ -15,12 +15,12 @@ func TestNoPodsWhereNoRuntimeIsAsked(t *testing.T) {
 		"none":     {opt: Options{Root: "/"}, Facts: &Facts{}},
 		"disabled": {opt: Options{Root: "/"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: "/run/x.sock", CRIDisabled: true}}},
 	} {
-		if _, err := l.Pods(t.Context()); !errors.Is(err, sys.ErrNotHere) {
-			t.Errorf("%s: %v, want ErrNotHere", name, err)
+		if _, err := l.Pods(t.Context()); !errors.Is(err, sys.ErrNoLiveState) {
+			t.Errorf("%s: %v, want ErrNoLiveState", name, err)
 		}
 	}
 	l := &Live{opt: Options{Root: "/"}, Facts: &Facts{Runtime: RuntimeFacts{Socket: t.TempDir() + "/none.sock"}}}
-	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, sys.ErrNotHere) {
+	if _, err := l.Pods(t.Context()); err == nil || errors.Is(err, sys.ErrNoLiveState) {
 		t.Errorf("a runtime that does not answer: %v, want an error of its own", err)
 	}
 }

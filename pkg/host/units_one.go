@@ -12,18 +12,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/systemd"
 )
 
-// LookAtUnit is the state of one unit, for who looks at nothing else of the machine. [ErrNotHere]:
-// no systemd runs here that may be talked to. It starts nobody.
+// LookAtUnit is the state of one unit, for who looks at nothing else of the machine.
+// [ErrNoLiveState]: no systemd runs here that may be talked to. It starts nobody.
 func LookAtUnit(ctx context.Context, opt Options, name string) (state systemd.UnitState, err error) {
 	u := systemd.Open(opt.live() && !opt.Sandbox)
 	defer func() { err = errors.Join(err, u.Close()) }()
 	return u.Unit(ctx, name)
 }
 
-// BootWords are the words of the kernel's command line, in a container those that its first process
+// BootArgs are the words of the kernel's command line, in a container those that its first process
 // was started with, as systemd's ConditionKernelCommandLine= sees them. Of an image there are none.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html#ConditionKernelCommandLine=
-func BootWords(opt Options) []string {
+func BootArgs(opt Options) []string {
 	if !opt.live() {
 		return nil
 	}

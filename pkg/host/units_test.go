@@ -314,13 +314,13 @@ func testModuleByUnit(t *testing.T) {
 
 func TestUnitsWithoutSystemd(t *testing.T) {
 	h := testHost(t)
-	if _, err := h.Live.Units.Unit(t.Context(), "dbus.service"); !errors.Is(err, sys.ErrNotHere) {
+	if _, err := h.Live.Units.Unit(t.Context(), "dbus.service"); !errors.Is(err, sys.ErrNoLiveState) {
 		t.Errorf("read: %v", err)
 	}
-	if err := h.Units.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, sys.ErrNotHere) {
+	if err := h.Units.StartUnit(t.Context(), "dbus.service", true); !errors.Is(err, sys.ErrNoLiveState) {
 		t.Errorf("start: %v", err)
 	}
-	if err := h.Units.DaemonReload(t.Context()); !errors.Is(err, sys.ErrNotHere) {
+	if err := h.Units.DaemonReload(t.Context()); !errors.Is(err, sys.ErrNoLiveState) {
 		t.Errorf("reload: %v", err)
 	}
 }

@@ -17,9 +17,9 @@ import (
 // [fs.ErrNotExist], for files, sysctls, links, units and tables alike.
 var ErrNotExist = fs.ErrNotExist
 
-// ErrNotHere says that the root is an image or a tree without a running
+// ErrNoLiveState says that the root is an image or a tree without a running
 // kernel or systemd behind it (--root): live state cannot be read there.
-var ErrNotHere = sys.ErrNotHere
+var ErrNoLiveState = sys.ErrNoLiveState
 
 // View is the host as a plan may see it: a small interface for each room, and none that writes,
 // loads a module, starts a unit or makes the kernel do so. [Live.View] makes one of a host as it
@@ -47,7 +47,7 @@ type Kernel interface {
 	// Module says whether a module is built in, loaded, loadable or absent.
 	Module(name string) (kernel.ModuleState, error)
 	// Mounted returns the type of the file system that is mounted at a path
-	// ("bpf"). [ErrNotExist] if nothing is. [ErrNotHere] below an image's root.
+	// ("bpf"). [ErrNotExist] if nothing is. [ErrNoLiveState] below an image's root.
 	Mounted(path string) (fstype string, err error)
 }
 
@@ -89,7 +89,7 @@ type Firewall interface {
 // Units reads systemd over D-Bus without starting anything.
 type Units interface {
 	// Unit describes a unit. LoadState "not-found" is not an error.
-	// [ErrNotHere] where no systemd runs.
+	// [ErrNoLiveState] where no systemd runs.
 	Unit(ctx context.Context, name string) (systemd.UnitState, error)
 	// UnitsLoadedUS is when systemd last read its unit files, at its start or by a daemon-reload:
 	// CLOCK_MONOTONIC, microseconds. 0 where systemd does not tell (before 250).

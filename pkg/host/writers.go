@@ -46,10 +46,11 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 		for _, thing := range things {
 			switch {
 			case open[thing]:
-			case strings.HasPrefix(thing, "/") && holdsOpen(dir, thing):
-				found[thing], open[thing] = Writer{l.whoIs(ctx, dir, pid) + " has it open", writerAt(dir, pid)}, true
-			case found[thing].Who == "" && commandNames(dir, thing):
-				found[thing] = Writer{"probably " + l.whoIs(ctx, dir, pid) + ", whose command names it,",
+			case strings.HasPrefix(thing, "/") && hasOpen(dir, thing):
+				found[thing], open[thing] = Writer{l.processText(ctx, dir, pid) + " has it open", writerAt(dir, pid)},
+					true
+			case found[thing].Text == "" && commandNames(dir, thing):
+				found[thing] = Writer{"probably " + l.processText(ctx, dir, pid) + ", whose command names it,",
 					writerAt(dir, pid)}
 			}
 		}
@@ -59,7 +60,7 @@ func (l *Live) Writers(ctx context.Context, things []string) map[string]Writer {
 
 // Writer is who may write a thing.
 type Writer struct {
-	Who string // in words
+	Text string // in words
 	WriterID
 }
 
@@ -122,8 +123,8 @@ func reads(args []string) bool {
 	return slices.Contains(readers, name)
 }
 
-// holdsOpen says that a process has a file open for writing.
-func holdsOpen(proc, path string) bool {
+// hasOpen says that a process has a file open for writing.
+func hasOpen(proc, path string) bool {
 	fds, _ := filepath.Glob(proc + "/fd/*")
 	for _, fd := range fds {
 		if at, err := os.Readlink(fd); err != nil || at != path {
@@ -192,8 +193,8 @@ func mentions(text, thing string) bool {
 // crio-ID.scope, docker-ID.scope, …/ID.
 var containerOf = lazyregexp.New(`([0-9a-f]{64})(\.scope)?$`)
 
-// whoIs names a process by its pod and image, or by its unit, and by its program.
-func (l *Live) whoIs(ctx context.Context, proc string, pid int) string {
+// processText names a process by its pod and image, or by its unit, and by its program.
+func (l *Live) processText(ctx context.Context, proc string, pid int) string {
 	comm, _ := sys.ReadKernelFile(proc + "/comm")
 	program := fmt.Sprintf("%s, process %d", strings.TrimSpace(string(comm)), pid)
 	group, _ := sys.ReadKernelFile(proc + "/cgroup")

@@ -58,11 +58,11 @@ func TestWritersAreNamed(t *testing.T) {
 	}
 	found := view.Writers(t.Context(), list)
 	for thing, want := range things {
-		if got := found[thing].Who; want == "" && got != "" || want != "" && (!strings.Contains(got, "sh, process ") || !strings.Contains(got, strings.TrimSuffix(want, "sh, process "))) {
+		if got := found[thing].Text; want == "" && got != "" || want != "" && (!strings.Contains(got, "sh, process ") || !strings.Contains(got, strings.TrimSuffix(want, "sh, process "))) {
 			t.Errorf("%s: %q, want %q", thing, got, want)
 		}
 	}
-	if who := found[open].Who; strings.HasPrefix(who, "probably") || !strings.HasSuffix(who, "has it open") {
+	if who := found[open].Text; strings.HasPrefix(who, "probably") || !strings.HasSuffix(who, "has it open") {
 		t.Errorf("who has a file open is %q", who)
 	}
 }

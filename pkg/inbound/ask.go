@@ -39,14 +39,14 @@ func Ask(
 	defer func() {
 		last, stop := context.WithTimeoutCause(context.WithoutCancel(ctx), retractTime, errors.New("no answer"))
 		defer stop()
-		_ = api.Annotate(last, own, kube.AsksAnnotation, "") // one that stays is answered already
+		_ = api.Annotate(last, own, kube.RequestsAnnotation, "") // one that stays is answered already
 	}()
-	err := api.Annotate(ctx, own, kube.AsksAnnotation, write(question{Nonce: nonce, Ports: ports}))
+	err := api.Annotate(ctx, own, kube.RequestsAnnotation, write(question{Nonce: nonce, Ports: ports}))
 	if err != nil {
 		return nil, fmt.Errorf("ask peers to knock: %w", err)
 	}
 	return gather(ctx, asked, ports, func(ctx context.Context, peer string) (answer, bool) {
-		return hear(ctx, api, peer, own, nonce)
+		return awaitAnswer(ctx, api, peer, own, nonce)
 	}, done)
 }
 
@@ -91,8 +91,8 @@ func askedFor(port string, ports []uint16) bool {
 	})
 }
 
-// hear waits for a peer's answer. Of one that is busy there is none.
-func hear(ctx context.Context, api API, peer, own, nonce string) (answer, bool) {
+// awaitAnswer waits for a peer's answer. Of one that is busy there is none.
+func awaitAnswer(ctx context.Context, api API, peer, own, nonce string) (answer, bool) {
 	for ctx.Err() == nil {
 		n, err := api.Node(ctx, peer)
 		if err == nil {

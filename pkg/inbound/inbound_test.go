@@ -83,8 +83,8 @@ func (n *nodes) Annotate(ctx context.Context, own, key, value string) error {
 	n.writes++
 	one := n.all[own]
 	switch key {
-	case kube.AsksAnnotation:
-		one.Asks = value
+	case kube.RequestsAnnotation:
+		one.Requests = value
 	case kube.AnswersAnnotation:
 		one.Answers = value
 	}
@@ -127,8 +127,8 @@ func TestPeersAnswerWhoAsks(t *testing.T) {
 		time.Sleep(2 * knockEach)
 		synctest.Wait()
 		for name, n := range api.all {
-			if n.Asks != "" || n.Answers != "" {
-				t.Errorf("%s still asks %q, answers %q", name, n.Asks, n.Answers)
+			if n.Requests != "" || n.Answers != "" {
+				t.Errorf("%s still asks %q, answers %q", name, n.Requests, n.Answers)
 			}
 		}
 		end()
@@ -144,7 +144,7 @@ func TestPeersKeepToTheirRate(t *testing.T) {
 		synctest.Wait()
 		asked, begun := 0, time.Now()
 		for time.Since(begun) < 10*time.Second {
-			_ = api.Annotate(t.Context(), "a", kube.AsksAnnotation, write(question{Nonce: fmt.Sprint(asked), Ports: []uint16{22}}))
+			_ = api.Annotate(t.Context(), "a", kube.RequestsAnnotation, write(question{Nonce: fmt.Sprint(asked), Ports: []uint16{22}}))
 			asked++
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -169,8 +169,8 @@ func TestNobodyAnswers(t *testing.T) {
 			t.Errorf("a node alone: %v, %v, %v", said, err, ctx.Err())
 		}
 		api := newNodes("a", "b") // whose agent is an older one
-		if said, err := Ask(ctx, api, "a", []uint16{22}, nil, never); len(said) > 0 || err != nil || api.all["a"].Asks != "" {
-			t.Errorf("a silent peer: %v, %v; asks %q", said, err, api.all["a"].Asks)
+		if said, err := Ask(ctx, api, "a", []uint16{22}, nil, never); len(said) > 0 || err != nil || api.all["a"].Requests != "" {
+			t.Errorf("a silent peer: %v, %v; asks %q", said, err, api.all["a"].Requests)
 		}
 		api.err = fs.ErrPermission
 		if _, err := Ask(t.Context(), api, "a", []uint16{22}, nil, never); !errors.Is(err, fs.ErrPermission) {
@@ -190,7 +190,7 @@ func TestAnswersOfAnotherQuestionAreNone(t *testing.T) {
 			answers(`no JSON`)
 			time.Sleep(time.Second)
 			a, _ := api.Node(t.Context(), "a")
-			q := read[question](a.Asks)
+			q := read[question](a.Requests)
 			answers(`{"a": {"nonce": "` + q.Nonce + `", "open": ["tcp4:22", "tcp6:23"], "more": {}}}`)
 		}()
 		said, err := Ask(t.Context(), api, "a", []uint16{22}, nil, func(said map[string][]string) bool { return len(said) > 0 })

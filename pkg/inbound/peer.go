@@ -24,10 +24,10 @@ type Peer struct {
 	Busy func() bool // the node is in the middle of a change
 	Log  *zap.Logger
 
-	own     string
-	mu      sync.Mutex
-	answers map[string]answer // by who asked
-	told    string            // what the API has of them
+	own       string
+	mu        sync.Mutex
+	answers   map[string]answer // by who asked
+	published string            // what the API has of them
 }
 
 // Times and bounds of a peer.
@@ -78,7 +78,7 @@ func (p *Peer) recall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.told, p.answers = n.Answers, map[string]answer{}
+	p.published, p.answers = n.Answers, map[string]answer{}
 	maps.Copy(p.answers, read[map[string]answer](n.Answers))
 	return nil
 }
@@ -126,7 +126,7 @@ func (p *Peer) attend(ctx context.Context, asker string) {
 // answer knocks if the node asks for it and has no answer yet. A question that is taken back takes
 // its answer along.
 func (p *Peer) answer(ctx context.Context, n *kube.Node) error {
-	q := read[question](n.Asks)
+	q := read[question](n.Requests)
 	p.mu.Lock()
 	last := p.answers[n.Name]
 	p.mu.Unlock()
@@ -162,13 +162,13 @@ func (p *Peer) say(ctx context.Context, change func()) error {
 	if len(p.answers) > 0 {
 		text = write(p.answers)
 	}
-	if text == p.told {
+	if text == p.published {
 		return nil
 	}
 	if err := p.API.Annotate(ctx, p.own, kube.AnswersAnnotation, text); err != nil {
 		p.answers = was
 		return err
 	}
-	p.told = text
+	p.published = text
 	return nil
 }

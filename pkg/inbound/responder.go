@@ -63,7 +63,7 @@ func (r *Responder) serve(ctx context.Context) error {
 	defer all.Wait()
 	defer conn.Close() // nothing is kept there
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	if err := tellTarget(conn); err != nil {
+	if err := requestTarget(conn); err != nil {
 		return err
 	}
 	for datagram, oob := make([]byte, questionSize+1), make([]byte, 128); ; {
@@ -144,9 +144,9 @@ func (r *Responder) answer(ctx context.Context, key secret.Text, asker netip.Add
 	return q.answered(key, asker, a)
 }
 
-// tellTarget has a socket say to which of the host's addresses a datagram came, in a form that it
-// takes back for the answer. https://man7.org/linux/man-pages/man7/ip.7.html (IP_PKTINFO)
-func tellTarget(conn *net.UDPConn) error {
+// requestTarget has a socket say to which of the host's addresses a datagram came, in a form that
+// it takes back for the answer. https://man7.org/linux/man-pages/man7/ip.7.html (IP_PKTINFO)
+func requestTarget(conn *net.UDPConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (z *Reader) stored() error {
 		z.left--
 	}
 	if z.left > 0 && z.src.at == z.src.inEnd {
-		if z.to > z.given {
+		if z.to > z.pending {
 			return nil
 		}
 		if err := z.src.more(); err != nil {

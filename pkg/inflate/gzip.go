@@ -54,7 +54,7 @@ func (z *Reader) header() error {
 		}
 	}
 	z.crc, z.part, z.final = 0, atBlock, false
-	z.given, z.to, z.summed = 0, 0, 0
+	z.pending, z.to, z.summed = 0, 0, 0
 	return nil
 }
 

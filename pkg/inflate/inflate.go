@@ -24,8 +24,8 @@ const (
 type Reader struct {
 	src source
 
-	out       [outSize]byte
-	given, to uint // what is written in out, and not given out
+	out         [outSize]byte
+	pending, to uint // what is written in out, and not given out
 
 	part  part
 	final bool // the block is the last of its stream
@@ -63,7 +63,7 @@ func NewReader(from io.Reader) (*Reader, error) {
 
 // Read implements [io.Reader]. Bytes may be wrong until the end of their stream was read.
 func (z *Reader) Read(p []byte) (int, error) {
-	for z.given == z.to {
+	for z.pending == z.to {
 		if z.err != nil {
 			return 0, z.err
 		}
@@ -72,8 +72,8 @@ func (z *Reader) Read(p []byte) (int, error) {
 		}
 		z.err = z.step()
 	}
-	n := copy(p, z.out[z.given:z.to])
-	z.given += uint(n)
+	n := copy(p, z.out[z.pending:z.to])
+	z.pending += uint(n)
 	return n, nil
 }
 
@@ -84,7 +84,7 @@ func (z *Reader) step() error {
 	}
 	if z.to >= outFull {
 		copy(z.out[:window], z.out[z.to-window:z.to])
-		z.given, z.to, z.summed = window, window, window
+		z.pending, z.to, z.summed = window, window, window
 	}
 	err := z.decode()
 	written := z.out[z.summed:z.to]
@@ -107,7 +107,7 @@ func (z *Reader) decode() error {
 		default:
 			err = z.block()
 		}
-		if err != nil || z.src.at == z.src.inEnd && z.to > z.given {
+		if err != nil || z.src.at == z.src.inEnd && z.to > z.pending {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (z *Reader) coded() error {
 		if enough {
 			continue
 		}
-		if z.to > z.given {
+		if z.to > z.pending {
 			return nil
 		}
 		if err := z.src.more(); err != nil {

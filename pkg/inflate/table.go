@@ -54,7 +54,7 @@ type (
 var (
 	litEntries  = literalsAndLengths()
 	distEntries = distances()
-	lenEntries  = plain()
+	lenEntries  = fixedTable()
 )
 
 func literalsAndLengths() (symbols [litSymbols]entry) {
@@ -84,7 +84,7 @@ func distances() (symbols [distSymbols + 2]entry) {
 	return symbols
 }
 
-func plain() (symbols [lenSymbols]entry) {
+func fixedTable() (symbols [lenSymbols]entry) {
 	for i := range symbols {
 		symbols[i] = entry(i) << entryValue
 	}

@@ -95,10 +95,10 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 			}
 			key := t.Owns()[0]
 			done.Put(key, c)
-			if c.NotHere != "" {
+			if c.NotApplicable != "" {
 				return nil
 			}
-			for _, effect := range c.Asks {
+			for _, effect := range c.Effects {
 				asked.Ask(string(effect), string(key))
 			}
 			if err := t.Apply(ctx, h, c); err != nil {
@@ -132,7 +132,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 			"architecture with --binary", i.Arch, facts.Arch)
 	}
 	meta := func(why string, then ...graph.Key) tasks.Meta {
-		return tasks.Meta{From: "install", Why: why, Then: then}
+		return tasks.Meta{From: "install", Why: why, Effects: then}
 	}
 	again := []graph.Key{tasks.DaemonReload}
 	if s, err := v.Units.Unit(ctx, service.Unit); i.Start && err == nil && s.Active == "active" {
@@ -162,7 +162,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 				Content: []byte(unit.text), Mode: 0o644})
 		}
 		state := tasks.UnitState{Meta: meta(unit.why), Name: unit.name, NoBlock: true}
-		state.After = []graph.Key{tasks.FileKey(Program)}
+		state.Requires = []graph.Key{tasks.FileKey(Program)}
 		if i.Enable {
 			state.Enabled = &yes
 		}

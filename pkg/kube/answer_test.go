@@ -12,7 +12,7 @@ import (
 )
 
 // An answer is one that comes through, over a connection that is new; a refusal is one. Half an
-// answer is none. The lines that keep it: client.go, alone and Answer.
+// answer is none. The lines that keep it: client.go, ownTransport and Answer.
 func TestAnAnswerComesOverANewConnection(t *testing.T) {
 	const limit = 64 << 10
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestAnAnswerComesOverANewConnection(t *testing.T) {
 			defer s.Close()
 			path := kubeconfig(t, s, "token: secret")
 			for range 2 {
-				client, err := Open(path, Options{OnlyFiles: true, Alone: true})
+				client, err := Open(path, Options{OnlyFiles: true, OwnConnections: true})
 				if err != nil {
 					t.Fatal(err)
 				}

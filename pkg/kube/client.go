@@ -46,9 +46,9 @@ type Options struct {
 	// a dry run.
 	OnlyFiles bool
 	Version   string // of the agent, for the server's audit log
-	// Alone gives the client connections of its own, for a probe; else all clients of one
+	// OwnConnections gives the client connections of its own, for a probe; else all clients of one
 	// configuration share theirs, as do those whose credentials come from a program.
-	Alone bool
+	OwnConnections bool
 }
 
 // Bounds of a request, so that a pass never hangs on an API that is gone.
@@ -56,7 +56,7 @@ const (
 	answerTime = 10 * time.Second // with all retries that the server asks for (Retry-After)
 	retries    = 3
 	pageSize   = 200 // objects of a list at a time, fewer where that is more than an answer may have
-	aloneIdle  = 5 * time.Second
+	ownIdle    = 5 * time.Second
 )
 
 // ErrCredentialProgram says that the credentials come from a program, which a dry run does not
@@ -89,16 +89,16 @@ func Open(kubeconfig string, o Options) (*Client, error) {
 	how.QPS, how.Burst = -1, 0 // the server's own priority and fairness decides, by 429 and Retry-After
 	how.Wrap(func(way http.RoundTripper) http.RoundTripper { return bounded{way} })
 	how.ContentType = runtime.ContentTypeJSON
-	if o.Alone && how.ExecProvider == nil {
-		if err := alone(how); err != nil {
+	if o.OwnConnections && how.ExecProvider == nil {
+		if err := ownTransport(how); err != nil {
 			return nil, fmt.Errorf("use the kubeconfig %s: %w: look at its certificates and keys", kubeconfig, err)
 		}
 	}
 	return connect(kubeconfig, how)
 }
 
-// alone makes a transport, which client-go would take from among those that it has.
-func alone(how *rest.Config) error {
+// ownTransport makes a transport, which client-go would take from among those that it has.
+func ownTransport(how *rest.Config) error {
 	settings, err := rest.TLSConfigFor(how)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func alone(how *rest.Config) error {
 	}
 	how.Transport = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: settings, DisableCompression: true,
-		IdleConnTimeout: aloneIdle,
+		IdleConnTimeout: ownIdle,
 	}
 	how.TLSClientConfig = rest.TLSClientConfig{}
 	return nil
@@ -170,16 +170,16 @@ func (c *Client) Authorities() []byte { return c.authorities }
 
 // do makes a request and decodes the answer, again where the server asks for it. It is bounded in
 // time, whatever the server does.
-func (c *Client) do(ctx context.Context, w what, request *rest.Request, into any) error {
+func (c *Client) do(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
 	return c.request(ctx, w, request.MaxRetries(retries), into)
 }
 
 // once makes a request and no second one, for who has time and keeps to [RetryAfter].
-func (c *Client) once(ctx context.Context, w what, request *rest.Request, into any) error {
+func (c *Client) once(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
 	return c.request(ctx, w, request.MaxRetries(0), into)
 }
 
-func (c *Client) request(ctx context.Context, w what, request *rest.Request, into any) error {
+func (c *Client) request(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %s", answerTime))
 	defer cancel()
 	result := request.Do(bounded)
@@ -193,7 +193,7 @@ func (c *Client) request(ctx context.Context, w what, request *rest.Request, int
 }
 
 // encode writes an object for a request.
-func encode(w what, object any) ([]byte, error) {
+func encode(w apiRequest, object any) ([]byte, error) {
 	body, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("write what is to %s: %w", w, err)

@@ -31,7 +31,7 @@ type Condition struct {
 // Condition reads one condition of a Node; nil: it has none of that type. It may be retried.
 func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, error) {
 	var raw nodeObject
-	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node),
+	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node),
 		&raw); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (c *Client) SetCondition(ctx context.Context, node string, condition Condit
 	if err != nil {
 		return fmt.Errorf("write the condition %s of Node %s: %w", condition.Type, node, err)
 	}
-	w := what{verb: "patch", resource: "nodes/status", name: node}
+	w := apiRequest{verb: "patch", resource: "nodes/status", name: node}
 	return c.once(ctx, w,
 		c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(node).SubResource("status").Body(body), nil)
 }

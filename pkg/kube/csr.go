@@ -31,7 +31,7 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 	}
 	raw.Spec.Request, raw.Spec.SignerName = r.Request, r.Signer
 	raw.Spec.Usages, raw.Spec.ExpirationSeconds = r.Usages, r.Seconds
-	w := what{verb: "create", group: certificatesVersion.Group, resource: signingRequests, name: r.Name}
+	w := apiRequest{verb: "create", group: certificatesVersion.Group, resource: signingRequests, name: r.Name}
 	body, err := encode(w, raw)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 // manager takes old ones away.
 func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningRequest, error) {
 	var raw signingRequestObject
-	if err := c.do(ctx, what{verb: "get", group: certificatesVersion.Group, resource: signingRequests, name: name},
+	if err := c.do(ctx, apiRequest{verb: "get", group: certificatesVersion.Group, resource: signingRequests, name: name},
 		c.certificates.Get().Resource(signingRequests).Name(name), &raw); err != nil {
 		return nil, err
 	}

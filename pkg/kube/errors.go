@@ -14,13 +14,13 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// what is a request in RBAC's words.
-type what struct {
+// apiRequest is a request in RBAC's words.
+type apiRequest struct {
 	verb, group, resource string
 	namespace, name       string // "": of the cluster; "": a list
 }
 
-func (w what) String() string {
+func (w apiRequest) String() string {
 	text := w.verb + " " + w.resource
 	if w.name != "" {
 		text += " " + w.name
@@ -32,7 +32,7 @@ func (w what) String() string {
 }
 
 // rule is what is missing where the server forbids it, as a Role has it.
-func (w what) rule() string {
+func (w apiRequest) rule() string {
 	where, names := "a ClusterRole", ""
 	if w.namespace != "" {
 		where = "a Role of namespace " + w.namespace
@@ -46,7 +46,7 @@ func (w what) rule() string {
 
 // allow is what to do where the server forbids it. What a node writes of itself, an account that
 // several nodes share could write of every other.
-func (w what) allow(kubeconfig string) string {
+func (w apiRequest) allow(kubeconfig string) string {
 	if w.verb == "patch" && strings.HasPrefix(w.resource, "nodes") {
 		return fmt.Sprintf("kubelet's own credentials may do that, once it has them; the user of %s needs no right to "+
 			"it, least of all one that several nodes share", kubeconfig)
@@ -60,7 +60,7 @@ var ErrConflict = errors.New("somebody else changed it meanwhile")
 // explain says what a failed request means and what to do. What another attempt may not meet is
 // marked [graph.Transient]: an API that does not answer, or says so itself. Absent is
 // [fs.ErrNotExist], there already [fs.ErrExist], forbidden [fs.ErrPermission].
-func (c *Client) explain(ctx, bounded context.Context, w what, err error) error {
+func (c *Client) explain(ctx, bounded context.Context, w apiRequest, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -93,25 +93,25 @@ func (c *Client) explain(ctx, bounded context.Context, w what, err error) error 
 	said := fmt.Errorf("%s: %s: see that the API server is up and can be reached", at, reason(err))
 	if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
 		after := time.Duration(seconds) * time.Second
-		if after > longestQuiet {
-			said = fmt.Errorf("%w: it asks to be left alone for %s, and is for %s", said, after, longestQuiet)
+		if after > maxRetryAfter {
+			said = fmt.Errorf("%w: it asks to be left alone for %s, and is for %s", said, after, maxRetryAfter)
 		}
-		said = &busy{said, min(after, longestQuiet)}
+		said = &busy{said, min(after, maxRetryAfter)}
 	}
 	return graph.Transient(said)
 }
 
-// longestQuiet is as long as a server is left alone that asks for more. One that sheds load asks
+// maxRetryAfter is as long as a server is left alone that asks for more. One that sheds load asks
 // for 32 s at most
 // (https://github.com/kubernetes/apiserver/blob/v0.36.3/pkg/util/flowcontrol/dropped_requests_tracker.go#L29);
 // what asks for a day is a proxy that is set wrong, and once that is mended nobody should wait a
 // day for the nodes.
-const longestQuiet = 5 * time.Minute
+const maxRetryAfter = 5 * time.Minute
 
 // busy is the error of a server that says how long to leave it alone.
 type busy struct {
 	error
-	after time.Duration
+	retryAfter time.Duration
 }
 
 // RetryAfter is how long a server asked to be left alone when it failed a request with this error,
@@ -119,7 +119,7 @@ type busy struct {
 func RetryAfter(err error) time.Duration {
 	var b *busy
 	if errors.As(err, &b) {
-		return b.after
+		return b.retryAfter
 	}
 	return 0
 }

@@ -36,7 +36,7 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 		kind = "Warning"
 	}
 	name = fmt.Sprintf("%s.%x", node, time.Now().UnixNano()) // as client-go's recorder names them
-	w := what{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
+	w := apiRequest{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
 	body, err := encode(w, eventObject{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
 		Metadata:       objectMeta{Name: name, Namespace: eventsNamespace},
@@ -60,7 +60,7 @@ func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
 	if err != nil {
 		return fmt.Errorf("write the Event %s: %w", name, err)
 	}
-	w := what{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
+	w := apiRequest{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
 	return c.once(ctx, w,
 		c.core.Patch(types.MergePatchType).Namespace(eventsNamespace).Resource("events").Name(name).Body(body), nil)
 }

@@ -13,20 +13,20 @@ import (
 
 // Node is what a node's network needs to know of a Node object.
 type Node struct {
-	Name          string
-	PodCIDRs      []netip.Prefix // that the controller manager gave it; none: not yet, or it gives none
-	Addresses     []netip.Addr   // by which other nodes reach it (InternalIP)
-	Unschedulable bool
-	CordonedBy    string // why we made it so, "" if we did not
-	Asks, Answers string // what it asks of its peers, and answers to them: see pkg/inbound
-	Version       string // resourceVersion
-	Made          time.Time
+	Name              string
+	PodCIDRs          []netip.Prefix // that the controller manager gave it; none: not yet, or it gives none
+	Addresses         []netip.Addr   // by which other nodes reach it (InternalIP)
+	Unschedulable     bool
+	CordonedBy        string // why we made it so, "" if we did not
+	Requests, Answers string // what it asks of its peers, and answers to them: see pkg/inbound
+	Version           string // resourceVersion
+	Made              time.Time
 }
 
 // Annotations by which a Node asks its peers to knock on its ports, and answers those who ask it.
 const (
-	AsksAnnotation    = "netwright.dev/inbound-asks"
-	AnswersAnnotation = "netwright.dev/inbound-answers"
+	RequestsAnnotation = "netwright.dev/inbound-asks"
+	AnswersAnnotation  = "netwright.dev/inbound-answers"
 )
 
 // AppliedAnnotation says on a Node which generation is applied there, as a number.
@@ -39,7 +39,7 @@ const cordonAnnotation = "netwright.dev/cordoned"
 // Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
 func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	var raw nodeObject
-	if err := c.do(ctx, what{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name),
+	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name),
 		&raw); err != nil {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-var listNodes = what{verb: "list", resource: "nodes"}
+var listNodes = apiRequest{verb: "list", resource: "nodes"}
 
 // pages reads a list page by page, of what has these labels ("": all), in a form ("": the
 // client's). A page that is larger than an answer may be is asked for again with fewer objects.
 func (c *Client) pages(
-	ctx context.Context, w what, labels, form string, page func() (any, *listMeta), take func() error,
+	ctx context.Context, w apiRequest, labels, form string, page func() (any, *listMeta), take func() error,
 ) error {
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels}
 	for {
@@ -129,7 +129,7 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 	if err != nil {
 		return fmt.Errorf("write the annotation %s of Node %s: %w", key, name, err)
 	}
-	return c.do(ctx, what{verb: "patch", resource: "nodes", name: name},
+	return c.do(ctx, apiRequest{verb: "patch", resource: "nodes", name: name},
 		c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
 }
 
@@ -139,7 +139,7 @@ func (c *Client) Registered(ctx context.Context, name string) (uid string, err e
 	var into partialObject
 	request := c.core.Get().Resource("nodes").Name(name).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"},
 		metav1.ParameterCodec).SetHeader("Accept", onlyMetadata)
-	err = c.do(ctx, what{verb: "get", resource: "nodes", name: name}, request, &into)
+	err = c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: name}, request, &into)
 	return into.Metadata.UID, err
 }
 
@@ -150,7 +150,7 @@ func nodeOf(raw *nodeObject) (Node, error) {
 	n := Node{
 		Name: meta.Name, Unschedulable: raw.Spec.Unschedulable, CordonedBy: meta.Annotations[cordonAnnotation],
 		Version: meta.ResourceVersion, Made: meta.CreationTimestamp.UTC(),
-		Asks: meta.Annotations[AsksAnnotation], Answers: meta.Annotations[AnswersAnnotation],
+		Requests: meta.Annotations[RequestsAnnotation], Answers: meta.Annotations[AnswersAnnotation],
 	}
 	cidrs := raw.Spec.PodCIDRs
 	if len(cidrs) == 0 && raw.Spec.PodCIDR != "" { // before Kubernetes 1.16 there was but the one
@@ -217,7 +217,7 @@ func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[s
 		if err != nil {
 			return fmt.Errorf("write the change of Node %s: %w", name, err)
 		}
-		err = c.do(ctx, what{verb: "patch", resource: "nodes", name: name},
+		err = c.do(ctx, apiRequest{verb: "patch", resource: "nodes", name: name},
 			c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
 		if !isConflict(err) || n == attempts {
 			return err

@@ -37,7 +37,7 @@ const (
 func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
 	into := kind.empty()
 	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name)
-	if err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request,
+	if err := c.do(ctx, apiRequest{verb: "get", resource: string(kind), namespace: namespace, name: name}, request,
 		into); err != nil {
 		return nil, err
 	}
@@ -48,25 +48,25 @@ func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) 
 func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string) (string, error) {
 	var into partialObject
 	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name).SetHeader("Accept", onlyMetadata)
-	err := c.do(ctx, what{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
+	err := c.do(ctx, apiRequest{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
 	return into.Metadata.ResourceVersion, err
 }
 
 // Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the
 // caller's.
 func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
-	return c.write(ctx, what{verb: "create", resource: string(kind), namespace: namespace, name: o.Name},
+	return c.write(ctx, apiRequest{verb: "create", resource: string(kind), namespace: namespace, name: o.Name},
 		c.core.Post(), kind, o)
 }
 
 // Update replaces an object that is as it was read, by its Version: else [ErrConflict].
 func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
-	return c.write(ctx, what{verb: "update", resource: string(kind), namespace: namespace, name: o.Name},
+	return c.write(ctx, apiRequest{verb: "update", resource: string(kind), namespace: namespace, name: o.Name},
 		c.core.Put().Name(o.Name), kind, o)
 }
 
 // write sends an object, and reads what became of it.
-func (c *Client) write(ctx context.Context, w what, request *rest.Request, kind Kind, o Object) (*Object, error) {
+func (c *Client) write(ctx context.Context, w apiRequest, request *rest.Request, kind Kind, o Object) (*Object, error) {
 	body, err := encode(w, kind.full(o))
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (c *Client) Objects(
 ) error {
 	var configMaps listOf[configMapObject]
 	var secrets listOf[secretObject]
-	w := what{verb: "list", resource: string(kind), namespace: namespace}
+	w := apiRequest{verb: "list", resource: string(kind), namespace: namespace}
 	page := func() (any, *listMeta) {
 		if kind == Secret {
 			secrets = listOf[secretObject]{}
@@ -110,7 +110,7 @@ func (c *Client) Objects(
 // Delete removes an object. One that is not there is success.
 func (c *Client) Delete(ctx context.Context, kind Kind, namespace, name string) error {
 	request := c.core.Delete().Namespace(namespace).Resource(string(kind)).Name(name)
-	err := c.do(ctx, what{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request, nil)
+	err := c.do(ctx, apiRequest{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

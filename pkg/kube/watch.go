@@ -54,7 +54,7 @@ func (c *Client) NodesChanged(ctx context.Context, name string, known []Node, ve
 
 // await waits for an event that counts.
 func (c *Client) await(ctx context.Context, w Watched, counts func(event string, object *nodeObject) bool) error {
-	asked := what{verb: "watch", resource: w.Resource, namespace: w.Namespace, name: w.Name}
+	asked := apiRequest{verb: "watch", resource: w.Resource, namespace: w.Namespace, name: w.Name}
 	for {
 		seconds := int64(watchTime / time.Second)
 		options := metav1.ListOptions{Watch: true, ResourceVersion: w.Version, TimeoutSeconds: &seconds,

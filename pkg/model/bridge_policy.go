@@ -69,7 +69,7 @@ func (b *builder) bridgeModule() []network.Module {
 	return []network.Module{{Name: "br_netfilter", Why: bridgePolicyPath}}
 }
 
-// bridgeHint says what else than taking the parameter out ends a quarrel over a key.
+// bridgeHint says what else than taking the parameter out ends a conflict over a key.
 func bridgeHint(key string) string {
 	if isBridgeKey(key) {
 		return "say it in " + bridgePolicyPath

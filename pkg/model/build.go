@@ -26,7 +26,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		return nil, nil, fmt.Errorf("build the model: no network %q is known: `agent networks` lists those that are",
 			in.Node.Networking.Name())
 	}
-	b := &builder{in: in, net: net.Beside(in.HandedOver), view: view(in)}
+	b := &builder{in: in, net: net.WithPrepared(in.HandedOver), view: view(in)}
 	if in.Node.Apart() {
 		b.note(network.Info, in.Node.Origin("spec.role").String(),
 			"this is a bastion of kOps, which runs neither nodeup nor kubelet: nothing is made on it")
@@ -37,7 +37,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		id problem.ID
 	}{
 		{b.supported, problem.NetworkUnfit},
-		{b.fits, problem.NetworkUnfit},
+		{b.validatePods, problem.NetworkUnfit},
 		{b.requires, problem.NetworkUnfit},
 		{b.directories, problem.Plan},
 		{b.modules, problem.KernelUnfit},

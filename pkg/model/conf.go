@@ -11,11 +11,11 @@ import (
 func (b *builder) conf() {
 	if b.built.Conf != nil {
 		conf := *b.built.Conf
-		conf.After = append(conf.After, b.confNeeds()...)
+		conf.Requires = append(conf.Requires, b.confNeeds()...)
 		b.add(conf)
 		if b.built.Meta != nil {
 			meta := *b.built.Meta
-			meta.After = append(append(meta.After, conf.After...), tasks.FileKey(conf.Path))
+			meta.Requires = append(append(meta.Requires, conf.Requires...), tasks.FileKey(conf.Path))
 			b.add(meta)
 		}
 	}
@@ -23,9 +23,9 @@ func (b *builder) conf() {
 		wait := *b.built.Wait
 		wait.From, wait.Why, wait.At = b.view.NetworkOrigin(), "the conf that the runtime uses", graph.AfterKubelet
 		if b.built.Conf != nil {
-			wait.After = append(wait.After, tasks.FileKey(b.built.Conf.Path))
+			wait.Requires = append(wait.Requires, tasks.FileKey(b.built.Conf.Path))
 		} else { // it looks at the plugins too: what a pass repairs of them is right by then
-			wait.After = append(wait.After, b.pluginFiles()...)
+			wait.Requires = append(wait.Requires, b.pluginFiles()...)
 		}
 		b.add(wait)
 	}

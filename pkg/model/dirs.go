@@ -14,10 +14,10 @@ func CNIDirs(n *config.Node, f *host.Facts) (confDir string, binDirs []string) {
 	return v.ConfDir, v.BinDirs
 }
 
-// Unjudged is why a proof with packets cannot judge the network on a node; nil: it can.
-func Unjudged(net network.Network, n *config.Node, f *host.Facts) *network.Unjudged {
+// Untestable is why a proof with packets cannot judge the network on a node; nil: it can.
+func Untestable(net network.Network, n *config.Node, f *host.Facts) *network.Untestable {
 	v := view(Input{Node: n, Facts: f})
-	for _, u := range net.Unjudged {
+	for _, u := range net.Untestable {
 		if u.If == nil || u.If(v) {
 			return &u
 		}
@@ -25,11 +25,11 @@ func Unjudged(net network.Network, n *config.Node, f *host.Facts) *network.Unjud
 	return nil
 }
 
-// Signs are the network's signs of life that apply to a node.
-func Signs(net network.Network, n *config.Node, f *host.Facts) []network.Sign {
+// HealthChecks are the network's signs of life that apply to a node.
+func HealthChecks(net network.Network, n *config.Node, f *host.Facts) []network.HealthCheck {
 	v := view(Input{Node: n, Facts: f})
-	var out []network.Sign
-	for _, s := range net.Signs {
+	var out []network.HealthCheck
+	for _, s := range net.HealthChecks {
 		if s.If == nil || s.If(v) {
 			out = append(out, s)
 		}

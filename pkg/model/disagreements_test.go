@@ -63,7 +63,7 @@ func TestDisagreements(t *testing.T) {
 		})
 	}
 	for i, d := range all {
-		if !seen[i+1] || d.Says == "" || d.But == "" || d.Held == "" || !strings.HasPrefix(d.Source, "https://") {
+		if !seen[i+1] || d.Says == "" || d.But == "" || d.Here == "" || !strings.HasPrefix(d.Source, "https://") {
 			t.Errorf("number %d needs its words, a source and a case: %+v", i+1, d)
 		}
 	}

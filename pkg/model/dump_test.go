@@ -21,7 +21,7 @@ func dump(ts []tasks.Task, notes []Note) string {
 		fmt.Fprintf(&b, "%s%s [%s] %s\n", kind(t), keys(t.Owns()), m.From, m.Why)
 		line(&b, "overrides", m.Overrides)
 		line(&b, "needs", keys(tasks.NeedsOf(t)))
-		line(&b, "asks", keys(tasks.AsksOf(t)))
+		line(&b, "asks", keys(tasks.EffectsOf(t)))
 		if m.At != graph.BeforeKubelet {
 			line(&b, "gate", " "+m.At.String())
 		}
@@ -117,7 +117,7 @@ func netDetails(t tasks.Task) []string {
 	case tasks.WaitConf:
 		return []string{fmt.Sprintf("%s in %s by %q, plugins in %v, first only %v", t.File, t.Dir, t.Writer, t.BinDirs, t.FirstOnly)}
 	case tasks.Await:
-		return []string{"waiting for " + t.Reason + keys(t.Keeps)}
+		return []string{"waiting for " + t.Reason + keys(t.Retains)}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 func (b *builder) effects() {
 	var asked []graph.Key
 	for _, t := range b.tasks {
-		for _, k := range tasks.AsksOf(t) {
+		for _, k := range tasks.EffectsOf(t) {
 			if !slices.Contains(asked, k) {
 				asked = append(asked, k)
 			}

@@ -154,8 +154,8 @@ func become(f *host.Facts, ts []tasks.Task) {
 				}
 			}
 		case tasks.Module:
-			if f.Kernel.KnownModules[t.Name] == kernel.ModuleLoadable {
-				f.Kernel.KnownModules[t.Name] = kernel.ModuleLoaded
+			if f.Kernel.ModuleStates[t.Name] == kernel.ModuleLoadable {
+				f.Kernel.ModuleStates[t.Name] = kernel.ModuleLoaded
 			}
 		case tasks.TOMLKey:
 			told(f, t.Key, t.Value)

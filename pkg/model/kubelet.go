@@ -31,7 +31,7 @@ func (b *builder) kubelet() error {
 	fields := !slices.ContainsFunc(settings, func(s setting) bool { return s.flag.Field == "" })
 	meta := tasks.Meta{From: settings[0].origin, Why: "kubelet's network flags"}
 	if k.Unit != "" {
-		meta.Then = append(meta.Then, tasks.Restart(k.Unit))
+		meta.Effects = append(meta.Effects, tasks.Restart(k.Unit))
 	}
 	variable := chosenVariable(k.Variables)
 	switch {

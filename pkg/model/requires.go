@@ -46,7 +46,7 @@ func (b *builder) kernelOldEnough(r network.Requires) error {
 	}
 	return b.refuse("%s needs %s, and this node runs %s: boot a newer kernel, or choose another network, or a version "+
 		"or variant of it that asks for less",
-		variant(r), r.KernelWords(), release)
+		variant(r), r.DescribeKernel(), release)
 }
 
 func (b *builder) rightCloud(r network.Requires) error {
@@ -110,7 +110,7 @@ func (b *builder) hasModules() error {
 	}
 	var errs []error
 	for _, m := range b.net.Modules {
-		if m.Optional || m.If != nil && !m.If(b.view) || k.KnownModules[moduleFact(m.Name)] != kernel.ModuleAbsent {
+		if m.Optional || m.If != nil && !m.If(b.view) || k.ModuleStates[moduleFact(m.Name)] != kernel.ModuleMissing {
 			continue
 		}
 		errs = append(errs, b.refuse("it needs kernel module %s (%s), and kernel %s of this node has no such module, "+

@@ -37,7 +37,7 @@ func TestRefused(t *testing.T) {
 	}
 	module := func(name string, state hostkernel.ModuleState, loads bool) func(*host.Facts, *config.Node) {
 		return func(f *host.Facts, _ *config.Node) {
-			f.Kernel.Modules, f.Kernel.KnownModules = loads, map[string]hostkernel.ModuleState{name: state}
+			f.Kernel.Modules, f.Kernel.ModuleStates = loads, map[string]hostkernel.ModuleState{name: state}
 		}
 	}
 	for _, c := range []struct {
@@ -85,11 +85,11 @@ func TestRefused(t *testing.T) {
 		{"{cilium: {ipam: eni, tunnel: disabled}}", cloud("", "azure"), "ipam eni works on aws only"},
 		{"{cilium: {}}", cloud("azure", "azure"), ""},
 
-		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleAbsent, true), "needs kernel module vxlan"},
+		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleMissing, true), "needs kernel module vxlan"},
 		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleLoadable, true), ""},
-		{"{flannel: {backend: vxlan}}", module("tun", hostkernel.ModuleAbsent, true), ""}, // of the other backend
-		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleAbsent, false), ""},
-		{"{calico: {encapsulationMode: vxlan}}", module("ipip", hostkernel.ModuleAbsent, true), ""},
+		{"{flannel: {backend: vxlan}}", module("tun", hostkernel.ModuleMissing, true), ""}, // of the other backend
+		{"{flannel: {backend: vxlan}}", module("vxlan", hostkernel.ModuleMissing, false), ""},
+		{"{calico: {encapsulationMode: vxlan}}", module("ipip", hostkernel.ModuleMissing, true), ""},
 	} {
 		in := of(t, c.networking, c.host)
 		_, _, err := Build(in)
@@ -134,7 +134,7 @@ func TestHugepages(t *testing.T) {
 }
 
 // TestModulesAreFacts: a needed module that the host is not asked for would never be found missing.
-// The list is host.knownModules.
+// The list is facts.moduleNames.
 func TestModulesAreFacts(t *testing.T) {
 	live, err := host.OpenView(t.Context(), host.Options{Root: "/"})
 	if err != nil {
@@ -143,8 +143,8 @@ func TestModulesAreFacts(t *testing.T) {
 	defer live.Close()
 	for _, n := range network.All() {
 		for _, m := range n.Modules {
-			if _, known := live.Facts.Kernel.KnownModules[moduleFact(m.Name)]; !known && !m.Optional {
-				t.Errorf("%s needs module %s: add it to knownModules in pkg/host/facts/kernel.go", n.Name, m.Name)
+			if _, known := live.Facts.Kernel.ModuleStates[moduleFact(m.Name)]; !known && !m.Optional {
+				t.Errorf("%s needs module %s: add it to moduleNames in pkg/host/facts/kernel.go", n.Name, m.Name)
 			}
 		}
 	}

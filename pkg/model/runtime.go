@@ -158,11 +158,11 @@ func (b *builder) crio(settings []runtimeSetting) {
 func (b *builder) runtimeMeta(s runtimeSetting, unit string) tasks.Meta {
 	m := tasks.Meta{From: s.origin, Why: "the runtime's CNI settings"}
 	// the runtime makes a missing one with its own mode
-	m.After = append(m.After, tasks.FileKey(b.view.ConfDir), tasks.FileKey(b.view.BinDir))
+	m.Requires = append(m.Requires, tasks.FileKey(b.view.ConfDir), tasks.FileKey(b.view.BinDir))
 	if b.built.ConfTemplate != "" {
-		m.After = append(m.After, tasks.FileKey(b.built.ConfTemplate))
+		m.Requires = append(m.Requires, tasks.FileKey(b.built.ConfTemplate))
 	}
-	m.Then = append(m.Then, tasks.Restart(unit))
+	m.Effects = append(m.Effects, tasks.Restart(unit))
 	return m
 }
 

@@ -70,13 +70,13 @@ func (b *builder) furtherENIs() {
 	uses := map[string]bool{enisNetworkd: f.Uses(networkd), enisManager: f.Uses(networkManager)}
 	if f.Uplink == "" {
 		await := tasks.Await{Meta: tasks.Meta{From: b.view.NetworkOrigin(), Why: "the primary interface"},
-			What: "uplink", Reason: "a default route: the interfaces beside its own are the network's"}
+			Name: "uplink", Reason: "a default route: the interfaces beside its own are the network's"}
 		for _, path := range []string{enisNetworkd, enisManager} {
 			if uses[path] {
-				await.Keeps = append(await.Keeps, graph.MakeKey(tasks.KindFile, path))
+				await.Retains = append(await.Retains, graph.MakeKey(tasks.KindFile, path))
 			}
 		}
-		if len(await.Keeps) > 0 {
+		if len(await.Retains) > 0 {
 			b.add(await)
 		}
 		return

@@ -23,7 +23,7 @@ const (
 func (b *builder) sharedHost() error {
 	s := b.net.SharedHost
 	if b.in.Facts.Uses(networkd) {
-		b.networkdLeaves(s)
+		b.unmanageNetworkd(s)
 	}
 	if b.in.Facts.Uses(networkManager) && len(s.Links) > 0 {
 		b.addShared("NetworkManager leaves the links of "+b.net.Name+" alone", managerFile,
@@ -46,15 +46,15 @@ func (b *builder) sharedHost() error {
 
 // addShared adds a file of ours that another service reads when the effect is done.
 func (b *builder) addShared(why, path, content string, effects ...graph.Key) {
-	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Then: effects}
+	meta := tasks.Meta{From: b.view.NetworkOrigin(), Why: why, Effects: effects}
 	b.add(tasks.File{Meta: meta, Path: path, Content: []byte(header + content), Mode: 0o644})
 }
 
-// networkdLeaves keeps systemd-networkd from the network's links and from routes and rules that it
-// did not make. It takes those for leftovers of its own when it sets a link up anew, and in
+// unmanageNetworkd keeps systemd-networkd from the network's links and from routes and rules that
+// it did not make. It takes those for leftovers of its own when it sets a link up anew, and in
 // releases before 252 at its start. Its settings are only read at its start, .network files at a
 // reload. https://www.freedesktop.org/software/systemd/man/latest/networkd.conf.html
-func (b *builder) networkdLeaves(s network.SharedHost) {
+func (b *builder) unmanageNetworkd(s network.SharedHost) {
 	version := b.in.Facts.Systemd
 	knows := func(since int) bool { return version == 0 || version >= since }
 	if s.Routes && knows(246) {

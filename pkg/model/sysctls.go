@@ -42,11 +42,11 @@ func (b *builder) sysctls() error {
 	if keys, err = b.withoutHarm(keys); err != nil {
 		return err
 	}
-	slices.SortStableFunc(keys, func(x, y sysctl) int { return place(x.Key) - place(y.Key) })
+	slices.SortStableFunc(keys, func(x, y sysctl) int { return rank(x.Key) - rank(y.Key) })
 	var text strings.Builder
 	text.WriteString(header)
 	for _, k := range keys {
-		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, After: before(k.Key, keys)}
+		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, Requires: before(k.Key, keys)}
 		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: k.Optional})
 		if k.Optional {
 			text.WriteString("-") // systemd-sysctl: no error when the key is missing
@@ -163,9 +163,9 @@ func acceptRA(link string) string {
 	return "net.ipv6.conf." + strings.ReplaceAll(link, ".", "/") + ".accept_ra"
 }
 
-// place sorts: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the rest as it
+// rank sorts: IPv4 forwarding first, then accept_ra, then IPv6 forwarding, then the rest as it
 // came.
-func place(key string) int {
+func rank(key string) int {
 	switch {
 	case key == keyIPv4Forward:
 		return 0
@@ -186,7 +186,7 @@ func before(key string, all []sysctl) []graph.Key {
 	}
 	var out []graph.Key
 	for _, s := range all {
-		if place(s.Key) == 1 {
+		if rank(s.Key) == 1 {
 			out = append(out, tasks.SysctlKey(s.Key))
 		}
 	}

@@ -31,7 +31,7 @@ func TestUnjudged(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no network", c.name)
 		}
-		u := Unjudged(net, n, &host.Facts{})
+		u := Untestable(net, n, &host.Facts{})
 		if (u == nil) != (c.says == "") || u != nil && (!strings.Contains(u.Why, c.says) || u.Instead == "") {
 			t.Errorf("%s: %+v, want %q", c.name, u, c.says)
 		}

@@ -27,9 +27,9 @@ func (b *builder) userFiles() error {
 		// Now, under a checkpoint, and not at the next boot, when nobody probes.
 		switch {
 		case strings.HasPrefix(f.Path, "/etc/systemd/network/"):
-			meta.Then = []graph.Key{tasks.Reload(networkd)}
+			meta.Effects = []graph.Key{tasks.Reload(networkd)}
 		case strings.HasPrefix(f.Path, "/etc/NetworkManager/conf.d/"):
-			meta.Then = []graph.Key{tasks.Reload(networkManager)}
+			meta.Effects = []graph.Key{tasks.Reload(networkManager)}
 		}
 		b.add(tasks.File{Meta: meta,
 			Path: f.Path, Stored: &f.Content, Mode: f.Mode, Owner: f.Owner})

@@ -31,15 +31,16 @@ func (b *builder) userHooks() error {
 			state.At = graph.AfterKubelet
 		}
 		if h.Manifest.IsZero() {
-			state.After = b.readBy(h.Name, nil)
+			state.Requires = b.readBy(h.Name, nil)
 			b.add(state)
 			continue
 		}
 		unit := tasks.Unit{Meta: meta, Name: h.Name, Content: []byte(hookUnit(h))}
-		unit.After = b.readBy(h.Name, unit.Content)
-		unit.Then = append(unit.Then, tasks.Restart(h.Name)) // what runs from the old text
-		unit.Secret = true                                   // Environment= may hold what nobody should read in a plan
-		state.After = append(slices.Clone(unit.After), tasks.Restart(h.Name))
+		unit.Requires = b.readBy(h.Name, unit.Content)
+		unit.Effects = append(unit.Effects, tasks.Restart(h.Name)) // what runs from the old text
+		// Environment= may hold what nobody should read in a plan
+		unit.Secret = true
+		state.Requires = append(slices.Clone(unit.Requires), tasks.Restart(h.Name))
 		b.add(unit)
 		b.add(state)
 	}

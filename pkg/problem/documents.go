@@ -20,7 +20,7 @@ const (
 	FieldMissing      ID = "field-missing"
 	FieldNewer        ID = "field-newer"
 	FieldNodeup       ID = "field-left-to-nodeup"
-	FieldsTogether    ID = "fields-together"
+	FieldsConflict    ID = "fields-together"
 	NetworkChoice     ID = "network-choice"
 	AddressRanges     ID = "address-ranges"
 	BridgeNodes       ID = "bridge-nodes"
@@ -74,7 +74,7 @@ var documents = []Row{
 		Do:    "Upgrade all nodes that read this store first."},
 	{ID: FieldNodeup, Means: "Documents of kOps have fields that its nodeup acts on, and the agent does not.",
 		Do: "It is a note. Where nodeup no longer runs, set by other means what these fields say.", Page: "kops.md"},
-	{ID: FieldsTogether, Means: "Two values, each right by itself, do not go together.",
+	{ID: FieldsConflict, Means: "Two values, each right by itself, do not go together.",
 		Do: "Change one of them: the message names both.", Page: "documents.md"},
 	{ID: NetworkChoice, Means: "The documents name no network for this node, or more than one.",
 		Do: "Set exactly one below `spec.networking`.", Page: "networks/README.md"},

@@ -18,8 +18,8 @@ type Console struct {
 	Latest
 	Out io.Writer
 
-	told int    // reasons
-	last string // of them, without what is another each time
+	printed int    // reasons
+	last    string // of them, without what is another each time
 }
 
 // maxReasons is how many reasons are told of a node that is not prepared.
@@ -47,9 +47,9 @@ func (c *Console) line(s *report.Status) string {
 	switch {
 	case s.Prepared:
 		return "netwright: prepared, kubelet may start; " + s.Line()
-	case s.State != report.NodeFailing || reason == c.last || c.told == maxReasons:
+	case s.State != report.NodeFailing || reason == c.last || c.printed == maxReasons:
 		return ""
 	}
-	c.told, c.last = c.told+1, reason
+	c.printed, c.last = c.printed+1, reason
 	return "netwright: not prepared; " + s.Line() + "; log in and run: agent status"
 }

@@ -41,7 +41,7 @@ type Reading struct {
 func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, error) {
 	conn, peer, err := ipc.DialTrusted(ctx, opt.Files(), FeedSocket)
 	switch {
-	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNobody):
+	case errors.Is(err, host.ErrNotExist), errors.Is(err, ipc.ErrNoListener):
 		return nil, ErrNoDaemon
 	case errors.Is(err, fs.ErrPermission):
 		return nil, ErrNotYours
@@ -57,7 +57,7 @@ func ReadFeed(ctx context.Context, opt host.Options, version string) (*Reading, 
 
 func (r *Reading) greet(version string) error {
 	_ = r.conn.SetReadDeadline(time.Now().Add(helloLimit))
-	hello, err := r.hear()
+	hello, err := r.read()
 	switch {
 	case errors.Is(err, ErrEnded) && hello.Text == "":
 		return ErrNoDaemon // it ended as we came
@@ -72,8 +72,8 @@ func (r *Reading) greet(version string) error {
 	return nil
 }
 
-// hear takes in a line; one of an end is [ErrEnded] with its words.
-func (r *Reading) hear() (l line, err error) {
+// read takes in a line; one of an end is [ErrEnded] with its words.
+func (r *Reading) read() (l line, err error) {
 	err = r.in.Decode(&l)
 	var network net.Error
 	switch {
@@ -96,7 +96,7 @@ func (r *Reading) Next(ctx context.Context) (News, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.conn.Close() })
 	defer stop()
 	for {
-		l, err := r.hear()
+		l, err := r.read()
 		switch {
 		case ctx.Err() != nil:
 			return News{}, context.Cause(ctx)

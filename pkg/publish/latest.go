@@ -14,12 +14,12 @@ const maxEvents = 256
 // the newest status, and what happened since it was taken. What is told makes no sound where it
 // differs in nothing but times ([report.Status.Same]). Safe for several goroutines.
 type Latest struct {
-	mu     sync.Mutex
-	now    *report.Status
-	told   *report.Status // as it was taken last
-	events []report.Event
-	missed int
-	wake   chan struct{}
+	mu        sync.Mutex
+	now       *report.Status
+	published *report.Status // as it was taken last
+	events    []report.Event
+	missed    int
+	notify    chan struct{}
 }
 
 // News is what there is to tell.
@@ -46,10 +46,10 @@ func (l *Latest) Observe(now *report.Status, happened []report.Event) {
 
 // waker is made when it is first asked for, so that the zero value works.
 func (l *Latest) waker() chan struct{} {
-	if l.wake == nil {
-		l.wake = make(chan struct{}, 1)
+	if l.notify == nil {
+		l.notify = make(chan struct{}, 1)
 	}
-	return l.wake
+	return l.notify
 }
 
 // Now is the newest status, nil before the first.
@@ -80,10 +80,10 @@ func (l *Latest) Next(ctx context.Context) (News, bool) {
 func (l *Latest) take() (News, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.events) == 0 && l.now.Same(l.told) {
+	if len(l.events) == 0 && l.now.Same(l.published) {
 		return News{}, false
 	}
 	news := News{l.now, l.events, l.missed}
-	l.told, l.events, l.missed = l.now, nil, 0
+	l.published, l.events, l.missed = l.now, nil, 0
 	return news, true
 }

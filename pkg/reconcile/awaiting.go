@@ -25,7 +25,8 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard.Guard, l
 	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
 	if changes.Failure(changes.Allowed(r.rep)) == nil {
 		var err error
-		a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired, Proof: g.Proof()})
+		a.Set, a.New, err = r.ownership.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired,
+			Proof: g.Proof()})
 		if err != nil {
 			return fmt.Errorf("have the change await its confirmation: %w", err)
 		}
@@ -43,8 +44,8 @@ func (p Pass) madeBy() string {
 	return p.Session().Maker()
 }
 
-// tellAwaits puts into the plan of a pass that was to await its confirmation whether it does.
-func tellAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *report.Plan {
+// noteAwaits puts into the plan of a pass that was to await its confirmation whether it does.
+func noteAwaits(confirm time.Duration, plan *report.Plan, r host.FileReader) *report.Plan {
 	if confirm == 0 {
 		return plan
 	}

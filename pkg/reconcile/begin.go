@@ -27,20 +27,20 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := v.Files.(interface{ Follow([]string) }); ok && d.Held == nil {
+	if l, ok := v.Files.(interface{ Follow([]string) }); ok && d.Pinned == nil {
 		l.Follow(d.Node.FollowLinks)
 	}
 	p.Sources().AskCloud(ctx, d, v)
 	r := &run{desired: d, led: led, removals: changes.NewSet()}
 	d.Had = led.Head().Network
 	if d.Waiting != nil || !d.Taken.IsZero() {
-		d.KeepRenewed(v.Files, led)
+		d.RetainRenewed(v.Files, led)
 	}
 	found, learnt, heard := p.Sources().Discover(ctx, d, v)
-	r.learnt = learnt
+	r.apiCache = learnt
 	p.Sources().AskEC2(ctx, d, v.Facts, &found)
 	if r.graph, r.notes, err = d.Graph(v.Facts, found, p.Assets); err != nil {
-		return r, r.keepBuilt(ctx, p, v, err)
+		return r, r.retainBuilt(ctx, p, v, err)
 	}
 	if p.Hooks.Built != nil {
 		p.Hooks.Built(d, r.graph.Order(), v)
@@ -58,59 +58,59 @@ func (p Pass) begin(ctx context.Context, d *desired.State, v host.View, led *led
 		}
 	}
 	r.notes = append(r.notes, linksOnTheWay(v, r.graph)...)
-	if r.sw == nil || r.sw.Held == nil {
+	if r.sw == nil || r.sw.Blocked == nil {
 		if err := r.plan(ctx, p, v); err != nil {
 			return nil, err
 		}
 	}
 	if r.sw.Begins() {
-		r.sw.Held, r.sw.Waits = r.sw.Unfit(r.rep, migrate.Essential(v, r.pruneRep))
+		r.sw.Blocked, r.sw.Waits = r.sw.Unfit(r.rep, migrate.Essential(v, r.pruneRep))
 	}
-	if r.sw != nil && r.sw.Held != nil {
-		return r, r.keepNetwork(ctx, p, v)
+	if r.sw != nil && r.sw.Blocked != nil {
+		return r, r.retainNetwork(ctx, p, v)
 	}
 	return r, nil
 }
 
 // plan plans what the graph wants, and then what nobody wants any more.
 func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
-	r.lives = issue.Ending(r.graph, r.desired.Node.Name, time.Now())
-	if r.custody, err = ownership.Begin(r.graph, r.led); err != nil {
+	r.expiries = issue.Ending(r.graph, r.desired.Node.Name, time.Now())
+	if r.ownership, err = ownership.Begin(r.graph, r.led); err != nil {
 		return err
 	}
-	r.custody.Changed = ownership.PolicyOf(r.desired)
-	if pin := r.led.Head().Held; pin != nil && r.desired.Held != nil {
-		r.custody.Held = pin.Revision
+	r.ownership.Changed = ownership.PolicyOf(r.desired)
+	if pin := r.led.Head().Held; pin != nil && r.desired.Pinned != nil {
+		r.ownership.PinnedAt = pin.Revision
 	}
-	if r.pruning, err = r.custody.Prune(ctx, v, r.sw.Begins(), r.sw.Tail()); err != nil {
+	if r.pruning, err = r.ownership.Prune(ctx, v, r.sw.Begins(), r.sw.Tail()); err != nil {
 		return err
 	}
 	if err = execute.AckDone(ctx, v, r.led); err != nil {
 		return err
 	}
-	r.trials = probation.Load(v.Files, p.Log, p.Known)
-	r.refused = r.trials.Held(v, r.graph, r.custody.Set, time.Now())
-	maps.Copy(r.refused, failedBoots(r.custody.Set, v, time.Now()))
+	r.trials = probation.Load(v.Files, p.Log, p.CacheOnly)
+	r.refused = r.trials.Suppressed(v, r.graph, r.ownership.Set, time.Now())
+	maps.Copy(r.refused, failedBoots(r.ownership.Set, v, time.Now()))
 	if r.sw.Begins() {
 		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
 	}
-	r.custody.Judge = drift.New(r.custody.Set, r.led, v, r.desired, p.Afresh, time.Now())
-	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Effects.List(), r.refused, r.custody.Judge, r.pruning.Gone...)
-	r.custody.Judge.FindMissing(ctx, r.rep)
+	r.ownership.Judge = drift.New(r.ownership.Set, r.led, v, r.desired, p.ForceRepair, time.Now())
+	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Effects.List(), r.refused, r.ownership.Judge, r.pruning.Gone...)
+	r.ownership.Judge.FindMissing(ctx, r.rep)
 	r.trials.Remark(ctx, v, r.graph, r.changes)
-	r.custody.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
+	r.ownership.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
 	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
 	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
-		r.late = r.owedLate()
-		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.late, r.refused, nil, ahead(r)...)
+		r.late = r.lateEffects()
+		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.late, r.refused, nil, pendingFacts(r)...)
 		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.Graph, v, r.desired.Node)
 	}
 	return nil
 }
 
-// ahead is what the removals of a switch find when their turn comes: what the old network left is
-// gone.
-func ahead(r *run) (facts []host.Fact) {
+// pendingFacts is what the removals of a switch find when their turn comes: what the old network
+// left is gone.
+func pendingFacts(r *run) (facts []host.Fact) {
 	if r.sw.Begins() {
 		for _, c := range r.changes.ByKey {
 			facts = append(facts, c.Pending...)
@@ -119,9 +119,9 @@ func ahead(r *run) (facts []host.Fact) {
 	return facts
 }
 
-// owedLate are the effects that are owed and that no wanted task asks for: those of removals that
-// were interrupted.
-func (r *run) owedLate() map[string][]string {
+// lateEffects are the effects that are owed and that no wanted task asks for: those of removals
+// that were interrupted.
+func (r *run) lateEffects() map[string][]string {
 	out := map[string][]string{}
 	for effect, by := range r.led.Effects.List() {
 		if _, wanted := r.graph.Find(graph.Key(effect)); !wanted {

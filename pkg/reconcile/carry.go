@@ -31,7 +31,7 @@ import (
 // converge makes a pass on a host that is open for writing.
 func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 	// of an earlier pass; what it takes back is refused below
-	_, unsettled := probation.Load(h.Live.Files, p.Log, p.Known).Settle(ctx, h, led)
+	_, unsettled := probation.Load(h.Live.Files, p.Log, p.CacheOnly).Judge(ctx, h, led)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -42,13 +42,13 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 		return nil, errors.Join(unsettled, err)
 	}
 	// What cannot be written down holds up nothing that needs no note.
-	beside := errors.Join(unsettled, discover.Keep(ctx, h, r.learnt))
+	beside := errors.Join(unsettled, discover.Save(ctx, h, r.apiCache))
 	plan, err := p.carryOut(ctx, h, r)
 	var undone error
 	if d != nil {
 		undone = d.Undone
 	}
-	if !rollout.TriedAgain(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
+	if !rollout.RetriesLater(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
 		p.Rollout().Uncordon(ctx, h)
 	}
 	return plan, errors.Join(err, beside)
@@ -62,7 +62,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		return before, r.sw.Failure()
 	}
 	if before.Summary.Changes() > 0 {
-		if why := heldBack(p.Rollout(), h.Live.Files, r.desired); why != nil && !r.refuseUnproved(h, why) {
+		if why := suppressed(p.Rollout(), h.Live.Files, r.desired); why != nil && !r.refuseUnsafe(h, why) {
 			return before.NotApplied(why), why
 		}
 	}
@@ -74,19 +74,19 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	}
 	p.Hooks.Enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
-	guard, ctx, err := p.guard(ctx, h, r)
+	guard, ctx, err := p.takeCheckpoint(ctx, h, r)
 	if err == nil {
 		err = r.write(ctx, p, h)
 	}
 	if err != nil {
-		if err = errors.Join(err, guard.Settle(ctx, nil)); mayNotGoOn(whole, p.ConfirmWithin, err) {
+		if err = errors.Join(err, guard.Finish(ctx, nil)); mayNotGoOn(whole, p.ConfirmWithin, err) {
 			return before, err
 		}
 		if r.sw.Begins() {
 			return p.instead(whole, h, r, err)
 		}
 		guard, ctx = nil, whole
-		r.bringBackOnly(err)
+		r.restoreOnly(err)
 		_ = r.write(ctx, p, h) // what of the rest can be written is
 	}
 	r.guard = guard
@@ -94,16 +94,16 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 		guard.Begun = func() { p.cordon(whole, h, r) }
 	}
 	if err := r.apply(ctx, p, h); err != nil {
-		return before, errors.Join(err, guard.Settle(ctx, r.sw.Broken(err)))
+		return before, errors.Join(err, guard.Finish(ctx, r.sw.Broken(err)))
 	}
-	if err := r.settle(ctx, whole, p, h, r.led, guard); err != nil {
+	if err := r.confirm(ctx, whole, p, h, r.led, guard); err != nil {
 		return before.NotApplied(err), err
 	}
-	failed, tried := r.trials.Settle(whole, h, r.led)
+	failed, tried := r.trials.Judge(whole, h, r.led)
 	probation.Fail(r.rep, failed)
 	r.awaitStarts(whole, p, h)
 	err = errors.Join(r.end(ctx, p, h), tried, r.unmade(), r.unwritten)
-	return tellAwaits(p.ConfirmWithin, keepArchives(ctx, p.Ready, h, r, r.report(report.Done)), h.Live.Files), err
+	return noteAwaits(p.ConfirmWithin, cacheArchives(ctx, p.Ready, h, r, r.report(report.Done)), h.Live.Files), err
 }
 
 // cordon makes the node unschedulable for a switch of networks.
@@ -112,7 +112,7 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 		return
 	}
 	var err error
-	r.learnt, err = p.Rollout().Cordon(ctx, h, r.learnt, r.desired.Node.Name,
+	r.apiCache, err = p.Rollout().Cordon(ctx, h, r.apiCache, r.desired.Node.Name,
 		fmt.Sprintf("netwright switches its network from %s to %s", r.sw.From.Name, r.sw.To.Name))
 	if err == nil {
 		return
@@ -126,7 +126,8 @@ func (p Pass) cordon(ctx context.Context, h *host.Host, r *run) {
 
 // apply makes what was planned, and then takes away what nobody wants any more.
 func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
-	done, rep, err := execute.Apply(ctx, r.graph, h, r.led, r.changes, r.options(p, r.custody.Judge), r.pruning.Gone...)
+	done, rep, err := execute.Apply(ctx, r.graph, h, r.led, r.changes, r.options(p, r.ownership.Judge),
+		r.pruning.Gone...)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 		done.Put(own, r.changes.Get(own))
 	}
 	r.changes, r.rep = done, rep
-	r.custody.Judge.FindMissing(ctx, rep)
+	r.ownership.Judge.FindMissing(ctx, rep)
 	planned := r.removals
 	r.removals, r.pruneRep.Results = changes.NewSet(), nil
 	if r.pruning.Graph == nil || changes.Failure(changes.Allowed(rep)) != nil || r.sw.Unfinished(rep) != nil {
@@ -146,9 +147,9 @@ func (r *run) apply(ctx context.Context, p Pass, h *host.Host) error {
 	return err
 }
 
-// settle has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
+// confirm has what the pass changed proved: it stays, or is undone. ctx ends with the checkpoint,
 // whole with the pass.
-func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard.Guard) error {
+func (r *run) confirm(ctx, whole context.Context, p Pass, h *host.Host, led *ledger.Ledger, guard *guard.Guard) error {
 	p.Hooks.Enter("settle")
 	late := r.sw.Unfinished(r.rep, migrate.Essential(h.Live.View(), r.pruneRep))
 	if r.sw.Begins() && late == nil {
@@ -156,7 +157,7 @@ func (r *run) settle(ctx, whole context.Context, p Pass, h *host.Host, led *ledg
 	}
 	r.halfway = late != nil
 	guard.WaitFor(p.waiting().Starting(ctx, h, r.rep, r.changes))
-	if err := guard.Settle(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
+	if err := guard.Finish(ctx, r.await(ctx, p, h, guard, late)); err != nil { // of what is undone nothing is on trial
 		return errors.Join(err, r.trials.TakeBack(context.WithoutCancel(whole), h))
 	}
 	r.amiss = guard.Warnings()
@@ -169,7 +170,7 @@ func (r *run) unchanged(ctx context.Context, p Pass, h *host.Host, before *repor
 		before = r.report(report.Planned)
 	}
 	err := errors.Join(r.end(ctx, p, h), r.unmade(), r.writable(ctx, p, h))
-	return tellAwaits(p.ConfirmWithin, keepArchives(ctx, p.Ready, h, r, before), h.Live.Files), err
+	return noteAwaits(p.ConfirmWithin, cacheArchives(ctx, p.Ready, h, r, before), h.Live.Files), err
 }
 
 // end writes down how the pass ended. Its error is first that of the tasks.
@@ -181,8 +182,8 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	if r.awaits {
 		return changes.Failure(all)
 	}
-	r.custody.Judge.NameWriters(ctx, h)
-	err := r.custody.Settle(context.WithoutCancel(ctx), h, ownership.Ending{
+	r.ownership.Judge.NameWriters(ctx, h)
+	err := r.ownership.Commit(context.WithoutCancel(ctx), h, ownership.Ending{
 		Rep: r.rep, Changed: r.changes, Pruned: r.pruning, Removed: r.pruneRep.Results, By: p.Session().Maker(), Desired: r.desired,
 		Halfway: r.halfway, Proof: cmp.Or(r.guard.Proof(), p.confirmed),
 	})
@@ -204,16 +205,16 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 // options are how the run is made so.
 func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
 	return execute.Options{
-		Log: p.Log, Judge: judge, Refused: r.refused, Guard: r.guard, Unwritten: r.unwritten != nil,
+		Log: p.Log, Judge: judge, Refused: r.refused, Admission: r.guard, Unwritten: r.unwritten != nil,
 		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
 	}
 }
 
-// keepArchives keeps what archives have put in place, where this pass found it right. That is for a
-// daemon that has said READY: it has the time, and no one who asked for a single pass waits for a
+// cacheArchives keeps what archives have put in place, where this pass found it right. That is for
+// a daemon that has said READY: it has the time, and no one who asked for a single pass waits for a
 // copy that he may never need. A node that cannot keep it is right all the same, and needs the
 // archive's URL when somebody deletes a plugin: that is a note.
-func keepArchives(ctx context.Context, ready bool, h *host.Host, r *run, out *report.Plan) *report.Plan {
+func cacheArchives(ctx context.Context, ready bool, h *host.Host, r *run, out *report.Plan) *report.Plan {
 	if !ready {
 		return out
 	}
@@ -223,7 +224,7 @@ func keepArchives(ctx context.Context, ready bool, h *host.Host, r *run, out *re
 		if !ok || res.State != graph.Done || r.changes.Get(a.Owns()[0]) != nil {
 			continue
 		}
-		if err := a.Keep(ctx, h); err != nil && ctx.Err() == nil {
+		if err := a.Cache(ctx, h); err != nil && ctx.Err() == nil {
 			out.Notes = append(out.Notes, report.Note{Level: "warning", Origin: a.From,
 				Text: err.Error() + "; what it installed is right, and is fetched again should somebody delete it"})
 		}

@@ -43,9 +43,9 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := guard.Remember(r.custody, r.changes, "ada", r.desired.Network())
+	memory, err := guard.Remember(r.ownership, r.changes, "ada", r.desired.Network())
 	if err == nil {
-		err = r.custody.Intend(ctx, h, r.changes, false)
+		err = r.ownership.Intend(ctx, h, r.changes, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 		}
 	}
 	a := checkpoint.Awaits{By: "ada", For: time.Hour, Up: host.Uptime() - since, At: time.Now()}
-	if a.Set, a.New, err = r.custody.Prepare(ctx, h, ownership.Ending{By: "ada", Desired: r.desired}); err != nil {
+	if a.Set, a.New, err = r.ownership.Prepare(ctx, h, ownership.Ending{By: "ada", Desired: r.desired}); err != nil {
 		t.Fatal(err)
 	}
 	j := checkpoint.Journal{Version: 1, Generation: 7, Digest: "d7", Memory: memory, Awaits: &a}
@@ -165,7 +165,7 @@ func TestAConfirmationThatCannotClearUpKeeps(t *testing.T) {
 }
 
 // Only who came in after the change may confirm it. The line that keeps it:
-// pkg/reconcile/session/known.go, MayConfirm.
+// pkg/reconcile/session/disk.go, MayConfirm.
 func TestOnlyANewLoginConfirms(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

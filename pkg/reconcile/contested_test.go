@@ -22,8 +22,8 @@ func TestAContestedConfIsWrittenForEver(t *testing.T) {
 	pass := func() *report.Plan {
 		t.Helper()
 		d := wanting(file(name, "1"), tasks.Task(file("/etc/other", "1")))
-		d.Held.Network = "bridge"
-		d.Node.Drift = policy.Drift{Contested: policy.Contested{After: 2, Within: values.Duration(time.Hour)}}
+		d.Pinned.Network = "bridge"
+		d.Node.Drift = policy.Drift{Contested: policy.Contested{Repairs: 2, Within: values.Duration(time.Hour)}}
 		p, err := onRoot(root).Converge(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)

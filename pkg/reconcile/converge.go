@@ -25,7 +25,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 		return nil, err
 	}
 	defer view.Close() // only read from
-	undo, err := p.Session().UndoDue(view.Files)
+	undo, err := p.Session().PendingUndo(view.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	}
 	out := r.report(report.Planned)
 	history.Recall(out, view.Files, led)
-	r.tell(p, out, view.View())
-	p.Rollout().Foretell(out, d, view.Files, led, r.planned)
+	r.annotate(p, out, view.View())
+	p.Rollout().Preview(out, d, view.Files, led, r.planned)
 	out.Notes = append(out.Notes, undo...)
 	for _, off := range service.Off(p.Host) {
 		out.Off = append(out.Off, off)
@@ -103,7 +103,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 			changes.BesidesTasks(err) != nil {
 			return plan, errors.Join(err, pauses)
 		}
-		if failed := p.Rollout().Keep(ctx, d, h, led); failed != nil {
+		if failed := p.Rollout().Save(ctx, d, h, led); failed != nil {
 			return plan, errors.Join(err, failed, pauses)
 		}
 		return plan, errors.Join(err, ledger.DropUpdate(h.Files), pauses)
@@ -122,10 +122,10 @@ func (p Pass) planned(ctx context.Context, d *desired.State, h *host.Host, led *
 
 // planned is what the documents would change; nil where the run is not towards them.
 func (r *run) planned() *rollout.Planned {
-	if r.unbuilt != nil || r.sw != nil && r.sw.Held != nil {
+	if r.unbuilt != nil || r.sw != nil && r.sw.Blocked != nil {
 		return nil
 	}
-	return &rollout.Planned{Plan: r.report(report.Planned), Print: r.custody.Set.Print}
+	return &rollout.Planned{Plan: r.report(report.Planned), Fingerprint: r.ownership.Set.Fingerprint}
 }
 
 // issue has issued what is due of the certificates of d.

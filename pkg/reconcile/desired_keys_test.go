@@ -158,7 +158,7 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if checked, err := check.Check(t.Context(), store, check.PlainFacts()); err != nil || !checked.OK() || !slices.Equal(checked.Exposed, c.want) {
+		if checked, err := check.Check(t.Context(), store, check.DefaultFacts()); err != nil || !checked.OK() || !slices.Equal(checked.Exposed, c.want) {
 			t.Errorf("%s: %+v, %v, want %q", where, checked, err, c.want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestKeysThatNobodyUsesAreWithheld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checked, err := check.Check(t.Context(), store, check.PlainFacts())
+		checked, err := check.Check(t.Context(), store, check.DefaultFacts())
 		if err != nil || !checked.OK() {
 			t.Fatalf("%v, %+v", err, checked)
 		}

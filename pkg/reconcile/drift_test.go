@@ -100,7 +100,7 @@ func TestRepairsAreToldFromIntendedChanges(t *testing.T) {
 	step("wanted again", map[string]bool{"file:/etc/b": false}, a, b)
 }
 
-// What goes with a boot is not what somebody took away, and does not count as a quarrel when a
+// What goes with a boot is not what somebody took away, and does not count as a conflict when a
 // machine boots again and again.
 func TestABootIsNoDrift(t *testing.T) {
 	root := t.TempDir()
@@ -170,7 +170,7 @@ func (a asDocumentsSay) pass(t *testing.T, afresh bool) *report.Plan {
 	t.Helper()
 	needs.Root(t)
 	d, p := wanting(a.list...), onRoot(a.root)
-	d.Node.Drift, p.Afresh = a.drift, afresh
+	d.Node.Drift, p.ForceRepair = a.drift, afresh
 	plan, err := p.Converge(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
@@ -231,8 +231,8 @@ func TestDriftIsReportedOrIgnoredAsDocumentsSay(t *testing.T) {
 
 func TestAContestedFileIsGivenUpAndTheRestIsKept(t *testing.T) {
 	below := file("/etc/below", "1")
-	below.After = []graph.Key{"file:/etc/a"}
-	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Contested: policy.Contested{After: 2, Within: values.Duration(time.Hour)}},
+	below.Requires = []graph.Key{"file:/etc/a"}
+	a := asDocumentsSay{root: t.TempDir(), drift: policy.Drift{Contested: policy.Contested{Repairs: 2, Within: values.Duration(time.Hour)}},
 		list: []tasks.Task{file("/etc/a", "1"), below, file("/etc/other", "1")}}
 	a.pass(t, false)
 	var p *report.Plan

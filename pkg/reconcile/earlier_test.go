@@ -84,7 +84,7 @@ func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 		if good == nil || err != nil {
 			t.Fatalf("%s: no last good copy: %v", state, err)
 		}
-		d, err := p.Rollout().Kept(t.Context(), files, good, config.Select{Node: "node-1"})
+		d, err := p.Rollout().LoadCached(t.Context(), files, good, config.Select{Node: "node-1"})
 		if err != nil || d.Snapshot.Generation != generation || len(d.Node.Hooks) != 1 {
 			t.Errorf("%s: the last good copy: %v", state, err)
 		}
@@ -99,7 +99,7 @@ func TestWhatAnEarlierReleaseBeganIsRead(t *testing.T) {
 		t.Fatalf("the journal is %+v: %v", j, err)
 	}
 	var m revert.LedgerBefore
-	if err := json.Unmarshal(j.Memory, &m); err != nil || len(m.Keys) == 0 || m.Print == "" || m.Network == "" {
+	if err := json.Unmarshal(j.Memory, &m); err != nil || len(m.Keys) == 0 || m.Fingerprint == "" || m.Network == "" {
 		t.Errorf("what the ledger said before is %+v: %v", m, err)
 	}
 	_, files = earlierRoot(t, "held")
@@ -140,7 +140,7 @@ func TestAnUpgradeMakesNoRevision(t *testing.T) {
 	}
 	earlier := func(*tasks.UnitState) {}
 	later := func(s *tasks.UnitState) {
-		s.At, s.Within, s.After = graph.AfterKubelet, 2*time.Minute, []graph.Key{"file:/etc/a"}
+		s.At, s.Within, s.Requires = graph.AfterKubelet, 2*time.Minute, []graph.Key{"file:/etc/a"}
 	}
 	for _, c := range []struct {
 		does            string

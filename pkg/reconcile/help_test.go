@@ -21,7 +21,7 @@ func wanting(list ...tasks.Task) *desired.State {
 	return &desired.State{
 		Node:     &config.Node{Cluster: "c", Name: "n"},
 		Snapshot: &statestore.Snapshot{Origin: "test", Revision: statestore.Revision{Generation: 1}},
-		Held:     &desired.Held{Network: "test", Recorded: list},
+		Pinned:   &desired.Pinned{Network: "test", Recorded: list},
 	}
 }
 

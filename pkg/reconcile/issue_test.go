@@ -103,7 +103,7 @@ func TestIssueByCA(t *testing.T) {
 		t.Errorf("it is %s", got)
 	}
 	key, err := certs.ParseKey(secret.New(hostroot.Read(t, b.root, "/etc/own/own.key")))
-	if err != nil || !certs.Fits(key, first) {
+	if err != nil || !certs.KeyMatches(key, first) {
 		t.Errorf("its key does not fit: %v", err)
 	}
 	for path, mode := range map[string]os.FileMode{issue.Dir: 0o700 | os.ModeDir, issue.Dir + "/own.json": 0o600, "/etc/own/own.key": 0o600} {

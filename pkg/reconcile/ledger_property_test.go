@@ -73,7 +73,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 			default:
 				want, wanted = drawWant(rt, paths)
 				p := onRoot(root)
-				p.Afresh = true // a repair that was killed counts for a quarrel: who asks by hand does not wait for its turn
+				p.ForceRepair = true // a repair that was killed counts for a conflict: who asks by hand does not wait for its turn
 				if _, err := p.Converge(t.Context(), wanting(want...)); err != nil {
 					rt.Fatal(err)
 				}

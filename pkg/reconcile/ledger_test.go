@@ -174,7 +174,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
+	if err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if before {
@@ -189,7 +189,7 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 	}
 }
 
-// The lines that keep it: pkg/reconcile/desired/held.go, Target (the pin wins over the store);
+// The lines that keep it: pkg/reconcile/desired/pinned.go, Target (the pin wins over the store);
 // rollback.go, Rollback (the pin).
 func TestARollbackHoldsUntilResume(t *testing.T) {
 	root := t.TempDir()
@@ -209,15 +209,15 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 		}
 	}
 	check("after the rollback")
-	if p.Held != "held at revision 1 by ada" {
-		t.Errorf("the plan says %q", p.Held)
+	if p.Pinned != "held at revision 1 by ada" {
+		t.Errorf("the plan says %q", p.Pinned)
 	}
-	if p := mustConverge(t, root, two...); p.Held != "held at revision 1 by ada" || p.Summary.Changes() != 0 {
-		t.Errorf("the next run was not held: %q, %d changes", p.Held, p.Summary.Changes())
+	if p := mustConverge(t, root, two...); p.Pinned != "held at revision 1 by ada" || p.Summary.Changes() != 0 {
+		t.Errorf("the next run was not held: %q, %d changes", p.Pinned, p.Summary.Changes())
 	}
 	check("after another run")
-	if p, err := onRoot(root).DryRun(t.Context(), wanting(two...)); err != nil || p.Held == "" || p.Summary.Changes() != 0 {
-		t.Errorf("a dry run does not know: %v, %q", err, p.Held)
+	if p, err := onRoot(root).DryRun(t.Context(), wanting(two...)); err != nil || p.Pinned == "" || p.Summary.Changes() != 0 {
+		t.Errorf("a dry run does not know: %v, %q", err, p.Pinned)
 	}
 	if _, err := person.Converge(t.Context(), nil); err != nil {
 		t.Errorf("without a store: %v", err)
@@ -230,7 +230,7 @@ func TestARollbackHoldsUntilResume(t *testing.T) {
 		t.Errorf("after resume /etc/a is %q", got)
 	}
 	h, err := history.Read(person.Host)
-	if err != nil || len(h.Revisions) != 2 || h.Current != 2 || h.Held != nil {
+	if err != nil || len(h.Revisions) != 2 || h.Current != 2 || h.Pin != nil {
 		t.Errorf("history: %v, %+v; want two revisions: to go back and forth makes no new one", err, h)
 	}
 	if _, err := person.Rollback(t.Context(), 9); err == nil || !strings.Contains(err.Error(), "agent history") {
@@ -260,7 +260,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/heldpath.go, Restore
+// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/any_path.go, Restore
 // (SetMtime); pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
@@ -369,7 +369,7 @@ func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/tasks/removal.go, check (of ConfGuard).
+// The line that keeps it: pkg/tasks/removal.go, check (of ConfRemoval).
 func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)
@@ -387,7 +387,7 @@ func TestTheLastConfStaysWhilePodsLive(t *testing.T) {
 }
 
 // The former network's conf comes first by its name: it goes, and is no error for the network that
-// waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, guard
+// waits for its own. The lines that keep it: pkg/reconcile/ownership/removals_order.go, protect
 // (Gone); pkg/tasks/conf_file.go, confFiles.
 func TestAConfThatGoesIsNotInTheWay(t *testing.T) {
 	root := t.TempDir()

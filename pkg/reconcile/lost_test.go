@@ -161,7 +161,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 
 // Certificates come and go with a rollback, and nothing of a key is ever for others to read.
 // The lines that keep it: pkg/ledger/revisions.go, saveBeside (0600, 0700);
-// pkg/reconcile/desired/held.go, FromRevision.
+// pkg/reconcile/desired/pinned.go, FromRevision.
 func TestRollbackBringsCertificatesBack(t *testing.T) {
 	root := t.TempDir()
 	ca := pki.New(t, "ca")
@@ -286,8 +286,8 @@ func TestRollbackAsksForArchivesFirst(t *testing.T) {
 		same(t, before, after)
 		*shelf = good
 	}
-	if h, err := history.Read(pass.Host); err != nil || h.Held != nil {
-		t.Errorf("the node is held: %+v, %v", h.Held, err)
+	if h, err := history.Read(pass.Host); err != nil || h.Pin != nil {
+		t.Errorf("the node is held: %+v, %v", h.Pin, err)
 	}
 	if _, err := pass.Rollback(t.Context(), 1); err != nil {
 		t.Fatal(err)

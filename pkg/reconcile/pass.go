@@ -51,12 +51,12 @@ type Pass struct {
 	EC2      discover.EC2 // EC2's API; nil: it is not asked
 	// TakeNow is who lets a changed configuration go that would wait by spec.update; "": nobody.
 	TakeNow string
-	// Known makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's. For
-	// what only the host can have changed.
-	Known bool
-	// Afresh repairs at once what is given up because somebody else writes it, too. For who asks
-	// for a pass by hand.
-	Afresh bool
+	// CacheOnly makes the pass go by what is known: it asks neither the Kubernetes API nor EC2's.
+	// For what only the host can have changed.
+	CacheOnly bool
+	// ForceRepair repairs at once what is given up because somebody else writes it, too. For who
+	// asks for a pass by hand.
+	ForceRepair bool
 	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it
 	// changes; 0: what passes its probes stays.
 	ConfirmWithin time.Duration
@@ -86,7 +86,8 @@ func (p Pass) Session() session.Session {
 
 // Sources are whom the pass asks.
 func (p Pass) Sources() discover.Sources {
-	return discover.Sources{Host: p.Host, API: p.API, EC2: p.EC2, Live: p.Host.Running(), Known: p.Known, Answers: p.Answers}
+	return discover.Sources{Host: p.Host, API: p.API, EC2: p.EC2, Live: p.Host.Running(), CacheOnly: p.CacheOnly,
+		Answers: p.Answers}
 }
 
 // mayIssue tells that this host is a node, and no image of one.
@@ -98,7 +99,7 @@ func (p Pass) mayIssue() bool {
 func (p Pass) circumstances(d *desired.State, r host.FileReader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
 		Sandbox: p.Host.Sandbox, Live: p.Host.Running(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
-		Held: func() *checkpoint.HeldError { return p.Rollout().Verdict(r, d) },
+		Suppressed: func() *checkpoint.HeldError { return p.Rollout().Verdict(r, d) },
 	}
 }
 

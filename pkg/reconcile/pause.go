@@ -21,7 +21,7 @@ func (p Pass) lookOnly(
 		w := &report.Waiting{Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 			Reason: "the node is " + z.String(), Until: z.Until}
 		var err error
-		if d, err = p.Rollout().InForce(ctx, d, good, w, h, led); err != nil {
+		if d, err = p.Rollout().Effective(ctx, d, good, w, h, led); err != nil {
 			return nil, err
 		}
 	}
@@ -33,7 +33,7 @@ func (p Pass) lookOnly(
 		return nil, err
 	}
 	plan := r.report(report.Planned)
-	r.tell(p, plan, h.Live.View())
+	r.annotate(p, plan, h.Live.View())
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; s.State == report.Planned {
 			s.State, s.Message = report.Drifted, "not changed while the node is paused"

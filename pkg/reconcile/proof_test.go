@@ -35,7 +35,7 @@ func classOf(t *testing.T, root string, want tasks.Task) string {
 }
 
 // What a node had and went on with is brought back without a checkpoint; what is new to it is not.
-// The line that keeps it: pkg/reconcile/drift/proof.go, provedBefore.
+// The line that keeps it: pkg/reconcile/drift/proof.go, recordedRight.
 func TestWhatWasProvedBefore(t *testing.T) {
 	root := t.TempDir()
 	if got := classOf(t, root, file("/etc/hosts", "1")); got != "reload" {

@@ -21,17 +21,17 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// guard looks whether any change is not proved harmless, nor proved before. If so it keeps in mind
-// how everything is that the pass changes, and returns the context of the run.
-func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
+// takeCheckpoint looks whether any change is not proved harmless, nor proved before. If so it keeps
+// in mind how everything is that the pass changes, and returns the context of the run.
+func (p Pass) takeCheckpoint(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
 	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
-	if p.ConfirmWithin == 0 && !made.Unproved() && !gone.Unproved() {
+	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
 		return nil, ctx, nil
 	}
 	if err := mayAwait(p.ConfirmWithin, h); err != nil {
 		return nil, ctx, err
 	}
-	before, err := guard.Remember(r.custody, r.changes, p.Session().Maker(), r.desired.Network())
+	before, err := guard.Remember(r.ownership, r.changes, p.Session().Maker(), r.desired.Network())
 	if err != nil {
 		return nil, ctx, err
 	}
@@ -56,9 +56,9 @@ func (p Pass) guard(ctx context.Context, h *host.Host, r *run) (*guard.Guard, co
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot,
 		desired.PodRanges(r.desired.Node)
 	g, ctx, err := guard.Taker{Running: p.Host.Running(), Settings: p.Checkpoint, Log: p.Log, API: p.API,
-		Node: r.desired.Node.Name, Keeps: p.Ready, All: p.ConfirmWithin > 0}.Take(ctx, h, r.led, change)
+		Node: r.desired.Node.Name, CachesCopy: p.Ready, All: p.ConfirmWithin > 0}.Take(ctx, h, r.led, change)
 	if g != nil {
-		r.custody.Around = checkpoint.Around
+		r.ownership.Around = checkpoint.Around
 	}
 	return g, ctx, err
 }
@@ -71,22 +71,22 @@ func (r *run) judged(f *host.Facts) bool {
 		conf, is := t.(tasks.WaitConf)
 		return is && conf.Network == net.Name
 	}
-	return known && model.Unjudged(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
+	return known && model.Untestable(net, r.desired.Node, f) == nil && slices.ContainsFunc(r.graph.Order(), byConf)
 }
 
-// heldBack says why the documents are not applied now, nil if they are.
-func heldBack(by rollout.Rollout, r host.FileReader, d *desired.State) error {
+// suppressed says why the documents are not applied now, nil if they are.
+func suppressed(by rollout.Rollout, r host.FileReader, d *desired.State) error {
 	if why := by.Verdict(r, d); why != nil {
 		return why
 	}
 	return nil
 }
 
-// refuseUnproved refuses what is not proved, where what holds the generation back came with it
+// refuseUnsafe refuses what is not proved, where what holds the generation back came with it
 // later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is
 // false where there is no rest, and of a generation that the node never took: half of one is no
 // configuration.
-func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
+func (r *run) refuseUnsafe(h *host.Host, why error) (rest bool) {
 	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil ||
 		good.Digest != r.desired.Snapshot.Digest {
 		return false
@@ -94,10 +94,10 @@ func (r *run) refuseUnproved(h *host.Host, why error) (rest bool) {
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
 			switch {
-			case guard.Unproved(change):
+			case guard.NeedsCheckpoint(change):
 				r.refused[key] = why
 				delete(c.ByKey, key)
-			case change.NotHere == "":
+			case change.NotApplicable == "":
 				rest = true
 			}
 		}

@@ -55,7 +55,7 @@ func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Pass{Host: host.Options{Root: q.root}, Log: zap.NewNop(), Afresh: true}
+	p := Pass{Host: host.Options{Root: q.root}, Log: zap.NewNop(), ForceRepair: true}
 	if err := p.Remember(store); err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +63,14 @@ func (q quiet) begin(t testing.TB) (Pass, *desired.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Held = &desired.Held{Network: "cni"}
+	d.Pinned = &desired.Pinned{Network: "cni"}
 	for _, task := range g.Order() {
 		if strings.HasPrefix(task.Owns()[0].Name(), confDir+"/") {
-			d.Held.Recorded = append(d.Held.Recorded, task)
+			d.Pinned.Recorded = append(d.Pinned.Recorded, task)
 		}
 	}
 	return p, d

@@ -27,8 +27,8 @@ import (
 // By what the last change was proved that needed it is known from then on, and kept in its
 // revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
 // an undo. The lines that keep it: pkg/reconcile/history/recall.go;
-// pkg/reconcile/ownership/settle.go, Settle (Proof); pkg/reconcile/ownership/revise.go;
-// awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/probe/comparison.go, Before (Unproved).
+// pkg/reconcile/ownership/commit.go, Commit (Proof); pkg/reconcile/ownership/revise.go;
+// awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/probe/comparison.go, Dependencies (Unproved).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -60,12 +60,12 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 		}
 	}
 	by := func(generation int64) *report.Proof {
-		return &report.Proof{Generation: generation, By: []string{"neighbour"}, Unproved: []string{"dns", "inbound", "pods"}}
+		return &report.Proof{Generation: generation, By: []string{"neighbour"}, Missing: []string{"dns", "inbound", "pods"}}
 	}
 	led, err := pass.Session().LoadLedger()
 	plan := &report.Plan{}
 	history.Recall(plan, rootFiles{"/"}, led)
-	if diff := cmp.Diff(&report.Proof{Unproved: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
+	if diff := cmp.Diff(&report.Proof{Missing: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
 		t.Errorf("before any change: %v\n%s", err, diff)
 	}
 	asked := pass

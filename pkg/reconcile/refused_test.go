@@ -52,7 +52,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 // made, what nobody wants any more goes, and kubelet is not held back. What the network itself
 // needs holds kubelet back. The lines that keep it: pkg/reconcile/changes/look.go, Look;
 // pkg/host/hostfs/error.go, Held; pkg/reconcile/changes/prepared.go, Prepared;
-// pkg/reconcile/changes/errors.go, failsAlone.
+// pkg/reconcile/changes/errors.go, isolated.
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 	for name, hold := range map[string]func(t *testing.T, dir string){
 		"an immutable file": func(t *testing.T, dir string) {
@@ -105,7 +105,7 @@ func TestWhatTheHostHoldsFailsAlone(t *testing.T) {
 
 // A revision of an earlier release may have what no document may ask for any more. In a rollback it
 // fails alone, as in documents; what netwright itself has there is made, and so is the rest, and
-// what the revision did not have goes. The lines that keep it: pkg/reconcile/desired/held.go,
+// what the revision did not have goes. The lines that keep it: pkg/reconcile/desired/pinned.go,
 // refuse; pkg/reconcile/changes/errors.go, Allowed.
 func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 	root := t.TempDir()

@@ -35,7 +35,7 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 		}
 		target, err := desired.FromRevision(rev, h.Live.Files, p.Assets)
 		if err == nil {
-			err = available(ctx, h, target.Held.Recorded)
+			err = available(ctx, h, target.Pinned.Recorded)
 		}
 		if err == nil {
 			err = p.mayLeave(ctx, target, h, led)
@@ -79,7 +79,7 @@ func (p Pass) mayLeave(ctx context.Context, target *desired.State, h *host.Host,
 	}
 	s, err := migrate.Leave(ctx, target, g, h.Live.View(), led, p.circumstances(target, h.Live.Files, led))
 	if s != nil && err == nil && !s.Waits {
-		err = s.Held
+		err = s.Blocked
 	}
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // stays, and so does what somebody changed since.
 // The lines that keep it: pkg/reconcile/ownership/give_back.go;
 // pkg/reconcile/ownership/removals.go, Prune and sort; pkg/reconcile/ownership/revise.go,
-// settleRemoved.
+// commitRemoved.
 func TestARollbackBringsBackWhatWasThere(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -131,7 +131,7 @@ func TestARollbackLeavesWhatIsRenewed(t *testing.T) {
 
 // Nor does a rollback bring back an older certificate that its revision had: the node keeps what it
 // has. Files of the documents come back, secret or not, and so does a unit's.
-// The lines that keep it: pkg/reconcile/desired/held.go, renew;
+// The lines that keep it: pkg/reconcile/desired/pinned.go, renew;
 // pkg/reconcile/ownership/give_back.go, token; rollback.go, rollbackTo.
 func TestARollbackKeepsWhatWasRotated(t *testing.T) {
 	needs.Root(t) // files belong to root

@@ -25,23 +25,23 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// TrialLook is when to look again, at most, while a unit is not known to run from its new settings,
-// or kubelet makes its Node.
-const TrialLook = 5 * time.Second
+// ProbationPoll is when to look again, at most, while a unit is not known to run from its new
+// settings, or kubelet makes its Node.
+const ProbationPoll = 5 * time.Second
 
 // run is one pass under way: what is wanted, then what nobody wants any more.
 type run struct {
-	desired *desired.State
-	sw      *migrate.Switch
-	led     *ledger.Ledger
-	custody *ownership.Transaction
-	pruning *ownership.Removals
-	notes   []model.Note
-	lives   []report.Note // of certificates that end
-	amiss   []report.Note // with the change, which stayed
-	graph   *graph.Graph[tasks.Task]
-	changes *changes.Set
-	rep     graph.Report[tasks.Task]
+	desired   *desired.State
+	sw        *migrate.Switch
+	led       *ledger.Ledger
+	ownership *ownership.Transaction
+	pruning   *ownership.Removals
+	notes     []model.Note
+	expiries  []report.Note // of certificates that end
+	amiss     []report.Note // with the change, which stayed
+	graph     *graph.Graph[tasks.Task]
+	changes   *changes.Set
+	rep       graph.Report[tasks.Task]
 
 	trials    *probation.Trials
 	refused   map[graph.Key]error // by a task's first key: its unit did not come up with it
@@ -54,24 +54,25 @@ type run struct {
 	guard    *guard.Guard // of what cuts the node off; nil: nothing does
 	removals *changes.Set
 	pruneRep graph.Report[tasks.Task]
-	learnt   ledger.Learnt       // of the Kubernetes API
+	apiCache ledger.Learnt       // of the Kubernetes API
 	late     map[string][]string // effects owed that only the removals' graph has
 }
 
 // report says what the run has planned or done.
 func (r *run) report(changed report.State) *report.Plan {
 	waits := r.sw.Step()
-	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.custody.Judge.TellPods),
+	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.ownership.Judge.NotePods),
 		changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
 	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
-	p.Switch, p.Kinds, p.Owed = r.sw.Report(), kindsOf(r.rep, r.pruneRep), slices.Sorted(maps.Keys(r.led.Effects.List()))
-	if p.Again = r.custody.Judge.Repairs().LookAgain(); r.lookAgain &&
-		(p.Again.IsZero() || time.Until(p.Again) > TrialLook) {
-		p.Again = time.Now().Add(TrialLook)
+	p.Switch, p.Kinds, p.PendingEffects = r.sw.Report(), kindsOf(r.rep, r.pruneRep),
+		slices.Sorted(maps.Keys(r.led.Effects.List()))
+	if p.Again = r.ownership.Judge.Repairs().LookAgain(); r.lookAgain &&
+		(p.Again.IsZero() || time.Until(p.Again) > ProbationPoll) {
+		p.Again = time.Now().Add(ProbationPoll)
 	}
 	p.Again = changes.Soonest(p.Again, r.rep)
 	r.raise(p)
-	p.Notes = slices.Concat(p.Notes, r.amiss, r.lives, r.pruning.Notes)
+	p.Notes = slices.Concat(p.Notes, r.amiss, r.expiries, r.pruning.Notes)
 	for _, n := range r.trials.Notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
@@ -98,7 +99,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 func (r *run) made(p Pass) ledger.Undone {
 	return ledger.Undone{
 		By: p.Session().Maker(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
-		Digest: r.desired.Snapshot.Digest, Tasks: len(r.custody.Set.List),
+		Digest: r.desired.Snapshot.Digest, Tasks: len(r.ownership.Set.List),
 	}
 }
 
@@ -110,7 +111,7 @@ func (p Pass) waiting() starts.Waiting { return starts.Waiting{Daemon: p.OfDaemo
 // (podCIDRs)
 func (r *run) raise(p *report.Plan) {
 	had := r.led.Head().Network
-	if p.Class == "" || r.desired.Held != nil || had.Name != r.desired.Network() {
+	if p.Class == "" || r.desired.Pinned != nil || had.Name != r.desired.Network() {
 		return
 	}
 	for _, text := range strings.Split(had.PodCIDRs, ",") {
@@ -159,7 +160,7 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 }
 
 // unfinished are the directories in which an earlier run was about to change something: killed
-// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is settled
+// there, it left what it had staged, maybe for what nobody wants any more. A ledger that is clean
 // has none, and is not decoded to look for them: of ten thousand files that takes longer than the
 // whole pass.
 func unfinished(led *ledger.Ledger) []string {

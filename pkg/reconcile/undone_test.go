@@ -42,11 +42,11 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := guard.Remember(r.custody, r.changes, "ada", r.desired.Network())
+	raw, err := guard.Remember(r.ownership, r.changes, "ada", r.desired.Network())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.custody.Intend(ctx, h, r.changes, false); err != nil {
+	if err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := execute.Enqueue(ctx, h, led, r.changes); err != nil {
@@ -83,7 +83,7 @@ func entriesOf(t *testing.T, root string) (map[string]ledger.Entry, ledger.Head,
 
 // What was undone is nobody's: the ledger says what it said before, and whoever makes the same
 // later keeps it. The lines that keep it: pkg/reconcile/revert/revert.go, restore (Put, Drop,
-// Settled) and forgive.
+// Clean) and cancelEffects.
 func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -94,7 +94,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	entries, head, owed := entriesOf(t, root)
 
 	asking := file("/etc/new/deep", "2")
-	asking.Then = append(asking.Then, tasks.Restart("x.service"))
+	asking.Effects = append(asking.Effects, tasks.Restart("x.service"))
 	takeBack(t, root, func() {
 		for path, content := range map[string]string{"/etc/kept": "1", "/etc/found": "ours", "/etc/met": "theirs"} {
 			hostroot.Put(t, root, path, content)

@@ -24,11 +24,11 @@ import (
 
 // write writes down what the pass is about to change, before the first change.
 func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
-	r.custody.Refuse = r.refuse
-	if err := r.custody.Intend(ctx, h, r.changes, r.removals.Any()); err != nil {
+	r.ownership.Refuse = r.refuse
+	if err := r.ownership.Intend(ctx, h, r.changes, r.removals.Any()); err != nil {
 		return err
 	}
-	if err := r.trials.Begin(ctx, h, r.graph, r.changes, r.custody.Set, r.made(p)); err != nil {
+	if err := r.trials.Begin(ctx, h, r.graph, r.changes, r.ownership.Set, r.made(p)); err != nil {
 		return err
 	}
 	return execute.Enqueue(ctx, h, r.led, r.changes)
@@ -41,14 +41,14 @@ func (r *run) refuse(key graph.Key, why error) {
 	delete(r.removals.ByKey, key)
 }
 
-// bringBackOnly refuses all that does not bring back what the ledger says was right.
-func (r *run) bringBackOnly(why error) {
+// restoreOnly refuses all that does not bring back what the ledger says was right.
+func (r *run) restoreOnly(why error) {
 	r.unwritten = &UnwrittenError{why}
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
-			_, recorded := r.custody.Set.Of(key)
-			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.Unproved
-			if change.NotHere == "" && change.Proof != tasks.ProvedBefore && !unnoted {
+			_, recorded := r.ownership.Set.Of(key)
+			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.ProofNone
+			if change.NotApplicable == "" && change.Proof != tasks.ProofBefore && !unnoted {
 				r.refuse(key, fmt.Errorf("it is not begun: %w", why))
 			}
 		}
@@ -86,8 +86,8 @@ func mayNotGoOn(ctx context.Context, confirm time.Duration, err error) bool {
 
 // instead keeps the network that the node has, where the switch of networks cannot be begun.
 func (p Pass) instead(ctx context.Context, h *host.Host, r *run, why error) (*report.Plan, error) {
-	r.sw.Held = why
-	if err := r.keepNetwork(ctx, p, h.Live.View()); err != nil {
+	r.sw.Blocked = why
+	if err := r.retainNetwork(ctx, p, h.Live.View()); err != nil {
 		return nil, errors.Join(why, err)
 	}
 	return p.carryOut(ctx, h, r)

@@ -15,7 +15,7 @@ import (
 
 // Where nothing can be written down, nothing new is begun and nothing goes, and what was right
 // comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
-// is made. The lines that keep it: unwritten.go, bringBackOnly; carry.go, carryOut;
+// is made. The lines that keep it: unwritten.go, restoreOnly; carry.go, carryOut;
 // pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()
@@ -69,7 +69,7 @@ func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 
 // A link that leads to itself, in the place of what is ours, holds up nothing but what is there.
 // The lines that keep it: pkg/reconcile/ownership/intend.go, Intend;
-// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/settle.go, Settle.
+// pkg/reconcile/ownership/removals.go, Prune; pkg/reconcile/ownership/commit.go, Commit.
 func TestALinkInACircleHoldsNothingElseUp(t *testing.T) {
 	unit := func(name string) tasks.Unit {
 		return tasks.Unit{Meta: tasks.Meta{From: "test"}, Name: name, Content: []byte("[Service]\nExecStart=/bin/true\n")}

@@ -12,8 +12,8 @@ type Proof struct {
 	At         time.Time `json:"at,omitzero"`
 	Generation int64     `json:"generation,omitempty"`
 	By         []string  `json:"by,omitempty"`
-	// Unproved are the kinds of proofs that it does not have: nothing of them answered before it.
-	Unproved []string `json:"unproved,omitempty"`
+	// Missing are the kinds of proofs that it does not have: nothing of them answered before it.
+	Missing []string `json:"unproved,omitempty"`
 }
 
 // String is "neighbour, dns, store; inbound: not proved".
@@ -26,7 +26,7 @@ func (p *Proof) String() string {
 		text = "nothing, for nothing answered before"
 	}
 	sep := "; "
-	for _, kind := range p.Unproved {
+	for _, kind := range p.Missing {
 		text, sep = text+sep+kind+": not proved", ", "
 	}
 	return text
@@ -71,8 +71,8 @@ func (p *Plan) UndoneAfter(last time.Time) (at time.Time) {
 	return at
 }
 
-// told is how long an undo is told of where all is well since.
-const told = 24 * time.Hour
+// undoShown is how long an undo is told of where all is well since.
+const undoShown = 24 * time.Hour
 
 // aftermath is what is known of earlier changes.
 func (t *statusText) aftermath(s *Status) {
@@ -88,7 +88,7 @@ func (t *statusText) aftermath(s *Status) {
 			"costs the node gateway and store",
 			span(w.Until.Sub(t.now)), w.Generation))
 	}
-	if len(s.Undone) > 0 && t.now.Sub(s.Undone[0].At) < told {
+	if len(s.Undone) > 0 && t.now.Sub(s.Undone[0].At) < undoShown {
 		u := s.Undone[0]
 		t.say("", yellow, fmt.Sprintf("undone         %s ago, generation %d: %s", t.ago(u.At), u.Generation, u.Why))
 	}

@@ -16,10 +16,10 @@ func TestTheAftermathOfChangesIsTold(t *testing.T) {
 		says   string
 		not    string
 	}{
-		"no change needed it": {func(s *report.Status) { s.Proof = &report.Proof{Unproved: []string{"inbound"}} },
+		"no change needed it": {func(s *report.Status) { s.Proof = &report.Proof{Missing: []string{"inbound"}} },
 			"proved by      no change needed it yet; inbound: not proved\n", "generation 0"},
 		"a change": {func(s *report.Status) {
-			s.Proof = &report.Proof{At: before(time.Hour), Generation: 6, By: []string{"dns", "store"}, Unproved: []string{"inbound", "pods"}}
+			s.Proof = &report.Proof{At: before(time.Hour), Generation: 6, By: []string{"dns", "store"}, Missing: []string{"inbound", "pods"}}
 		}, "proved by      dns, store; inbound: not proved, pods: not proved (generation 6, 60m ago)\n", "undone"},
 		"nothing answered":  {func(s *report.Status) { s.Proof = &report.Proof{At: noon, Generation: 6} }, "proved by      nothing, for nothing answered before (generation 6, 0s ago)\n", "not proved"},
 		"no status of ours": {func(*report.Status) {}, "certificates", "proved by"},

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The lines that keep it: text.go, Text; lines.go, Listed; status_text.go, held.
+// The lines that keep it: text.go, Text; lines.go, Listed; status_text.go, pinned.
 func TestWhatAwaitsABootIsNamed(t *testing.T) {
 	var names []string
 	for i := range 10 {
 		names = append(names, fmt.Sprintf("/etc/%d", i))
 	}
 	var plan, status strings.Builder
-	if err := Text(&plan, &Plan{Network: "n", AwaitingBoot: names}, TextOptions{Quiet: true}); err != nil {
+	if err := Text(&plan, &Plan{Network: "n", AwaitingBoot: names}, TextOptions{Brief: true}); err != nil {
 		t.Fatal(err)
 	}
 	view := StatusView{Status: &Status{AwaitingBoot: names[:1]}}

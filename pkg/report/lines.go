@@ -10,9 +10,9 @@ import (
 type TextOptions struct {
 	Color bool // ANSI colours: only for a terminal
 	Diffs bool // unified diffs of files
-	// Quiet leaves out what the plan before the run has said: the head, the
+	// Brief leaves out what the plan before the run has said: the head, the
 	// changes, notes. What waits, what failed and the summary stay.
-	Quiet bool
+	Brief bool
 	// News are the notes that came since that plan, which Quiet does not leave out.
 	News []Note
 	// NoHeader leaves out which documents and which network it is about, where it is about none.
@@ -25,7 +25,7 @@ const (
 	red    = "\x1b[31m"
 	dim    = "\x1b[2m"
 	bold   = "\x1b[1m"
-	plain  = "\x1b[0m"
+	reset  = "\x1b[0m"
 )
 
 type text struct {
@@ -60,7 +60,7 @@ func (t *text) paint(color, s string) string {
 	if !t.opt.Color || s == "" || color == "" {
 		return s
 	}
-	return color + s + plain
+	return color + s + reset
 }
 
 // notes writes what a person should know and that is no change.

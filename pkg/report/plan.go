@@ -43,8 +43,8 @@ type Plan struct {
 	// Off are the switches that keep the daemon from starting, each with what to do to turn it on
 	// again: in a dry run.
 	Off []string `json:"off,omitempty"`
-	// Held says that the node does not follow the store: "held at revision 3 by root".
-	Held string `json:"held,omitempty"`
+	// Pinned says that the node does not follow the store: "held at revision 3 by root".
+	Pinned string `json:"held,omitempty"`
 	// AwaitingBoot are files and units that act at the next boot, and that no boot has proved yet.
 	AwaitingBoot []string `json:"awaitingBoot,omitempty"`
 	// Class is the highest of its steps': live, reload, restart, drain, replace the node. Empty
@@ -63,8 +63,8 @@ type Plan struct {
 	Summary Summary `json:"summary"`
 
 	// What a [Status] tells besides: the tasks of each kind, and the effects that are owed.
-	Kinds map[string]int `json:"-"`
-	Owed  []string       `json:"-"`
+	Kinds          map[string]int `json:"-"`
+	PendingEffects []string       `json:"-"`
 	// Again is when something is due that this pass left; zero: nothing is.
 	Again time.Time `json:"-"`
 	// What became of earlier changes: see [Status].
@@ -80,8 +80,8 @@ type Round struct {
 	Summary Summary `json:"summary"`
 }
 
-// After is a plan with the pass that came before it, if that one changed something.
-func (p *Plan) After(earlier *Plan) {
+// AddRound is a plan with the pass that came before it, if that one changed something.
+func (p *Plan) AddRound(earlier *Plan) {
 	rounds := earlier.Rounds
 	if ran(earlier) {
 		rounds = append(rounds, Round{earlier.Steps, earlier.Summary})
@@ -94,13 +94,13 @@ type State string
 
 // The states of a step.
 const (
-	Planned State = "planned" // would change
-	Done    State = "done"    // changed, and proved to be as wanted
-	Waits   State = "waiting" // only time brings what is missing
-	Failed  State = "failed"  // could not be planned or applied
-	Skipped State = "skipped" // needs something that failed
-	NotHere State = "not here"
-	Stopped State = "cancelled"
+	Planned       State = "planned" // would change
+	Done          State = "done"    // changed, and proved to be as wanted
+	Waits         State = "waiting" // only time brings what is missing
+	Failed        State = "failed"  // could not be planned or applied
+	Skipped       State = "skipped" // needs something that failed
+	NotApplicable State = "not here"
+	Stopped       State = "cancelled"
 
 	// Three states of a key that others changed, and that stays so. What needs it goes on with the
 	// key as it is, if it is there at all.
@@ -119,7 +119,7 @@ type Step struct {
 	Why        string   `json:"why,omitempty"`       // what it is for: "required by bridge"
 	Origin     string   `json:"origin,omitempty"`    // who asked: "cluster.yaml:12:3"
 	Overrides  string   `json:"overrides,omitempty"` // whose value lost
-	Asks       []string `json:"asks,omitempty"`      // effects asked for
+	Effects    []string `json:"asks,omitempty"`      // effects asked for
 	Unknown    string   `json:"unknown,omitempty"`   // "until X"
 	Disruption string   `json:"disruption,omitempty"`
 	// Repair says that the key was as wanted before, under the same configuration, and somebody
@@ -128,7 +128,7 @@ type Step struct {
 	// what taking it costs, of a step that changes something; see [Plan].Class
 	Class    string `json:"class,omitempty"`
 	ClassWhy string `json:"classWhy,omitempty"` // what makes it more than live
-	// Count is how often it was repaired in the quarrel that goes on, and Writer who else writes
+	// Count is how often it was repaired in the conflict that goes on, and Writer who else writes
 	// the key, where that can be known.
 	Count  int    `json:"count,omitempty"`
 	Writer string `json:"writer,omitempty"`
@@ -143,8 +143,8 @@ type Step struct {
 	// Refused says of a step that failed by what its change is refused: the node is as it was
 	// without it.
 	Refused Refusal `json:"refused,omitempty"`
-	// Alone says of a step that failed that nothing but what needs it is held up for it.
-	Alone bool `json:"-"`
+	// Isolated says of a step that failed that nothing but what needs it is held up for it.
+	Isolated bool `json:"-"`
 	// Fetching says of a step that waits that what it needs is being fetched: it was not there
 	// before.
 	Fetching bool `json:"fetching,omitempty"`
@@ -189,15 +189,15 @@ type Summary struct {
 	Tasks int `json:"tasks"`
 	Right int `json:"right"` // as wanted: found so, or made so
 
-	Create  int `json:"create"`
-	Update  int `json:"update"`
-	Remove  int `json:"remove"`
-	Run     int `json:"run"`
-	Waiting int `json:"waiting"`
-	Failed  int `json:"failed"`
-	Skipped int `json:"skipped"`
-	NotHere int `json:"notHere"`
-	Unknown int `json:"unknown"`
+	Create        int `json:"create"`
+	Update        int `json:"update"`
+	Remove        int `json:"remove"`
+	Run           int `json:"run"`
+	Waiting       int `json:"waiting"`
+	Failed        int `json:"failed"`
+	Skipped       int `json:"skipped"`
+	NotApplicable int `json:"notHere"`
+	Unknown       int `json:"unknown"`
 	// Repairs are those of the keys counted above that were as wanted before, and that somebody
 	// changed. Effects are not counted.
 	Repairs   int `json:"repairs"`
@@ -213,12 +213,12 @@ func (s Summary) Changes() int { return s.Create + s.Update + s.Remove + s.Run }
 // value and no content is taken over, whatever the task left in.
 func FromChange(step *Step, c *tasks.Change, secret bool) {
 	step.Reason, step.Unknown = c.Reason, c.Unknown
-	if c.NotHere == "" {
+	if c.NotApplicable == "" {
 		class, why := tasks.ClassOf(graph.Key(step.Key), c)
 		step.Class, step.ClassWhy = class.String(), why
 	}
-	for _, ask := range c.Asks {
-		step.Asks = append(step.Asks, string(ask))
+	for _, ask := range c.Effects {
+		step.Effects = append(step.Effects, string(ask))
 	}
 	switch c.Disruption {
 	case tasks.RestartsUnit:
@@ -276,8 +276,8 @@ func (p *Plan) Finish(looked int) {
 			s.Failed++
 		case Skipped, Stopped:
 			s.Skipped++
-		case NotHere:
-			s.NotHere++
+		case NotApplicable:
+			s.NotApplicable++
 		case Contested:
 			s.Contested++
 		case Drifted:

@@ -27,7 +27,7 @@ func planned(key string, c tasks.Change, fill ...func(*report.Step)) report.Step
 		secret = secret || s.Why == "a secret"
 	}
 	if c.Disruption == tasks.NoDisruption {
-		c.Proof = tasks.ProvedHarmless
+		c.Proof = tasks.ProofHarmless
 	}
 	report.FromChange(&s, &c, secret)
 	return s
@@ -71,7 +71,7 @@ func everyState() *report.Plan {
 			planned("file:/etc/default/kubelet", tasks.Change{
 				Items: []tasks.Item{contents("file:/etc/default/kubelet", tasks.Update, "# kept\nKUBELET_EXTRA_ARGS=\n", "# kept\nKUBELET_EXTRA_ARGS=--pod-cidr=10.0.0.0/24\n",
 					tasks.Field{Name: "content", Before: "sha256 aaaa, 28 bytes", After: "sha256 bbbb, 52 bytes"}, tasks.Field{Name: "mode", Before: "0600", After: "0644"})},
-				Reason: "content and mode differ", Asks: []graph.Key{"effect:daemon-reload", "effect:restart kubelet.service"},
+				Reason: "content and mode differ", Effects: []graph.Key{"effect:daemon-reload", "effect:restart kubelet.service"},
 			}, by("bridge asks for it", "cluster.yaml:12:3")),
 			planned("file:/srv/secret", tasks.Change{Items: []tasks.Item{contents("file:/srv/secret", tasks.Update, "old-password\n", "new-password\n", tasks.Field{Name: "content", Before: "secret", After: "another secret"})}, Reason: "content differs"}, by("a secret", "cluster.yaml:40:5")),
 			planned("toml:/etc/x#token", tasks.Change{Items: []tasks.Item{item("toml:/etc/x#token", tasks.Update, tasks.Field{Name: "value", Before: "old-password", After: "new-password"})}, Reason: "value differs"}, by("a secret", "cluster.yaml:41:5")),
@@ -99,8 +99,8 @@ func everyState() *report.Plan {
 		},
 	}
 	for _, key := range []string{"kernel.panic", "vm.overcommit_memory"} {
-		s := planned("sysctl:"+key, tasks.Change{Items: []tasks.Item{item("sysctl:"+key, tasks.Update, tasks.Field{Name: "value", Before: "0", After: "10"})}, NotHere: "host-wide, not set here"})
-		s.State, s.Message = report.NotHere, "host-wide, not set here"
+		s := planned("sysctl:"+key, tasks.Change{Items: []tasks.Item{item("sysctl:"+key, tasks.Update, tasks.Field{Name: "value", Before: "0", After: "10"})}, NotApplicable: "host-wide, not set here"})
+		s.State, s.Message = report.NotApplicable, "host-wide, not set here"
 		p.Steps = append(p.Steps, s)
 	}
 	p.Finish(60)
@@ -136,11 +136,11 @@ func TestGolden(t *testing.T) {
 		"planned":           {everyState(), report.TextOptions{Diffs: true}},
 		"planned-color":     {everyState(), report.TextOptions{Diffs: true, Color: true}},
 		"planned-no-diffs":  {everyState(), report.TextOptions{}},
-		"failed-quiet":      {everyState(), report.TextOptions{Quiet: true}},
+		"failed-quiet":      {everyState(), report.TextOptions{Brief: true}},
 		"done":              {converged(), report.TextOptions{Diffs: true}},
-		"done-quiet":        {converged(), report.TextOptions{Quiet: true}},
+		"done-quiet":        {converged(), report.TextOptions{Brief: true}},
 		"nothing":           {nothing, report.TextOptions{Diffs: true}},
-		"waiting-for-quiet": {waiting, report.TextOptions{Quiet: true}},
+		"waiting-for-quiet": {waiting, report.TextOptions{Brief: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

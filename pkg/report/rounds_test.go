@@ -10,7 +10,7 @@ func TestRounds(t *testing.T) {
 	plan := func(key string, state State) *Plan { return &Plan{Steps: []Step{{Key: key, State: state}}} }
 	earlier := &Plan{}
 	for _, p := range []*Plan{plan("a", Done), plan("b", Waits), plan("c", Done), plan("d", Done)} {
-		p.After(earlier)
+		p.AddRound(earlier)
 		earlier = p
 	}
 	var keys []string

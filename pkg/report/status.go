@@ -29,7 +29,7 @@ type Status struct {
 	Configuration Configuration `json:"configuration"`
 	Waiting       *Waiting      `json:"waiting,omitempty"` // a newer configuration that is not applied yet
 	// "held at revision 3 by root": the node does not follow the store
-	Held   string  `json:"held,omitempty"`
+	Pinned string  `json:"held,omitempty"`
 	Paused *Paused `json:"paused,omitempty"`
 	Awaits *Awaits `json:"awaits,omitempty"`
 	// files and units that act at the next boot, and that none has proved
@@ -41,13 +41,13 @@ type Status struct {
 	Undone            []Undone  `json:"undone,omitempty"`  // the last of each cause, newest first
 	Working           *Working  `json:"working,omitempty"` // nil: the daemon waits
 
-	Kinds        []KindStatus  `json:"kinds"`              // by name
-	Keys         []KeyStatus   `json:"keys"`               // those with something to say, by name
-	Services     []Service     `json:"services,omitempty"` // that run the node's pods, where there are such
-	Owed         []string      `json:"owed,omitempty"`
-	Notes        []Note        `json:"notes,omitempty"`
-	Certificates []Certificate `json:"certificates,omitempty"`
-	Totals       Totals        `json:"totals"`
+	Kinds          []KindStatus  `json:"kinds"`              // by name
+	Keys           []KeyStatus   `json:"keys"`               // those with something to say, by name
+	Services       []Service     `json:"services,omitempty"` // that run the node's pods, where there are such
+	PendingEffects []string      `json:"owed,omitempty"`
+	Notes          []Note        `json:"notes,omitempty"`
+	Certificates   []Certificate `json:"certificates,omitempty"`
+	Totals         Totals        `json:"totals"`
 	// Wakes are what woke the daemon between its passes since it began, by source: "files",
 	// "netlink", "store" …
 	Wakes map[string]int64 `json:"wakes,omitempty"`
@@ -149,8 +149,8 @@ func (c Configuration) Text() string {
 	return fmt.Sprintf("generation %d, %d is wanted", c.Applied.Number, c.Wanted.Number)
 }
 
-// Known is when it was last known that they are the newest; zero if that was never.
-func (c Configuration) Known() time.Time {
+// NewestAt is when it was last known that they are the newest; zero if that was never.
+func (c Configuration) NewestAt() time.Time {
 	if c.Checked.IsZero() {
 		return c.LastGood
 	}
@@ -159,10 +159,10 @@ func (c Configuration) Known() time.Time {
 
 // Age is how long ago that was.
 func (c Configuration) Age(now time.Time) time.Duration {
-	if c.Known().IsZero() {
+	if c.NewestAt().IsZero() {
 		return 0
 	}
-	return max(now.Sub(c.Known()), 0)
+	return max(now.Sub(c.NewestAt()), 0)
 }
 
 // Waiting is a newer configuration that waits for its time, or for a person.
@@ -212,22 +212,22 @@ func (a *Awaits) String() string {
 
 // Working is what a daemon is at.
 type Working struct {
-	What    string    `json:"what"`
-	Since   time.Time `json:"since"`
-	Changes int       `json:"changes,omitempty"` // planned
+	Activity string    `json:"what"`
+	Since    time.Time `json:"since"`
+	Changes  int       `json:"changes,omitempty"` // planned
 }
 
 // KindStatus counts the tasks of one kind: file, sysctl, link …
 type KindStatus struct {
-	Kind      string `json:"kind"`
-	Tasks     int    `json:"tasks"`
-	Right     int    `json:"right"`
-	Waiting   int    `json:"waiting,omitempty"`
-	Failing   int    `json:"failing,omitempty"`
-	Skipped   int    `json:"skipped,omitempty"`
-	NotHere   int    `json:"notHere,omitempty"`
-	Contested int    `json:"contested,omitempty"`
-	Drifted   int    `json:"drifted,omitempty"` // only reported
+	Kind          string `json:"kind"`
+	Tasks         int    `json:"tasks"`
+	Right         int    `json:"right"`
+	Waiting       int    `json:"waiting,omitempty"`
+	Failing       int    `json:"failing,omitempty"`
+	Skipped       int    `json:"skipped,omitempty"`
+	NotApplicable int    `json:"notHere,omitempty"`
+	Contested     int    `json:"contested,omitempty"`
+	Drifted       int    `json:"drifted,omitempty"` // only reported
 	// Repaired and Changed are how often keys of the kind were brought back, and changed on
 	// purpose, since the daemon began.
 	Repaired int64 `json:"repaired,omitempty"`
@@ -258,13 +258,13 @@ type KeyState string
 
 // The states of a key. Repaired is told for a while after it was.
 const (
-	KeyFailing   KeyState = "failing"
-	KeyContested KeyState = "contested"
-	KeyDrifted   KeyState = "drifted"
-	KeyWaiting   KeyState = "waiting"
-	KeySkipped   KeyState = "skipped"
-	KeyNotHere   KeyState = "not here"
-	KeyRepaired  KeyState = "repaired"
+	KeyFailing       KeyState = "failing"
+	KeyContested     KeyState = "contested"
+	KeyDrifted       KeyState = "drifted"
+	KeyWaiting       KeyState = "waiting"
+	KeySkipped       KeyState = "skipped"
+	KeyNotApplicable KeyState = "not here"
+	KeyRepaired      KeyState = "repaired"
 )
 
 // Certificate is one that the agent has on the node.

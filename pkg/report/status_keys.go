@@ -71,7 +71,7 @@ func (t *statusText) troubles(s *Status) {
 			t.say("    ", dim, fmt.Sprintf("and %d more that are %s (-o json lists them)", more, look.word))
 		}
 	}
-	t.owed(s.Owed)
+	t.pendingEffects(s.PendingEffects)
 	t.notes(s.Notes)
 	t.gap()
 }
@@ -108,8 +108,8 @@ func (t *statusText) key(k *KeyStatus, look *keyLook, follow int) {
 	t.do("      ", look.do(k))
 }
 
-// owed are effects that were asked for and not done yet.
-func (t *statusText) owed(keys []string) {
+// pendingEffects are effects that were asked for and not done yet.
+func (t *statusText) pendingEffects(keys []string) {
 	for _, name := range keys {
 		t.say("  ", yellow, "… owed: "+strings.TrimPrefix(name, "effect:"))
 	}
@@ -131,7 +131,7 @@ var columns = []column{
 	{"drifted", yellow, func(k *KindStatus) int64 { return int64(k.Drifted) }, false},
 	{"waiting", yellow, func(k *KindStatus) int64 { return int64(k.Waiting) }, false},
 	{"skipped", yellow, func(k *KindStatus) int64 { return int64(k.Skipped) }, false},
-	{"not here", dim, func(k *KindStatus) int64 { return int64(k.NotHere) }, false},
+	{"not here", dim, func(k *KindStatus) int64 { return int64(k.NotApplicable) }, false},
 	{"repaired", "", func(k *KindStatus) int64 { return k.Repaired }, true},
 	{"changed", "", func(k *KindStatus) int64 { return k.Changed }, false},
 }

@@ -85,7 +85,7 @@ func (t *statusText) working(s *Status) {
 	if w == nil || !t.served {
 		return
 	}
-	line := fmt.Sprintf("working        %s, for %s", w.What, t.ago(w.Since))
+	line := fmt.Sprintf("working        %s, for %s", w.Activity, t.ago(w.Since))
 	if w.Changes > 0 {
 		line += ", with " + plural(int64(w.Changes), "change", "changes") + " to make"
 	}
@@ -121,7 +121,7 @@ func (t *statusText) last(l *LastPass) {
 func (s *Status) Line() string {
 	right, tasks := 0, 0
 	for i := range s.Kinds {
-		right, tasks = right+s.Kinds[i].Right, tasks+s.Kinds[i].Tasks-s.Kinds[i].NotHere
+		right, tasks = right+s.Kinds[i].Right, tasks+s.Kinds[i].Tasks-s.Kinds[i].NotApplicable
 	}
 	parts := []string{fmt.Sprintf("%s: %s", cmp.Or(s.Node, "this node"), s.State)}
 	if s.Reason != "" {

@@ -24,9 +24,9 @@ func rightStatus() *report.Status {
 		Node:  "node-1", Cluster: "demo.example.com", NodeGroup: "nodes", Network: "bridge",
 		Configuration: report.Configuration{Store: "s3://conf/demo.example.com", Generation: 7, Digest: strings.Repeat("0123456789abcdef", 4), Checked: before(90 * time.Second), Since: before(49 * time.Hour)},
 		Kinds: []report.KindStatus{
-			{Kind: "file", Tasks: 21, Right: 21, Changed: 21}, {Kind: "module", Tasks: 2, Right: 2}, {Kind: "sysctl", Tasks: 30, Right: 28, NotHere: 2, Repaired: 3},
+			{Kind: "file", Tasks: 21, Right: 21, Changed: 21}, {Kind: "module", Tasks: 2, Right: 2}, {Kind: "sysctl", Tasks: 30, Right: 28, NotApplicable: 2, Repaired: 3},
 		},
-		Keys:         []report.KeyStatus{{Key: "sysctl:vm.overcommit_memory", State: report.KeyNotHere, Since: before(time.Hour)}, {Key: "sysctl:net.ipv4.ip_forward", State: report.KeyRepaired, Since: before(40 * time.Second), Text: "value differs"}},
+		Keys:         []report.KeyStatus{{Key: "sysctl:vm.overcommit_memory", State: report.KeyNotApplicable, Since: before(time.Hour)}, {Key: "sysctl:net.ipv4.ip_forward", State: report.KeyRepaired, Since: before(40 * time.Second), Text: "value differs"}},
 		Certificates: []report.Certificate{{Name: "cilium-etcd", State: "right", NotAfter: noon.AddDate(0, 6, 0), RenewAt: noon.AddDate(0, 4, 0)}, {Name: "cilium-etcd", CA: true, State: "right", NotAfter: noon.AddDate(9, 0, 0)}},
 		Totals:       report.Totals{Passes: 301, Changes: 21, Repairs: 3},
 		Last: &report.LastPass{Cause: "drift: sysctl", Began: before(40 * time.Second), Took: 0.1213, Repairs: 1,
@@ -43,17 +43,17 @@ func wrongStatus() *report.Status {
 	s.Configuration.Error = "state store s3://conf/demo.example.com: get manifest: connection refused: is the store up?"
 	s.Configuration.Expires = noon.Add(30 * time.Hour)
 	s.Waiting = &report.Waiting{Generation: 8, Digest: strings.Repeat("fedcba9876543210", 4), Class: "restart", Reason: "spec.update.window has no time before 02:00", Until: noon.Add(14 * time.Hour)}
-	s.Held, s.Paused = "held at revision 3 by root", &report.Paused{Until: noon.Add(25 * time.Minute), Reason: "we look at the switch", By: "alice"}
+	s.Pinned, s.Paused = "held at revision 3 by root", &report.Paused{Until: noon.Add(25 * time.Minute), Reason: "we look at the switch", By: "alice"}
 	s.Awaits = &report.Awaits{Generation: 7, Until: noon.Add(90 * time.Second), By: "ada", Revision: 4}
 	s.AwaitingBoot, s.AwaitingBootSince = []string{"/etc/netplan/50-a.yaml", "/etc/hosts"}, before(72*time.Hour)
-	s.Proof = &report.Proof{At: before(2 * time.Hour), Generation: 6, By: []string{"neighbour", "ping", "store"}, Unproved: []string{"dns", "inbound", "pods"}}
+	s.Proof = &report.Proof{At: before(2 * time.Hour), Generation: 6, By: []string{"neighbour", "ping", "store"}, Missing: []string{"dns", "inbound", "pods"}}
 	s.Watched = &report.Watched{Generation: 7, Until: noon.Add(4 * time.Minute)}
 	s.Undone = []report.Undone{
 		{At: before(20 * time.Minute), Cause: report.UndoneFailed, Generation: 5, Why: "neighbour:eth0/10.0.0.1 (no answer)"},
 		{At: before(50 * time.Hour), Cause: report.UndoneBoot, Generation: 2, Why: "address:eth0/10.0.0.2/24 (no link that is up has it)"},
 	}
-	s.Working = &report.Working{What: "asked: once by bob", Since: before(7 * time.Second), Changes: 12}
-	s.Kinds = []report.KindStatus{{Kind: "conf", Tasks: 1, Waiting: 1}, {Kind: "file", Tasks: 21, Right: 18, Failing: 1, Skipped: 2}, {Kind: "sysctl", Tasks: 30, Right: 26, NotHere: 2, Contested: 1, Drifted: 1, Repaired: 9}}
+	s.Working = &report.Working{Activity: "asked: once by bob", Since: before(7 * time.Second), Changes: 12}
+	s.Kinds = []report.KindStatus{{Kind: "conf", Tasks: 1, Waiting: 1}, {Kind: "file", Tasks: 21, Right: 18, Failing: 1, Skipped: 2}, {Kind: "sysctl", Tasks: 30, Right: 26, NotApplicable: 2, Contested: 1, Drifted: 1, Repaired: 9}}
 	s.Keys = []report.KeyStatus{
 		{Key: "conf:/etc/cni/net.d/10-bridge.conflist", State: report.KeyWaiting, Since: before(3 * time.Minute), Text: "waiting for the node's pod CIDRs", Origin: "cluster.yaml:12:3"},
 		{Key: "file:/opt/cni/bin/bridge", State: report.KeyFailing, Since: before(3 * time.Minute), Text: "the archive has another sha256 than spec.assets names: check the mirror\nit is aaaa and should be bbbb", Origin: "cluster.yaml:40:5"},
@@ -64,7 +64,7 @@ func wrongStatus() *report.Status {
 		{Key: "sysctl:net.ipv4.conf.all.rp_filter", State: report.KeyContested, Since: before(90 * time.Minute), Count: 5, Writer: "/etc/sysctl.d/99-\x1b[2Jhostile.conf", Text: "1 → 0"},
 		{Key: "sysctl:net.ipv4.ip_forward", State: report.KeyDrifted, Since: before(10 * time.Minute), Text: "0, and 1 is wanted"},
 	}
-	s.Owed = []string{"effect:restart containerd.service"}
+	s.PendingEffects = []string{"effect:restart containerd.service"}
 	s.Notes = []report.Note{{Level: "warning", Text: "firewalld runs", Origin: "host"}}
 	s.Certificates = append(s.Certificates, report.Certificate{Name: "calico-node", State: "expired", NotAfter: before(time.Hour), Problem: "it expired an hour ago: issue it again"})
 	s.Totals = report.Totals{Passes: 1, Failed: 1, Rollbacks: 1}
@@ -99,8 +99,8 @@ func TestStatusGolden(t *testing.T) {
 		"status-wrong-narrow": {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{Width: 40}, report.Wrong},
 		"status-wrong-piped":  {report.StatusView{Status: wrongStatus(), Daemon: served}, report.StatusOptions{}, report.Wrong},
 		"status-starting":     {report.StatusView{Status: startingStatus(), Daemon: served}, report.StatusOptions{Width: 80}, report.Awaited},
-		"status-dead":         {report.StatusView{Status: rightStatus(), Daemon: dead}, report.StatusOptions{Width: 80}, report.Nobody},
-		"status-none":         {report.StatusView{Daemon: dead}, report.StatusOptions{Width: 80}, report.Nobody},
+		"status-dead":         {report.StatusView{Status: rightStatus(), Daemon: dead}, report.StatusOptions{Width: 80}, report.NotRunning},
+		"status-none":         {report.StatusView{Daemon: dead}, report.StatusOptions{Width: 80}, report.NotRunning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.opt.Now = noon
@@ -138,14 +138,14 @@ func TestStatusViewJSON(t *testing.T) {
 func TestSame(t *testing.T) {
 	later := rightStatus()
 	later.At, later.Next, later.Configuration.Checked, later.Totals.Passes = noon, noon, noon, 400
-	later.Wakes, later.Last, later.Working = map[string]int64{"files": 9}, &report.LastPass{Cause: "interval"}, &report.Working{What: "interval"}
+	later.Wakes, later.Last, later.Working = map[string]int64{"files": 9}, &report.LastPass{Cause: "interval"}, &report.Working{Activity: "interval"}
 	if !rightStatus().Same(later) {
 		t.Error("a pass that changed nothing is told")
 	}
 	for name, change := range map[string]func(*report.Status){
 		"state": func(s *report.Status) { s.State = report.NodePaused }, "reason": func(s *report.Status) { s.Reason = "x" },
 		"a repair": func(s *report.Status) { s.Totals.Repairs++ }, "a key": func(s *report.Status) { s.Keys = s.Keys[1:] },
-		"work": func(s *report.Status) { s.Working = &report.Working{What: "drift", Changes: 1} },
+		"work": func(s *report.Status) { s.Working = &report.Working{Activity: "drift", Changes: 1} },
 	} {
 		s := rightStatus()
 		change(s)

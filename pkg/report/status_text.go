@@ -24,7 +24,7 @@ func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 	t.daemon(v.Daemon, v.Status)
 	if v.Status != nil {
 		t.head(v.Status)
-		t.held(v.Status)
+		t.pinned(v.Status)
 		t.troubles(v.Status)
 		t.kinds(v.Kinds)
 		t.rest(v.Status)
@@ -151,8 +151,8 @@ func (t *statusText) checked(c Configuration) string {
 	return "the newest " + t.ago(c.Checked) + " ago"
 }
 
-// held is what keeps the node from following its store.
-func (t *statusText) held(s *Status) {
+// pinned is what keeps the node from following its store.
+func (t *statusText) pinned(s *Status) {
 	if w := s.Waiting; w != nil {
 		until := ""
 		if !w.Until.IsZero() {
@@ -164,8 +164,8 @@ func (t *statusText) held(s *Status) {
 			t.do("  ", "`agent resume --apply` lets it go on this node now")
 		}
 	}
-	if s.Held != "" {
-		t.say("", yellow, "! "+s.Held)
+	if s.Pinned != "" {
+		t.say("", yellow, "! "+s.Pinned)
 		t.do("  ", "`agent resume` follows the store again")
 	}
 	if a := s.Awaits; a != nil {

@@ -32,17 +32,17 @@ type Verdict string
 
 // The verdicts.
 const (
-	Right   Verdict = "right"
-	Wrong   Verdict = "wrong"    // somebody must look: a key fails, is contested, or is only reported
-	Awaited Verdict = "awaited"  // only time, or somebody who holds the node back, is needed
-	Nobody  Verdict = "unserved" // no daemon runs: whatever the status says may be true no more
+	Right      Verdict = "right"
+	Wrong      Verdict = "wrong"    // somebody must look: a key fails, is contested, or is only reported
+	Awaited    Verdict = "awaited"  // only time, or somebody who holds the node back, is needed
+	NotRunning Verdict = "unserved" // no daemon runs: whatever the status says may be true no more
 )
 
 // Verdict is the view in one word.
 func (v StatusView) Verdict() Verdict {
 	switch {
 	case !v.Daemon.Running || v.Status == nil:
-		return Nobody
+		return NotRunning
 	case v.State == NodeConverged && v.Waiting == nil:
 		return Right
 	case v.State == NodeConverged, v.State == NodeSilent, v.State == NodeWaiting, v.State == NodeStarting,

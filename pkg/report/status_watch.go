@@ -30,7 +30,7 @@ func StatusChange(w io.Writer, before, now *Status, happened []Event, missed int
 		t.line("%s %s", stamp(now.At), t.paint(stateColor[now.State], now.Line()))
 	case now.Working != nil && now.Working.Changes > 0:
 		t.line("%s %s", stamp(now.At),
-			t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.What,
+			t.paint(dim, clean(fmt.Sprintf("%s: %s", now.Working.Activity,
 				plural(int64(now.Working.Changes), "change", "changes")+" to make"))))
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {

@@ -17,15 +17,15 @@ const (
 type Switch struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Known is what says that the node has From: "the ledger", "10-calico.conflist in
+	// Evidence is what says that the node has From: "the ledger", "10-calico.conflist in
 	// /etc/cni/net.d".
-	Known  string `json:"known"`
-	Kind   string `json:"kind"`   // Safe or Disruptive
-	Reason string `json:"reason"` // why it is safe, or what it disrupts
+	Evidence string `json:"known"`
+	Kind     string `json:"kind"`   // Safe or Disruptive
+	Reason   string `json:"reason"` // why it is safe, or what it disrupts
 	// Allowed says by whom a disruptive switch is allowed; "": by nobody.
 	Allowed string `json:"allowed,omitempty"`
-	// Held says why the switch is not made now, and what to do about it; "": it is made, or was.
-	Held string `json:"held,omitempty"`
+	// Blocked says why the switch is not made now, and what to do about it; "": it is made, or was.
+	Blocked string `json:"held,omitempty"`
 	// Generation of the documents that want To.
 	Generation int64  `json:"generation"`
 	Removes    []Left `json:"removes"` // what From left here and the switch takes away
@@ -40,8 +40,8 @@ type Switch struct {
 
 // Left is one thing that a network left on the node.
 type Left struct {
-	Key  string `json:"key"`
-	What string `json:"what"`
+	Key    string `json:"key"`
+	Detail string `json:"what"`
 }
 
 // switchOf writes the heading of a switch.
@@ -56,23 +56,23 @@ func (t *text) switchOf(s *Switch) {
 	t.line("switch of networks: %s → %s, %s", t.paint(bold, clean(s.From)), t.paint(bold, clean(s.To)),
 		t.paint(color, s.Kind))
 	t.indent("", s.Reason)
-	if s.Held != "" {
-		t.indent(t.paint(yellow, "not made:")+" ", s.Held)
+	if s.Blocked != "" {
+		t.indent(t.paint(yellow, "not made:")+" ", s.Blocked)
 	}
 	if s.Allowed != "" {
 		t.indent("", "allowed by "+s.Allowed)
 	}
-	t.indent("", "the node has "+s.From+" by "+s.Known)
+	t.indent("", "the node has "+s.From+" by "+s.Evidence)
 	for _, notice := range s.Notices {
 		t.indent(t.paint(dim, "pods:")+" ", notice)
 	}
 	for i, step := range s.Order {
 		t.indent(t.paint(dim, fmt.Sprintf("%d.", i+1))+" ", step)
 	}
-	if s.Held != "" && len(s.Removes) > 0 { // else they stand below, as what is done
+	if s.Blocked != "" && len(s.Removes) > 0 { // else they stand below, as what is done
 		t.indent("", "it would take away, of what "+s.From+" has here:")
 		for _, left := range s.Removes {
-			t.line("    %s %s  %s", t.paint(red, "-"), clean(left.Key), t.paint(dim, clean(left.What)))
+			t.line("    %s %s  %s", t.paint(red, "-"), clean(left.Key), t.paint(dim, clean(left.Detail)))
 		}
 	}
 	for _, stays := range s.Stays {

@@ -12,13 +12,13 @@ import (
 // interrupted, and one line that counts.
 func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	t := &text{opt: opt}
-	if !opt.Quiet {
+	if !opt.Brief {
 		if !opt.NoHeader {
 			t.header(p)
 		}
 		t.switchOf(p.Switch)
 		t.changes(p)
-		t.groups(p, NotHere, dim)
+		t.groups(p, NotApplicable, dim)
 		t.groups(p, Ignored, dim)
 		t.notes(p.Notes)
 	} else {
@@ -56,8 +56,8 @@ func (t *text) header(p *Plan) {
 	}
 	t.line("%s of %s, network %s", t.paint(bold, clean(who)), clean(p.Cluster), t.paint(bold, clean(p.Network)))
 	t.line("%s", t.paint(dim, fmt.Sprintf("from %s, generation %d, %s", clean(p.Store), p.Generation, digest)))
-	if p.Held != "" {
-		t.line("%s", t.paint(yellow, clean(p.Held)+": the store is not followed before `agent resume`"))
+	if p.Pinned != "" {
+		t.line("%s", t.paint(yellow, clean(p.Pinned)+": the store is not followed before `agent resume`"))
 	}
 	t.gap()
 }
@@ -82,8 +82,8 @@ func (t *text) summary(p *Plan) {
 	add(s.Contested, "contested")
 	add(s.Drifted, "drifted")
 	add(s.Ignored, "ignored")
-	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks-s.NotHere))
-	add(s.NotHere, "not set here")
+	parts = append(parts, fmt.Sprintf("%d of %d right", s.Right, s.Tasks-s.NotApplicable))
+	add(s.NotApplicable, "not set here")
 	color := ""
 	switch {
 	case s.Failed > 0 || s.Skipped > 0:

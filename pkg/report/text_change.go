@@ -86,8 +86,8 @@ func said(s *Step, it Item) string {
 	if s.Origin != "" {
 		parts = append(parts, s.Origin)
 	}
-	if len(s.Asks) > 0 {
-		parts = append(parts, "then "+effectNames(s.Asks))
+	if len(s.Effects) > 0 {
+		parts = append(parts, "then "+effectNames(s.Effects))
 	}
 	return strings.Join(parts, " · ")
 }

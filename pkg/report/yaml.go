@@ -141,13 +141,13 @@ var (
 	// bare is a string that no reader takes for anything else.
 	// https://yaml.org/spec/1.2.2/#733-plain-style
 	bare = lazyregexp.New(`^[A-Za-z/](?:[A-Za-z0-9_./@%+=,()~ -]|:[A-Za-z0-9_./])*$`)
-	// words are those that YAML 1.1 takes for no strings. https://yaml.org/type/bool.html
-	words = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
+	// yamlReserved are those that YAML 1.1 takes for no strings. https://yaml.org/type/bool.html
+	yamlReserved = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null"}
 )
 
 // scalar is a string on one line, in quotes where it needs them.
 func scalar(s string) string {
-	if bare().MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(words, strings.ToLower(s)) {
+	if bare().MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(yamlReserved, strings.ToLower(s)) {
 		return s
 	}
 	var quoted bytes.Buffer

@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever is written is read back as it was, by a reader that is not ours. The lines that keep it:
-// yaml.go, literal, bare, words, scalar.
+// yaml.go, literal, bare, yamlReserved, scalar.
 func TestYAMLIsReadBackAsItWas(t *testing.T) {
 	words := rapid.SampledFrom([]string{
 		"", "yes", "No", "null", "~", "1", "0x1f", "1e3", ".inf", "2001-01-01", "a: b", "- x", "a\nb\n", "a\nb", "\n a\n", "  lead\nx\n", "trail  \nx",

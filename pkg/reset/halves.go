@@ -29,7 +29,7 @@ import (
 // half is a half of a reset: first what is ours goes, then what was comes back.
 type half struct {
 	gone, back       *graph.Graph[tasks.Task] // nil: nothing
-	going, coming    *changes.Set
+	going, restoring *changes.Set
 	goneRep, backRep graph.Report[tasks.Task]
 }
 
@@ -53,7 +53,7 @@ type parts struct {
 func planHalf(
 	ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof,
 ) (h half, err error) {
-	h.going, h.coming = changes.NewSet(), changes.NewSet()
+	h.going, h.restoring = changes.NewSet(), changes.NewSet()
 	if len(of.gone) > 0 {
 		if h.gone, err = ownership.ArrangeGone(v, of.gone, nil); err != nil {
 			return h, err
@@ -65,8 +65,8 @@ func planHalf(
 		if h.back, err = arrangeBack(led, of.back, effects); err != nil {
 			return h, err
 		}
-		h.coming, h.backRep = execute.Plan(ctx, h.back, v, led.Effects.List(), nil, nil)
-		h.coming.ProveAll(proof)
+		h.restoring, h.backRep = execute.Plan(ctx, h.back, v, led.Effects.List(), nil, nil)
+		h.restoring.ProveAll(proof)
 	}
 	return h, nil
 }
@@ -75,7 +75,7 @@ func planHalf(
 func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	all := make([]tasks.Task, 0, len(list))
 	for _, t := range list {
-		t.After = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs),
+		t.Requires = slices.DeleteFunc(slices.Clone(led.Entries()[t.Key].Needs),
 			func(k graph.Key) bool { return !tasks.IsState(k) })
 		all = append(all, t)
 	}
@@ -91,13 +91,13 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 func (h *half) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
 	if h.gone != nil {
 		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going,
-			execute.Options{Log: p.Session.Log, Guard: r.guard, Hooks: p.Hooks}); err != nil {
+			execute.Options{Log: p.Session.Log, Admission: r.guard, Hooks: p.Hooks}); err != nil {
 			return err
 		}
 	}
 	if h.back != nil {
-		h.coming, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.coming,
-			execute.Options{Log: p.Session.Log, Guard: r.guard, Hooks: p.Hooks})
+		h.restoring, h.backRep, err = execute.Apply(ctx, h.back, to, r.led, h.restoring,
+			execute.Options{Log: p.Session.Log, Admission: r.guard, Hooks: p.Hooks})
 	}
 	return err
 }
@@ -115,7 +115,7 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 	planned := r.report(report.Planned)
 	r.guard = g
 	err := r.risky.do(guarded, r, p, h)
-	if undone := g.Settle(guarded, nil); undone != nil {
+	if undone := g.Finish(guarded, nil); undone != nil {
 		return planned.NotApplied(undone), errors.Join(err, fmt.Errorf("reset: %w. %s", undone, afterUndo))
 	}
 	r.guard = nil
@@ -163,7 +163,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	total := 0
 	for _, of := range []half{r.risky, r.rest} {
 		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil),
-			changes.Steps(of.backRep, of.coming, changed, nil))
+			changes.Steps(of.backRep, of.restoring, changed, nil))
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
 	}
 	p := r.desired.Report(nil, r.led, list, total)
@@ -171,11 +171,11 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	return p
 }
 
-// guard is the checkpoint of a reset's first half. It is of no generation: what is undone bans
-// none.
-func (p Reset) guard(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
+// takeCheckpoint is the checkpoint of a reset's first half. It is of no generation: what is undone
+// bans none.
+func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
-	if !of.going.Any() && !of.coming.Any() {
+	if !of.going.Any() && !of.restoring.Any() {
 		return nil, ctx, nil
 	}
 	memory, err := r.remember(p.Session.Maker() + ", by reset")
@@ -184,11 +184,11 @@ func (p Reset) guard(ctx context.Context, h *host.Host, r *resetting) (*guard.Gu
 	}
 	change := checkpoint.Change{Memory: memory, Tasks: map[graph.Key]tasks.Task{}}
 	guard.Work{Graph: of.gone, Changes: of.going}.Undoable(&change)
-	guard.Work{Graph: of.back, Changes: of.coming}.Undoable(&change)
+	guard.Work{Graph: of.back, Changes: of.restoring}.Undoable(&change)
 	g, ctx, err := guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,
 		API: p.Session.API, Node: r.desired.Node.Name}.Take(ctx, h, r.led, change)
 	if g != nil {
-		r.custody.Around = checkpoint.Around
+		r.ownership.Around = checkpoint.Around
 	}
 	return g, ctx, err
 }
@@ -198,8 +198,8 @@ func (p Reset) guard(ctx context.Context, h *host.Host, r *resetting) (*guard.Gu
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),
-		Had: head.Network, Print: head.Print, Settled: head.Settled, Owed: r.led.Effects.List()}
-	for _, c := range []*changes.Set{r.risky.going, r.risky.coming} {
+		Had: head.Network, Fingerprint: head.Print, Clean: head.Settled, PendingEffects: r.led.Effects.List()}
+	for _, c := range []*changes.Set{r.risky.going, r.risky.restoring} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {
 				m.Keys = append(m.Keys, revert.EntryBefore{Key: key, Was: &e})

@@ -77,13 +77,13 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 		if err := checkpoint.EndWatch(ctx, h); err != nil { // it would bring things back
 			return nil, err
 		}
-		g, guarded, err := p.guard(ctx, h, r)
+		g, guarded, err := p.takeCheckpoint(ctx, h, r)
 		if err != nil {
 			return nil, err
 		}
 		// Where there is no ledger none is made: a second reset changes nothing.
-		if err := r.custody.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
-			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, g.Settle(guarded, nil)))
+		if err := r.ownership.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
+			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, g.Finish(guarded, nil)))
 		}
 		return r.do(ctx, guarded, g, p, h)
 	})
@@ -101,7 +101,7 @@ func (p Reset) Plan(ctx context.Context) (*report.Plan, error) {
 		return nil, err
 	}
 	defer view.Close() // only read from
-	if _, err := p.Session.UndoDue(view.Files); err != nil {
+	if _, err := p.Session.PendingUndo(view.Files); err != nil {
 		return nil, err
 	}
 	r, err := p.plan(ctx, view.View(), led)
@@ -115,7 +115,7 @@ func (p Reset) Plan(ctx context.Context) (*report.Plan, error) {
 type resetting struct {
 	desired     *desired.State // what the node has
 	led         *ledger.Ledger
-	custody     *ownership.Transaction
+	ownership   *ownership.Transaction
 	pruning     *ownership.Removals
 	guard       *guard.Guard // of the half that is under way; nil: nothing of it cuts the node off
 	risky, rest half
@@ -143,9 +143,9 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 			Node: &config.Node{Cluster: last.Cluster, Name: last.Node, NodeGroup: last.NodeGroup},
 			Snapshot: &statestore.Snapshot{Origin: last.Store,
 				Revision: statestore.Revision{Generation: last.Generation, Digest: last.Digest}},
-			Held: &desired.Held{Network: last.Network},
+			Pinned: &desired.Pinned{Network: last.Network},
 		},
-		led: led, custody: c, pruning: &ownership.Removals{},
+		led: led, ownership: c, pruning: &ownership.Removals{},
 	}
 	var gone []tasks.Removal
 	var back []tasks.Restoration
@@ -159,11 +159,11 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 		}
 	}
 	r.pruning.Order(c, v, gone)
-	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.Unproved); err != nil {
+	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.ProofNone); err != nil {
 		return nil, err
 	}
 	// What is owed is so by a reset that was killed, and is done over what comes back.
-	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProvedBefore)
+	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProofBefore)
 	return r, err
 }
 
@@ -177,12 +177,12 @@ func (r *resetting) sort(
 		stays(err.Error())
 		return nil
 	}
-	k := tasks.KeeperOf(t, e.Key)
+	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
 		return nil
 	}
 	live, err := k.Live(ctx, v)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil
 	}
 	if err != nil {
@@ -193,10 +193,10 @@ func (r *resetting) sort(
 		remover, removable = m.Unmounter(), e.Mode == ledger.Owned
 	}
 	restorer, restorable := k.(tasks.Restorer)
-	changed := r.custody.Altered(ctx, v, e, live)
-	ours := !changed || r.custody.Changed != ""
-	meta := tasks.Meta{From: ownership.OriginOf(e), Then: ownership.Without(e.Asks, tasks.DaemonReload)}
-	holds, err := ownership.Holds(ctx, v, r.led, k)
+	changed := r.ownership.Altered(ctx, v, e, live)
+	ours := !changed || r.ownership.Changed != ""
+	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Asks, tasks.DaemonReload)}
+	holds, err := ownership.UsedBy(ctx, v, r.led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)
 	}
@@ -211,7 +211,7 @@ func (r *resetting) sort(
 		(e.Baseline == nil || e.Key.Kind() != tasks.KindTOML): // a TOML key's file has a time to bring back
 		switch {
 		case live == "":
-		case ownership.Foreign(e, k, live) && r.custody.Changed != "":
+		case ownership.Unmanaged(e, k, live) && r.ownership.Changed != "":
 			stays(ownership.NotOurs)
 		case !ours:
 			stays("somebody changed it since netwright wrote it; remove it by hand if it is not needed, or reset with " +
@@ -220,8 +220,8 @@ func (r *resetting) sort(
 			stays(holds)
 		default:
 			*gone = append(*gone, tasks.Removal{
-				Meta: meta, Key: e.Key, Keeper: remover, Last: live, Reason: "netwright made it",
-				Changed: r.custody.Changed.Reason(changed), Disruption: tasks.TakingBack(e.Key, "", meta.Then),
+				Meta: meta, Key: e.Key, Remover: remover, Last: live, Reason: "netwright made it",
+				Changed: r.ownership.Changed.Reason(changed), Disruption: tasks.RevertCosts(e.Key, "", meta.Effects),
 			})
 		}
 	case e.Key.Kind() == tasks.KindModule && e.Mode == ledger.Found:

@@ -23,7 +23,7 @@ const Mark = "[secret]"
 
 // Text is a secret. The zero value is none. Two are compared with [Text.Equal], not with ==.
 type Text struct {
-	held *string // by its address alone is it printed where no method can be called
+	text *string // by its address alone is it printed where no method can be called
 }
 
 // New makes a secret of a text. Of "" it is none.
@@ -39,14 +39,14 @@ func Of(b []byte) Text { return New(string(b)) }
 
 // Reveal is the secret itself, for the one call that needs it.
 func (t Text) Reveal() string {
-	if t.held == nil {
+	if t.text == nil {
 		return ""
 	}
-	return *t.held
+	return *t.text
 }
 
 // IsZero says that there is none.
-func (t Text) IsZero() bool { return t.held == nil }
+func (t Text) IsZero() bool { return t.text == nil }
 
 // Equal compares two in a time that tells nothing of them.
 func (t Text) Equal(other Text) bool {

@@ -27,7 +27,8 @@ func StopDaemon(ctx context.Context, opt host.Options, by string, waits func(who
 	if err := askToStop(ctx, opt, by, waits); err != nil { // it is not systemd's
 		return nil, fmt.Errorf("stop the daemon: %w", err)
 	}
-	done, err = ipc.Lock(ctx, opt.Files(), control.Lock, func(who ipc.Holder) { waits("another run: " + who.String()) })
+	done, err = ipc.Lock(ctx, opt.Files(), control.Lock,
+		func(who ipc.LockOwner) { waits("another run: " + who.String()) })
 	if err != nil {
 		return nil, fmt.Errorf("reset only without a daemon, and one still runs: %w", err)
 	}
@@ -42,7 +43,7 @@ func stopUnit(ctx context.Context, opt host.Options) error {
 	}
 	defer h.Close() // its writes are systemd's
 	switch s, err := h.Live.Units.Unit(ctx, Unit); {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return nil
 	case err != nil:
 		return err

@@ -25,7 +25,7 @@ const (
 // Piece is one file of the archive.
 type Piece struct {
 	Name  string // in the archive: "host/ip-route.txt"
-	What  string // is in it, for the manifest
+	Text  string // is in it, for the manifest
 	Limit time.Duration
 	// Get makes it. What it returns with an error is kept too.
 	Get func(ctx context.Context) ([]byte, error)
@@ -46,7 +46,7 @@ const ManifestVersion = "netwright.dev/support/v1"
 // Entry is a piece as it went.
 type Entry struct {
 	Name  string  `json:"name"`
-	What  string  `json:"what"`
+	Text  string  `json:"what"`
 	Bytes int     `json:"bytes"`
 	Took  float64 `json:"took"` // seconds
 	// Redacted is how many secrets were taken out.
@@ -98,7 +98,7 @@ func Gather(ctx context.Context, dir string, m *Manifest, pieces []Piece, r *Red
 
 // make makes one piece. One that does not end is left to itself.
 func (p *Piece) make(ctx context.Context, r *Redactor) ([]byte, Entry) {
-	e := Entry{Name: p.Name, What: p.What}
+	e := Entry{Name: p.Name, Text: p.Text}
 	limit := p.Limit
 	if limit == 0 {
 		limit = PieceTime

@@ -11,9 +11,9 @@ import (
 
 // pattern finds what looks like a secret: what stands before it, itself, and what follows.
 type pattern struct {
-	hints []string // in lower case: a line with none of them is not looked at, for that is a hundred times faster
-	find  func() *regexp.Regexp
-	keep  func(before, secret string) bool // says of a find that it is none; may be nil
+	hints    []string // in lower case: a line with none of them is not looked at, for that is a hundred times faster
+	find     func() *regexp.Regexp
+	harmless func(before, secret string) bool // says of a find that it is none; may be nil
 }
 
 func (p *pattern) hinted(lower []byte) bool {
@@ -26,7 +26,7 @@ func (p *pattern) replace(r *Redactor, text []byte) (out []byte, count int) {
 		parts := find.FindSubmatch(found)
 		secret := string(parts[2])
 		if strings.HasPrefix(strings.Trim(secret, `"'\`), "[redacted ") ||
-			p.keep != nil && p.keep(string(parts[1]), secret) {
+			p.harmless != nil && p.harmless(string(parts[1]), secret) {
 			return found
 		}
 		count++

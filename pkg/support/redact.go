@@ -16,13 +16,13 @@ import (
 // base64, and whatever looks like one. In the place of each is a mark that is the same wherever the
 // same secret stood, and of no use for guessing it: it is made with a salt that is thrown away.
 type Redactor struct {
-	salt  []byte
-	known map[string]bool
+	salt    []byte
+	secrets map[string]bool
 }
 
 // NewRedactor knows no secret yet.
 func NewRedactor() (*Redactor, error) {
-	r := &Redactor{salt: make([]byte, 32), known: map[string]bool{}}
+	r := &Redactor{salt: make([]byte, 32), secrets: map[string]bool{}}
 	if _, err := rand.Read(r.salt); err != nil {
 		return nil, fmt.Errorf("make a salt: %w", err)
 	}
@@ -33,30 +33,30 @@ func NewRedactor() (*Redactor, error) {
 // and only their names give them away.
 const shortest = 6
 
-// Tell adds a secret.
-func (r *Redactor) Tell(secret string) {
+// Add adds a secret.
+func (r *Redactor) Add(secret string) {
 	if secret = strings.TrimSpace(secret); len(secret) < shortest {
 		return
 	}
-	r.known[secret] = true
-	r.known[base64.StdEncoding.EncodeToString([]byte(secret))] = true
+	r.secrets[secret] = true
+	r.secrets[base64.StdEncoding.EncodeToString([]byte(secret))] = true
 	if quoted, err := json.Marshal(secret); err == nil {
-		r.known[strings.Trim(string(quoted), `"`)] = true
+		r.secrets[strings.Trim(string(quoted), `"`)] = true
 	}
 }
 
-// TellText adds a text that is secret as a whole: each of its lines, and what stands in a line
+// AddText adds a text that is secret as a whole: each of its lines, and what stands in a line
 // behind the first = or colon.
-func (r *Redactor) TellText(text string) {
-	r.Tell(text)
+func (r *Redactor) AddText(text string) {
+	r.Add(text)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "-----") { // what is between them is the secret
 			continue
 		}
-		r.Tell(line)
+		r.Add(line)
 		if i := strings.IndexAny(line, "=:"); i >= 0 {
-			r.Tell(strings.Trim(strings.TrimSpace(line[i+1:]), `"'`))
+			r.Add(strings.Trim(strings.TrimSpace(line[i+1:]), `"'`))
 		}
 	}
 }
@@ -64,8 +64,8 @@ func (r *Redactor) TellText(text string) {
 // Redact returns a text without secrets, and how many were taken out.
 func (r *Redactor) Redact(text []byte) (out []byte, count int) {
 	out = text
-	known := make([]string, 0, len(r.known))
-	for secret := range r.known {
+	known := make([]string, 0, len(r.secrets))
+	for secret := range r.secrets {
 		known = append(known, secret)
 	}
 	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another

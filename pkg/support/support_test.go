@@ -60,10 +60,10 @@ func TestWhatIsNoSecret(t *testing.T) {
 // What is known to be a secret goes wherever it stands, and the same secret has the same mark.
 func TestKnownSecrets(t *testing.T) {
 	r := redactor(t)
-	r.TellText("user = admin7\nline of a file\npass: \"qu\\oted\"\n-----BEGIN x-----\n")
-	r.Tell("abc")
-	r.Tell("long-secret-and-more")
-	r.Tell("long-secret")
+	r.AddText("user = admin7\nline of a file\npass: \"qu\\oted\"\n-----BEGIN x-----\n")
+	r.Add("abc")
+	r.Add("long-secret-and-more")
+	r.Add("long-secret")
 	text := `x line of a file y; admin7; bG9uZy1zZWNyZXQ=; abc; long-secret-and-more; long-secret; again long-secret; {"a": "line of a file"}`
 	out, n := r.Redact([]byte(text))
 	for _, gone := range []string{"line of", "admin7", "bG9u", "long-secret"} {
@@ -88,7 +88,7 @@ func TestGather(t *testing.T) {
 	stuck := make(chan bool)
 	defer close(stuck)
 	r := redactor(t)
-	r.Tell("hunter22")
+	r.Add("hunter22")
 	pieces := []Piece{
 		{Name: "a/good.txt", Get: func(context.Context) ([]byte, error) { return []byte("all hunter22 well"), nil }},
 		{Name: "half.txt", Get: func(context.Context) ([]byte, error) { return []byte("half"), errors.New("hunter22 failed") }},

@@ -31,14 +31,14 @@ var (
 func (t Address) Owns() []graph.Key { return []graph.Key{AddressKey(t.Link, t.Prefix)} }
 
 // needs implements [needer]: the link comes first.
-func (t Address) needs() []graph.Key { return append([]graph.Key{LinkKey(t.Link)}, t.After...) }
+func (t Address) needs() []graph.Key { return append([]graph.Key{LinkKey(t.Link)}, t.Requires...) }
 
 // Plan implements [Task].
 func (t Address) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Net.Addresses(ctx, t.Link)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
-		return notHere(t.Owns()[0], Create), nil
+	case errors.Is(err, host.ErrNoLiveState):
+		return notApplicable(t.Owns()[0], Create), nil
 	case errors.Is(err, host.ErrNotExist) && v.Upcoming.WillExist(string(LinkKey(t.Link))):
 		have = nil
 	case errors.Is(err, host.ErrNotExist):
@@ -105,8 +105,8 @@ func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	return live, nil
 }
 
-// Foreign implements [Claimer]: with another length of its network it is another address.
-func (t Address) Foreign(live string) bool { return live != "" && live != "set" }
+// Unmanaged implements [Claimer]: with another length of its network it is another address.
+func (t Address) Unmanaged(live string) bool { return live != "" && live != "set" }
 
 // Remove implements [Remover]. Others of its network, which the kernel takes along, stay
 // ([rtnl.Writer.DelAddress]).

@@ -60,7 +60,7 @@ func (t Archive) Owns() []graph.Key { return fileKeys(t.Dir, t.Members...) }
 // needs implements [needer]: the ledger's directory, which a receipt must not make with a mode of
 // its own.
 func (t Archive) needs() []graph.Key {
-	return append([]graph.Key{FileKey(path.Dir(receiptDir))}, t.After...)
+	return append([]graph.Key{FileKey(path.Dir(receiptDir))}, t.Requires...)
 }
 
 // Plan implements [Task]. It lists each member that is absent or differs.
@@ -132,7 +132,7 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 	}
 	kept := h.Files.Batch()
 	defer kept.Discard()
-	rest, damaged, err := t.fromKept(h, kept, members, receiptDir, keptSpec)
+	rest, damaged, err := t.fromCache(h, kept, members, receiptDir, memberCacheSpec)
 	if err != nil {
 		return fmt.Errorf("look for %s: %w", t.Name, err)
 	}
@@ -140,7 +140,7 @@ func (t Archive) Available(ctx context.Context, h *host.Host) error {
 		b := h.Files.Batch()
 		defer b.Discard()
 		_, err := t.unpack(ctx, b, from,
-			hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: keptSpec})
+			hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: receiptDir, Members: rest, Spec: memberCacheSpec})
 		return err
 	})
 }

@@ -154,7 +154,7 @@ func TestArchiveBySHA512(t *testing.T) {
 	sum := sha512.Sum512(s.bodies["assets/plugins.tgz"])
 	a.Sum = archive.Checksum(hex.EncodeToString(sum[:]))
 	converge(t, h, a)
-	ok(t, a.Keep(t.Context(), h))
+	ok(t, a.Cache(t.Context(), h))
 	if _, err := os.Stat(root + "/var/lib/netwright/assets/" + string(a.Sum) + ".json"); err != nil {
 		t.Error(err)
 	}

@@ -15,16 +15,16 @@ const KindAwait = "await"
 // tasks in its place.
 type Await struct {
 	Meta
-	What   string      // "pod-cidr"
-	Reason string      // "waiting for " stands before it
-	Keeps  []graph.Key // what was made when it was known: it stays, as it is
+	Name    string      `json:"What"` // "pod-cidr"
+	Reason  string      // "waiting for " stands before it
+	Retains []graph.Key `json:"Keeps"` // what was made when it was known: it stays, as it is
 }
 
 var _ Task = Await{}
 
 // Owns implements [Task].
 func (t Await) Owns() []graph.Key {
-	return append([]graph.Key{graph.MakeKey(KindAwait, t.What)}, t.Keeps...)
+	return append([]graph.Key{graph.MakeKey(KindAwait, t.Name)}, t.Retains...)
 }
 
 // Plan implements [Task]: a [graph.Wait], always.

@@ -16,7 +16,7 @@ import (
 // and modules, each of whose lines is a task that does the same now, and certificates, for an old
 // one may have ended by the boot, and a key lies nowhere but where it is used.
 func AwaitsBoot(t Task, key graph.Key) (files, units []string) {
-	owner := keeperTask(t)
+	owner := ownerOf(t)
 	if owner != nil && owner.row() == rowCertificateSet {
 		return nil, nil
 	}

@@ -74,7 +74,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 		return t.planIssue(v)
 	}
 	if err := t.usable(v); err != nil {
-		return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
+		return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
 	}
 	var items []Item
 	var facts []host.Fact
@@ -82,7 +82,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	for _, f := range t.files() {
 		item, want, err := f.look(v)
 		if err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
+			return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
 		}
 		if item == nil {
 			continue
@@ -93,7 +93,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 			reason = differs(item.Fields)
 		}
 		if err := t.describe(v, f, item); err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
+			return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
 		}
 		items = append(items, *item)
 		facts = append(facts, fileFact(f.Path, want.info(hostfs.Regular, int64(len(f.Content)))))
@@ -103,7 +103,7 @@ func (t CertificateSet) Plan(_ context.Context, v host.View) (*Change, error) {
 	}
 	parents, err := t.parents(v)
 	if err != nil {
-		return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
+		return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
 	}
 	return t.change(append(parents, items...), reason, facts...), nil
 }
@@ -115,7 +115,7 @@ func (t CertificateSet) planIssue(v host.View) (*Change, error) {
 	for _, f := range t.files() {
 		item, want, lookErr := f.look(v)
 		if err = errors.Join(err, lookErr); err != nil {
-			return nil, fmt.Errorf("plan certificates in %s: %w", t.place(), err)
+			return nil, fmt.Errorf("plan certificates in %s: %w", t.location(), err)
 		}
 		op := Create
 		if item == nil || item.Op == Update {
@@ -146,8 +146,8 @@ func (t CertificateSet) parents(v host.View) ([]Item, error) {
 	return all, nil
 }
 
-// place is where the set is, for a person.
-func (t CertificateSet) place() string {
+// location is where the set is, for a person.
+func (t CertificateSet) location() string {
 	if t.Dir == "" {
 		return t.Kubeconfig.Path
 	}
@@ -157,7 +157,7 @@ func (t CertificateSet) place() string {
 // Apply implements [Task]. What differs is replaced as one batch.
 func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err := t.usable(h.Live.View()); err != nil {
-		return fmt.Errorf("install certificates in %s: %w", t.place(), err)
+		return fmt.Errorf("install certificates in %s: %w", t.location(), err)
 	}
 	b := h.Files.Batch()
 	defer b.Discard()
@@ -169,11 +169,11 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 			err = b.Put(f.Path, f.Content, want.spec())
 		}
 		if err != nil {
-			return fmt.Errorf("install certificates in %s: %w", t.place(), err)
+			return fmt.Errorf("install certificates in %s: %w", t.location(), err)
 		}
 	}
 	if err := b.Commit(ctx); err != nil {
-		return fmt.Errorf("install certificates in %s: %w", t.place(), err)
+		return fmt.Errorf("install certificates in %s: %w", t.location(), err)
 	}
 	return nil
 }
@@ -226,7 +226,7 @@ func (t CertificateSet) Label() string {
 	if t.Name != "" {
 		return t.Name
 	}
-	return "in " + t.place()
+	return "in " + t.location()
 }
 
 // withoutIssued leaves out what was issued to this node: renewed, it is the same set, and its key

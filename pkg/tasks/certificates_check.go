@@ -49,7 +49,7 @@ func (t CertificateSet) check(now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", t.Key.Name, err)
 	}
-	if !certs.Fits(key, leaf) {
+	if !certs.KeyMatches(key, leaf) {
 		return fmt.Errorf("%s is not the key of %s (%s): publish the pair that was issued together", t.Key.Name,
 			t.Cert.Name, certs.Subject(leaf))
 	}

@@ -222,10 +222,10 @@ func TestCertificateSetToBeIssued(t *testing.T) {
 	h, root := onDisk(t)
 	set := CertificateSet{Dir: "/etc/own", CA: CertFile{Name: "ca.crt"}, Cert: CertFile{Name: "own.crt"}, Key: CertFile{Name: "own.key"},
 		Kubeconfig: &Kubeconfig{Path: "/var/lib/own/kubeconfig"}, Issue: "would be issued by the CA etcd-ca of the store"}
-	set.Then = []graph.Key{Restart("own.service")}
+	set.Effects = []graph.Key{Restart("own.service")}
 	c, err := set.Plan(t.Context(), h.Live.View())
 	ok(t, err)
-	if c.Unknown != "until it is issued" || c.Reason != set.Issue || len(c.Asks) != 1 {
+	if c.Unknown != "until it is issued" || c.Reason != set.Issue || len(c.Effects) != 1 {
 		t.Errorf("%+v", c)
 	}
 	var keys []string

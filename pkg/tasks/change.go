@@ -22,8 +22,8 @@ type Change struct {
 	Items []Item
 	// Reason says in one clause why: "absent", "content differs", "mode differs".
 	Reason string
-	// Asks lists the effects asked for, of those that [AsksOf] lists.
-	Asks []graph.Key
+	// Effects lists the effects asked for, of those that [EffectsOf] lists.
+	Effects []graph.Key
 	// Pending is what downstream tasks of this plan shall see.
 	Pending []host.Fact
 	// Disruption says what the change may interrupt.
@@ -33,9 +33,9 @@ type Change struct {
 	// Unknown is set when the outcome cannot be known before something else is
 	// done: "until module br_netfilter is loaded".
 	Unknown string
-	// NotHere is set when the key is listed but never set on this host:
+	// NotApplicable is set when the key is listed but never set on this host:
 	// "host-wide, not set here". Such a change is not applied and is no change.
-	NotHere string
+	NotApplicable string
 }
 
 // Item is one line of a plan.

@@ -39,7 +39,7 @@ var classes = []struct {
 	{ClassReload, "what the node is reached by changes, and comes back if it is cut off",
 		func(_ graph.Key, c *Change) bool { return c.Disruption == MayCutOff }},
 	{ClassReload, "it is not proved harmless, and is made under a checkpoint",
-		func(_ graph.Key, c *Change) bool { return c.Proof == Unproved }},
+		func(_ graph.Key, c *Change) bool { return c.Proof == ProofNone }},
 	{ClassRestart, "a unit that runs is stopped or restarted",
 		func(_ graph.Key, c *Change) bool { return c.Disruption == RestartsUnit }},
 	{ClassRestart, "what sets up the node's own network is restarted",
@@ -53,7 +53,7 @@ var classes = []struct {
 // ClassOf is the class of what a task would do, and why in a clause; "" of a live one. The effects
 // that it asks for are tasks of their own: a restart of what does not run is none.
 func ClassOf(task graph.Key, c *Change) (class Class, why string) {
-	if c == nil || c.NotHere != "" {
+	if c == nil || c.NotApplicable != "" {
 		return ClassLive, ""
 	}
 	for _, row := range classes {

@@ -9,10 +9,10 @@ import (
 // Each kind of change has the class that on-call people expect of it, and the highest counts.
 func TestClasses(t *testing.T) {
 	one := func(op Op, key graph.Key) *Change {
-		return &Change{Items: []Item{{Key: key, Op: op}}, Proof: ProvedHarmless}
+		return &Change{Items: []Item{{Key: key, Op: op}}, Proof: ProofHarmless}
 	}
 	with := func(c *Change, d Disruption, asks ...graph.Key) *Change {
-		c.Disruption, c.Asks = d, asks
+		c.Disruption, c.Effects = d, asks
 		return c
 	}
 	file, unit := FileKey("/etc/cni/net.d/10-a.conflist"), graph.MakeKey(KindUnit, "docker.service")
@@ -30,7 +30,7 @@ func TestClasses(t *testing.T) {
 		{"a new link", LinkKey("cbr0"), one(Create, LinkKey("cbr0")), ClassLive},
 		{"a file that a unit reads", file, with(one(Update, file), NoDisruption, Restart("containerd.service")), ClassLive},
 		{"what nobody has proved", file, &Change{Items: []Item{{Key: file, Op: Update}}}, ClassReload},
-		{"what was proved before", file, &Change{Items: []Item{{Key: file, Op: Update}}, Proof: ProvedBefore}, ClassLive},
+		{"what was proved before", file, &Change{Items: []Item{{Key: file, Op: Update}}, Proof: ProofBefore}, ClassLive},
 		{"a reload", Reload("systemd-udevd.service"), one(Run, Reload("systemd-udevd.service")), ClassReload},
 		{"a reload of the network", Reload("systemd-networkd.service"), with(one(Run, Reload("systemd-networkd.service")), MayCutOff), ClassReload},
 		{"a default route", "route:254/0.0.0.0/0", with(one(Create, "route:254/0.0.0.0/0"), MayCutOff), ClassReload},
@@ -42,7 +42,7 @@ func TestClasses(t *testing.T) {
 		{"a switch takes pods away", EvictKey("flannel"), with(one(Remove, "pod:default/web-1"), MayCutOff), ClassDrain},
 		{"the pods' gateway goes", "address:cbr0/10.0.0.1/24", with(one(Remove, "address:cbr0/10.0.0.1/24"), MayCutOff), ClassDrain},
 		{"the kernel's command line", FileKey("/etc/default/grub.d/50-ipv6.cfg"), one(Create, FileKey("/etc/default/grub.d/50-ipv6.cfg")), ClassReplace},
-		{"not on this host", unit, &Change{Disruption: RestartsUnit, NotHere: "no systemd here"}, ClassLive},
+		{"not on this host", unit, &Change{Disruption: RestartsUnit, NotApplicable: "no systemd here"}, ClassLive},
 	} {
 		if got, why := ClassOf(c.key, c.c); got != c.want || (why == "") != (got == ClassLive) {
 			t.Errorf("%s is %s (%s), want %s", c.name, got, why, c.want)

@@ -32,9 +32,9 @@ type FindRemover interface {
 // Found is one thing that a network left on this host.
 type Found struct {
 	Key graph.Key
-	// What says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24
+	// Detail says it in the words of the tool that shows it: "vxlan, up", "blackhole 10.2.0.0/24
 	// proto 80".
-	What string
+	Detail string
 }
 
 var _ Task = Cleanup{}
@@ -57,8 +57,8 @@ func (t Cleanup) Owns() []graph.Key {
 // Plan implements [Task]: a line for each thing that is there.
 func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	found, err := t.Residue.Find(ctx, v)
-	if errors.Is(err, host.ErrNotHere) {
-		return notHere(t.Owns()[0], Remove), nil
+	if errors.Is(err, host.ErrNoLiveState) {
+		return notApplicable(t.Owns()[0], Remove), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for what %s left: %w", t.Network, err)
@@ -73,7 +73,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 				return nil, &UnremovableError{f.Key, err}
 			}
 		}
-		change.Items = append(change.Items, Item{Key: f.Key, Op: Remove, Fields: []Field{{Name: f.What}}})
+		change.Items = append(change.Items, Item{Key: f.Key, Op: Remove, Fields: []Field{{Name: f.Detail}}})
 		if f.Key.Kind() != KindRule && f.Key.Kind() != KindChain {
 			change.Pending = append(change.Pending, host.Fact{Key: string(f.Key), Gone: true})
 		}

@@ -50,7 +50,7 @@ func (t WaitConf) Apply(context.Context, *host.Host, *Change) error { return nil
 
 // Plan implements [Task]. It returns no change ever: nil, a wait or an error.
 func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
-	confs, err := t.InForce(v)
+	confs, err := t.Effective(v)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +62,10 @@ func (t WaitConf) Plan(_ context.Context, v host.View) (*Change, error) {
 	return nil, nil
 }
 
-// InForce reads the conf that the consumer uses, last, and before it the confs of meta-plugins that
-// call it. It is [graph.Wait] or an error, as of Plan, where that is not the one wanted; whether
-// its plugins are there is not looked at. A conf that is about to be written is empty.
-func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
+// Effective reads the conf that the consumer uses, last, and before it the confs of meta-plugins
+// that call it. It is [graph.Wait] or an error, as of Plan, where that is not the one wanted;
+// whether its plugins are there is not looked at. A conf that is about to be written is empty.
+func (t WaitConf) Effective(v host.View) ([]CNIConf, error) {
 	names, err := v.Files.ReadDir(t.Dir)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
 		return nil, fmt.Errorf("list the CNI confs in %s: %w", t.Dir, err)
@@ -81,9 +81,9 @@ func (t WaitConf) InForce(v host.View) ([]CNIConf, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, found := t.inForce(v, confs, coming)
+	first, found := t.effective(v, confs, coming)
 	if t.File != "" && !slices.Contains(confs, t.File) {
-		return nil, t.absent(first, found)
+		return nil, t.waitForConf(first, found)
 	}
 	if !found && first.err == nil {
 		return nil, graph.Wait(fmt.Sprintf("%s: no conf in %s yet (%s)%s", t.Network, t.Dir, t.Writer,
@@ -132,8 +132,9 @@ type candidate struct {
 	behind string    // where the file is broken: the first good one after it
 }
 
-// inForce finds what the consumer would use. A conf that upstream tasks are about to write is good.
-func (t WaitConf) inForce(v host.View, confs []string, coming bool) (candidate, bool) {
+// effective finds what the consumer would use. A conf that upstream tasks are about to write is
+// good.
+func (t WaitConf) effective(v host.View, confs []string, coming bool) (candidate, bool) {
 	var broken candidate
 	var before []CNIConf
 	for i, name := range confs {
@@ -181,8 +182,8 @@ func beingWritten(v host.View, file string) (until time.Time, is bool) {
 	return changed.Add(unmended), err == nil && age >= 0 && age < unmended
 }
 
-// absent is the wait for a conf that is not there, with what the runtime uses meanwhile.
-func (t WaitConf) absent(meanwhile candidate, found bool) error {
+// waitForConf is the wait for a conf that is not there, with what the runtime uses meanwhile.
+func (t WaitConf) waitForConf(meanwhile candidate, found bool) error {
 	reason := fmt.Sprintf("%s: no %s in %s yet (%s)", t.Network, t.File, t.Dir, t.Writer)
 	switch {
 	case found:

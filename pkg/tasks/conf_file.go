@@ -85,15 +85,15 @@ func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
 	if err != nil {
 		return CNIConf{}, err
 	}
-	if !list.LoadOnlyInlinedPlugins && t.Consumer.Beside && path.Ext(file) == ".conflist" {
-		beside, err := pluginsBeside(v, path.Join(path.Dir(file), list.Name))
+	if !list.LoadOnlyInlinedPlugins && t.Consumer.LoadsPluginDir && path.Ext(file) == ".conflist" {
+		beside, err := pluginsInDir(v, path.Join(path.Dir(file), list.Name))
 		if err != nil {
 			return CNIConf{}, err
 		}
 		list.Plugins = append(list.Plugins, beside...)
 	}
 	if len(list.Plugins) == 0 {
-		return CNIConf{}, fmt.Errorf("it has no `plugins`%s", t.noneBeside(path.Join(path.Dir(file), list.Name)))
+		return CNIConf{}, fmt.Errorf("it has no `plugins`%s", t.noPluginDir(path.Join(path.Dir(file), list.Name)))
 	}
 	if t.Consumer.Spec != "" && t.Consumer.Spec < "1.1.0" { // before spec 1.1.0 nobody chooses among cniVersions
 		if list.CNIVersion, err = firstVersion(data); err != nil {
@@ -105,9 +105,9 @@ func (t WaitConf) readConf(v host.View, file string) (CNIConf, error) {
 	return conf, err
 }
 
-// noneBeside says where the consumer would have found plugins besides.
-func (t WaitConf) noneBeside(dir string) string {
-	if t.Consumer.Beside {
+// noPluginDir says where the consumer would have found plugins besides.
+func (t WaitConf) noPluginDir(dir string) string {
+	if t.Consumer.LoadsPluginDir {
 		return ", and there is no *.conf in " + dir
 	}
 	return ": the runtime does not look for any in " + dir + ", as libcni does from 1.3 on (containerd 2.1)"
@@ -125,10 +125,10 @@ func readSmall(v host.View, file string) ([]byte, error) {
 	return data, nil
 }
 
-// pluginsBeside reads the plugins of a list in a directory of the network's name, as spec 1.1
+// pluginsInDir reads the plugins of a list in a directory of the network's name, as spec 1.1
 // allows. https://github.com/containernetworking/cni/blob/v1.3.0/libcni/conf.go
 // (NetworkPluginConfsFromFiles)
-func pluginsBeside(v host.View, dir string) ([]*libcni.PluginConfig, error) {
+func pluginsInDir(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	names, err := v.Files.ReadDir(dir)
 	if err != nil {
 		return nil, nil // no directory, no plugins

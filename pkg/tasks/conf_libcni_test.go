@@ -136,7 +136,7 @@ func TestConfAsLibcni(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close() // only read from
-			_, err = tasks.WaitConf{Network: "x", Dir: confs, BinDirs: []string{bins}, FirstOnly: true, Consumer: tasks.Consumer{Beside: true}}.Plan(t.Context(), view.View())
+			_, err = tasks.WaitConf{Network: "x", Dir: confs, BinDirs: []string{bins}, FirstOnly: true, Consumer: tasks.Consumer{LoadsPluginDir: true}}.Plan(t.Context(), view.View())
 			if (added == nil) != (err == nil) {
 				t.Errorf("libcni: %v; here: %v", added, err)
 			}

@@ -13,9 +13,9 @@ import (
 
 // Consumer is the libcni of who reads the confs: the runtime, or kubelet.
 type Consumer struct {
-	Name   string // for messages: "containerd 1.6.20"; "" is not known
-	Spec   string // the newest version of the spec that it knows; "" is not known
-	Beside bool   // it reads plugins of a list in a directory beside it (libcni 1.3)
+	Name           string // for messages: "containerd 1.6.20"; "" is not known
+	Spec           string // the newest version of the spec that it knows; "" is not known
+	LoadsPluginDir bool   // it reads plugins of a list in a directory beside it (libcni 1.3)
 }
 
 // version is the spec's version of a conf.

@@ -26,7 +26,7 @@ func TestWaitConf(t *testing.T) {
 	flannel := tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: "/etc/cni/net.d", File: "10-flannel.conflist",
 		BinDirs: []string{"/opt/cni/bin"}, FirstOnly: true}
 	anyConf := flannel
-	anyConf.File, anyConf.Network, anyConf.Writer, anyConf.Consumer = "", "bring your own", "whoever brings the network writes it", tasks.Consumer{Beside: true}
+	anyConf.File, anyConf.Network, anyConf.Writer, anyConf.Consumer = "", "bring your own", "whoever brings the network writes it", tasks.Consumer{LoadsPluginDir: true}
 	multus := flannel
 	multus.File, multus.Or, multus.Network = "00-multus.conf", "00-multus.conflist", "multus"
 	crio := flannel

@@ -34,11 +34,11 @@ func ActsLate(unit string) bool {
 	return unit != "" && !runtimeUnits[unit] && unit != "systemd-udevd.service" && !strings.HasSuffix(unit, ".mount")
 }
 
-// TakingBack is what it means for the node's own packets that a key goes, or has again what it had
-// before the agent came, and that effects are asked for: whatever was there meanwhile, the node may
-// be reached by it. A link that goes has no address any more, and what is forwarded is not the
-// node's.
-func TakingBack(key graph.Key, to string, asks []graph.Key) Disruption {
+// RevertCosts is what it means for the node's own packets that a key goes, or has again what
+// it had before the agent came, and that effects are asked for: whatever was there meanwhile, the
+// node may be reached by it. A link that goes has no address any more, and what is forwarded is not
+// the node's.
+func RevertCosts(key graph.Key, to string, asks []graph.Key) Disruption {
 	if slices.ContainsFunc(asks, func(k graph.Key) bool { return networkUnits[EffectOf(k).Unit] }) {
 		return MayCutOff
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // What a reset takes away or brings back is under a checkpoint where the node may be reached by it.
-// The line that keeps it: cutoff.go, TakingBack.
+// The line that keeps it: cutoff.go, RevertCosts.
 func TestTakingBack(t *testing.T) {
 	for _, c := range []struct {
 		key  graph.Key
@@ -31,7 +31,7 @@ func TestTakingBack(t *testing.T) {
 		{key: "unit:systemd-networkd.service", to: "off", want: MayCutOff},
 		{key: "unit:settle.service"},
 	} {
-		if got := TakingBack(c.key, c.to, c.asks); got != c.want {
+		if got := RevertCosts(c.key, c.to, c.asks); got != c.want {
 			t.Errorf("%s back to %q, which asks for %v: %d, want %d", c.key, c.to, c.asks, got, c.want)
 		}
 	}

@@ -18,15 +18,15 @@ type DropIn struct {
 }
 
 var (
-	_ Task  = DropIn{}
-	_ asker = DropIn{}
+	_ Task     = DropIn{}
+	_ effector = DropIn{}
 )
 
 // Owns implements [Task].
 func (t DropIn) Owns() []graph.Key { return []graph.Key{FileKey(t.path())} }
 
-// asks implements [asker].
-func (t DropIn) asks() []graph.Key { return askReload(t.Then) }
+// effects implements [asker].
+func (t DropIn) effects() []graph.Key { return askReload(t.Effects) }
 
 // Plan implements [Task].
 func (t DropIn) Plan(ctx context.Context, v host.View) (*Change, error) { return t.file().Plan(ctx, v) }

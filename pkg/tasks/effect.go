@@ -62,9 +62,9 @@ func (t Effect) Owns() []graph.Key {
 // needs implements [needer]: systemd reads the files before it runs from them.
 func (t Effect) needs() []graph.Key {
 	if t.Action == ActionDaemonReload {
-		return t.After
+		return t.Requires
 	}
-	return append([]graph.Key{DaemonReload}, t.After...)
+	return append([]graph.Key{DaemonReload}, t.Requires...)
 }
 
 // Plan implements [Task].
@@ -84,8 +84,8 @@ func (t Effect) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	have, err := v.Units.Unit(ctx, unit)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
-		change.NotHere = "no systemd here"
+	case errors.Is(err, host.ErrNoLiveState):
+		change.NotApplicable = "no systemd here"
 	case err != nil:
 		return nil, err
 	case t.Unit != "" && have.Load == "not-found" && !v.Upcoming.WillExist(string(UnitFileKey(t.Unit))):

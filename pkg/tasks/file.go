@@ -85,7 +85,7 @@ func (t File) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	info, there, err := lstat(h.Live.View(), t.Path)
 	if err == nil && there && info.Type == hostfs.Regular && info.Links == 1 {
 		var same bool
-		if same, err = t.holds(h.Live.View(), info); err == nil && same {
+		if same, err = t.hasContent(h.Live.View(), info); err == nil && same {
 			return h.Files.SetMeta(t.Path, info, want.spec())
 		}
 	}
@@ -120,7 +120,7 @@ func (t File) look(v host.View) (*Item, access, error) {
 		return nil, want, &hostfs.InTheWayError{Path: t.Path, Is: info.Type, Want: hostfs.Regular}
 	}
 	item.Fields = want.changed(info)
-	same, err := t.holds(v, info)
+	same, err := t.hasContent(v, info)
 	if err != nil {
 		return nil, want, err
 	}
@@ -135,8 +135,8 @@ func (t File) look(v host.View) (*Item, access, error) {
 	return item, want, nil
 }
 
-// holds says whether the path, which info describes, has the wanted content.
-func (t File) holds(v host.View, info hostfs.FileInfo) (bool, error) {
+// hasContent says whether the path, which info describes, has the wanted content.
+func (t File) hasContent(v host.View, info hostfs.FileInfo) (bool, error) {
 	content := t.content()
 	if info.Size != content.Size {
 		return false, nil

@@ -38,8 +38,8 @@ func (t ForwardAccept) Owns() []graph.Key { return []graph.Key{ForwardKey(t.Link
 func (t ForwardAccept) Plan(ctx context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Create}
 	chains, err := v.Firewall.ForwardChains(ctx)
-	if errors.Is(err, host.ErrNotHere) {
-		return notHere(item.Key, Create), nil
+	if errors.Is(err, host.ErrNoLiveState) {
+		return notApplicable(item.Key, Create), nil
 	}
 	if err != nil {
 		return nil, passing(err)

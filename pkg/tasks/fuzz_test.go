@@ -40,7 +40,7 @@ func FuzzConf(f *testing.F) {
 		if list {
 			name += "list"
 		}
-		conf, err := WaitConf{Consumer: Consumer{Beside: true}}.readConf(host.View{Files: oneFile{content: content}}, name)
+		conf, err := WaitConf{Consumer: Consumer{LoadsPluginDir: true}}.readConf(host.View{Files: oneFile{content: content}}, name)
 		if err != nil {
 			return
 		}

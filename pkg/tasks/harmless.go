@@ -15,9 +15,9 @@ import (
 
 // The proofs.
 const (
-	Unproved       Proof = iota
-	ProvedHarmless       // its kind proves that it costs the node nothing
-	ProvedBefore         // it brings back what was right on this node before
+	ProofNone     Proof = iota
+	ProofHarmless       // its kind proves that it costs the node nothing
+	ProofBefore         // it brings back what was right on this node before
 )
 
 // Ground is what a proof goes by.
@@ -68,12 +68,12 @@ func proves[T Task](is func(ctx context.Context, t T, c *Change, on Ground) bool
 }
 
 // Anew says that to bring a task back runs programs anew. What they do was not proved by what they
-// did before, so that such a task is never [ProvedBefore].
+// did before, so that such a task is never [ProofBefore].
 func Anew(t Task) bool { return t.row() == rowUnit || t.row() == rowUnitState }
 
-// harmlessPlaces are below which files are of no account to the node's own network, boot, units and
+// harmlessDirs are below which files are of no account to the node's own network, boot, units and
 // accounts. Kubernetes and its runtime read them, and the runtime goes on with what it has read.
-var harmlessPlaces = []string{
+var harmlessDirs = []string{
 	"/etc/cni/",                // read by the container runtime when a pod comes or goes (CNI specification)
 	"/opt/cni/",                // run by it
 	"/var/lib/cni/",            // what plugins keep of pods
@@ -90,19 +90,20 @@ var harmlessPlaces = []string{
 // host if it says so: https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
 const staticPods = "/manifests"
 
-// HarmlessPlace says that a file may change without a checkpoint.
-func HarmlessPlace(file string, facts *host.Facts) bool {
+// HarmlessPath says that a file may change without a checkpoint.
+func HarmlessPath(file string, facts *host.Facts) bool {
 	if strings.Contains(file+"/", staticPods+"/") {
 		return false
 	}
-	return slices.ContainsFunc(places(facts), func(place string) bool {
+	return slices.ContainsFunc(harmlessDirsOf(facts), func(place string) bool {
 		return strings.HasPrefix(file+"/", strings.TrimSuffix(place, "/")+"/")
 	})
 }
 
-// places are the harmless ones with those where this node's runtime has its confs and plugins.
-func places(facts *host.Facts) []string {
-	out := slices.Clone(harmlessPlaces)
+// harmlessDirsOf are the harmless ones with those where this node's runtime has its confs and
+// plugins.
+func harmlessDirsOf(facts *host.Facts) []string {
+	out := slices.Clone(harmlessDirs)
 	if facts == nil {
 		return out
 	}
@@ -114,15 +115,18 @@ func places(facts *host.Facts) []string {
 	return out
 }
 
-// inPlace is the proof of what owns paths: all that changes is in a harmless place, or is a
+// harmlessPaths is the proof of what owns paths: all that changes is in a harmless place, or is a
 // directory that is made on the way to one.
-func inPlace(_ context.Context, _ Task, c *Change, on Ground) bool {
+func harmlessPaths(_ context.Context, _ Task, c *Change, on Ground) bool {
 	facts := on.View.Facts
 	return !slices.ContainsFunc(c.Items, func(it Item) bool {
 		file := pathOf(it.Key)
 		onTheWay := it.Op == Create &&
-			slices.ContainsFunc(places(facts), func(place string) bool { return strings.HasPrefix(place, file+"/") })
-		return file == "" || !HarmlessPlace(file, facts) && !onTheWay
+			slices.ContainsFunc(harmlessDirsOf(facts), func(place string) bool {
+				return strings.HasPrefix(place,
+					file+"/")
+			})
+		return file == "" || !HarmlessPath(file, facts) && !onTheWay
 	})
 }
 
@@ -146,7 +150,7 @@ func fileHarmless(ctx context.Context, t File, c *Change, on Ground) bool {
 	case ownModules:
 		return linesHarmless(c, t.Path, func(line string) bool { return moduleHarmless(ctx, line, on) })
 	}
-	return inPlace(ctx, t, c, on)
+	return harmlessPaths(ctx, t, c, on)
 }
 
 // Our own files that are read at boot, a line for each task that does the same now.
@@ -192,7 +196,7 @@ func bareLines(content []byte) (out []string) {
 // /etc/netwright/disabled do.
 func dirHarmless(ctx context.Context, t Directory, c *Change, on Ground) bool {
 	made := !slices.ContainsFunc(c.Items, func(it Item) bool { return it.Op != Create })
-	return made && t.Path == ownSettings || inPlace(ctx, t, c, on)
+	return made && t.Path == ownSettings || harmlessPaths(ctx, t, c, on)
 }
 
 // ownSettings is where the agent's own settings are, which no document writes.
@@ -276,7 +280,7 @@ func behindBridge(ctx context.Context, on Ground) bool {
 // removalHarmless is the proof of a removal: a file in a harmless place. What a node is reached by
 // may go with anything else.
 func removalHarmless(ctx context.Context, t Removal, c *Change, on Ground) bool {
-	return t.Key.Kind() == KindFile && inPlace(ctx, t, c, on)
+	return t.Key.Kind() == KindFile && harmlessPaths(ctx, t, c, on)
 }
 
 // NotLive says that a task which documents ask for was class live before changes had to be proved
@@ -292,7 +296,7 @@ func NotLive(t Task, facts *host.Facts, read map[graph.Key]bool) bool {
 		}
 		return sysctlDisruption(key, t.Value) == NoDisruption && !inRange(key, t.Value, "")
 	case File:
-		return !NetworkFile(t.Path) && (!HarmlessPlace(t.Path, facts) || read[FileKey(t.Path)]) && !bootOnlyFile(t.Path)
+		return !NetworkFile(t.Path) && (!HarmlessPath(t.Path, facts) || read[FileKey(t.Path)]) && !bootOnlyFile(t.Path)
 	case UnitState:
 		return !networkUnits[t.Name]
 	}

@@ -16,8 +16,8 @@ type span struct {
 	raise bool
 }
 
-// holds says that a value is in the span. have is what the kernel has, "" if that is not known.
-func (s span) holds(value, have string) bool {
+// contains says that a value is in the span. have is what the kernel has, "" if that is not known.
+func (s span) contains(value, have string) bool {
 	n, err := kernelNumber(value)
 	if err != nil || n < s.from || n > s.to {
 		return false
@@ -122,8 +122,9 @@ func spanOf(key string) (span, bool) {
 // kernel's own default. Small values stop all of TCP, "1 1 1" at once.
 var harmlessBuffers = map[string]int64{"net.ipv4.tcp_rmem": 87380, "net.ipv4.tcp_wmem": 16384}
 
-// buffersHold says that three sizes leave a connection what it needs, and the machine its memory.
-func buffersHold(value string, begin int64) bool {
+// buffersSuffice says that three sizes leave a connection what it needs, and the machine its
+// memory.
+func buffersSuffice(value string, begin int64) bool {
 	const page, most = 4096, 1 << 28
 	var sizes []int64
 	for field := range strings.FieldsSeq(value) {
@@ -139,10 +140,10 @@ func buffersHold(value string, begin int64) bool {
 // inRange says that a value of a key is harmless, whatever the host.
 func inRange(key, value, have string) bool {
 	if begin, ok := harmlessBuffers[key]; ok {
-		return buffersHold(value, begin)
+		return buffersSuffice(value, begin)
 	}
 	s, ok := spanOf(key)
-	return ok && s.holds(value, have)
+	return ok && s.contains(value, have)
 }
 
 // sysctlKindHarmless is the proof of a sysctl.

@@ -17,7 +17,7 @@ func proved(t *testing.T, v host.View, task Task, c *Change) bool {
 	return Harmless(t.Context(), task, c, Ground{View: v, Pods: []netip.Prefix{netip.MustParsePrefix("100.96.0.0/11"), netip.MustParsePrefix("fd00:96::/48")}})
 }
 
-// Each sysctl on both sides of its range. The line that keeps it: harmless_sysctl.go, holds.
+// Each sysctl on both sides of its range. The line that keeps it: harmless_sysctl.go, contains.
 func TestSysctlsProvedHarmless(t *testing.T) {
 	ns := netns.New(t)
 	in(t, ns, func(h *host.Host) {
@@ -121,7 +121,7 @@ func TestModulesProvedHarmless(t *testing.T) {
 func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	rules, other := File{Path: "/srv/kubernetes/rules", Content: []byte("x"), Mode: 0o644}, File{Path: "/srv/kubernetes/other", Content: []byte("x"), Mode: 0o644}
-	on := Ground{View: h.Live.View(), Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{After: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
+	on := Ground{View: h.Live.View(), Read: ReadByUnits([]Task{rules, other, UnitState{Meta: Meta{Requires: []graph.Key{FileKey(rules.Path)}}, Name: "x.service"}})}
 	if Harmless(t.Context(), rules, plan(t, rules, h.Live.View()), on) {
 		t.Error("a file that a hook reads is proved harmless")
 	}
@@ -131,7 +131,7 @@ func TestWhatUnitsReadIsNotProvedHarmless(t *testing.T) {
 }
 
 // What is not named by a place takes a checkpoint. The line that keeps it: harmless.go,
-// HarmlessPlace.
+// HarmlessPath.
 func TestPlacesProvedHarmless(t *testing.T) {
 	h, _ := onDisk(t)
 	for file, want := range map[string]bool{

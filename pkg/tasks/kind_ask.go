@@ -14,7 +14,7 @@ import (
 // unknown is what counts for keys of no kind: what a cleanup finds, and what the ledger of a newer
 // agent has.
 var unknown = KeyKind{"",
-	notOnDisk, goneAfterBoot, polled(hearNothing), anyOrder,
+	notOnDisk, goneAfterBoot, polled(watchNothing), anyOrder,
 	costs{cutsOff, ClassLive}, undoItself[restorable], noModes, byName}
 
 // rowOf is the row of a key's kind.
@@ -35,17 +35,20 @@ func InterestOf(list []Task) watch.Interest {
 	var i watch.Interest
 	for _, t := range list {
 		for _, key := range t.Owns() {
-			rowOf(key).watch.hear(t, key.Name(), &i)
+			rowOf(key).watch.watch(t, key.Name(), &i)
 		}
 	}
 	return i
 }
 
-// Unheard says that nothing may tell of changes of what a task owns, so that it has to be looked at
-// now and then: most sysctls, of which writers in containers are not heard, the tables of ip_tables, and whatever comes from a source that cannot
-// be heard. A route and an address that are heard are never among them.
-func Unheard(t Task, deaf map[watch.Source]error) bool {
-	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool { return !rowOf(key).watch.told(key.Name(), deaf) })
+// NeedsPolling says that no event may come of changes of what a task owns, so that it is polled:
+// most sysctls, of which writers in containers are not heard, the tables of ip_tables, and whatever
+// comes from a source that cannot be watched. A route and an address that are watched are never
+// among them.
+func NeedsPolling(t Task, lost map[watch.Source]error) bool {
+	return slices.ContainsFunc(t.Owns(), func(key graph.Key) bool {
+		return !rowOf(key).watch.notifies(key.Name(), lost)
+	})
 }
 
 // FileOf is the file that a key is, or is in; "" if none.
@@ -74,9 +77,9 @@ func GoAfter(key graph.Key) (above []graph.Key, rest bool) {
 // of ours, and is made when a former network is gone.
 func UsedByPods(key graph.Key) bool { return rowOf(key).removal.pods }
 
-// MayBeAbsent says that what is absent at a key before its task comes is the task's own from then
+// MayBeMissing says that what is absent at a key before its task comes is the task's own from then
 // on, also where no [Remover] takes it away.
-func MayBeAbsent(key graph.Key) bool { return rowOf(key).removal.absent }
+func MayBeMissing(key graph.Key) bool { return rowOf(key).removal.missing }
 
 // DriftKinds are the kinds of keys that are state: what spec.drift may name. Effects are actions,
 // and have none.
@@ -100,7 +103,7 @@ func StaysAfterUndo(t Task) bool { return kinds[t.row()].undo == staysAfterUndo 
 // BeforeOf is what an undo needs of a key that a task changes. t may be a removal; nil where nobody
 // knows the task.
 func BeforeOf(t Task, key graph.Key) (b Before) {
-	rowOf(key).undo(keeperTask(t), key.Name(), &b)
+	rowOf(key).undo(ownerOf(t), key.Name(), &b)
 	return b
 }
 
@@ -111,18 +114,18 @@ func RunsPrograms(t Task, key graph.Key) bool {
 		e := EffectOf(key)
 		return ActsLate(e.Unit) && !networkUnits[e.Unit]
 	}
-	owner := keeperTask(t)
+	owner := ownerOf(t)
 	return owner != nil && Anew(owner)
 }
 
-// keeperTask is the task that looks after what a removal or a restoration takes away or back.
-func keeperTask(t Task) Task {
-	var k Keeper
+// ownerOf is the task that looks after what a removal or a restoration takes away or back.
+func ownerOf(t Task) Task {
+	var k StateReader
 	switch t := t.(type) {
 	case Removal:
-		k = t.Keeper
+		k = t.Remover
 	case Restoration:
-		k = t.Keeper
+		k = t.Restorer
 	default:
 		return t
 	}
@@ -130,12 +133,12 @@ func keeperTask(t Task) Task {
 	return owner
 }
 
-// KeeperOf finds who looks after a key of a task; nil if nobody can. Keys of
+// StateReaderOf finds who looks after a key of a task; nil if nobody can. Keys of
 // paths need no task.
-func KeeperOf(t Task, key graph.Key) Keeper {
+func StateReaderOf(t Task, key graph.Key) StateReader {
 	if key.Kind() == KindFile {
-		return heldPath(key.Name())
+		return anyPath(key.Name())
 	}
-	k, _ := t.(Keeper)
+	k, _ := t.(StateReader)
 	return k
 }

@@ -69,60 +69,60 @@ func unitLasts(t Task, _ string) bool {
 
 // watchSource says who tells that a key changed.
 type watchSource struct {
-	// hear adds what a watcher has to hear of for a key of a task.
-	hear func(t Task, name string, i *watch.Interest)
-	// told says that somebody tells of each change of the key, while some sources cannot be heard.
-	// If not, it is looked at every few seconds.
-	told func(name string, deaf map[watch.Source]error) bool
+	// watch adds what a watcher has to watch for a key of a task.
+	watch func(t Task, name string, i *watch.Interest)
+	// notifies says that each change of the key comes as an event, while some sources cannot be
+	// watched. If not, the key is polled every few seconds.
+	notifies func(name string, lost map[watch.Source]error) bool
 }
 
 // unwatched is what only a pass looks at: actions, and what only waits.
-var unwatched = watchSource{hearNothing, func(string, map[watch.Source]error) bool { return true }}
+var unwatched = watchSource{watchNothing, func(string, map[watch.Source]error) bool { return true }}
 
-// heard is what a source tells of, if it can be heard.
-func heard(source watch.Source, hear func(t Task, name string, i *watch.Interest)) watchSource {
-	return watchSource{hear, func(_ string, deaf map[watch.Source]error) bool { return deaf[source] == nil }}
+// watched is what a source notifies of, if it can be watched.
+func watched(source watch.Source, add func(t Task, name string, i *watch.Interest)) watchSource {
+	return watchSource{add, func(_ string, lost map[watch.Source]error) bool { return lost[source] == nil }}
 }
 
-// polled is what nothing tells of for sure.
-func polled(hear func(t Task, name string, i *watch.Interest)) watchSource {
-	return watchSource{hear, func(string, map[watch.Source]error) bool { return false }}
+// polled is what no source notifies of for sure.
+func polled(add func(t Task, name string, i *watch.Interest)) watchSource {
+	return watchSource{add, func(string, map[watch.Source]error) bool { return false }}
 }
 
-func sysctlHeard(name string, deaf map[watch.Source]error) bool {
-	// One socket hears all of rtnetlink, and is deaf under one name.
-	return watch.SysctlTold(name) && deaf[watch.Links] == nil
+func sysctlNotifies(name string, lost map[watch.Source]error) bool {
+	// One socket watches all of rtnetlink, and is unwatched under one name.
+	return watch.SysctlNotifies(name) && lost[watch.Links] == nil
 }
 
 // of is for kinds whose keys do not say all that a watcher needs.
-func of[T Task](hear func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
+func of[T Task](add func(t T, i *watch.Interest)) func(Task, string, *watch.Interest) {
 	return func(t Task, _ string, i *watch.Interest) {
 		if own, ok := t.(T); ok {
-			hear(own, i)
+			add(own, i)
 		}
 	}
 }
 
-func hearNothing(Task, string, *watch.Interest) {}
+func watchNothing(Task, string, *watch.Interest) {}
 
-func hearPath(_ Task, name string, i *watch.Interest)   { i.Paths = append(i.Paths, name) }
-func hearTOML(_ Task, name string, i *watch.Interest)   { i.Paths = append(i.Paths, beforeHash(name)) }
-func hearSysctl(_ Task, name string, i *watch.Interest) { i.Sysctls = append(i.Sysctls, name) }
-func hearModule(_ Task, name string, i *watch.Interest) { i.Modules = append(i.Modules, name) }
-func hearMount(_ Task, name string, i *watch.Interest)  { i.Mounts = append(i.Mounts, name) }
-func hearUnit(_ Task, name string, i *watch.Interest)   { i.Units = append(i.Units, name) }
-func hearLink(_ Task, name string, i *watch.Interest)   { i.Links = append(i.Links, name) }
-func hearForward(_ Task, _ string, i *watch.Interest)   { i.Forward = true }
-func hearRoute(t Route, i *watch.Interest)              { i.Routes = append(i.Routes, t.Canonical()) }
-func hearRule(t Rule, i *watch.Interest)                { i.Rules = append(i.Rules, t.Canonical()) }
-func hearAddress(t Address, i *watch.Interest) {
+func watchPath(_ Task, name string, i *watch.Interest)   { i.Paths = append(i.Paths, name) }
+func watchTOML(_ Task, name string, i *watch.Interest)   { i.Paths = append(i.Paths, beforeHash(name)) }
+func watchSysctl(_ Task, name string, i *watch.Interest) { i.Sysctls = append(i.Sysctls, name) }
+func watchModule(_ Task, name string, i *watch.Interest) { i.Modules = append(i.Modules, name) }
+func watchMount(_ Task, name string, i *watch.Interest)  { i.Mounts = append(i.Mounts, name) }
+func watchUnit(_ Task, name string, i *watch.Interest)   { i.Units = append(i.Units, name) }
+func watchLink(_ Task, name string, i *watch.Interest)   { i.Links = append(i.Links, name) }
+func watchForward(_ Task, _ string, i *watch.Interest)   { i.Forward = true }
+func watchRoute(t Route, i *watch.Interest)              { i.Routes = append(i.Routes, t.Canonical()) }
+func watchRule(t Rule, i *watch.Interest)                { i.Rules = append(i.Rules, t.Canonical()) }
+func watchAddress(t Address, i *watch.Interest) {
 	i.Addresses = append(i.Addresses, t.Prefix.Addr())
 	i.Links = append(i.Links, t.Link)
 }
-func hearTable(t Table, i *watch.Interest) {
+func watchTable(t Table, i *watch.Interest) {
 	i.Tables = append(i.Tables, firewall.TableName{Family: t.Family, Name: t.Name})
 }
-func hearConf(t WaitConf, i *watch.Interest) { i.Lists = append(append(i.Lists, t.Dir), t.BinDirs...) }
+func watchConf(t WaitConf, i *watch.Interest) { i.Lists = append(append(i.Lists, t.Dir), t.BinDirs...) }
 
 // removal says in which order keys of a kind go.
 type removal struct {
@@ -133,8 +133,8 @@ type removal struct {
 	// pods says that packets of pods need it: it stays while they use a link of ours, and a switch
 	// of networks makes it when the old network is gone.
 	pods bool
-	// absent says that what was absent before is ours although a prune does not take it away.
-	absent bool
+	// missing says that what was absent before is ours although a prune does not take it away.
+	missing bool
 }
 
 var (

@@ -25,7 +25,7 @@ func TestTheTableIsWhole(t *testing.T) {
 		}
 		c := *k.keys
 		if c.name == "" || c.disk.file == nil || c.disk.dirs == nil || c.lasts == nil ||
-			c.watch.hear == nil || c.watch.told == nil || c.removal.above == nil ||
+			c.watch.watch == nil || c.watch.notifies == nil || c.removal.above == nil ||
 			c.costs.back == nil || c.undo == nil || c.drift == 0 || c.command == nil {
 			t.Errorf("%s: a column of its keys is empty", k.name)
 		}
@@ -71,7 +71,7 @@ func TestTheTableRebuildsEachKind(t *testing.T) {
 // A key of no kind that the table knows is looked at, and may cut the node off.
 func TestAnUnknownKeyCountsAsDangerous(t *testing.T) {
 	key := graph.Key("weather:rain")
-	if TakingBack(key, "", nil) != MayCutOff || rowOf(key).watch.told("rain", nil) {
+	if RevertCosts(key, "", nil) != MayCutOff || rowOf(key).watch.notifies("rain", nil) {
 		t.Error("it counts as harmless, or as heard")
 	}
 }

@@ -24,10 +24,10 @@ type Link struct {
 }
 
 var (
-	_ Task     = Link{}
-	_ Remover  = Link{}
-	_ Restorer = Link{}
-	_ Holder   = Link{}
+	_ Task      = Link{}
+	_ Remover   = Link{}
+	_ Restorer  = Link{}
+	_ UseReader = Link{}
 )
 
 // Owns implements [Task].
@@ -37,8 +37,8 @@ func (t Link) Owns() []graph.Key { return []graph.Key{LinkKey(t.Name)} }
 func (t Link) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Net.Link(ctx, t.Name)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
-		return notHere(t.Owns()[0], Create), nil
+	case errors.Is(err, host.ErrNoLiveState):
+		return notApplicable(t.Owns()[0], Create), nil
 	case errors.Is(err, host.ErrNotExist):
 		have = rtnl.Link{}
 	case err != nil:
@@ -127,17 +127,17 @@ func passing(err error) error {
 	return err
 }
 
-// notHere is the change of a task that needs a running kernel, in an image without one.
-func notHere(key graph.Key, op Op) *Change {
+// notApplicable is the change of a task that needs a running kernel, in an image without one.
+func notApplicable(key graph.Key, op Op) *Change {
 	return &Change{Items: []Item{{Key: key, Op: op}}, Reason: "no running kernel",
-		NotHere: "no running kernel under this root"}
+		NotApplicable: "no running kernel under this root"}
 }
 
-// Holds implements [Holder]: an address that somebody put on the link. Those that the kernel makes
+// UsedBy implements [Holder]: an address that somebody put on the link. Those that the kernel makes
 // by itself do not count.
-func (t Link) Holds(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
+func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Name)
-	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) {
 		return "", nil
 	}
 	if err != nil {

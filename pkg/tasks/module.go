@@ -20,8 +20,8 @@ type Module struct {
 }
 
 var (
-	_ Task   = Module{}
-	_ Keeper = Module{}
+	_ Task        = Module{}
+	_ StateReader = Module{}
 )
 
 // Owns implements [Task].
@@ -42,19 +42,19 @@ func (t Module) Plan(_ context.Context, v host.View) (*Change, error) {
 	known := v.Facts
 	source := facts.ModuleSource(known.OS, known.Kernel.Release)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
-		change.NotHere, change.Pending = "no running kernel under this root", nil
+	case errors.Is(err, host.ErrNoLiveState):
+		change.NotApplicable, change.Pending = "no running kernel under this root", nil
 	case err != nil:
 		return nil, err
 	case !known.Kernel.Modules && known.Contain == "":
 		// What was built in without a list of it (modules.builtin) cannot be told.
-		change.NotHere, change.Pending = "this kernel loads no modules", nil
+		change.NotApplicable, change.Pending = "this kernel loads no modules", nil
 	case !known.Kernel.Modules:
-		change.NotHere, change.Pending = "modules are the host's, not loaded here", nil
-	case state == kernel.ModuleAbsent && t.Optional:
-		change.NotHere, change.Pending = "optional, and this kernel has no such module", nil
+		change.NotApplicable, change.Pending = "modules are the host's, not loaded here", nil
+	case state == kernel.ModuleMissing && t.Optional:
+		change.NotApplicable, change.Pending = "optional, and this kernel has no such module", nil
 		change.Items[0].Fields = []Field{{Name: "warning", After: source}}
-	case state == kernel.ModuleAbsent:
+	case state == kernel.ModuleMissing:
 		return nil, fmt.Errorf("plan module %s: kernel %s has no such module: %s: %w",
 			t.Name, known.Kernel.Release, source, host.ErrNotExist)
 	}

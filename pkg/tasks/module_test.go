@@ -30,7 +30,7 @@ func TestModule(t *testing.T) {
 	}
 	// In a sandbox nothing is loaded, but it is said what would be.
 	c := plan(t, Module{Name: "no-such-module"}, h.Live.View())
-	if c == nil || c.NotHere == "" || len(c.Pending) > 0 {
+	if c == nil || c.NotApplicable == "" || len(c.Pending) > 0 {
 		t.Errorf("planned %+v", c)
 	}
 	wantLines(t, c, "! module:no_such_module,  not loaded→loaded")
@@ -42,7 +42,7 @@ func TestModule(t *testing.T) {
 
 func TestModuleInAnImage(t *testing.T) {
 	h, _ := onDisk(t)
-	if c := plan(t, Module{Name: "br_netfilter"}, h.Live.View()); c == nil || c.NotHere == "" {
+	if c := plan(t, Module{Name: "br_netfilter"}, h.Live.View()); c == nil || c.NotApplicable == "" {
 		t.Errorf("planned %+v", c)
 	}
 }

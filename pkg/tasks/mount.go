@@ -26,10 +26,10 @@ type Mount struct {
 }
 
 var (
-	_ Task    = Mount{}
-	_ Keeper  = Mount{}
-	_ Holder  = Mount{}
-	_ Remover = unmounter{}
+	_ Task        = Mount{}
+	_ StateReader = Mount{}
+	_ UseReader   = Mount{}
+	_ Remover     = unmounter{}
 )
 
 // unitName is the only name that systemd accepts for a mount at Where.
@@ -46,7 +46,7 @@ func (t Mount) Owns() []graph.Key {
 // Plan implements [Task].
 func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Kernel.Mounted(t.Where)
-	notHere := errors.Is(err, host.ErrNotHere)
+	notHere := errors.Is(err, host.ErrNoLiveState)
 	switch {
 	case err != nil && !notHere && !errors.Is(err, host.ErrNotExist):
 		return nil, err
@@ -87,7 +87,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, err
 	}
 	if state != nil {
-		change.NotHere = state.NotHere
+		change.NotApplicable = state.NotApplicable
 		change.Pending = append(change.Pending, state.Pending...)
 		if len(change.Items) == 0 {
 			change.Items, change.Reason = state.Items, state.Reason
@@ -97,7 +97,7 @@ func (t Mount) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, nil
 	}
 	// The unit is loaded anew by Apply: nobody else need be asked.
-	change.Asks = append([]graph.Key(nil), t.Then...)
+	change.Effects = append([]graph.Key(nil), t.Effects...)
 	return change, nil
 }
 
@@ -180,7 +180,7 @@ func (t Mount) accepted(ctx context.Context, h *host.Host) error {
 		}
 	}
 	switch {
-	case errors.Is(err, host.ErrNotHere): // an image
+	case errors.Is(err, host.ErrNoLiveState): // an image
 		return nil
 	case err != nil:
 		return err
@@ -218,11 +218,11 @@ func (t Mount) file() (File, error) {
 	return File{Meta: t.Meta, Path: unitDir + "/" + t.unitName(), Content: []byte(b.String()), Mode: 0o644}, nil
 }
 
-// Holds implements [Holder]: what would be lost with the file system. That of the control groups
+// UsedBy implements [Holder]: what would be lost with the file system. That of the control groups
 // holds nothing but the kernel's own.
-func (t Mount) Holds(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
+func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
 	kind, err := v.Kernel.Mounted(t.Where)
-	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere) || kind == "cgroup2" {
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) || kind == "cgroup2" {
 		return "", nil
 	}
 	if err != nil {

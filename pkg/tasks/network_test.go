@@ -199,8 +199,8 @@ func TestRoute(t *testing.T) {
 		wantLines(t, plan(t, theirs, h.Live.View()))
 		theirs.Gateway = netip.MustParseAddr("192.0.2.15")
 		err := fails(t, theirs, h.Live.View(), "10.96.3.0/24", "via 192.0.2.14 dev up0", "protocol 4", "metric")
-		if !errors.Is(err, rtnl.ErrForeignRoute) {
-			t.Errorf("%v is not ErrForeignRoute", err)
+		if !errors.Is(err, rtnl.ErrUnmanagedRoute) {
+			t.Errorf("%v is not ErrUnmanagedRoute", err)
 		}
 		fails(t, Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("192.0.2.0/24"), Link: "up0", Gateway: netip.MustParseAddr("192.0.2.1")}}, h.Live.View(), "protocol 2")
 
@@ -283,7 +283,7 @@ func TestNothingOfTheNetworkInAnImage(t *testing.T) {
 		Route{Route: rtnl.Route{Dst: netip.MustParsePrefix("10.0.0.0/24"), Link: "cbr0"}}, Rule{Rule: rtnl.Rule{Priority: 7, Family: 4, Table: 9}},
 		Table{Table: firewall.Table{Family: "ip", Name: "x"}},
 	} {
-		if c := plan(t, task, v.View()); c == nil || c.NotHere == "" {
+		if c := plan(t, task, v.View()); c == nil || c.NotApplicable == "" {
 			t.Errorf("%v: %+v", task.Owns(), c)
 		}
 	}

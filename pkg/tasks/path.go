@@ -133,7 +133,7 @@ func (m Meta) change(items []Item, reason string, facts ...host.Fact) *Change {
 	if len(items) == 0 {
 		return nil
 	}
-	return &Change{Items: items, Reason: reason, Asks: m.Then, Pending: facts}
+	return &Change{Items: items, Reason: reason, Effects: m.Effects, Pending: facts}
 }
 
 func fileFact(name string, info *hostfs.FileInfo) host.Fact {

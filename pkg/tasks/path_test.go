@@ -66,11 +66,11 @@ var passwd = "root:x:0:0::/:/bin/sh\ncalico:x:777:778::/:\n"
 func TestDirectory(t *testing.T) {
 	h, root := onDisk(t)
 	ok(t, os.Mkdir(root+"/etc", 0o755), os.WriteFile(root+"/etc/passwd", []byte(passwd), 0o644), os.WriteFile(root+"/etc/group", nil, 0o644))
-	d := Directory{Path: "/var/lib/calico", Mode: 0o750, Owner: "calico", Meta: Meta{Then: []graph.Key{"effect:x"}}}
+	d := Directory{Path: "/var/lib/calico", Mode: 0o750, Owner: "calico", Meta: Meta{Effects: []graph.Key{"effect:x"}}}
 	c := converge(t, h, d)
 	wantLines(t, c, "+ file:/var, type →directory, mode →0755, owner →root:root", "+ file:/var/lib, type →directory, mode →0755, owner →root:root",
 		"+ file:/var/lib/calico, type →directory, mode →0750, owner →calico (777:778)")
-	if c.Reason != "absent" || len(c.Asks) != 1 || c.Pending[0].File.Type != hostfs.Directory {
+	if c.Reason != "absent" || len(c.Effects) != 1 || c.Pending[0].File.Type != hostfs.Directory {
 		t.Errorf("%+v", c)
 	}
 	d.Mode, d.Owner = 0o1777, ""

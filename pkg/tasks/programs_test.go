@@ -16,7 +16,7 @@ func TestRunsPrograms(t *testing.T) {
 		want bool
 	}{
 		{hook, hook.Owns()[0], true},
-		{Removal{Key: hook.Owns()[0], Keeper: hook}, hook.Owns()[0], true},
+		{Removal{Key: hook.Owns()[0], Remover: hook}, hook.Owns()[0], true},
 		{Unit{Name: "hook.service"}, UnitFileKey("hook.service"), true},
 		{Effect{Action: ActionRestart, Unit: "hook.service"}, Restart("hook.service"), true},
 		{nil, Restart("hook.service"), true},

@@ -21,7 +21,7 @@ import (
 // everyKind has one task of each kind with every parameter set.
 func everyKind() []Task {
 	yes := true
-	m := Meta{From: "cluster.yaml:1:2", Why: "for a test", At: graph.AfterKubelet, After: []graph.Key{"file:/x"}, Then: []graph.Key{"effect:restart x.service"}}
+	m := Meta{From: "cluster.yaml:1:2", Why: "for a test", At: graph.AfterKubelet, Requires: []graph.Key{"file:/x"}, Effects: []graph.Key{"effect:restart x.service"}}
 	secret := m
 	secret.Secret = true
 	return []Task{

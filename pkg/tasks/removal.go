@@ -21,56 +21,56 @@ import (
 // planned and applied like any task: absent is right.
 type Removal struct {
 	Meta
-	Key    graph.Key
-	Keeper Remover
-	Last   string // as it was seen when it was decided that it goes; what differs is a person's and stays
+	Key     graph.Key
+	Remover Remover
+	Last    string // as it was seen when it was decided that it goes; what differs is a person's and stays
 	// Reason says why it goes; "" is that no document wants it any more.
 	Reason string
 	// Changed says why it goes although somebody changed it since the agent left it; "" if nobody
 	// did.
 	Changed string
-	// Disruption is what it may interrupt, by [TakingBack].
+	// Disruption is what it may interrupt, by [RevertCosts].
 	Disruption Disruption
 	// Links are those of ours that go in the same run: while one of them has
 	// ports, pods use it, and nothing of the network goes.
 	Links []string
 	// Confs, set for a CNI conf, says what must not be broken by its going.
-	Confs *ConfGuard
+	Confs *ConfRemoval
 }
 
-// ConfGuard keeps a CNI directory from being left without a conf while pods live.
-type ConfGuard struct {
+// ConfRemoval keeps a CNI directory from being left without a conf while pods live.
+type ConfRemoval struct {
 	Dir   string
 	Going []string // base names that go in this run
-	// Coming says that another conf of ours will be there.
-	Coming bool
+	// Replaced says that another conf of ours will be there.
+	Replaced bool
 }
 
 var (
-	_ Task  = Removal{}
-	_ asker = Removal{}
+	_ Task     = Removal{}
+	_ effector = Removal{}
 )
 
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// asks implements [asker]: systemd forgets the files that go. A unit whose own file goes is not run
-// anew.
-func (t Removal) asks() []graph.Key {
+// effects implements [asker]: systemd forgets the files that go. A unit whose own file goes is not
+// run anew.
+func (t Removal) effects() []graph.Key {
 	if t.Key.Kind() != KindFile || !strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
-		return t.Then
+		return t.Effects
 	}
 	unit := path.Base(t.Key.Name())
-	return askReload(slices.DeleteFunc(slices.Clone(t.Then), func(k graph.Key) bool {
+	return askReload(slices.DeleteFunc(slices.Clone(t.Effects), func(k graph.Key) bool {
 		return k == DaemonReload || t.Key == UnitFileKey(unit) && (k == Restart(unit) || k == Reload(unit))
 	}))
 }
 
 // Plan implements [Task].
 func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
-	live, err := t.Keeper.Live(ctx, v)
-	if errors.Is(err, host.ErrNotHere) {
-		return notHere(t.Key, Remove), nil
+	live, err := t.Remover.Live(ctx, v)
+	if errors.Is(err, host.ErrNoLiveState) {
+		return notApplicable(t.Key, Remove), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
@@ -79,16 +79,16 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	case live == "":
 		return nil, nil
 	case !as(live, t.Last):
-		return nil, &KeptError{Key: t.Key, Why: "somebody changed it since netwright wrote it"}
+		return nil, &RetainedError{Key: t.Key, Why: "somebody changed it since netwright wrote it"}
 	}
 	if t.Key.Kind() == KindFile {
-		others, err := t.holdsOthers(v)
+		others, err := t.hasOthers(v)
 		if err != nil {
 			return nil, fmt.Errorf("plan the removal of %s: %w", t.Key, err)
 		}
 		if others {
 			return &Change{Items: []Item{{Key: t.Key, Op: Remove}}, Reason: cmp.Or(t.Reason, "no longer wanted"),
-				NotHere: "stays: it is in use by others, or holds files of theirs"}, nil
+				NotApplicable: "stays: it is in use by others, or holds files of theirs"}, nil
 		}
 		if err := v.Files.Removable(t.Key.Name()); err != nil {
 			return nil, &UnremovableError{t.Key, err}
@@ -104,24 +104,24 @@ func (t Removal) Plan(ctx context.Context, v host.View) (*Change, error) {
 	return &Change{
 		Items:      []Item{{Key: t.Key, Op: Remove}},
 		Reason:     reason,
-		Asks:       t.asks(),
+		Effects:    t.effects(),
 		Pending:    []host.Fact{{Key: string(t.Key), Gone: true}},
 		Disruption: t.Disruption,
 	}, nil
 }
 
-// KeptError is a key that stays although nobody wants it any more.
-type KeptError struct {
+// RetainedError is a key that stays although nobody wants it any more.
+type RetainedError struct {
 	Key graph.Key
 	Why string
 }
 
-func (e *KeptError) Error() string {
+func (e *RetainedError) Error() string {
 	return fmt.Sprintf("%s stays: %s; remove it by hand if it is not needed", e.Key, e.Why)
 }
 
-// holdsOthers says that a directory of ours has something in it that stays.
-func (t Removal) holdsOthers(v host.View) (bool, error) {
+// hasOthers says that a directory of ours has something in it that stays.
+func (t Removal) hasOthers(v host.View) (bool, error) {
 	dir := t.Key.Name()
 	if info, there, err := lstat(v, dir); err != nil || !there || info.Type != hostfs.Directory {
 		return false, err
@@ -164,7 +164,7 @@ func (t Removal) inUse(ctx context.Context, v host.View) error {
 }
 
 // check waits for another conf while pods live.
-func (g ConfGuard) check(v host.View) error {
+func (g ConfRemoval) check(v host.View) error {
 	names, err := v.Files.ReadDir(g.Dir)
 	if err != nil {
 		return fmt.Errorf("list the CNI confs in %s: %w", g.Dir, err)
@@ -174,7 +174,7 @@ func (g ConfGuard) check(v host.View) error {
 		return err
 	}
 	left := slices.ContainsFunc(confs, func(name string) bool { return !slices.Contains(g.Going, name) })
-	if left || g.Coming {
+	if left || g.Replaced {
 		return nil
 	}
 	pod, err := podSign(v)
@@ -207,7 +207,7 @@ func podSign(v host.View) (string, error) {
 
 // Apply implements [Task].
 func (t Removal) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	err := t.Keeper.Remove(ctx, h)
+	err := t.Remover.Remove(ctx, h)
 	var at *fs.PathError
 	if t.Key.Kind() == KindFile && errors.As(err, &at) {
 		return &UnremovableError{t.Key, err}
@@ -232,29 +232,29 @@ func (e *UnremovableError) Unwrap() error { return graph.Wait(e.Error()) }
 // Restoration brings back what was at a key before the agent came.
 type Restoration struct {
 	Meta
-	Key    graph.Key
-	Keeper Restorer
-	To     Baseline
-	// Disruption is what it may interrupt, by [TakingBack].
+	Key      graph.Key
+	Restorer Restorer
+	To       Baseline
+	// Disruption is what it may interrupt, by [RevertCosts].
 	Disruption Disruption
 }
 
 var (
-	_ Task  = Restoration{}
-	_ asker = Restoration{}
+	_ Task     = Restoration{}
+	_ effector = Restoration{}
 )
 
 // Owns implements [Task].
 func (t Restoration) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// asks implements [asker].
-func (t Restoration) asks() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.asks() }
+// effects implements [asker].
+func (t Restoration) effects() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.effects() }
 
 // Plan implements [Task].
 func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
-	right, err := t.Keeper.Restored(ctx, v, t.To)
-	if errors.Is(err, host.ErrNotHere) {
-		return notHere(t.Key, Update), nil
+	right, err := t.Restorer.Restored(ctx, v, t.To)
+	if errors.Is(err, host.ErrNoLiveState) {
+		return notApplicable(t.Key, Update), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
@@ -262,12 +262,12 @@ func (t Restoration) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if right {
 		return nil, nil
 	}
-	live, err := t.Keeper.Live(ctx, v)
+	live, err := t.Restorer.Live(ctx, v)
 	if err != nil {
 		return nil, fmt.Errorf("plan to restore %s: %w", t.Key, err)
 	}
 	item := Item{Key: t.Key, Op: Update, Fields: restores(t.Key, live, t.To.Live)}
-	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Asks: t.asks(),
+	return &Change{Items: []Item{item}, Reason: "as it was before netwright came", Effects: t.effects(),
 		Disruption: t.Disruption}, nil
 }
 
@@ -311,5 +311,5 @@ func shortSum(words []string) string {
 
 // Apply implements [Task].
 func (t Restoration) Apply(ctx context.Context, h *host.Host, _ *Change) error {
-	return t.Keeper.Restore(ctx, h, t.To)
+	return t.Restorer.Restore(ctx, h, t.To)
 }

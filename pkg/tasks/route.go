@@ -17,7 +17,7 @@ import (
 const KindRoute = "route"
 
 // Route is a route; it is ours by its protocol number. Where its next hop or
-// source is an address that another task sets, [Meta.After] names that task's key.
+// source is an address that another task sets, [Meta.Requires] names that task's key.
 type Route struct {
 	Meta
 	rtnl.Route
@@ -48,9 +48,9 @@ func (t Route) Owns() []graph.Key { return []graph.Key{RouteKey(t.Route)} }
 // needs implements [needer]: the link comes first.
 func (t Route) needs() []graph.Key {
 	if t.Link == "" {
-		return t.After
+		return t.Requires
 	}
-	return append([]graph.Key{LinkKey(t.Link)}, t.After...)
+	return append([]graph.Key{LinkKey(t.Link)}, t.Requires...)
 }
 
 // Plan implements [Task]. A route that others made is right when it leads the
@@ -58,8 +58,8 @@ func (t Route) needs() []graph.Key {
 func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	want := t.Canonical()
 	routes, err := v.Net.Routes(ctx, want.Table)
-	if errors.Is(err, host.ErrNotHere) {
-		return notHere(t.Owns()[0], Create), nil
+	if errors.Is(err, host.ErrNoLiveState) {
+		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
 		return nil, passing(err)
@@ -76,7 +76,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 	reason := "absent"
 	var have rtnl.Route
 	for _, r := range routes {
-		if !r.SamePlace(want) {
+		if !r.SameKey(want) {
 			continue
 		}
 		if sameWay(r, want) {
@@ -85,7 +85,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		if r.Protocol != rtnl.RouteProtocol {
 			return nil, fmt.Errorf("plan route %s in table %d: %w: it leads %s and has protocol %d: remove it, or "+
 				"give ours another metric",
-				want.Dst, want.Table, rtnl.ErrForeignRoute, way(r), r.Protocol)
+				want.Dst, want.Table, rtnl.ErrUnmanagedRoute, way(r), r.Protocol)
 		}
 		item.Op, reason, have = Update, "leads another way", r
 	}
@@ -162,7 +162,7 @@ func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 		return rtnl.Route{}, false, passing(err)
 	}
 	for _, r := range routes {
-		if r.SamePlace(want) {
+		if r.SameKey(want) {
 			return r, true, nil
 		}
 	}
@@ -178,8 +178,8 @@ func (t Route) Live(ctx context.Context, v host.View) (string, error) {
 	return fmt.Sprintf("%s src %s mtu %d proto %d", way(r), address(r.Source), r.MTU, r.Protocol), nil
 }
 
-// Foreign implements [Claimer].
-func (t Route) Foreign(live string) bool {
+// Unmanaged implements [Claimer].
+func (t Route) Unmanaged(live string) bool {
 	return live != "" && !strings.HasSuffix(live, fmt.Sprintf(" proto %d", rtnl.RouteProtocol))
 }
 

@@ -55,8 +55,8 @@ func (t Rule) Owns() []graph.Key { return []graph.Key{RuleKey(t.Rule)} }
 // Plan implements [Task]. The same rule made by others is right.
 func (t Rule) Plan(ctx context.Context, v host.View) (*Change, error) {
 	rules, err := v.Net.Rules(ctx)
-	if errors.Is(err, host.ErrNotHere) {
-		return notHere(t.Owns()[0], Create), nil
+	if errors.Is(err, host.ErrNoLiveState) {
+		return notApplicable(t.Owns()[0], Create), nil
 	}
 	if err != nil {
 		return nil, passing(err)
@@ -92,8 +92,8 @@ func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 	return "", nil
 }
 
-// Foreign implements [Claimer].
-func (t Rule) Foreign(live string) bool {
+// Unmanaged implements [Claimer].
+func (t Rule) Unmanaged(live string) bool {
 	return live != "" && live != fmt.Sprintf("proto %d", rtnl.RouteProtocol)
 }
 

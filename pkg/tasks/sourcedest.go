@@ -40,10 +40,10 @@ func (t SourceDestCheck) Plan(ctx context.Context, v host.View) (*Change, error)
 		Fields: []Field{{Name: "check", Before: "on", After: "off"}}}}, Reason: "EC2 drops packets of pods' addresses"}
 	switch {
 	case v.Facts.Cloud != "aws":
-		change.NotHere = "no instance of AWS"
+		change.NotApplicable = "no instance of AWS"
 		return change, nil
 	case t.EC2 == nil:
-		change.NotHere = "EC2 is not asked here"
+		change.NotApplicable = "EC2 is not asked here"
 		return change, nil
 	}
 	region, eni := primary(v.Facts)

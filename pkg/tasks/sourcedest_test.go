@@ -34,11 +34,11 @@ func TestSourceDestCheck(t *testing.T) {
 	defer h.Close()
 	ec2 := interfaces{"eu-central-1 eni-1": true, "eu-central-1 eni-2": true}
 	task := SourceDestCheck{EC2: ec2}
-	if c := plan(t, task, h.Live.View()); c.NotHere != "no instance of AWS" {
+	if c := plan(t, task, h.Live.View()); c.NotApplicable != "no instance of AWS" {
 		t.Errorf("on a machine that is nobody's: %+v", c)
 	}
 	h.Live.Facts.Cloud = "aws"
-	if c := plan(t, SourceDestCheck{}, h.Live.View()); c.NotHere != "EC2 is not asked here" {
+	if c := plan(t, SourceDestCheck{}, h.Live.View()); c.NotApplicable != "EC2 is not asked here" {
 		t.Errorf("where nobody may ask EC2: %+v", c)
 	}
 	if _, err := task.Plan(t.Context(), h.Live.View()); !graph.IsWait(err) {

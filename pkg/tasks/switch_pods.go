@@ -96,7 +96,7 @@ func PodsWithAddress(ctx context.Context, v host.View) ([]cri.Pod, error) {
 	if signErr != nil || sign == "" {
 		return nil, signErr
 	}
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil, fmt.Errorf("pods live here (%s), and there is no runtime that could be asked for them over CRI: "+
 			"drain the node and reboot it", sign)
 	}

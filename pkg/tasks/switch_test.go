@@ -77,7 +77,7 @@ func TestEvict(t *testing.T) {
 	if _, err := task.Plan(t.Context(), between{err: silent, netns: []string{"cni-1"}}.view()); !graph.IsTransient(err) || !errors.Is(err, silent) {
 		t.Errorf("with a runtime that is silent, and a pod: %v", err)
 	}
-	if _, err := task.Plan(t.Context(), between{err: host.ErrNotHere, netns: []string{"cni-1"}}.view()); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "drain the node") {
+	if _, err := task.Plan(t.Context(), between{err: host.ErrNoLiveState, netns: []string{"cni-1"}}.view()); err == nil || graph.IsTransient(err) || !strings.Contains(err.Error(), "drain the node") {
 		t.Errorf("with a pod and no runtime: %v", err)
 	}
 }

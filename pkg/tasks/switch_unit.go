@@ -44,7 +44,7 @@ func (t Pause) Plan(ctx context.Context, v host.View) (*Change, error) {
 	key := graph.MakeKey(KindUnit, t.Unit)
 	have, err := v.Units.Unit(ctx, t.Unit)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -70,7 +70,7 @@ func (t Pause) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 func (t Resume) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Units.Unit(ctx, t.Unit)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -40,7 +40,7 @@ func (t Sysctl) Owns() []graph.Key { return []graph.Key{SysctlKey(t.Key)} }
 // needs implements [needer]: the module or link that brings the key, and the
 // keys that would change this one when written later.
 func (t Sysctl) needs() []graph.Key {
-	needs := append([]graph.Key(nil), t.After...)
+	needs := append([]graph.Key(nil), t.Requires...)
 	key := SysctlKey(t.Key).Name()
 	if m := kernel.SysctlModule(key); m != "" {
 		needs = append(needs, graph.MakeKey(KindModule, m))
@@ -95,16 +95,16 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Update, Fields: []Field{{Name: "value", Before: have, After: t.Value}}}
 	change := &Change{Items: []Item{item}, Reason: "value differs"}
 	switch {
-	case errors.Is(err, host.ErrNotHere):
-		change.NotHere = "no running kernel under this root"
+	case errors.Is(err, host.ErrNoLiveState):
+		change.NotApplicable = "no running kernel under this root"
 		return change, nil
 	case err == nil && kernel.SameSysctl(key, have, t.Value):
 		return nil, nil
 	case kernel.ScopeOf(key) == kernel.ScopeHost && !v.Facts.Kernel.HostSysctls:
-		change.NotHere = "host-wide, not set here"
+		change.NotApplicable = "host-wide, not set here"
 		return change, nil
 	case errors.Is(err, host.ErrNotExist):
-		return t.planAbsent(v, key, change)
+		return t.planMissing(v, key, change)
 	case err != nil:
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 	return change, nil
 }
 
-// planAbsent plans a key that the kernel does not have now.
-func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, error) {
+// planMissing plans a key that the kernel does not have now.
+func (t Sysctl) planMissing(v host.View, key string, change *Change) (*Change, error) {
 	module, link := kernel.SysctlModule(key), kernel.SysctlLink(key)
 	change.Items[0].Op = Create
 	switch {
@@ -128,7 +128,7 @@ func (t Sysctl) planAbsent(v host.View, key string, change *Change) (*Change, er
 	case link != "":
 		return nil, graph.Wait("link " + link)
 	case module != "" && !v.Facts.Kernel.Modules:
-		change.NotHere = "not here before the host loads module " + module
+		change.NotApplicable = "not here before the host loads module " + module
 		return change, nil
 	case module != "":
 		return nil,

@@ -7,9 +7,9 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 )
 
-// sharedLeaves are keys of links by which packets of pods, services and other programs go, whoever
+// sharedSysctls are keys of links by which packets of pods, services and other programs go, whoever
 // set them. https://docs.kernel.org/networking/ip-sysctl.html
-var sharedLeaves = []string{"forwarding", "mc_forwarding", "force_forwarding", "rp_filter"}
+var sharedSysctls = []string{"forwarding", "mc_forwarding", "force_forwarding", "rp_filter"}
 
 // Shared says of a sysctl that others than who set it rely on it once it is set: forwarding, the
 // reverse path filter, the bridge's way into the firewall. A rollback leaves it.
@@ -21,5 +21,5 @@ func Shared(key graph.Key) bool {
 	parts := strings.Split(name, ".")
 	ofLink := len(parts) > 3 && parts[0] == "net" && parts[2] == "conf"
 	return name == ipForward || strings.HasPrefix(name, "net.bridge.") ||
-		ofLink && slices.Contains(sharedLeaves, parts[len(parts)-1])
+		ofLink && slices.Contains(sharedSysctls, parts[len(parts)-1])
 }

@@ -99,7 +99,7 @@ func TestSysctlOfTheHostIsListedAndNeverSet(t *testing.T) {
 		ok(t, err)
 		task := Sysctl{Key: "kernel.panic", Value: before + "1"}
 		c := plan(t, task, h.Live.View())
-		if c == nil || c.NotHere != "host-wide, not set here" {
+		if c == nil || c.NotApplicable != "host-wide, not set here" {
 			t.Errorf("planned %+v", c)
 		}
 		if err := task.Apply(t.Context(), h, c); err == nil || !strings.Contains(err.Error(), "whole machine") {
@@ -110,7 +110,7 @@ func TestSysctlOfTheHostIsListedAndNeverSet(t *testing.T) {
 		}
 		// Absent in a network namespace, and none of its business.
 		c = plan(t, Sysctl{Key: "net.ipv4.neigh.default.gc_thresh1", Value: "0"}, h.Live.View())
-		if c == nil || c.NotHere == "" {
+		if c == nil || c.NotApplicable == "" {
 			t.Errorf("planned %+v", c)
 		}
 		// What is right is right, whoever set it.
@@ -150,7 +150,7 @@ func TestSysctlThatIsAbsent(t *testing.T) {
 
 func TestSysctlInAnImage(t *testing.T) {
 	h, _ := onDisk(t)
-	if c := plan(t, Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}, h.Live.View()); c == nil || c.NotHere == "" {
+	if c := plan(t, Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}, h.Live.View()); c == nil || c.NotApplicable == "" {
 		t.Errorf("planned %+v", c)
 	}
 }

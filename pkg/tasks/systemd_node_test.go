@@ -63,7 +63,7 @@ func asked(h *host.Host, effect graph.Key, by ...string) host.View {
 
 func testUnit(t *testing.T) {
 	h := onNode(t)
-	file := Unit{Name: "u.service", Content: []byte(sleeper), Meta: Meta{Then: []graph.Key{Restart("u.service")}}}
+	file := Unit{Name: "u.service", Content: []byte(sleeper), Meta: Meta{Effects: []graph.Key{Restart("u.service")}}}
 	state := UnitState{Name: "u.service", Enabled: new(true), Active: new(true)}
 
 	// The plan knows the unit before its file is there.
@@ -74,13 +74,13 @@ func testUnit(t *testing.T) {
 	wantLines(t, plan(t, state, pending.Over(h.Live.View())), "~ unit:u.service, enabled →enabled, active inactive→active")
 	wantError(t, state, h.Live.View(), "u.service", "no such unit")
 
-	if c := converge(t, h, file); len(c.Asks) != 1 || c.Asks[0] != DaemonReload {
-		t.Errorf("a new unit asks for %v, and nothing runs from an old one", c.Asks)
+	if c := converge(t, h, file); len(c.Effects) != 1 || c.Effects[0] != DaemonReload {
+		t.Errorf("a new unit asks for %v, and nothing runs from an old one", c.Effects)
 	}
 	edited := file
 	edited.Content = []byte("# edited\n" + sleeper)
-	if c := plan(t, edited, h.Live.View()); len(c.Asks) != 2 || c.Asks[1] != Restart("u.service") {
-		t.Errorf("an edited unit asks for %v", c.Asks)
+	if c := plan(t, edited, h.Live.View()); len(c.Effects) != 2 || c.Effects[1] != Restart("u.service") {
+		t.Errorf("an edited unit asks for %v", c.Effects)
 	}
 	reload := Effect{Action: ActionDaemonReload}
 	if c := plan(t, reload, h.Live.View()); c != nil {
@@ -205,10 +205,10 @@ func testDropIn(t *testing.T) {
 	}
 	ok(t, h.Units.StartUnit(t.Context(), "d.service", true))
 	pid := systemctl(t, "show", "--value", "-p", "MainPID", "d")
-	drop := DropIn{Unit: "d.service", Name: "50-netwright.conf", Content: []byte("[Service]\nEnvironment=X=1\n"), Meta: Meta{Then: []graph.Key{Restart("d.service")}}}
+	drop := DropIn{Unit: "d.service", Name: "50-netwright.conf", Content: []byte("[Service]\nEnvironment=X=1\n"), Meta: Meta{Effects: []graph.Key{Restart("d.service")}}}
 	c := converge(t, h, drop)
-	if len(c.Asks) != 2 || c.Asks[0] != DaemonReload || c.Asks[1] != restart.Owns()[0] {
-		t.Errorf("asks for %v", c.Asks)
+	if len(c.Effects) != 2 || c.Effects[0] != DaemonReload || c.Effects[1] != restart.Owns()[0] {
+		t.Errorf("asks for %v", c.Effects)
 	}
 	if restart.needs()[0] != DaemonReload {
 		t.Error("the restart does not wait for the reload")
@@ -230,8 +230,8 @@ func testMount(t *testing.T) {
 	h := onNode(t)
 	task := Mount{What: "tmpfs", Where: "/mnt/a b-c", Type: "tmpfs", Options: "size=1m,mode=0700", Description: "100 % of it"}
 	c := converge(t, h, task)
-	if len(c.Asks) != 0 {
-		t.Errorf("asks for %v", c.Asks)
+	if len(c.Effects) != 0 {
+		t.Errorf("asks for %v", c.Effects)
 	}
 	out, err := exec.Command("findmnt", "-no", "FSTYPE,OPTIONS", "/mnt/a b-c").CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "tmpfs") || !strings.Contains(string(out), "size=1024k") {

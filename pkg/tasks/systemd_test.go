@@ -64,7 +64,7 @@ func TestNoSystemdHere(t *testing.T) {
 		Effect{Action: ActionDaemonReload},
 		Mount{What: "bpffs", Where: "/mnt/no-such-place", Type: "bpf"},
 	} {
-		if c := plan(t, task, v); c == nil || c.NotHere != "no systemd here" {
+		if c := plan(t, task, v); c == nil || c.NotApplicable != "no systemd here" {
 			t.Errorf("%v: planned %+v", task.Owns(), c)
 		}
 	}

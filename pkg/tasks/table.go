@@ -43,8 +43,8 @@ func (t Table) Plan(ctx context.Context, v host.View) (*Change, error) {
 	item := Item{Key: t.Owns()[0], Op: Update, After: []byte(t.String())}
 	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
-		return notHere(item.Key, Create), nil
+	case errors.Is(err, host.ErrNoLiveState):
+		return notApplicable(item.Key, Create), nil
 	case errors.Is(err, host.ErrNotExist):
 		item.Op = Create
 		return &Change{Items: []Item{item}, Reason: "absent", Disruption: t.disruption()}, nil

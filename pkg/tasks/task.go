@@ -22,7 +22,7 @@ type Task interface {
 	// key are an error that names both origins.
 	Owns() []graph.Key
 	// Base is what it carries besides its kind: [Meta] answers it for each kind that embeds one.
-	// Keys that the kind itself knows are not in it: [NeedsOf] and [AsksOf] have those too.
+	// Keys that the kind itself knows are not in it: [NeedsOf] and [EffectsOf] have those too.
 	Base() Meta
 	// Plan says what would change on the view, or nil when all is right. It
 	// writes nothing, may be called any number of times and from any goroutine.
@@ -36,12 +36,12 @@ type Task interface {
 
 // Meta is what every task carries besides its kind.
 type Meta struct {
-	From   string      `json:",omitempty"` // who asked for it: "cluster.yaml:12:3", "node default"
-	Why    string      `json:",omitempty"` // one clause for the plan: "required by calico"
-	At     graph.Gate  `json:",omitempty"` // before what it must be right
-	After  []graph.Key `json:",omitempty"` // needs beyond those that the kind knows: NeedsOf has all
-	Then   []graph.Key `json:",omitempty"` // effects asked for when this task changes anything: see AsksOf
-	Secret bool        `json:",omitempty"` // values and contents are never shown
+	From     string      `json:",omitempty"`      // who asked for it: "cluster.yaml:12:3", "node default"
+	Why      string      `json:",omitempty"`      // one clause for the plan: "required by calico"
+	At       graph.Gate  `json:",omitempty"`      // before what it must be right
+	Requires []graph.Key `json:"After,omitempty"` // needs beyond those that the kind knows: NeedsOf has all
+	Effects  []graph.Key `json:"Then,omitempty"`  // effects asked for when this task changes anything: see EffectsOf
+	Secret   bool        `json:",omitempty"`      // values and contents are never shown
 	// Overrides says whose value lost, for the plan: "1 from cluster.yaml:7:5".
 	Overrides string `json:",omitempty"`
 	// Refused says why the task fails wherever it is planned: a document wants what no document
@@ -53,11 +53,11 @@ type Meta struct {
 // Base implements [Task].
 func (m Meta) Base() Meta { return m }
 
-// needer is a kind that knows keys which come before its own. needs lists them with Meta.After.
+// needer is a kind that knows keys which come before its own. needs lists them with Meta.Requires.
 type needer interface{ needs() []graph.Key }
 
-// asker is a kind that knows which effects its changes ask for. asks makes them of Meta.Then.
-type asker interface{ asks() []graph.Key }
+// effector is a kind that knows which effects its changes ask for. asks makes them of Meta.Effects.
+type effector interface{ effects() []graph.Key }
 
 // NeedsOf lists the keys that come before a task, if anybody owns them. A file's parent directories
 // need not be listed.
@@ -65,15 +65,15 @@ func NeedsOf(t Task) []graph.Key {
 	if k, ok := t.(needer); ok {
 		return k.needs()
 	}
-	return t.Base().After
+	return t.Base().Requires
 }
 
-// AsksOf lists the effects that a change of a task may ask for.
-func AsksOf(t Task) []graph.Key {
-	if k, ok := t.(asker); ok {
-		return k.asks()
+// EffectsOf lists the effects that a change of a task may ask for.
+func EffectsOf(t Task) []graph.Key {
+	if k, ok := t.(effector); ok {
+		return k.effects()
 	}
-	return t.Base().Then
+	return t.Base().Effects
 }
 
 // AsNodes is what [graph.New] has to know of tasks.
@@ -90,8 +90,8 @@ func (AsNodes) Origin(t Task) string { return t.Base().From }
 // Needs implements [graph.Dependencies].
 func (AsNodes) Needs(t Task) []graph.Key { return NeedsOf(t) }
 
-// Asks implements [graph.Dependencies].
-func (AsNodes) Asks(t Task) []graph.Key { return AsksOf(t) }
+// Effects implements [graph.Dependencies].
+func (AsNodes) Effects(t Task) []graph.Key { return EffectsOf(t) }
 
 // row is the place of a kind in the table, [kinds].
 type row int

@@ -41,7 +41,7 @@ func (t TOMLKey) Owns() []graph.Key {
 }
 
 // needs implements [needer]: where we write the file itself, that comes first.
-func (t TOMLKey) needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)}, t.After...) }
+func (t TOMLKey) needs() []graph.Key { return append([]graph.Key{FileKey(t.Path)}, t.Requires...) }
 
 // Plan implements [Task].
 func (t TOMLKey) Plan(_ context.Context, v host.View) (*Change, error) {
@@ -135,7 +135,7 @@ func (t TOMLKey) Remove(ctx context.Context, h *host.Host) error {
 // Baseline implements [Restorer]: the whole file, so that it can come back byte for byte where
 // nobody else wrote to it.
 func (t TOMLKey) Baseline(ctx context.Context, v host.View) (Baseline, error) {
-	b, err := heldPath(t.Path).Baseline(ctx, v)
+	b, err := anyPath(t.Path).Baseline(ctx, v)
 	if err != nil {
 		return b, err
 	}
@@ -176,7 +176,7 @@ func (t TOMLKey) Restored(ctx context.Context, v host.View, b Baseline) (bool, e
 	if sum, err := v.Files.Sum(t.Path); err != nil || sum != *b.Blob {
 		return err == nil, err
 	}
-	return heldPath(t.Path).untouched(v, b)
+	return anyPath(t.Path).untouched(v, b)
 }
 
 // back is the file with the key as it was.
@@ -190,10 +190,10 @@ func (t TOMLKey) back(now []byte, b Baseline) ([]byte, error) {
 	return t.setting().Put(now, b.Live)
 }
 
-// plainValue undoes what JSON makes of the value.
-func plainValue(t *TOMLKey) { t.Value = plainTOML(t.Value) }
+// normalizeValue undoes what JSON makes of the value.
+func normalizeValue(t *TOMLKey) { t.Value = normalizeTOML(t.Value) }
 
-func plainTOML(v any) any {
+func normalizeTOML(v any) any {
 	switch v := v.(type) {
 	case float64:
 		return int64(v)

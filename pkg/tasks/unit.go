@@ -18,15 +18,15 @@ type Unit struct {
 }
 
 var (
-	_ Task  = Unit{}
-	_ asker = Unit{}
+	_ Task     = Unit{}
+	_ effector = Unit{}
 )
 
 // Owns implements [Task].
 func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 
-// asks implements [asker].
-func (t Unit) asks() []graph.Key { return askReload(t.Then) }
+// effects implements [asker].
+func (t Unit) effects() []graph.Key { return askReload(t.Effects) }
 
 // Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another
 // file, or from one that somebody removed.
@@ -43,11 +43,11 @@ func (t Unit) Plan(ctx context.Context, v host.View) (*Change, error) {
 	}
 	if c.Items[len(c.Items)-1].Op == Create {
 		have, err := v.Units.Unit(ctx, t.Name)
-		if err != nil && !errors.Is(err, host.ErrNotHere) {
+		if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 			return nil, err
 		}
 		if err != nil || !Runs(have) {
-			c.Asks = askReload(nil)
+			c.Effects = askReload(nil)
 		}
 	}
 	return c, nil
@@ -68,7 +68,7 @@ func (t Unit) file() File { return systemdFile(t.Meta, unitDir+"/"+t.Name, t.Con
 
 // systemdFile is a file that systemd reads at its next daemon-reload.
 func systemdFile(m Meta, path string, content []byte) File {
-	m.Then = askReload(m.Then)
+	m.Effects = askReload(m.Effects)
 	return File{Meta: m, Path: path, Content: content, Mode: 0o644}
 }
 

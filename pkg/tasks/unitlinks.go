@@ -168,7 +168,7 @@ func UnitDirs(v host.View) []string {
 	return dirs
 }
 
-func ignoreAbsent(err error) error {
+func ignoreMissing(err error) error {
 	if errors.Is(err, host.ErrNotExist) {
 		return nil
 	}

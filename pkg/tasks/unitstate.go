@@ -41,18 +41,18 @@ func (t UnitState) Owns() []graph.Key { return []graph.Key{graph.MakeKey(KindUni
 
 // needs implements [needer].
 func (t UnitState) needs() []graph.Key {
-	return append([]graph.Key{DaemonReload, UnitFileKey(t.Name)}, t.After...)
+	return append([]graph.Key{DaemonReload, UnitFileKey(t.Name)}, t.Requires...)
 }
 
 // Plan implements [Task].
 func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 	have, err := v.Units.Unit(ctx, t.Name)
 	switch {
-	case errors.Is(err, host.ErrNotHere) && v.Facts.Init == "systemd": // an image with systemd
+	case errors.Is(err, host.ErrNoLiveState) && v.Facts.Init == "systemd": // an image with systemd
 		return t.planLinks(ctx, v)
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return &Change{Items: []Item{{Key: t.Owns()[0], Op: Update, Fields: t.differs(systemd.UnitState{})}},
-			NotHere: "no systemd here"}, nil
+			NotApplicable: "no systemd here"}, nil
 	case err != nil:
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (t UnitState) Plan(ctx context.Context, v host.View) (*Change, error) {
 			fmt.Errorf("plan unit %s: it cannot be enabled, its file has no [Install] section: start it instead, "+
 				"or let another unit want it", t.Name)
 	}
-	after := t.then(have)
+	after := t.planned(have)
 	change := &Change{
 		Items:   []Item{{Key: t.Owns()[0], Op: Update, Fields: fields}},
 		Reason:  fields[0].Name + " differs",
@@ -145,8 +145,8 @@ func (t UnitState) starting(have systemd.UnitState) error {
 	return nil
 }
 
-// then is the unit as it will be.
-func (t UnitState) then(have systemd.UnitState) systemd.UnitState {
+// planned is the unit as it will be.
+func (t UnitState) planned(have systemd.UnitState) systemd.UnitState {
 	have.Name, have.NeedReload = t.Name, false
 	if t.Masked != nil {
 		have.File = word(*t.Masked, "masked", "disabled")
@@ -174,7 +174,7 @@ func word(yes bool, a, b string) string {
 // stopped before it is disabled and masked.
 func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	have, err := h.Live.Units.Unit(ctx, t.Name)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return t.applyLinks(ctx, h)
 	}
 	if err != nil {
@@ -307,7 +307,7 @@ func (t UnitState) Restored(ctx context.Context, v host.View, b Baseline) (bool,
 	for _, link := range was.Links {
 		target, err := v.Files.Readlink(link.Path)
 		if err != nil || target != link.Target {
-			return false, ignoreAbsent(err)
+			return false, ignoreMissing(err)
 		}
 		if info, err := v.Files.Lstat(link.Path); err != nil || info.Mtime != link.Mtime {
 			return false, err

@@ -33,7 +33,7 @@ func TestKernelInAVM(t *testing.T) {
 	}
 	h := onNode(t)
 	if k := h.Live.Facts.Kernel; !k.HostSysctls || !k.Modules || h.Live.Facts.Contain != "" || h.Live.Facts.Cgroup != 2 ||
-		k.KnownModules["br_netfilter"] != kernel.ModuleLoadable || k.KnownModules["ip_vs"] != kernel.ModuleLoadable {
+		k.ModuleStates["br_netfilter"] != kernel.ModuleLoadable || k.ModuleStates["ip_vs"] != kernel.ModuleLoadable {
 		t.Errorf("facts: %+v", h.Live.Facts)
 	}
 	t.Run("module, then its sysctl", func(t *testing.T) { testModuleLoads(t, h) })
@@ -98,7 +98,7 @@ func testModprobe(t *testing.T) {
 func testNoModule(t *testing.T, h *host.Host) {
 	wantError(t, Module{Name: "no_such_module"}, h.Live.View(), "no_such_module", h.Live.Facts.Kernel.Release, "linux-image")
 	c := plan(t, Module{Name: "no_such_module", Optional: true}, h.Live.View())
-	if c == nil || c.NotHere == "" || len(c.Items[0].Fields) != 1 || c.Items[0].Fields[0].Name != "warning" {
+	if c == nil || c.NotApplicable == "" || len(c.Items[0].Fields) != 1 || c.Items[0].Fields[0].Name != "warning" {
 		t.Errorf("an optional one: %+v", c)
 	}
 	ok(t, os.WriteFile("/etc/modprobe.d/no.conf", []byte("blacklist dummy\n"), 0o644))

@@ -16,7 +16,7 @@ func (c *checker) conf() {
 			"kubelet itself calls the plugins of "+c.want.Network.Name+": there is no conf in a directory", "")
 		return
 	}
-	confs, err := c.want.Conf.InForce(c.view)
+	confs, err := c.want.Conf.Effective(c.view)
 	switch {
 	case graph.IsWait(err):
 		c.add(check, Waiting, err.Error(), c.wrote())

@@ -31,7 +31,8 @@ func (c *checker) clusterDNS(ctx context.Context) {
 			continue
 		}
 		state := Failed
-		if pods, err := c.view.Runtime.Pods(ctx); errors.Is(err, host.ErrNotHere) || err == nil && !anyAddressed(pods) {
+		if pods, err := c.view.Runtime.Pods(ctx); errors.Is(err, host.ErrNoLiveState) || err == nil &&
+			!anyAddressed(pods) {
 			state = Waiting
 		}
 		c.add(check, state, err.Error(),

@@ -16,7 +16,7 @@ import (
 const healthPatience = 2 * time.Second
 
 // health asks the network's own agent, at an address of this host.
-func (c *checker) health(ctx context.Context, s network.Sign) (string, bool, error) {
+func (c *checker) health(ctx context.Context, s network.HealthCheck) (string, bool, error) {
 	if s.URL == "" {
 		return "", true, nil
 	}

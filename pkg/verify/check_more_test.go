@@ -25,7 +25,7 @@ func TestHealth(t *testing.T) {
 	l := newLab(t)
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
-	sign := network.Sign{What: "its agent is well", URL: server.URL + "/healthz", Missing: "look at its log"}
+	sign := network.HealthCheck{Text: "its agent is well", URL: server.URL + "/healthz", Missing: "look at its log"}
 	if bad := l.bad(l.check(sign)); len(bad) > 0 {
 		t.Errorf("well: %v", bad)
 	}

@@ -21,30 +21,30 @@ func (c *checker) signs(ctx context.Context) error {
 	for _, s := range c.want.Signs {
 		seen, there, err := c.sign(ctx, s)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
-			c.add("sign of life", NotHere, s.What+": nothing on this host can tell", "")
+		case errors.Is(err, host.ErrNoLiveState):
+			c.add("sign of life", NotHere, s.Text+": nothing on this host can tell", "")
 		case err != nil:
-			return fmt.Errorf("look whether %s: %w", s.What, err)
+			return fmt.Errorf("look whether %s: %w", s.Text, err)
 		case there:
-			c.add("sign of life", OK, s.What+": "+seen, "")
+			c.add("sign of life", OK, s.Text+": "+seen, "")
 		default:
 			state := Waiting
 			if len(c.confs) > 0 {
 				state = Failed
 			}
-			c.add("sign of life", state, s.What+": "+seen, cmp.Or(s.Missing, c.wrote()))
+			c.add("sign of life", state, s.Text+": "+seen, cmp.Or(s.Missing, c.wrote()))
 		}
 	}
 	return nil
 }
 
 // sign says what is seen of all that a sign names.
-func (c *checker) sign(ctx context.Context, s network.Sign) (seen string, there bool, err error) {
+func (c *checker) sign(ctx context.Context, s network.HealthCheck) (seen string, there bool, err error) {
 	if s.URL != "" && c.run == nil {
-		return "", false, host.ErrNotHere // what listens here is not the image's
+		return "", false, host.ErrNoLiveState // what listens here is not the image's
 	}
 	var parts []string
-	for _, look := range []func(context.Context, network.Sign) (string, bool, error){c.path, c.link, c.table,
+	for _, look := range []func(context.Context, network.HealthCheck) (string, bool, error){c.path, c.link, c.table,
 		c.health} {
 		part, ok, err := look(ctx, s)
 		if err != nil {
@@ -60,7 +60,7 @@ func (c *checker) sign(ctx context.Context, s network.Sign) (seen string, there 
 	return strings.Join(parts, ", "), true, nil
 }
 
-func (c *checker) path(_ context.Context, s network.Sign) (string, bool, error) {
+func (c *checker) path(_ context.Context, s network.HealthCheck) (string, bool, error) {
 	if s.Path == "" {
 		return "", true, nil
 	}
@@ -80,7 +80,7 @@ func (c *checker) path(_ context.Context, s network.Sign) (string, bool, error) 
 	return s.Path + " is not there", false, nil
 }
 
-func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error) {
+func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool, error) {
 	if s.Link == "" {
 		return "", true, nil
 	}
@@ -108,9 +108,9 @@ func (c *checker) link(ctx context.Context, s network.Sign) (string, bool, error
 }
 
 // podLinks counts the links that a sign names, and the pods that must have one each.
-func (c *checker) podLinks(ctx context.Context, s network.Sign, links []rtnl.Link) (string, bool, error) {
+func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []rtnl.Link) (string, bool, error) {
 	pods, err := c.view.Runtime.Pods(ctx)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return "", false, err
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *checker) podLinks(ctx context.Context, s network.Sign, links []rtnl.Lin
 	return fmt.Sprintf("%d of %s are up for %d pods with an address", up, what, living), up >= living, nil
 }
 
-func (c *checker) table(ctx context.Context, s network.Sign) (string, bool, error) {
+func (c *checker) table(ctx context.Context, s network.HealthCheck) (string, bool, error) {
 	family, name, ok := strings.Cut(s.Table, " ")
 	if !ok {
 		return "", true, nil

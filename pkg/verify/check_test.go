@@ -82,7 +82,7 @@ func conf(l *lab) *tasks.WaitConf {
 	return &tasks.WaitConf{Network: "flannel", Writer: "its DaemonSet writes it", Dir: l.conf, File: "10-flannel.conflist", BinDirs: []string{"/nowhere", l.bin}, FirstOnly: true}
 }
 
-func (l *lab) check(signs ...network.Sign) []Result {
+func (l *lab) check(signs ...network.HealthCheck) []Result {
 	l.t.Helper()
 	net, _ := network.Find("flannel")
 	view := l.with(host.Facts{Runtime: l.runtime}, podsOf{l.pods, l.podsErr})
@@ -216,22 +216,22 @@ func TestSigns(t *testing.T) {
 	node.Do(func() {
 		l := newLab(t)
 		for _, c := range []struct {
-			sign network.Sign
+			sign network.HealthCheck
 			want string
 		}{
-			{network.Sign{Link: "br-up", Kind: "bridge"}, "ok: x: br-up is up"},
-			{network.Sign{Link: "br-u*"}, "ok: x: br-up is up"},
-			{network.Sign{Link: "br-up", Kind: "vxlan"}, `failed: x: br-up is of kind "bridge", not vxlan`},
-			{network.Sign{Link: "br-down"}, "failed: x: br-down is down"},
-			{network.Sign{Link: "br-none", Missing: "make it"}, "failed: x: br-none is not there → make it"},
-			{network.Sign{Path: dir + "/cilium_*"}, "ok: x: " + dir + "/cilium_calls"},
-			{network.Sign{Path: dir + "/calico_*"}, "failed: x: " + dir + "/calico_* is not there → look at the network's pod"},
-			{network.Sign{Path: dir + "/cilium_calls/below"}, "below is not there"},
-			{network.Sign{Path: dir, Link: "br-down"}, "failed: x: br-down is down"},
-			{network.Sign{Table: "inet kindnet-ipmasq"}, "ok: x: table inet kindnet-ipmasq"},
-			{network.Sign{Table: "ip kindnet-ipmasq"}, "failed: x: nft table ip kindnet-ipmasq is not there"},
+			{network.HealthCheck{Link: "br-up", Kind: "bridge"}, "ok: x: br-up is up"},
+			{network.HealthCheck{Link: "br-u*"}, "ok: x: br-up is up"},
+			{network.HealthCheck{Link: "br-up", Kind: "vxlan"}, `failed: x: br-up is of kind "bridge", not vxlan`},
+			{network.HealthCheck{Link: "br-down"}, "failed: x: br-down is down"},
+			{network.HealthCheck{Link: "br-none", Missing: "make it"}, "failed: x: br-none is not there → make it"},
+			{network.HealthCheck{Path: dir + "/cilium_*"}, "ok: x: " + dir + "/cilium_calls"},
+			{network.HealthCheck{Path: dir + "/calico_*"}, "failed: x: " + dir + "/calico_* is not there → look at the network's pod"},
+			{network.HealthCheck{Path: dir + "/cilium_calls/below"}, "below is not there"},
+			{network.HealthCheck{Path: dir, Link: "br-down"}, "failed: x: br-down is down"},
+			{network.HealthCheck{Table: "inet kindnet-ipmasq"}, "ok: x: table inet kindnet-ipmasq"},
+			{network.HealthCheck{Table: "ip kindnet-ipmasq"}, "failed: x: nft table ip kindnet-ipmasq is not there"},
 		} {
-			c.sign.What = "x"
+			c.sign.Text = "x"
 			results := l.check(c.sign)
 			last := results[len(results)-1]
 			if got := fmt.Sprintf("%s: %s → %s", last.State, last.Seen, last.Next); last.Check != "sign of life" || !strings.Contains(got, c.want) {
@@ -240,7 +240,7 @@ func TestSigns(t *testing.T) {
 		}
 		// Before there is a conf the network has not said that it is ready.
 		ok(t, os.Remove(filepath.Join(l.conf, "10-flannel.conflist")))
-		results := l.check(network.Sign{What: "x", Link: "br-none"})
+		results := l.check(network.HealthCheck{Text: "x", Link: "br-none"})
 		if last := results[len(results)-1]; last.State != Waiting || Worst(results) != Waiting {
 			t.Errorf("%+v", results)
 		}
@@ -271,14 +271,14 @@ func TestSignsOfPods(t *testing.T) {
 			"none of its":     {[]cri.Pod{agent, ended}, nil, "ok: x: no pod with an address", ""},
 			"one":             {[]cri.Pod{agent, web}, nil, "ok: x: 1 of knet* are up for 1 pods", ""},
 			"one without":     {[]cri.Pod{web, db}, nil, "failed: x: 1 of knet* are up for 2 pods with an address → why", ""},
-			"nobody to ask":   {nil, host.ErrNotHere, "not here: x", ""},
+			"nobody to ask":   {nil, host.ErrNoLiveState, "not here: x", ""},
 			"does not answer": {nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken", ""},
 			"one on it":       {[]cri.Pod{web}, nil, "ok: x: 1 of knet* on knet3 are up for 1 pods", "knet3"},
 			"one, and not on": {[]cri.Pod{web}, nil, "failed: x: 0 of knet* on cbr0 are up for 1 pods with an address → why", "cbr0"},
 		} {
 			l := newLab(t)
 			l.pods, l.podsErr = c.pods, c.err
-			results := l.check(network.Sign{What: "x", Link: "knet*", Kind: "veth", Master: c.master, Pods: true, Missing: "why"})
+			results := l.check(network.HealthCheck{Text: "x", Link: "knet*", Kind: "veth", Master: c.master, Pods: true, Missing: "why"})
 			last := results[len(results)-1]
 			if got := fmt.Sprintf("%s: %s → %s", last.State, last.Seen, last.Next); !strings.Contains(got, c.want) {
 				t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -59,12 +59,12 @@ func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
 	for _, c := range claims {
 		conf[c.Network] = c.Conf
 		for _, f := range c.Found {
-			id := identity{f.Key, f.What}
+			id := identity{f.Key, f.Detail}
 			i, known := at[id]
 			if !known {
 				i = len(out.Things)
 				at[id] = i
-				out.Things = append(out.Things, Thing{Key: f.Key, What: f.What, Ours: ours(f.Key)})
+				out.Things = append(out.Things, Thing{Key: f.Key, What: f.Detail, Ours: ours(f.Key)})
 			}
 			t := &out.Things[i]
 			t.Networks = append(t.Networks, c.Network)

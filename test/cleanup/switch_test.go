@@ -87,7 +87,7 @@ func (n *switchNode) goes(name string, way asked) {
 		to, way = "cni", asked{}
 	}
 	n.wants(way.version, way.cloud, to+": "+cmp.Or(way.spec, "{}")+"\n    switch: {allow: true, from: bridge}\n")
-	if p := n.plan(); p.Switch == nil || p.Switch.From != "bridge" || p.Switch.To != to || p.Switch.Held != "" {
+	if p := n.plan(); p.Switch == nil || p.Switch.From != "bridge" || p.Switch.To != to || p.Switch.Blocked != "" {
 		n.t.Errorf("to %s: the plan says %+v", to, p.Switch)
 	}
 	n.once()
@@ -109,7 +109,7 @@ func (n *switchNode) comesBack(from string) int {
 	n.t.Helper()
 	n.wants("", "", "bridge: {}\n    switch: {allow: true, from: "+from+"}\n")
 	p := n.plan()
-	if p.Switch == nil || p.Switch.From != from || p.Switch.Held != "" {
+	if p.Switch == nil || p.Switch.From != from || p.Switch.Blocked != "" {
 		n.t.Fatalf("from %s: the plan says %+v", from, p.Switch)
 	}
 	n.once()

@@ -85,7 +85,7 @@ func route(w *world, state string) []tasks.Task {
 		r.Link = w.name("ln")
 		prefix := netip.PrefixFrom(gw.Next(), 24)
 		m := meta()
-		m.After = append(m.After, tasks.AddressKey(r.Link, prefix))
+		m.Requires = append(m.Requires, tasks.AddressKey(r.Link, prefix))
 		return []tasks.Task{tasks.Route{Meta: m, Route: r}, tasks.Address{Meta: meta(), Link: r.Link, Prefix: prefix}, tasks.Link{Meta: meta(), Name: r.Link, Kind: "bridge", Up: true}}
 	case "blackhole":
 		return []tasks.Task{tasks.Route{Meta: meta(), Route: rtnl.Route{Type: "blackhole", Dst: r.Dst}}}

@@ -215,7 +215,7 @@ func fates(t *testing.T, listed, made *report.Plan) {
 			if s.Unknown != "" {
 				continue
 			}
-			out[s.Key] = fmt.Sprintf("%s, asks %v", state, s.Asks)
+			out[s.Key] = fmt.Sprintf("%s, asks %v", state, s.Effects)
 		}
 		return out
 	}
@@ -313,4 +313,4 @@ type kind struct {
 
 var kinds = slices.Concat(fileKinds, bundleKinds, networkKinds)
 
-func meta(asks ...graph.Key) tasks.Meta { return tasks.Meta{From: "state", Then: asks} }
+func meta(asks ...graph.Key) tasks.Meta { return tasks.Meta{From: "state", Effects: asks} }

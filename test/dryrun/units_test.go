@@ -89,7 +89,7 @@ func restart(name string) tasks.Task {
 func entire(name string) []tasks.Task {
 	return []tasks.Task{
 		reload(), restart(name), tasks.Unit{Meta: meta(tasks.Restart(name)), Name: name, Content: []byte(sleeper)},
-		tasks.UnitState{Meta: tasks.Meta{From: "state", After: []graph.Key{tasks.Restart(name)}}, Name: name, Enabled: new(true), Active: new(true)},
+		tasks.UnitState{Meta: tasks.Meta{From: "state", Requires: []graph.Key{tasks.Restart(name)}}, Name: name, Enabled: new(true), Active: new(true)},
 	}
 }
 

@@ -166,7 +166,7 @@ func TestDryRunListsWhatChanges(t *testing.T) {
 	}
 	hostWide := 0
 	for _, step := range p.Steps {
-		if step.State == report.NotHere {
+		if step.State == report.NotApplicable {
 			hostWide++
 		}
 	}

@@ -79,7 +79,7 @@ func (f fleet) has(i int, value string) {
 // by itself on a node, and with it nothing else. The lines that keep it:
 // pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer;
 // pkg/config/extras/reserved.go, refuse; pkg/reconcile/changes/look.go, Look;
-// pkg/reconcile/changes/prepared.go; pkg/reconcile/desired/held.go, refuse.
+// pkg/reconcile/changes/prepared.go; pkg/reconcile/desired/pinned.go, refuse.
 func TestMixedFleet(t *testing.T) {
 	t.Parallel() // it waits for passes
 	ctx := t.Context()

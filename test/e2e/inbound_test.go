@@ -77,12 +77,12 @@ func TestKubernetesPeersKnock(t *testing.T) {
 	inForce("1")
 	shows(`netwright_unproved{proof="inbound"}`, 1)
 	says("status", "inbound: not proved")
-	if annotated(n.Name(), kube.AsksAnnotation) {
+	if annotated(n.Name(), kube.RequestsAnnotation) {
 		t.Error("the question stays")
 	}
 
 	peer.Must(ctx, "systemctl", "start", "netwright-agent")
-	s.Must("PATCH", "/api/v1/nodes/"+n.Name(), `{"metadata": {"annotations": {"`+kube.AsksAnnotation+`": "{\"nonce\": \"lab\", \"ports\": [22, `+witnessPort+`]}"}}}`)
+	s.Must("PATCH", "/api/v1/nodes/"+n.Name(), `{"metadata": {"annotations": {"`+kube.RequestsAnnotation+`": "{\"nonce\": \"lab\", \"ports\": [22, `+witnessPort+`]}"}}}`)
 	for end := time.Now().Add(5 * time.Minute); !annotated(peer.Name(), "lab"); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the peer never answers\n%s", peer.Run(ctx, "journalctl", "-b", "--no-pager", "-n", "60", "-u", "netwright-agent").Stdout)
@@ -116,7 +116,7 @@ add rule inet lab in iif lo accept'
 	}
 
 	peer.Must(ctx, "systemctl", "stop", "netwright-agent")
-	if annotated(peer.Name(), kube.AnswersAnnotation) || annotated(n.Name(), kube.AsksAnnotation) {
+	if annotated(peer.Name(), kube.AnswersAnnotation) || annotated(n.Name(), kube.RequestsAnnotation) {
 		t.Error("a question or an answer stays")
 	}
 	change("1")

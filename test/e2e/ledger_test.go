@@ -20,7 +20,7 @@ const ownNetwork = `  kubernetesVersion: 1.36.0
 
 // A switch of network takes with it what the old one had, as the dry run said, and nothing else. A
 // rollback brings it back without the store, and holds; resume lets go. The lines that keep it:
-// pkg/reconcile/ownership/removals_order.go, arrange; pkg/reconcile/desired/held.go, Target;
+// pkg/reconcile/ownership/removals_order.go, arrange; pkg/reconcile/desired/pinned.go, Target;
 // pkg/reconcile/rollback.go, Rollback.
 func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	t.Parallel()
@@ -82,8 +82,8 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 	n.Must(ctx, "netwright", "rollback")
 	checkBridgeNode(t, n)
 	n.Shell(ctx, "mv /srv/away /srv/netwright")
-	if p := plan(ctx, t, n, 0); p.Held != "held at revision 1 by root" {
-		t.Errorf("the plan says %q", p.Held)
+	if p := plan(ctx, t, n, 0); p.Pinned != "held at revision 1 by root" {
+		t.Errorf("the plan says %q", p.Pinned)
 	}
 	if out := n.Must(ctx, "netwright", "history"); !strings.Contains(out, "held at revision 1 by root") {
 		t.Errorf("history:\n%s", out)
@@ -102,8 +102,8 @@ func TestSwitchOfNetworkRollbackAndResume(t *testing.T) {
 }
 
 // Without leave a pod on the bridge keeps its network, and the conf by which the runtime could
-// remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, hold;
-// pkg/reconcile/keep.go, keepNetwork.
+// remove it; with leave both go. The lines that keep it: pkg/reconcile/migrate/switch.go, decide;
+// pkg/reconcile/retain.go, retainNetwork.
 func TestPodsKeepTheirNetwork(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -26,8 +26,8 @@ var peers = map[string]string{
 
 // What nodeup, nodeadm and kubeadm own on a node is reported by the plan and never written or
 // removed: not by a converge that wants it otherwise, not by a prune, a rollback or a reset. The
-// lines that keep it: pkg/reconcile/changes/look.go, makable and peerOf (NotHere; without it the
-// converge writes them).
+// lines that keep it: pkg/reconcile/changes/look.go, makable and peerOf (NotApplicable; without it
+// the converge writes them).
 func TestFilesOfPeersStay(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -66,7 +66,7 @@ func TestFilesOfPeersStay(t *testing.T) {
 		}
 	}
 
-	listed := messages(plan(ctx, t, n, 2), report.NotHere)
+	listed := messages(plan(ctx, t, n, 2), report.NotApplicable)
 	for _, path := range wanted {
 		if !strings.Contains(listed, "file:"+path+": node") && !strings.Contains(listed, "file:"+path+": kube") {
 			t.Errorf("the plan does not say whose %s is:\n%s", path, listed)

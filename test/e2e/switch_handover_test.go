@@ -9,7 +9,7 @@ import (
 // for it. When the documents say that it is gone, that goes too.
 //
 // The lines that keep it: pkg/reconcile/desired/handover.go; pkg/model/network/preparation.go,
-// Beside.
+// WithPrepared.
 func TestSwitchHandsOver(t *testing.T) {
 	t.Parallel()
 	n := newSwitchNode(t, "    calico: {wireguardEnabled: true}\n", "")

@@ -27,7 +27,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 
 	n.wants("    flannel: {backend: vxlan}\n")
 	p := plan(ctx, t, n.Node, 2)
-	if s := p.Switch; s == nil || s.From != "bridge" || s.To != "flannel" || s.Kind != report.Disruptive || s.Held == "" || len(s.Pods) != 1 || s.Pods[0] != "default/web" || len(s.Removes) == 0 {
+	if s := p.Switch; s == nil || s.From != "bridge" || s.To != "flannel" || s.Kind != report.Disruptive || s.Blocked == "" || len(s.Pods) != 1 || s.Pods[0] != "default/web" || len(s.Removes) == 0 {
 		t.Fatalf("the plan says %+v", s)
 	}
 	if p.Network != "bridge" || p.Summary.Changes() != 0 {

@@ -87,7 +87,7 @@ wait`)
 // version, does not even come up: the stored copy undoes. Then a daemon that comes up neither
 // applies it again nor fights the undo: it says that the generation is bad, and follows the next
 // one. The lines that keep it: pkg/checkpoint/arm.go, copySelf; pkg/reconcile/carry.go, converge
-// (heldBack).
+// (suppressed).
 func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it kills the agent")

@@ -18,7 +18,7 @@ const idleKubelet = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWanted
 // agent; what is in force is kept right meanwhile, and not what is new. A person lets it go, and so
 // does a boot, before kubelet runs, unless it is frozen. A paused node is left alone, and the pause
 // ends by itself. The lines that keep it: pkg/reconcile/rollout/update.go, Take, booting and
-// InForce; pkg/reconcile/converge.go, Converge.
+// Effective; pkg/reconcile/converge.go, Converge.
 func TestAChangedConfigurationWaits(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	ctx := t.Context()

@@ -73,14 +73,14 @@ func TestAKubeletsOwnNode(t *testing.T) {
 	}
 
 	for _, text := range []string{"a question", "another", ""} {
-		if err := c.Annotate(ctx, "node-1", kube.AsksAnnotation, text); err != nil {
+		if err := c.Annotate(ctx, "node-1", kube.RequestsAnnotation, text); err != nil {
 			t.Fatal(err)
 		}
-		if own, err := c.Node(ctx, "node-1"); err != nil || own.Asks != text {
-			t.Errorf("its Node asks %q, want %q: %v", own.Asks, text, err)
+		if own, err := c.Node(ctx, "node-1"); err != nil || own.Requests != text {
+			t.Errorf("its Node asks %q, want %q: %v", own.Requests, text, err)
 		}
 	}
-	if err := c.Annotate(ctx, "node-2", kube.AsksAnnotation, "a question"); !errors.Is(err, fs.ErrPermission) {
+	if err := c.Annotate(ctx, "node-2", kube.RequestsAnnotation, "a question"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("another's Node is annotated: %v", err)
 	}
 	if _, err := c.NodeNames(ctx); !errors.Is(err, fs.ErrPermission) {

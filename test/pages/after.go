@@ -16,24 +16,24 @@ func (w *writer) works(n network.Network) {
 	w.para("## Does it work?")
 	w.para("`agent --dry-run` says what is not as it should be, and what is awaited of whom; `agent networks --found %s` what is here of it.", n.Name)
 	var rows [][]string
-	for _, s := range n.Signs {
+	for _, s := range n.HealthChecks {
 		switch {
 		case s.URL != "":
-			rows = append(rows, []string{s.What, code("curl -f " + s.URL), s.When})
+			rows = append(rows, []string{s.Text, code("curl -f " + s.URL), s.When})
 		case s.Table != "":
-			rows = append(rows, []string{s.What, code("nft list table " + s.Table), s.When})
+			rows = append(rows, []string{s.Text, code("nft list table " + s.Table), s.When})
 		case s.Path != "":
-			rows = append(rows, []string{s.What, code("ls " + s.Path), s.When})
+			rows = append(rows, []string{s.Text, code("ls " + s.Path), s.When})
 		case s.Master != "":
-			rows = append(rows, []string{s.What, code("ip -d link show master " + s.Master), s.When})
+			rows = append(rows, []string{s.Text, code("ip -d link show master " + s.Master), s.When})
 		case s.Link != "" && strings.ContainsAny(s.Link, "*?["):
-			rows = append(rows, []string{s.What, code("ip -d link | grep " + strings.Trim(s.Link, "*")), s.When})
+			rows = append(rows, []string{s.Text, code("ip -d link | grep " + strings.Trim(s.Link, "*")), s.When})
 		case s.Link != "":
-			rows = append(rows, []string{s.What, code("ip -d link show " + s.Link), s.When})
+			rows = append(rows, []string{s.Text, code("ip -d link show " + s.Link), s.When})
 		}
 	}
 	w.table([]string{"sign of life", "see it", "when"}, rows)
-	for _, u := range n.Unjudged {
+	for _, u := range n.Untestable {
 		words := "`agent verify --traffic` cannot judge it"
 		if u.When != "" {
 			words += " (" + u.When + ")"
@@ -103,7 +103,7 @@ func (w *writer) differs(all []network.Disagreement) {
 	w.para("## Where kOps' documents and its code differ")
 	var rows [][]string
 	for _, d := range all {
-		rows = append(rows, []string{d.Says, fmt.Sprintf("%s ([source](%s))", d.But, d.Source), d.Held})
+		rows = append(rows, []string{d.Says, fmt.Sprintf("%s ([source](%s))", d.But, d.Source), d.Here})
 	}
 	w.table([]string{"one says", "the other", "held to here"}, rows)
 }
@@ -112,9 +112,9 @@ func (w *writer) differs(all []network.Disagreement) {
 func (w *writer) proved(n network.Network, plans []string) {
 	w.para("## What is proved")
 	var items []string
-	for _, p := range n.Proved {
+	for _, p := range n.TestedBy {
 		dir, test, _ := strings.Cut(p.Test, " ")
-		items = append(items, fmt.Sprintf("%s: %s in [%s](../../%s)", sentence(p.What), code(test), dir, dir))
+		items = append(items, fmt.Sprintf("%s: %s in [%s](../../%s)", sentence(p.Claim), code(test), dir, dir))
 	}
 	if len(plans) > 0 {
 		var links []string
@@ -125,9 +125,9 @@ func (w *writer) proved(n network.Network, plans []string) {
 	}
 	w.list(items)
 	switch {
-	case n.Unproved != "":
-		w.para("Not proved: %s.", strings.TrimSuffix(n.Unproved, "."))
-	case len(n.Proved) == 0:
+	case n.Untested != "":
+		w.para("Not proved: %s.", strings.TrimSuffix(n.Untested, "."))
+	case len(n.TestedBy) == 0:
 		w.para("Not proved: that pods talk over it; no test runs its own parts.")
 	}
 }

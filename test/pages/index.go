@@ -16,7 +16,8 @@ func Index(all []network.Network) string {
 	w.para("One is chosen by `spec.networking.<name>` in the cluster's document ([the documents](../documents.md)). `agent networks NAME` prints what these pages say, on the node itself.")
 	var living, ended [][]string
 	for _, n := range sorted(all) {
-		row := []string{fmt.Sprintf("[%s](%s.md)", n.Name, n.Name), n.Title, stands(n.Lifecycle), n.Conf.Writer, yes(n.IPv6), yes(len(n.Proved) > 0)}
+		row := []string{fmt.Sprintf("[%s](%s.md)", n.Name, n.Name), n.Title, stands(n.Lifecycle), n.Conf.Writer,
+			yes(n.IPv6), yes(len(n.TestedBy) > 0)}
 		if over(n.Lifecycle) {
 			ended = append(ended, row)
 		} else {
@@ -52,7 +53,7 @@ func stands(l network.Lifecycle) string {
 	case l.Upstream != "":
 		return l.Upstream + "; use " + l.Instead
 	}
-	return l.Words()[0]
+	return l.Describe()[0]
 }
 
 func yes(b bool) string {

@@ -34,7 +34,7 @@ func Page(n network.Network, meanings Meanings, plans []string) string {
 func lifecycle(l network.Lifecycle) []string {
 	l.Disagreements = nil
 	var out []string
-	for _, words := range l.Words() {
+	for _, words := range l.Describe() {
 		out = append(out, sentence(words)+".")
 	}
 	return out
@@ -69,7 +69,7 @@ func (w *writer) host(n network.Network) {
 	switch n.Conf.Writer {
 	case network.WriterNetwright:
 		w.para("Netwright writes the conf %s itself, last of all: with it the node takes pods.", code(n.Conf.File))
-	case network.WriterNobody:
+	case network.WriterNone:
 		w.para("There is no CNI conf: kubelet does without.")
 	case network.WriterUser:
 		w.para("Who brings the network writes the conf%s; Netwright prepares the node and says whether the conf is in force.", named(n.Conf.File))
@@ -81,7 +81,7 @@ func (w *writer) host(n network.Network) {
 	}
 	var rows [][]string
 	row := func(what, name string, why ...string) { rows = append(rows, []string{what, name, clauses(why...)}) }
-	for _, words := range n.Requires.Words() {
+	for _, words := range n.Requires.Describe() {
 		row("requires", words, "a node without is refused before anything is touched")
 	}
 	for _, p := range n.Plugins {
@@ -109,11 +109,11 @@ func (w *writer) host(n network.Network) {
 	if len(n.Sysctls) > 0 {
 		w.para("Another value in `sysctlParameters` wins over a default; against a required one it is an error.")
 	}
-	if shared := n.SharedHost.Words(); len(shared) > 0 {
+	if shared := n.SharedHost.Describe(); len(shared) > 0 {
 		w.para("Other services of the host must leave alone what is the network's:")
 		rows = nil
 		for _, s := range shared {
-			rows = append(rows, []string{s.Service, s.Leaves})
+			rows = append(rows, []string{s.Service, s.Ignores})
 		}
 		w.table([]string{"service", "leaves alone"}, rows)
 	}
@@ -128,7 +128,7 @@ func (w *writer) between(n network.Network) {
 		if p.Proto == "ip" {
 			port = fmt.Sprintf("IP protocol %d", p.Port)
 		}
-		rows = append(rows, []string{port, p.What})
+		rows = append(rows, []string{port, p.Use})
 	}
 	if len(rows) == 0 {
 		w.para("No port of its own: what carries pods' packets between nodes is routed, or somebody else's.")

@@ -163,13 +163,13 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 // TestProofs: a test that a page names is there.
 func TestProofs(t *testing.T) {
 	for _, n := range network.All() {
-		for _, p := range n.Proved {
+		for _, p := range n.TestedBy {
 			dir, test, ok := strings.Cut(p.Test, " ")
-			if !ok || p.What == "" || !hasTest(t, dir, test) {
+			if !ok || p.Claim == "" || !hasTest(t, dir, test) {
 				t.Errorf("%s: %q: expected \"<folder> Test…\", and what it shows", n.Name, p.Test)
 			}
 		}
-		if n.Lifecycle.Gone != "" && n.Unproved == "" {
+		if n.Lifecycle.Gone != "" && n.Untested == "" {
 			t.Errorf("%s is gone, and nothing says what is not proved", n.Name)
 		}
 	}

@@ -34,7 +34,7 @@ type scenario struct {
 	forced   string // a script that succeeds when the person's change did not keep it, or something of theirs in it did
 }
 
-func meta(then ...graph.Key) tasks.Meta { return tasks.Meta{From: "test", Then: then} }
+func meta(then ...graph.Key) tasks.Meta { return tasks.Meta{From: "test", Effects: then} }
 
 const sleeper = "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
 
@@ -147,7 +147,7 @@ var scenarios = []scenario{
 			tasks.Link{Meta: meta(), Name: "ours12", Kind: "bridge", MTU: 1400, Up: true},
 			tasks.Address{Meta: meta(), Link: "ours12", Prefix: prefix("10.12.2.1/24")},
 			tasks.Address{Meta: meta(), Link: "ours12", Prefix: prefix("2001:db8:12::1/64")},
-			tasks.Route{Meta: tasks.Meta{From: "test", After: []graph.Key{tasks.AddressKey("ours12", prefix("10.12.2.1/24"))}},
+			tasks.Route{Meta: tasks.Meta{From: "test", Requires: []graph.Key{tasks.AddressKey("ours12", prefix("10.12.2.1/24"))}},
 				Route: rtnl.Route{Type: "unicast", Dst: prefix("10.12.100.0/24"), Gateway: netip.MustParseAddr("10.12.2.9"), Link: "ours12", Table: 1012}},
 			tasks.Rule{Meta: meta(), Rule: rtnl.Rule{Priority: 712, Family: 4, Src: prefix("10.12.2.0/24"), Table: 1012}},
 			table("ours12", "10.12.2.0/24"),

@@ -125,7 +125,7 @@ const ownKubeconfig = "/etc/netwright/kubeconfig"
 // of it; with the API there it has its network, and then needs the API no more.
 //
 // What keeps it: pkg/ledger/learnt.go SaveLearnt (one rename), pkg/reconcile/carry.go converge:
-// Keep (before the first change).
+// Save (before the first change).
 func TestKilledWhileLearning(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)

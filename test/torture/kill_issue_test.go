@@ -102,7 +102,7 @@ func (b *bench) fits() error {
 	if err != nil {
 		return err
 	}
-	if !certs.Fits(key, leaf[0]) || certs.SignedBy(leaf[0], ca) == nil {
+	if !certs.KeyMatches(key, leaf[0]) || certs.SignedBy(leaf[0], ca) == nil {
 		return fmt.Errorf("a mix: %s", certs.Describe(leaf[0]))
 	}
 	return nil

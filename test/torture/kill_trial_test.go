@@ -13,7 +13,7 @@ import (
 // while it finds that out and takes it back: whenever that is, the next run ends with containerd's
 // files as they were and containerd running, and names it; it is started twice in all, with the new
 // settings and with the old ones. Red without the states of a trial on the disk
-// (pkg/reconcile/probation/trial.go Begin: SaveTrials, pkg/reconcile/probation/judge.go judge:
+// (pkg/reconcile/probation/probation.go Begin: SaveTrials, pkg/reconcile/probation/judge.go judge:
 // SaveTrials before bringBack), and without the note of what the undo is about to do
 // (pkg/reconcile/probation/judge.go bringBack: try).
 func TestKilledWhileTakingBack(t *testing.T) {

@@ -43,7 +43,7 @@ var swapTargets = []string{
 // read.
 //
 // What keeps it: as for TestSwappedPaths, and pkg/reconcile/changes/possible.go possible,
-// pkg/tasks/heldpath.go Baseline, pkg/tasks/file.go showOld, cmd/agent/support_pieces.go.
+// pkg/tasks/any_path.go Baseline, pkg/tasks/file.go showOld, cmd/agent/support_pieces.go.
 func TestSwappedFlows(t *testing.T) {
 	needs.Root(t)
 	program := agent(t)

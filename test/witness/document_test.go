@@ -47,7 +47,7 @@ func TestASeedAndANumberAreOneDocument(t *testing.T) {
 // Documents are YAML, and `store check` takes all but few: see [mostRefused].
 func TestStoreCheckTakesMostDocuments(t *testing.T) {
 	w := NewWorld(t)
-	facts := check.PlainFacts()
+	facts := check.DefaultFacts()
 	plugins := archive(t, "bridge", "host-local", "loopback", "portmap")
 	refused, of := map[string]int{}, map[string]int{}
 	total := 0

@@ -13,8 +13,8 @@ type Edit struct{ File, Old, New string }
 
 // Off is the agent that takes no checkpoint at all.
 var Off = Overlay{"off", "what is not proved harmless is made under a checkpoint", []Edit{
-	{"pkg/reconcile/guard/guard.go", "return c.NotHere == \"\" && c.Proof == tasks.Unproved",
-		"return false && c.Proof == tasks.Unproved"},
+	{"pkg/reconcile/guard/guard.go", "return c.NotApplicable == \"\" && c.Proof == tasks.ProofNone",
+		"return false && c.Proof == tasks.ProofNone"},
 }}
 
 // Overlays are the rules that generated documents must find missing.
@@ -43,7 +43,7 @@ var Overlays = []Overlay{
 			"if true || !tasks.NetworkUnit(unit) {"},
 	}},
 	{"S1-7", "that the undo can be run is tried before the change", []Edit{
-		{"pkg/checkpoint/rehearse.go", "if err == nil || errors.Is(err, host.ErrNotHere) {",
+		{"pkg/checkpoint/rehearse.go", "if err == nil || errors.Is(err, host.ErrNoLiveState) {",
 			"if true {"},
 	}},
 	{"S1-8", "one of new name servers must answer", []Edit{

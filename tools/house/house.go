@@ -36,6 +36,7 @@ var Rules = []*analysis.Analyzer{
 	Columns,
 	TypeNames,
 	Names,
+	Words,
 	Secrets,
 	NoLint,
 }

@@ -23,9 +23,9 @@ const (
 var sharedNames = map[string]string{
 	"Client": aRole, "Command": aRole, "Entry": aRole, "Input": aRole, "Item": aRole,
 	"Options": aRole, "Part": aRole, "Reader": aRole, "Request": aRole, "Result": aRole,
-	"Server": aRole, "Setting": aRole, "Settings": aRole, "Sink": aRole, "Source": aRole,
+	"Server": aRole, "Setting": aRole, "Settings": aRole, "Source": aRole,
 	"State": aRole, "Status": aRole, "Step": aRole, "Watcher": aRole, "Writer": aRole,
-	"Address": aThing, "Directory": aThing, "File": aThing, "Holder": aThing, "Key": aThing,
+	"Address": aThing, "Directory": aThing, "File": aThing, "Key": aThing,
 	"Keypair": aThing, "Kubeconfig": aThing, "Link": aThing, "Module": aThing, "Mount": aThing,
 	"Pod": aThing, "Program": aThing, "Route": aThing, "Rule": aThing, "Sysctl": aThing,
 	"Table": aThing, "Unit": aThing, "UnitState": aThing,
@@ -36,7 +36,7 @@ var sharedNames = map[string]string{
 	"Stamps": told, "Undone": told, "Verdict": told, "Watched": told,
 	"API": notApart, "Await": notApart, "Batch": notApart, "Change": notApart, "Daemon": notApart,
 	"EC2": notApart, "Event": notApart, "Fetcher": notApart, "Found": notApart, "Host": notApart,
-	"HeldError": notApart, "Hooks": notApart, "Manifest": notApart, "Object": notApart, "Pin": notApart,
+	"Hooks": notApart, "Manifest": notApart, "Object": notApart, "Pin": notApart,
 	"Policy": notApart, "RefusedError": notApart, "Set": notApart, "Sources": notApart, "Waiting": notApart,
 }
 

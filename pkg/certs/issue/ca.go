@@ -43,11 +43,11 @@ func (i *issuing) sign(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return err
 	}
-	return i.keep(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: text})
+	return i.save(ctx, h, &issued{CA: string(pair.CA), Cert: string(certs.Encode(cert)), Key: text})
 }
 
-// keep puts what was issued in the place of what was.
-func (i *issuing) keep(ctx context.Context, h *host.Host, s *issued) error {
+// save puts what was issued in the place of what was.
+func (i *issuing) save(ctx context.Context, h *host.Host, s *issued) error {
 	s.Name, s.Source, s.By, s.Request, s.Issued = i.entry.Name, i.entry.Source, i.by(), i.digest(),
 		i.now.UTC().Truncate(time.Second)
 	if err := s.save(ctx, h); err != nil {

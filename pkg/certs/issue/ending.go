@@ -20,7 +20,7 @@ func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []rep
 		if !ok || len(set.Cert.PEM) == 0 {
 			continue
 		}
-		note := func(what string, l certs.Life, advice string) {
+		note := func(what string, l certs.Validity, advice string) {
 			level, words := network.Warning, "ends on "+Date(l.NotAfter)
 			switch l.StateAt(now) {
 			case certs.Ending:
@@ -39,7 +39,7 @@ func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []rep
 				Text: fmt.Sprintf("%s %s: %s", what, words, advice)})
 		}
 		if all, err := certs.Parse(set.Cert.PEM); err == nil {
-			l, advice := certs.LifeOf(all[0]),
+			l, advice := certs.ValidityOf(all[0]),
 				"it comes from the store, and only who put it there can renew it: issue another and publish it"
 			if set.Source != "" && set.Source != extras.SourceStore {
 				l.RenewAt, advice = certs.RenewAt(all[0], time.Time{}, node+"/"+set.Name),
@@ -49,7 +49,7 @@ func Ending(g *graph.Graph[tasks.Task], node string, now time.Time) (notes []rep
 		}
 		if all, err := certs.Parse(set.CA.PEM); err == nil {
 			note(fmt.Sprintf("the CA beside the certificate %s (%s)", set.Label(), certs.Subject(all[0])),
-				certs.LifeOf(all[0]),
+				certs.ValidityOf(all[0]),
 				"put its successor into the store before, both trusted for a while")
 		}
 	}

@@ -78,7 +78,7 @@ func (s Issuer) Issue(
 			s.Log.Warn("an issued certificate cannot be used", zap.Error(err))
 		}
 		i.have = have
-		why := i.due()
+		why := i.reason()
 		if !s.May && why != "" {
 			all[entry.Name] = model.Issued{Pair: have.pair(),
 				Wait: "the node itself: a certificate is issued on the node that shows it, not into an image"}
@@ -168,7 +168,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 		have, err := Read(r, entry.Name)
 		i.have = have
 		out := i.stands("", nil)
-		why := i.due()
+		why := i.reason()
 		switch {
 		case unreadable(err):
 			out.Wait = "somebody who may read it: " + err.Error() + ": run it as root"

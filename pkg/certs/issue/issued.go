@@ -138,17 +138,18 @@ func (s *issued) pair() model.Keypair {
 	return model.Keypair{CA: []byte(s.CA), Cert: []byte(s.Cert), Key: s.Key, Origin: s.By}
 }
 
-// life is how long it lives, and when this node renews it.
-func (s *issued) life(node string) (certs.Life, error) {
+// validity is how long it lives, and when this node renews it.
+func (s *issued) validity(node string) (certs.Validity, error) {
 	all, err := certs.Parse([]byte(s.Cert))
 	if err != nil {
-		return certs.Life{}, fmt.Errorf("read the issued certificate %s: %w", s.Name, err)
+		return certs.Validity{}, fmt.Errorf("read the issued certificate %s: %w", s.Name, err)
 	}
 	key, err := certs.ParseKey(s.Key)
-	if err != nil || !certs.Fits(key, all[0]) {
-		return certs.Life{}, fmt.Errorf("read the issued certificate %s: its key is not there, or not its own", s.Name)
+	if err != nil || !certs.KeyMatches(key, all[0]) {
+		return certs.Validity{}, fmt.Errorf("read the issued certificate %s: its key is not there, or not its own",
+			s.Name)
 	}
-	l := certs.LifeOf(all[0])
+	l := certs.ValidityOf(all[0])
 	l.RenewAt = certs.RenewAt(all[0], s.Issued, node+"/"+s.Name)
 	if !s.Superseded.IsZero() {
 		// Not at once: what runs from it is restarted, and every node of the cluster sees the new

@@ -141,7 +141,7 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 	if err != nil {
 		return graph.Permanent(fmt.Errorf("the key of the request %s cannot be read: %w", asked.Name, err))
 	}
-	if !certs.Fits(key, all[0]) {
+	if !certs.KeyMatches(key, all[0]) {
 		return graph.Permanent(fmt.Errorf("the request %s was answered with a certificate of another key: ask who "+
 			"signs for %s", asked.Name, i.entry.Signer))
 	}
@@ -155,5 +155,5 @@ func (i *issuing) take(ctx context.Context, h *host.Host, chain, authorities []b
 		return graph.Wait("another request for the certificate " + i.entry.Name +
 			": the one that was granted ended on " + Date(all[0].NotAfter))
 	}
-	return i.keep(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
+	return i.save(ctx, h, &issued{CA: string(authorities), Cert: string(chain), Key: asked.Key})
 }

@@ -50,7 +50,7 @@ const (
 )
 
 // OK tells that nobody has to do anything about it.
-func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.Due }
+func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.NeedsRenewal }
 
 // List lists the certificates that the agent installed, and those that it waits for, from the
 // ledger and the files: the store is not asked. It writes nothing. node is the node's name, by
@@ -102,7 +102,7 @@ func statusOf(
 	r ledger.Reader, set tasks.CertificateSet, have *issued, node string, now time.Time,
 ) ([]CertStatus, error) {
 	leaf := CertStatus{Name: set.Label(), Source: cmp.Or(set.Source, extras.SourceStore)}
-	text, err := inPlace(r, set)
+	text, err := installed(r, set)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("read the certificate %s: %w: run it as root", set.Label(), err)
@@ -116,15 +116,15 @@ func statusOf(
 		leaf.State, leaf.Problem = CertUnfit, "read "+text.at+": "+err.Error()
 		return []CertStatus{leaf}, nil
 	}
-	life := certs.LifeOf(chain[0])
+	life := certs.ValidityOf(chain[0])
 	if have != nil && have.Cert == string(text.cert) {
 		leaf.By = have.By
-		if l, err := have.life(node); err == nil {
+		if l, err := have.validity(node); err == nil {
 			life = l
 		}
 	}
-	leaf.tell(chain[0], life, now)
-	if key, err := certs.ParseKey(text.key); err != nil || !certs.Fits(key, chain[0]) {
+	leaf.fill(chain[0], life, now)
+	if key, err := certs.ParseKey(text.key); err != nil || !certs.KeyMatches(key, chain[0]) {
 		leaf.State, leaf.Problem = CertUnfit, text.keyAt+" is not its key: the next pass installs what belongs together"
 	} else if have != nil && have.Pending != nil {
 		leaf.Problem = fmt.Sprintf("its renewal waits for the request %s, since %s", have.Pending.Name,
@@ -137,15 +137,15 @@ func statusOf(
 			if leaf.Source == extras.SourceCA {
 				ca.Source = extras.SourceStore // the CA itself comes from there
 			}
-			ca.tell(c, certs.LifeOf(c), now)
+			ca.fill(c, certs.ValidityOf(c), now)
 			out = append(out, ca)
 		}
 	}
 	return out, nil
 }
 
-// tell fills in what a certificate says.
-func (c *CertStatus) tell(cert *x509.Certificate, life certs.Life, now time.Time) {
+// fill fills in what a certificate says.
+func (c *CertStatus) fill(cert *x509.Certificate, life certs.Validity, now time.Time) {
 	c.Subject, c.Names, c.Issuer, c.Serial = certs.Subject(cert), certs.Names(cert), cert.Issuer.String(),
 		cert.SerialNumber.Text(16)
 	c.NotBefore, c.NotAfter, c.RenewAt = life.NotBefore.UTC(), life.NotAfter.UTC(), life.RenewAt.UTC()
@@ -173,7 +173,7 @@ type onNode struct {
 	caAt, at, keyAt string
 }
 
-func inPlace(r ledger.Reader, set tasks.CertificateSet) (out onNode, err error) {
+func installed(r ledger.Reader, set tasks.CertificateSet) (out onNode, err error) {
 	if set.Dir == "" {
 		return inKubeconfig(r, set.Kubeconfig.Path)
 	}

@@ -119,7 +119,7 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 	case len(amiss) == 0:
 		return j.end(ctx, a, Bad)
 	case a.mayReboot(now):
-		if err := j.reboot(ctx, a); !errors.Is(err, host.ErrNotHere) {
+		if err := j.reboot(ctx, a); !errors.Is(err, host.ErrNoLiveState) {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (a *Awaiting) act(ctx context.Context, n probe.Prober) error {
 		}
 	}
 	errs = slices.DeleteFunc(errs, func(err error) bool {
-		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNotHere)
+		return errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState)
 	})
 	n.SetUp(ctx, a.Reach.Managed, a.Window)
 	return errors.Join(errs...)

@@ -53,7 +53,7 @@ func captureAround(ctx context.Context, h *host.Host, besides []Sysctl) (out Pac
 	case err != nil:
 		return nil, fmt.Errorf("write down the rule sets of nft and iptables: %w", err)
 	}
-	if s.Units, err = h.Units.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNotHere) {
+	if s.Units, err = h.Units.AllUnits(ctx); err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return nil, fmt.Errorf("write down which units run: %w", err)
 	}
 	maps.DeleteFunc(s.Units, func(_ string, u systemd.UnitBrief) bool { return !u.Active && u.File != "enabled" })

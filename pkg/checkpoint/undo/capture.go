@@ -205,7 +205,7 @@ func (c *Capture) table(ctx context.Context, name string) error {
 
 func (c *Capture) unit(ctx context.Context, name string) error {
 	u, err := c.Host.Live.Units.Unit(ctx, name)
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil
 	}
 	if err == nil {

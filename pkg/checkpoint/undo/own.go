@@ -12,12 +12,12 @@ import (
 
 // own has a kind write down how its key is.
 func (c *Capture) own(ctx context.Context, own tasks.OwnKey) error {
-	keeper, ok := tasks.KeeperOf(own.Task, own.Key).(tasks.Restorer)
+	keeper, ok := tasks.StateReaderOf(own.Task, own.Key).(tasks.Restorer)
 	if !ok {
 		return fmt.Errorf("%T cannot bring it back", own.Task)
 	}
 	was, err := keeper.Baseline(ctx, c.Host.Live.View())
-	if errors.Is(err, host.ErrNotHere) {
+	if errors.Is(err, host.ErrNoLiveState) {
 		return nil // nor is it changed here
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
 	if err != nil || booted && tasks.GoneAfterBoot(task, o.Key) {
 		return err
 	}
-	keeper, ok := tasks.KeeperOf(task, o.Key).(tasks.Restorer)
+	keeper, ok := tasks.StateReaderOf(task, o.Key).(tasks.Restorer)
 	if !ok {
 		return fmt.Errorf("%T cannot", task)
 	}

@@ -19,7 +19,7 @@ func (r *Reversal) Units(ctx context.Context) error {
 	var errs []error
 	h, l := r.Host, r.Log
 	try := func(err error) {
-		if !errors.Is(err, host.ErrNotHere) && !errors.Is(err, host.ErrNotExist) {
+		if !errors.Is(err, host.ErrNoLiveState) && !errors.Is(err, host.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

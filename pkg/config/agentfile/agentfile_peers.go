@@ -41,7 +41,7 @@ func peerFields(p *Peers) decode.Set {
 			{Name: "ask", Set: decode.EachAddress(&p.Ask)},
 			{Name: "answer", Set: decode.Ranges(&p.Answer)},
 		})
-		if d.Telling() || !errors && d.Doc.Diags.HasErrors() {
+		if d.Describing() || !errors && d.Doc.Diags.HasErrors() {
 			return
 		}
 		complain := func(summary, expected string) {

@@ -16,11 +16,11 @@ import (
 // Decoder reads one document's tree into Go values. Each level of the merge is one decoder over the
 // same target: what a document does not say stays as the documents before it left it.
 type Decoder struct {
-	Doc     *Doc
-	Origins Origins
-	Checks  bool           // what is newly refused is an error, and not a warning
-	Hints   Hints          // nil: there are none
-	told    *[]Description // set: mappings tell their fields and read nothing
+	Doc          *Doc
+	Origins      Origins
+	Checks       bool           // what is newly refused is an error, and not a warning
+	Hints        Hints          // nil: there are none
+	descriptions *[]Description // set: mappings tell their fields and read nothing
 }
 
 // Hints are what somebody who knows the fields of a document can say of a mistake in it, each ""
@@ -47,8 +47,8 @@ type Field struct {
 
 // Mapping reads v, which must be a mapping, field by field.
 func (d *Decoder) Mapping(v *document.Value, at string, fields []Field) {
-	if d.Telling() {
-		d.tell(at, fields)
+	if d.Describing() {
+		d.describe(at, fields)
 		return
 	}
 	if v.Kind != document.KindMap {

@@ -18,24 +18,24 @@ type Description struct {
 // Describe lists fields as a decoder knows them, with those of mappings below them. The manual is
 // made of it.
 func Describe(at string, list []Field) []Description {
-	d := &Decoder{Doc: NewDoc(document.Source{}), Origins: make(Origins), told: &[]Description{}}
+	d := &Decoder{Doc: NewDoc(document.Source{}), Origins: make(Origins), descriptions: &[]Description{}}
 	d.Mapping(&document.Value{}, at, list)
-	return *d.told
+	return *d.descriptions
 }
 
-// Telling says that fields are told, and none is read.
-func (d *Decoder) Telling() bool { return d.told != nil }
+// Describing says that fields are told, and none is read.
+func (d *Decoder) Describing() bool { return d.descriptions != nil }
 
-// tell notes fields instead of reading them.
-func (d *Decoder) tell(at string, fields []Field) {
+// describe notes fields instead of reading them.
+func (d *Decoder) describe(at string, fields []Field) {
 	for _, f := range fields {
 		if f.Unlisted {
 			continue
 		}
-		i := len(*d.told)
-		*d.told = append(*d.told, Description{Path: Join(at, f.Name), About: f.About, Newer: f.Newer})
+		i := len(*d.descriptions)
+		*d.descriptions = append(*d.descriptions, Description{Path: Join(at, f.Name), About: f.About, Newer: f.Newer})
 		takes := d.takes(f.Set, Join(at, f.Name))
-		(*d.told)[i].Takes = takes
+		(*d.descriptions)[i].Takes = takes
 	}
 }
 
@@ -69,10 +69,10 @@ func (d *Decoder) takes(set Set, path string) string {
 // own fields.
 func (d *Decoder) wants(set Set, v *document.Value, path string) string {
 	d.Doc.Diags = nil
-	told := len(*d.told)
+	told := len(*d.descriptions)
 	set(d, v, path)
 	switch {
-	case len(*d.told) > told:
+	case len(*d.descriptions) > told:
 		return "a mapping"
 	case len(d.Doc.Diags) > 0:
 		return d.Doc.Diags[0].Expected

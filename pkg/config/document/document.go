@@ -24,7 +24,7 @@ const (
 	maxFields     = 1_000  // of one mapping
 	maxBlankLines = 200    // in a row
 	maxValues     = 100_000
-	maxSigns      = 80_000 // of YAML, where the YAML library reads: it takes 450 bytes to 1 kB for each
+	maxIndicators = 80_000 // of YAML, where the YAML library reads: it takes 450 bytes to 1 kB for each
 )
 
 // Pos is a place in a document: line and column from 1, the column in characters.
@@ -121,8 +121,9 @@ func (d *Document) checkBlankLines() bool {
 	return true
 }
 
-// checkSigns counts what may begin a token: the library keeps all tokens before we see the first.
-func (d *Document) checkSigns() bool {
+// checkIndicators counts what may begin a token: the library keeps all tokens before we see the
+// first.
+func (d *Document) checkIndicators() bool {
 	signs := 0
 	for i := range len(d.Text) {
 		switch d.Text[i] {
@@ -134,9 +135,9 @@ func (d *Document) checkSigns() bool {
 		default:
 			continue
 		}
-		if signs++; signs > maxSigns {
+		if signs++; signs > maxIndicators {
 			d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentBounds,
-				Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxSigns),
+				Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxIndicators),
 				Hint: "big files belong in assets; plain YAML without anchors, escapes and folded text may be " +
 					"longer"})
 			return false
@@ -199,7 +200,7 @@ func (d *Document) ReportAt(p Pos, diag Diagnostic) {
 		return
 	}
 	p = d.clamp(p)
-	diag.ID = cmp.Or(diag.ID, problem.FieldsTogether)
+	diag.ID = cmp.Or(diag.ID, problem.FieldsConflict)
 	diag.Origin = d.Origin(p)
 	diag.Line, diag.Caret = d.excerpt(p)
 	if !slices.Contains(d.Diags, diag) { // a document may be read more than once

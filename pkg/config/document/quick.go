@@ -44,7 +44,7 @@ func (q *quick) advance() bool {
 		if q.cur == "" || q.cur[0] == '#' {
 			continue
 		}
-		return plainLine(q.cur)
+		return asciiLine(q.cur)
 	}
 	q.cur, q.indent = "", -1
 	return true
@@ -65,9 +65,9 @@ func (q *quick) take() string {
 	return rest[:end]
 }
 
-// plainLine tells that columns can be counted in bytes, that the line is no marker between
+// asciiLine tells that columns can be counted in bytes, that the line is no marker between
 // documents, and that it does not end with a blank, which shifts the library's columns.
-func plainLine(line string) bool {
+func asciiLine(line string) bool {
 	for i := 0; i < len(line); i++ {
 		if line[i] < ' ' || line[i] > '~' {
 			return false

@@ -60,7 +60,7 @@ func (d *Document) syntax() (file *ast.File) {
 				Hint: "try the document with another YAML tool, then write it more simply"})
 		}
 	}()
-	if !d.checkSigns() {
+	if !d.checkIndicators() {
 		return nil
 	}
 	tokens := lexer.Tokenize(d.Text)

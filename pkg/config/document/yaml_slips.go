@@ -20,7 +20,7 @@ func (d *Document) syntaxError(tk *token.Token, message string) {
 	if d.slipped(p) {
 		return
 	}
-	d.ErrorAt(p, d.inWords(p.Line, message))
+	d.ErrorAt(p, d.explain(p.Line, message))
 }
 
 // slipped reports a slip of the pen in a document that is not valid at p, in place of what it led

@@ -12,7 +12,7 @@ import (
 )
 
 // CheckCertificates checks each entry of spec.certificates as a whole.
-func CheckCertificates(all []Certificate, h *CertificateHolder, r *decode.Reporter) {
+func CheckCertificates(all []Certificate, h *CertificateNode, r *decode.Reporter) {
 	for i := range all {
 		c := &all[i]
 		at := fmt.Sprintf("spec.certificates[%s]", c.Name)
@@ -31,7 +31,7 @@ func CheckCertificates(all []Certificate, h *CertificateHolder, r *decode.Report
 	}
 }
 
-func (c *Certificate) checkSource(at string, h *CertificateHolder, r *decode.Reporter) {
+func (c *Certificate) checkSource(at string, h *CertificateNode, r *decode.Reporter) {
 	if c.Source != SourceKubernetes && c.Signer != "" {
 		r.ErrorAt(at+".signer", document.Diagnostic{ID: problem.CertificateFields,
 			Summary: "a signer is of source kubernetes, and the source is " + c.Source, Expected: "source: kubernetes"})
@@ -77,7 +77,7 @@ func (c *Certificate) checkFiles(at string, r *decode.Reporter) {
 // checkSigner holds requests to what Kubernetes' own signers take, so that none waits for
 // ever.
 // https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#kubernetes-signers
-func (c *Certificate) checkSigner(at string, h *CertificateHolder, r *decode.Reporter) {
+func (c *Certificate) checkSigner(at string, h *CertificateNode, r *decode.Reporter) {
 	if c.Lifetime != 0 && time.Duration(c.Lifetime) < minKubernetesLifetime {
 		r.ErrorAt(at+".lifetime", document.Diagnostic{ID: problem.CertificateFields,
 			Summary:  fmt.Sprintf("lifetime is %s, and no certificate of Kubernetes lives so shortly", c.Lifetime),

@@ -6,9 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/config/values"
 )
 
-// known are the certificates whose user is known, by the name of kOps' keypair: what they say, and
-// where they are looked for.
-var known = map[string]struct{ commonName, kubeconfig string }{
+// certificateUsers are the certificates whose user is known, by the name of kOps' keypair: what
+// they say, and where they are looked for.
+var certificateUsers = map[string]struct{ commonName, kubeconfig string }{
 	"calico-client":      {commonName: "calico-client"},
 	"etcd-client-cilium": {commonName: "cilium"}, // nodeup/pkg/model/networking/cilium.go
 	// nodeup/pkg/model/networking/kube_router.go
@@ -21,8 +21,8 @@ const (
 	kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 )
 
-// CertificateHolder is the node that gets certificates, as far as documents say.
-type CertificateHolder struct {
+// CertificateNode is the node that gets certificates, as far as documents say.
+type CertificateNode struct {
 	Name         string // "" where none was selected
 	Address      string // the first; "" where no document says one
 	Role         string
@@ -32,10 +32,10 @@ type CertificateHolder struct {
 
 // FillCertificates completes the entries of spec.certificates: they merge as wholes, so none has a
 // default from an earlier document.
-func FillCertificates(all []Certificate, h *CertificateHolder) {
+func FillCertificates(all []Certificate, h *CertificateNode) {
 	for i := range all {
 		c := &all[i]
-		of := known[c.Name]
+		of := certificateUsers[c.Name]
 		otherwise(&c.Source, SourceStore)
 		otherwise(&c.CAFile, "ca.crt")
 		otherwise(&c.CertFile, c.Name+".crt")
@@ -78,7 +78,7 @@ func fillRequest(c *Certificate, commonName string) {
 
 // expand puts in what the variables stand for, as far as it is known: a check of a node group knows
 // no node.
-func (h *CertificateHolder) expand(s string) string {
+func (h *CertificateNode) expand(s string) string {
 	if h.Name != "" {
 		s = strings.ReplaceAll(s, nodeVariable, h.Name)
 	}

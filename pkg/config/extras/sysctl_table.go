@@ -27,9 +27,9 @@ var wholeNumbers = lazyregexp.New(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX]
 // may be of another kernel.
 const misspeltLetters = 2
 
-// knownSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
+// checkSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
 // that no kernel takes. On a node the key fails by itself.
-func knownSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
+func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 	if !d.Checks {
 		return
 	}

@@ -60,7 +60,7 @@ func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
 		d.Bad(v, at, expected, hint)
 		return Sysctl{}, false
 	}
-	knownSysctl(d, v, at, canonical, val)
+	checkSysctl(d, v, at, canonical, val)
 	return Sysctl{Key: canonical, Value: val, Origin: d.Doc.Origin(v.Pos)}, true
 }
 

@@ -33,7 +33,7 @@ func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
 			if doc.Parse(); !From(doc.Path) || doc.Root == nil {
 				continue
 			}
-			if at := placeOf(doc.Root.Get("spec"), strings.Split(field, ".")); at.Line > 0 {
+			if at := positionOf(doc.Root.Get("spec"), strings.Split(field, ".")); at.Line > 0 {
 				found = append(found, fmt.Sprintf("%s (%s)", field, doc.Origin(at)))
 				first = cmp.Or(first, doc)
 				break
@@ -49,8 +49,8 @@ func LeftOut(docs []*decode.Doc) (document.Diagnostic, bool) {
 		Hint:    "where nodeup no longer runs, who makes the node sets them"}, true
 }
 
-// placeOf is where a field stands below v; zero: nowhere, or without a value.
-func placeOf(v *document.Value, path []string) document.Pos {
+// positionOf is where a field stands below v; zero: nowhere, or without a value.
+func positionOf(v *document.Value, path []string) document.Pos {
 	if v == nil {
 		return document.Pos{}
 	}
@@ -59,7 +59,7 @@ func placeOf(v *document.Value, path []string) document.Pos {
 	case i < 0 || v.Entries[i].Value.Kind == document.KindNull:
 		return document.Pos{}
 	case len(path) > 1:
-		return placeOf(v.Entries[i].Value, path[1:])
+		return positionOf(v.Entries[i].Value, path[1:])
 	}
 	return v.Entries[i].Pos
 }

@@ -42,13 +42,13 @@ type Custom struct {
 	Requires   CustomRequires `json:"requires"`
 	SharedHost CustomShared   `json:"sharedHost"` // what other services of the host must leave alone
 	// what is there while the network works; the status and `agent verify` look for it
-	Signs []CustomSign `json:"signs,omitempty"`
+	HealthChecks []CustomHealthCheck `json:"signs,omitempty"`
 	// Agents: containers of its pods that put back what is taken away: while one runs here, the
 	// node does not leave the network
 	Agents []string `json:"agents,omitempty"`
-	// Leftovers: what it leaves when the node leaves it, by exact name and mark. Kept on the node,
+	// Residue: what it leaves when the node leaves it, by exact name and mark. Kept on the node,
 	// for when no document says it any more
-	Leftovers CustomLeftovers `json:"leftovers"`
+	Residue CustomResidue `json:"leftovers"`
 }
 
 func (c *Custom) fields() []decode.Field {
@@ -74,9 +74,9 @@ func (c *Custom) fields() []decode.Field {
 		{Name: "ipv6", Set: decode.Bool(&c.IPv6)},
 		{Name: "requires", Set: decode.Into(func() []decode.Field { return c.Requires.fields() })},
 		{Name: "sharedHost", Set: decode.Into(func() []decode.Field { return c.SharedHost.fields() })},
-		{Name: "signs", Set: decode.Entries(&c.Signs, (*CustomSign).fields, "what")},
+		{Name: "signs", Set: decode.Entries(&c.HealthChecks, (*CustomHealthCheck).fields, "what")},
 		{Name: "agents", Set: decode.Texts(&c.Agents, decode.NotEmpty)},
-		{Name: "leftovers", Set: decode.Into(func() []decode.Field { return c.Leftovers.fields() })},
+		{Name: "leftovers", Set: decode.Into(func() []decode.Field { return c.Residue.fields() })},
 	}
 }
 
@@ -120,19 +120,19 @@ func (c *Custom) check(s *ClusterSettings, r *decode.Reporter) {
 	case conf.Writer == "netwright":
 		conf.checkTemplate(r)
 	}
-	c.checkSigns(r)
+	c.validateHealthChecks(r)
 	if s.six() && !c.IPv6 {
 		r.ErrorAt("spec.podCIDR", document.Diagnostic{Summary: fmt.Sprintf("podCIDR is %s, and %s does not say that "+
 			"it can do IPv6", s.PodCIDR, customAt), Expected: "ipv6: true, if it can"})
 	}
 }
 
-func (c *Custom) checkSigns(r *decode.Reporter) {
-	for i, s := range c.Signs {
+func (c *Custom) validateHealthChecks(r *decode.Reporter) {
+	for i, s := range c.HealthChecks {
 		if (s.Path == "") == (s.Link == "") {
 			r.ErrorAt(decode.Index(customAt+".signs", i),
 				document.Diagnostic{Summary: fmt.Sprintf("sign %q names neither or both of a path and a link",
-					document.Clip(s.What)), Expected: "one of path, link"})
+					document.Clip(s.Text)), Expected: "one of path, link"})
 		}
 	}
 	for i, p := range c.Ports {

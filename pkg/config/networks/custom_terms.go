@@ -66,7 +66,7 @@ func (p *CustomPort) fields() []decode.Field {
 	return []decode.Field{
 		{Name: "proto", Set: decode.Choice(&p.Proto, "tcp", "udp", "sctp", "ip")},
 		{Name: "port", Set: decode.Port(&p.Port)},
-		{Name: "what", Set: decode.Text(&p.What, decode.NotEmpty)},
+		{Name: "what", Set: decode.Text(&p.Use, decode.NotEmpty)},
 	}
 }
 
@@ -101,14 +101,14 @@ func (s *CustomShared) fields() []decode.Field {
 		{Name: "firewall", Set: decode.Bool(&s.Firewall)},
 		{Name: "others", Set: decode.Entries(&s.Others, func(s *CustomService) []decode.Field {
 			return []decode.Field{{Name: "service", Set: decode.Text(&s.Service, decode.NotEmpty)},
-				{Name: "leaves", Set: decode.Text(&s.Leaves, decode.NotEmpty)}}
+				{Name: "leaves", Set: decode.Text(&s.Ignores, decode.NotEmpty)}}
 		}, "service", "leaves")},
 	}
 }
 
-func (s *CustomSign) fields() []decode.Field {
+func (s *CustomHealthCheck) fields() []decode.Field {
 	return []decode.Field{
-		{Name: "what", Set: decode.Text(&s.What, decode.NotEmpty)},
+		{Name: "what", Set: decode.Text(&s.Text, decode.NotEmpty)},
 		{Name: "path", Set: decode.Text(&s.Path, validPathPattern)},
 		{Name: "link", Set: decode.Text(&s.Link, validPattern)},
 		{Name: "kind", Set: decode.Text(&s.Kind, validModule)},
@@ -199,7 +199,7 @@ type CustomCertificate struct {
 type CustomPort struct {
 	Proto string `json:"proto"` // tcp, udp, sctp, or ip for the number of a protocol
 	Port  int    `json:"port"`  // the port, or the protocol's number
-	What  string `json:"what"`  // what uses it
+	Use   string `json:"what"`  // what uses it
 }
 
 // CustomRequires is what a host has or has not.
@@ -227,12 +227,12 @@ type CustomShared struct {
 // CustomService says in words what one more service must leave alone.
 type CustomService struct {
 	Service string `json:"service"` // its name
-	Leaves  string `json:"leaves"`  // what it must leave alone
+	Ignores string `json:"leaves"`  // what it must leave alone
 }
 
-// CustomSign is something that is there while the network works.
-type CustomSign struct {
-	What string `json:"what"`           // what it shows, such as: its tunnel is up
+// CustomHealthCheck is something that is there while the network works.
+type CustomHealthCheck struct {
+	Text string `json:"what"`           // what it shows, such as: its tunnel is up
 	Path string `json:"path,omitempty"` // a file that is there; may be a pattern
 	Link string `json:"link,omitempty"` // a link that is up; may be a pattern
 	Kind string `json:"kind,omitempty"` // of that link, such as vxlan

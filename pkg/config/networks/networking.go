@@ -216,9 +216,9 @@ func (n *Networking) MultusField() decode.Field {
 	return decode.Field{Name: "multus", Set: decode.Into(func() []decode.Field { return allocate(&n.Multus).fields() })}
 }
 
-// Beside are the fields of spec.networking that belong to no single network. kOps has no word for
-// them.
-func (n *Networking) Beside() []decode.Field {
+// SharedFields are the fields of spec.networking that belong to no single network. kOps has no word
+// for them.
+func (n *Networking) SharedFields() []decode.Field {
 	return []decode.Field{
 		{Name: "bridgeNetfilter", Set: bridgeNetfilter(&n.BridgeNetfilter)},
 		{Name: "switch", Set: decode.Into(func() []decode.Field { return allocate(&n.Switch).fields(Supported()) })},

@@ -36,8 +36,8 @@ const (
 // Contested says when a key is given up that somebody else changes back again and again. Zero
 // values are the agent's own.
 type Contested struct {
-	After  int             `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
-	Within values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
+	Repairs int             `json:"after,omitempty"`  // this many repairs; the agent's own default is 5
+	Within  values.Duration `json:"within,omitempty"` // of this time; the agent's own default is 10m
 }
 
 // Mode is that of a key "kind:name", with where it was said, as the path of a field; "" where no
@@ -63,7 +63,7 @@ func (d *Drift) Fields(kinds []string) []decode.Field {
 			About: "the modes of single keys, as a plan shows them; stronger than their kind's"},
 		{Name: "contested", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{
-				{Name: "after", Set: decode.Number(&d.Contested.After, 2, 1000)},
+				{Name: "after", Set: decode.Number(&d.Contested.Repairs, 2, 1000)},
 				{Name: "within",
 					Set: decode.Duration((*time.Duration)(&d.Contested.Within), 10*time.Second, 24*time.Hour)},
 			}
@@ -100,7 +100,7 @@ func modeOf(to *map[string]string, name string) decode.Set {
 func driftKeys(to *map[string]string, kinds []string) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		var fields []decode.Field
-		if d.Telling() {
+		if d.Describing() {
 			fields = append(fields, decode.Field{Name: "KIND:NAME", Set: modeOf(to, ""),
 				About: "such as file:/etc/motd or sysctl:net.ipv4.ip_forward"})
 		}

@@ -70,7 +70,7 @@ func podLog(journal []byte) (log PodLog) {
 			well["Stop"] = at
 		} else if found := podFailed().FindSubmatch(line); found != nil {
 			log.Failed++
-			ill[string(found[1])] = PodLog{LastFailed: true, FailedAt: at, Failure: wordsOf(line)}
+			ill[string(found[1])] = PodLog{LastFailed: true, FailedAt: at, Failure: errorText(line)}
 		}
 	}
 	log.Removed = len(removed)
@@ -83,8 +83,8 @@ func podLog(journal []byte) (log PodLog) {
 	return log
 }
 
-// wordsOf is the error that a line is about.
-func wordsOf(line []byte) string {
+// errorText is the error that a line is about.
+func errorText(line []byte) string {
 	if found := podWhy().FindSubmatch(line); found != nil {
 		return strings.ReplaceAll(string(found[1]), `\"`, `"`)
 	}

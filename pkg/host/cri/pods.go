@@ -30,7 +30,7 @@ const (
 	criRemoveLimit = time.Minute // a plugin that waits for its agent takes long
 )
 
-// Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNotHere] without a
+// Pods lists the sandboxes of the runtime at a socket, in its order. [sys.ErrNoLiveState] without a
 // socket. Any other error says that the runtime did not answer: it may be retried.
 func Pods(ctx context.Context, socket string) (out []Pod, err error) {
 	err = askRuntime(ctx, socket, criListLimit, func(ctx context.Context, c criClient) error {
@@ -83,7 +83,7 @@ func askRuntime(
 	ctx context.Context, socket string, limit time.Duration, do func(context.Context, criClient) error,
 ) error {
 	if socket == "" {
-		return sys.ErrNotHere
+		return sys.ErrNoLiveState
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
 	defer cancel()

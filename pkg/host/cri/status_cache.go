@@ -22,7 +22,7 @@ type StatusCache struct {
 	socket string
 	asked  bool   // an answer was had, or none came in time
 	last   Status // what it said last
-	known  bool   // that is something
+	valid  bool   // that is something
 	err    error  // why the last question was not answered
 	now    chan struct{}
 	left   bool // a look did not wait for the question that is under way
@@ -50,7 +50,7 @@ func (r *StatusCache) Status(ctx context.Context, socket string) (s Status, know
 	}
 	r.mu.Lock()
 	if r.socket != socket {
-		r.socket, r.asked, r.known, r.last, r.err = socket, false, false, Status{}, nil
+		r.socket, r.asked, r.valid, r.last, r.err = socket, false, false, Status{}, nil
 	}
 	under := r.now
 	if under == nil {
@@ -80,9 +80,9 @@ func (r *StatusCache) Status(ctx context.Context, socket string) (s Status, know
 		if err = r.err; err == nil {
 			err = fmt.Errorf("the runtime at %s did not answer within %s", socket, patience)
 		}
-		return r.last, r.known, err
+		return r.last, r.valid, err
 	}
-	return r.last, r.known, r.err
+	return r.last, r.valid, r.err
 }
 
 // ask asks once, and keeps the answer.
@@ -94,12 +94,12 @@ func (r *StatusCache) ask(socket string, under chan struct{}) {
 		close(under)
 		return
 	}
-	news := r.left && (err == nil && !s.same(r.last) || (err == nil) != (r.err == nil && r.known))
+	news := r.left && (err == nil && !s.same(r.last) || (err == nil) != (r.err == nil && r.valid))
 	r.asked, r.err, r.left = true, err, false
 	if err == nil {
-		r.last, r.known = s, true
+		r.last, r.valid = s, true
 	} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		r.last, r.known = Status{}, false // it does not run: its files say how it will
+		r.last, r.valid = Status{}, false // it does not run: its files say how it will
 	}
 	close(under)
 	if news {

@@ -75,8 +75,8 @@ type KernelFacts struct {
 	// Hugepages is how many huge pages are set aside, by size ("2M", "1G"); a size that is not in
 	// it the kernel does not have. Nil: not known.
 	Hugepages map[string]int `json:"hugepages"`
-	// KnownModules is, per module that a builder may ask for, where it stands.
-	KnownModules map[string]kernel.ModuleState `json:"knownModules,omitempty"`
+	// ModuleStates is, per module that a builder may ask for, where it stands.
+	ModuleStates map[string]kernel.ModuleState `json:"knownModules,omitempty"`
 }
 
 // LinkFact is a link and who manages it.

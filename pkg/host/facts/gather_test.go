@@ -248,7 +248,7 @@ func TestFactsSurviveJSON(t *testing.T) {
 		"this machine": gathered(t, Options{Root: "/", Sandbox: true}),
 		"full": {
 			Hostname: "n", Arch: "amd64", Init: "systemd", Uplink: "eth0", Address: netip.MustParseAddr("10.0.0.1"),
-			Kernel:        KernelFacts{Release: "6", KnownModules: map[string]kernel.ModuleState{"overlay": kernel.ModuleBuiltin}},
+			Kernel:        KernelFacts{Release: "6", ModuleStates: map[string]kernel.ModuleState{"overlay": kernel.ModuleBuiltin}},
 			Links:         []LinkFact{{Name: "eth0", MTU: 9001, Addresses: []netip.Prefix{netip.MustParsePrefix("fe80::1/64")}}},
 			Runtime:       RuntimeFacts{Name: "containerd", NetworkReady: &ready, BinDirs: []string{"/a"}},
 			ForwardPolicy: map[string]string{"ip": "drop"}, Peers: []string{"kubeadm"}, Problems: []string{"x"},

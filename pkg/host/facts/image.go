@@ -54,16 +54,16 @@ func imageKernel(l *Sources) KernelFacts {
 			continue // left behind by a kernel that was removed
 		}
 		builtin, _ := l.files.ReadFile(dir + "/modules.builtin") // none is the same as an empty one
-		if facts.KnownModules == nil {
-			facts.Modules, facts.KnownModules = true, map[string]kernel.ModuleState{}
+		if facts.ModuleStates == nil {
+			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
 		}
-		inside, beside := kernel.ListedModules(builtin), kernel.ListedModules(deps)
-		for _, name := range knownModules {
+		inside, joined := kernel.ListedModules(builtin), kernel.ListedModules(deps)
+		for _, name := range moduleNames {
 			switch {
-			case inside[name], beside[name]:
-				facts.KnownModules[name] = kernel.ModuleLoadable
-			case facts.KnownModules[name] == "":
-				facts.KnownModules[name] = kernel.ModuleAbsent
+			case inside[name], joined[name]:
+				facts.ModuleStates[name] = kernel.ModuleLoadable
+			case facts.ModuleStates[name] == "":
+				facts.ModuleStates[name] = kernel.ModuleMissing
 			}
 		}
 	}

@@ -41,13 +41,13 @@ func TestModulesOfAnImage(t *testing.T) {
 		t.Errorf("modules %v, release %q", f.Modules, f.Release)
 	}
 	for name, want := range map[string]kernel.ModuleState{
-		"nf_conntrack": kernel.ModuleLoadable, "overlay": kernel.ModuleLoadable, "br_netfilter": kernel.ModuleLoadable, "bridge": kernel.ModuleAbsent, "wireguard": kernel.ModuleAbsent,
+		"nf_conntrack": kernel.ModuleLoadable, "overlay": kernel.ModuleLoadable, "br_netfilter": kernel.ModuleLoadable, "bridge": kernel.ModuleMissing, "wireguard": kernel.ModuleMissing,
 	} {
-		if got := f.KnownModules[name]; got != want {
+		if got := f.ModuleStates[name]; got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if f := factsOf(t, map[string]string{"/lib/modules/5.10.0/empty": ""}).Kernel; f.Modules || f.KnownModules != nil {
+	if f := factsOf(t, map[string]string{"/lib/modules/5.10.0/empty": ""}).Kernel; f.Modules || f.ModuleStates != nil {
 		t.Errorf("an image without a kernel: %+v", f)
 	}
 }

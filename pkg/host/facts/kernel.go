@@ -11,8 +11,8 @@ import (
 	"github.com/netwright/netwright/pkg/host/kernel"
 )
 
-// knownModules are those that a builder may ask for.
-var knownModules = []string{
+// moduleNames are those that a builder may ask for.
+var moduleNames = []string{
 	"8021q", "br_netfilter", "bridge", "dummy", "esp4", "esp6", "fou", "fou6", "geneve", "ip6_tunnel", "ip_set",
 	"ip_tables", "ip_vs", "ip_vs_rr", "ip_gre", "ipip", "ipvlan",
 	"macvlan", "nf_conntrack", "nf_tables", "nfnetlink_queue", "openvswitch", "overlay", "tun", "veth", "vxlan",
@@ -31,10 +31,10 @@ func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
 	var fs unix.Statfs_t
 	facts.BPF = unix.Statfs(k.Sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
 	facts.Hugepages = hugepages(k)
-	facts.KnownModules = map[string]kernel.ModuleState{}
-	for _, name := range knownModules {
+	facts.ModuleStates = map[string]kernel.ModuleState{}
+	for _, name := range moduleNames {
 		if state, err := k.Module(name); err == nil {
-			facts.KnownModules[name] = state
+			facts.ModuleStates[name] = state
 		}
 	}
 	return facts

@@ -32,7 +32,7 @@ func (g gatherer) kubelet() {
 		k.ExecStart = command.line
 		if len(command.args) > 0 {
 			k.Program = command.args[0]
-			k.Version = g.from.knownVersion(k.Program)
+			k.Version = g.from.cachedVersion(k.Program)
 		}
 		k.Variables = command.variables
 		k.Set = g.setByOthers(unit, k.Variables)
@@ -82,7 +82,7 @@ func (g gatherer) setByOthers(unit systemd.UnitFile, variables []string) []Varia
 		}
 		one := systemd.ParseUnitFile(raw)
 		for _, line := range one.Values("Service", "Environment") {
-			for _, word := range splitWords(line) {
+			for _, word := range splitCommand(line) {
 				name, value, ok := strings.Cut(word, "=")
 				if !ok || !slices.Contains(variables, name) {
 					continue

@@ -16,7 +16,7 @@ import (
 // uplink.
 func (g gatherer) links(ctx context.Context) error {
 	links, err := g.from.net.Links(ctx)
-	if errors.Is(err, sys.ErrNotHere) {
+	if errors.Is(err, sys.ErrNoLiveState) {
 		return nil
 	}
 	if err != nil {

@@ -1,9 +1,9 @@
 package facts
 
-// peerSigns are files that another agent of Kubernetes nodes leaves.
+// peerFiles are files that another agent of Kubernetes nodes leaves.
 // nodeup: nodeup/pkg/bootstrap/install.go of kOps. nodeadm: awslabs/amazon-eks-ami,
 // nodeadm/internal. kubeadm: cmd/kubeadm/app/constants.
-var peerSigns = []struct{ name, file string }{
+var peerFiles = []struct{ name, file string }{
 	{"nodeup", "/etc/systemd/system/kops-configuration.service"},
 	{"nodeup", "/lib/systemd/system/kops-configuration.service"},
 	{"nodeup", "/opt/kops/bin/nodeup"},
@@ -18,7 +18,7 @@ var peerSigns = []struct{ name, file string }{
 // peers lists the other agents, whose files are theirs.
 func (g gatherer) peers() {
 	last := ""
-	for _, sign := range peerSigns {
+	for _, sign := range peerFiles {
 		if sign.name == last {
 			continue
 		}

@@ -24,7 +24,7 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 	var c unitCommand
 	env := map[string]string{}
 	for _, assignments := range u.Values("Service", "Environment") {
-		for _, a := range splitWords(assignments) {
+		for _, a := range splitCommand(assignments) {
 			if name, value, ok := strings.Cut(a, "="); ok {
 				env[name] = value
 			}
@@ -45,14 +45,14 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 		return c
 	}
 	c.line = sys.FoldSpace(starts[0])
-	for i, word := range splitWords(starts[0]) {
+	for i, word := range splitCommand(starts[0]) {
 		if i == 0 {
 			word = strings.TrimLeft(word, "@-:+!|")
 		}
 		c.variables = append(c.variables, variablesOf(word)...)
 		// A word that is one $NAME becomes as many words as the value has.
 		if name, ok := strings.CutPrefix(word, "$"); ok && isName(name) {
-			c.args = append(c.args, splitWords(env[name])...)
+			c.args = append(c.args, splitCommand(env[name])...)
 			continue
 		}
 		c.args = append(c.args, expand(word, env))
@@ -100,8 +100,8 @@ func glob(f hostfs.Files, pattern string) []string {
 	return out
 }
 
-// splitWords splits at white space outside of quotes.
-func splitWords(s string) []string {
+// splitCommand splits at white space outside of quotes.
+func splitCommand(s string) []string {
 	var words []string
 	start, quote := -1, byte(0)
 	for i := 0; i < len(s); i++ {

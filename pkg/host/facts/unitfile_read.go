@@ -89,10 +89,10 @@ func dropIns(f hostfs.Files, unit string) []string {
 	return names
 }
 
-// UnitPrint names a unit's files, further files that it reads, and the program that it starts:
-// another name says that one of them is another. It reads files only, and of the program no more
-// than its metadata.
-func UnitPrint(f hostfs.Files, name string, reads ...string) string {
+// UnitFingerprint names a unit's files, further files that it reads, and the program that it
+// starts: another name says that one of them is another. It reads files only, and of the program no
+// more than its metadata.
+func UnitFingerprint(f hostfs.Files, name string, reads ...string) string {
 	sum := sha256.New()
 	u, err := ReadUnitFile(f, name)
 	if err != nil {

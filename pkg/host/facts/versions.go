@@ -19,9 +19,9 @@ import (
 // program's file is the one that was asked.
 func versionStamp(program string) string { return program + "#version" }
 
-// knownVersion is what a program said of its version when it was last asked,
+// cachedVersion is what a program said of its version when it was last asked,
 // or "": a pass does not start it, which takes kubelet 100 ms.
-func (l *Sources) knownVersion(program string) string {
+func (l *Sources) cachedVersion(program string) string {
 	if l.opt.Stamps == nil || !path.IsAbs(program) {
 		return ""
 	}

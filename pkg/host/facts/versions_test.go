@@ -21,7 +21,7 @@ func TestLearnVersions(t *testing.T) {
 	ask := func(stamps hostfs.Stamps) string {
 		t.Helper()
 		h := sourcesOf(t, Options{Root: "/", Sandbox: true, Stamps: stamps})
-		f := &Facts{Kubelet: KubeletFacts{Unit: "kubelet.service", Program: program, Version: h.knownVersion(program)}}
+		f := &Facts{Kubelet: KubeletFacts{Unit: "kubelet.service", Program: program, Version: h.cachedVersion(program)}}
 		noError(t, LearnVersions(t.Context(), h, f))
 		return f.Kubelet.Version
 	}

@@ -15,7 +15,7 @@ type Reader struct {
 	live bool // a kernel stands behind the root
 }
 
-// Open opens nothing yet; not live, its answer is [sys.ErrNotHere].
+// Open opens nothing yet; not live, its answer is [sys.ErrNoLiveState].
 func Open(live bool) *Reader { return &Reader{live: live} }
 
 // Writer changes what [Reader] reads.
@@ -31,7 +31,7 @@ func NewWriter(fw *Reader, log *zap.Logger) *Writer {
 
 func (n *Reader) ready(ctx context.Context) error {
 	if !n.live {
-		return fmt.Errorf("read the packet filter: %w", sys.ErrNotHere)
+		return fmt.Errorf("read the packet filter: %w", sys.ErrNoLiveState)
 	}
 	return context.Cause(ctx)
 }

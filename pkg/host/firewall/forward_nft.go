@@ -78,7 +78,7 @@ func familyName(number nftables.TableFamily) string {
 // form of iptables, with a counter, the comment as a match and the name
 // padded less; it is still ours.
 func ourForwardRule(r rawRule) (ourForward, bool) {
-	if !r.known() || len(r.exprs) < 3 {
+	if !r.decodable() || len(r.exprs) < 3 {
 		return ourForward{}, false
 	}
 	meta, isMeta := at[*expr.Meta](r.exprs, 0)

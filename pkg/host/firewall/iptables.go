@@ -31,7 +31,7 @@ type IPTRule struct {
 	Sets     []string // the ipsets that it asks
 
 	handle uint64 // of nft
-	place  int    // of ip_tables: in its chain, from 0
+	index  int    // of ip_tables: in its chain, from 0
 }
 
 // String names the chain by its program, so that a person can look it up.

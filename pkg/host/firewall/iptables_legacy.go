@@ -105,7 +105,7 @@ func (f legacyFamily) chains(table string, info legacyInfo, entries []byte) ([]I
 			rule.Target = legacyTarget(e, heads)
 		}
 		c := &out[len(out)-1]
-		rule.place = len(c.Rules)
+		rule.index = len(c.Rules)
 		c.Rules = append(c.Rules, rule)
 	}
 	if n := len(out); n > 0 && out[n-1].Name == legacyErrorTarget {
@@ -246,7 +246,7 @@ func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 			continue
 		}
 		for _, rule := range r.Rules {
-			fmt.Fprintf(&batch, "-D %s\n", texts[r.Chain.Name][rule.place])
+			fmt.Fprintf(&batch, "-D %s\n", texts[r.Chain.Name][rule.index])
 		}
 	}
 	batch.Write(ends.Bytes())

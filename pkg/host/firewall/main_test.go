@@ -32,7 +32,7 @@ func noError(t testing.TB, errs ...error) {
 }
 
 func TestNoPacketFilterInAnImage(t *testing.T) {
-	if _, err := Open(false).Table(t.Context(), "inet", "x"); !errors.Is(err, sys.ErrNotHere) {
+	if _, err := Open(false).Table(t.Context(), "inet", "x"); !errors.Is(err, sys.ErrNoLiveState) {
 		t.Errorf("Table: %v", err)
 	}
 }

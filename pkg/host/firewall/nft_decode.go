@@ -15,7 +15,7 @@ import (
 // the kernel has, else it did not understand.
 func decodeRule(table string, raw rawRule) NFRule {
 	d := decoder{rest: raw.exprs}
-	for raw.known() && len(d.rest) > 0 && d.step() {
+	for raw.decodable() && len(d.rest) > 0 && d.step() {
 	}
 	d.rule.Comment = raw.comment
 	if len(d.rest) == 0 && d.rule.check() == nil && sameExprs(raw.exprs, d.rule.exprs(table)) {

@@ -73,8 +73,8 @@ func decodeExpr(family byte, name string, data []byte) expr.Any {
 	return e
 }
 
-// known says that every expression of the rule is among ours.
-func (r *rawRule) known() bool {
+// decodable says that every expression of the rule is among ours.
+func (r *rawRule) decodable() bool {
 	for _, e := range r.exprs {
 		if e == nil {
 			return false

@@ -41,7 +41,7 @@ type staging struct {
 	got map[string]Member
 }
 
-// Create implements [archive.Sink].
+// Create implements [archive.MemberWriter].
 func (s staging) Create(name string) (io.WriteCloser, error) {
 	file, err := s.b.Create(path.Join(s.u.Dir, name), s.u.Spec)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s staging) Create(name string) (io.WriteCloser, error) {
 	return stagedMember{file, name, s.got}, nil
 }
 
-// Scratch implements [archive.Sink].
+// Scratch implements [archive.MemberWriter].
 func (s staging) Scratch() (io.ReadWriteSeeker, error) {
 	file, err := s.b.scratch(s.u.Dir)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	// lockWait is how long a pass waits for another one; the daemon's longest
 	// ordinary pass is shorter.
 	lockWait = 30 * time.Second
-	// lockPatience is after which a person hears whom is waited for.
-	lockPatience = time.Second
+	// lockNotice is after which a person hears whom is waited for.
+	lockNotice = time.Second
 )
 
 // Lock takes a lock of this machine, so that no two passes write at once, nor two
@@ -28,7 +28,7 @@ const (
 // the lock keeps nobody out.
 // It is taken before the host and the ledger are looked at: both may be
 // another's work until then.
-func Lock(ctx context.Context, opt hostfs.Options, name string, told func(Holder)) (unlock func(), err error) {
+func Lock(ctx context.Context, opt hostfs.Options, name string, told func(LockOwner)) (unlock func(), err error) {
 	var f *os.File
 	begun := time.Now()
 	for ; ; time.Sleep(50 * time.Millisecond) {
@@ -50,9 +50,9 @@ func Lock(ctx context.Context, opt hostfs.Options, name string, told func(Holder
 		case ctx.Err() != nil:
 			return nil, errors.Join(fmt.Errorf("wait for %s: %w", name, context.Cause(ctx)), f.Close())
 		case time.Since(begun) > lockWait:
-			return nil, errors.Join(held(name, f), f.Close())
-		case told != nil && time.Since(begun) > lockPatience:
-			if who, known := holder(f); known {
+			return nil, errors.Join(lockedError(name, f), f.Close())
+		case told != nil && time.Since(begun) > lockNotice:
+			if who, known := lockOwner(f); known {
 				told(who)
 				told = nil
 			}
@@ -90,18 +90,18 @@ func OpenLock(opt hostfs.Options, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// holder is the process that has the lock: the kernel knows it, so that no
+// lockOwner is the process that has the lock: the kernel knows it, so that no
 // pid need be written, and none can be stale.
-func holder(f *os.File) (who Holder, known bool) {
+func lockOwner(f *os.File) (who LockOwner, known bool) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil || lock.Pid <= 0 {
-		return Holder{}, false
+		return LockOwner{}, false
 	}
-	return holderOf(int(lock.Pid)), true
+	return ownerOf(int(lock.Pid)), true
 }
 
-func held(name string, f *os.File) error {
-	who, known := holder(f)
+func lockedError(name string, f *os.File) error {
+	who, known := lockOwner(f)
 	if !known {
 		return fmt.Errorf("another run holds %s: wait for it and try again", name)
 	}

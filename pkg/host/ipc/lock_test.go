@@ -71,7 +71,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	other := lockHolder(t, root)
 	synctest.Test(t, func(t *testing.T) { // half a minute of waiting takes no time here
 		_, err := lock(t.Context(), root)
-		// The line that keeps it: lock.go, holder.
+		// The line that keeps it: lock.go, lockOwner.
 		want := fmt.Sprintf("pid %d (%s), running since 2", other.Process.Pid, strings.Join(other.Args, " "))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("err = %v; want one that says %q", err, want)
@@ -79,7 +79,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // a person hears of it soon, and once
 		var told []string
-		_, err := Lock(t.Context(), hostfs.Options{Root: root}, "/run/netwright/lock", func(who Holder) { told = append(told, who.String()) })
+		_, err := Lock(t.Context(), hostfs.Options{Root: root}, "/run/netwright/lock", func(who LockOwner) { told = append(told, who.String()) })
 		if err == nil || len(told) != 1 || !strings.Contains(told[0], "pid "+strconv.Itoa(other.Process.Pid)) {
 			t.Errorf("err = %v, told %q; want pid %d told once", err, told, other.Process.Pid)
 		}
@@ -121,7 +121,7 @@ func TestLockIsTheOneThatOthersSee(t *testing.T) {
 	got := make(chan error, 1)
 	opened := make(chan struct{})
 	go func() {
-		unlock, err := Lock(t.Context(), hostfs.Options{Root: root}, "/run/netwright/lock", func(Holder) { close(opened) })
+		unlock, err := Lock(t.Context(), hostfs.Options{Root: root}, "/run/netwright/lock", func(LockOwner) { close(opened) })
 		if err == nil {
 			defer unlock()
 			_, err = os.Lstat(filepath.Join(root, "run/netwright/lock"))

@@ -97,7 +97,7 @@ func socketAddr(dir int, base string) *net.UnixAddr {
 // dialLimit bounds a connect: it waits only where more clients queue than a daemon ever has.
 const dialLimit = 5 * time.Second
 
-// Dial connects to a unix socket below the root. [fs.ErrNotExist]: there is none; [ErrNobody]:
+// Dial connects to a unix socket below the root. [fs.ErrNotExist]: there is none; [ErrNoListener]:
 // nobody listens, for who did has died.
 func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, error) {
 	files, err := hostfs.Open(opt)
@@ -116,7 +116,7 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	conn, err := (&net.Dialer{Timeout: dialLimit}).DialContext(ctx, "unix", socketAddr(dir, base).Name)
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
-		return nil, fmt.Errorf("connect to %s: %w", name, ErrNobody)
+		return nil, fmt.Errorf("connect to %s: %w", name, ErrNoListener)
 	case errors.Is(err, unix.ENOENT):
 		return nil, fmt.Errorf("connect to %s: %w", name, fs.ErrNotExist)
 	case err != nil:
@@ -125,8 +125,8 @@ func Dial(ctx context.Context, opt hostfs.Options, name string) (*net.UnixConn, 
 	return conn.(*net.UnixConn), nil
 }
 
-// ErrNobody says that a socket is there and nobody listens on it.
-var ErrNobody = sys.ErrNobody
+// ErrNoListener says that a socket is there and nobody listens on it.
+var ErrNoListener = sys.ErrNoListener
 
 // Peer is who is at the other end of a unix socket, as the kernel saw it when it connected. PID is
 // 0 if it is of no namespace of ours.

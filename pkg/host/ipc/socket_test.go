@@ -81,7 +81,7 @@ func TestSocketOfTheDead(t *testing.T) {
 	if err := errors.Join(s.UnixListener.Close(), os.WriteFile(at+".new", nil, 0o600)); err != nil { // as by SIGKILL: the name stays
 		t.Fatal(err)
 	}
-	if _, err := Dial(t.Context(), opt, sock); !errors.Is(err, ErrNobody) {
+	if _, err := Dial(t.Context(), opt, sock); !errors.Is(err, ErrNoListener) {
 		t.Errorf("a dead daemon's socket: %v", err)
 	}
 	again, err := Listen(opt, sock)

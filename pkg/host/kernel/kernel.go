@@ -28,7 +28,7 @@ type Reader struct {
 	filesystems []byte          // /proc/filesystems
 }
 
-// Open reads the running kernel; not live, it answers [sys.ErrNotHere].
+// Open reads the running kernel; not live, it answers [sys.ErrNoLiveState].
 func Open(live bool) *Reader {
 	k := &Reader{Live: live, Proc: "/proc", Sys: "/sys", Lib: "/lib/modules"}
 	var uts unix.Utsname
@@ -42,7 +42,7 @@ func Open(live bool) *Reader {
 // thread's network namespace: /proc/sys looks at who reads.
 func (k *Reader) Sysctl(key string) (string, error) {
 	if !k.Live {
-		return "", fmt.Errorf("read sysctl %s: %w", key, sys.ErrNotHere)
+		return "", fmt.Errorf("read sysctl %s: %w", key, sys.ErrNoLiveState)
 	}
 	canonical, err := CanonicalSysctl(key)
 	if err != nil {

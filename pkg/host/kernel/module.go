@@ -20,14 +20,14 @@ const (
 	ModuleLoaded   ModuleState = "loaded"
 	ModuleBuiltin  ModuleState = "built in"
 	ModuleLoadable ModuleState = "loadable" // on disk for this kernel, not loaded
-	ModuleAbsent   ModuleState = "absent"
+	ModuleMissing  ModuleState = "absent"
 )
 
 // Module implements host.Kernel. The order of looking is by cost: sysfs tells of
 // most that is loaded in one system call.
 func (k *Reader) Module(name string) (ModuleState, error) {
 	if !k.Live {
-		return "", fmt.Errorf("look for module %s: %w", name, sys.ErrNotHere)
+		return "", fmt.Errorf("look for module %s: %w", name, sys.ErrNoLiveState)
 	}
 	name, err := moduleName(name)
 	if err != nil {
@@ -44,7 +44,7 @@ func (k *Reader) Module(name string) (ModuleState, error) {
 	case k.deps[name]:
 		return ModuleLoadable, nil
 	}
-	return ModuleAbsent, nil
+	return ModuleMissing, nil
 }
 
 // moduleName is the name as the kernel has it: with underscores.
@@ -111,9 +111,9 @@ func ListedModules(list []byte) map[string]bool {
 	return names
 }
 
-// signs are what a kernel shows that has a module inside, for kernels whose
+// builtinPaths are what a kernel shows that has a module inside, for kernels whose
 // modules.builtin is not there (a container, a kernel without modules).
-var signs = map[string]string{
+var builtinPaths = map[string]string{
 	"br_netfilter": "/sys/net/bridge",
 	"nf_conntrack": "/sys/net/netfilter/nf_conntrack_count",
 	"ip_vs":        "/sys/net/ipv4/vs",
@@ -122,7 +122,7 @@ var signs = map[string]string{
 
 // showsModule says that the kernel acts as one that has the module.
 func (k *Reader) showsModule(name string) bool {
-	if sign := signs[name]; sign != "" {
+	if sign := builtinPaths[name]; sign != "" {
 		return unix.Access(k.Proc+sign, unix.F_OK) == nil
 	}
 	for line := range bytes.Lines(k.filesystems) {

@@ -30,8 +30,8 @@ func (w *Writer) LoadModule(ctx context.Context, name string) error {
 	case !w.opt.Modules:
 		return fmt.Errorf("load module %s: modules belong to the host of this container or sandbox: load it there",
 			name)
-	case state == ModuleAbsent:
-		return fmt.Errorf("load module %s: %w", name, w.moduleAbsent(name))
+	case state == ModuleMissing:
+		return fmt.Errorf("load module %s: %w", name, w.missingModule(name))
 	}
 	by, err := w.modprobe(ctx, name)
 	if err != nil {
@@ -59,7 +59,8 @@ func (w *Writer) modprobe(ctx context.Context, name string) (by string, err erro
 	switch {
 	case err == nil:
 		return unit, nil
-	case !errors.Is(err, sys.ErrNotHere) && !errors.Is(err, fs.ErrNotExist): // before systemd 245 there is no such unit
+	// before systemd 245 there is no such unit
+	case !errors.Is(err, sys.ErrNoLiveState) && !errors.Is(err, fs.ErrNotExist):
 		return unit, err
 	}
 	// -b: a blacklist holds for us too.
@@ -67,8 +68,8 @@ func (w *Writer) modprobe(ctx context.Context, name string) (by string, err erro
 	return "modprobe", err
 }
 
-// moduleAbsent says why a module cannot be loaded and where it comes from.
-func (w *Writer) moduleAbsent(name string) error {
+// missingModule says why a module cannot be loaded and where it comes from.
+func (w *Writer) missingModule(name string) error {
 	k := w.kernel
 	if _, err := os.Stat(k.Proc + "/modules"); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("kernel %s cannot load modules and was built without it: boot a kernel that has it: %w",

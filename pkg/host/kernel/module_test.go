@@ -51,9 +51,9 @@ func TestModule(t *testing.T) {
 		"xt_nat":       ModuleLoadable,
 		"snd_dummy":    ModuleLoadable, // its file has a hyphen
 		"bridge":       ModuleLoadable,
-		"nf_nat":       ModuleAbsent, // only named as a dependency
-		"xt_na":        ModuleAbsent,
-		"nat":          ModuleAbsent,
+		"nf_nat":       ModuleMissing, // only named as a dependency
+		"xt_na":        ModuleMissing,
+		"nat":          ModuleMissing,
 	} {
 		if got, err := k.Module(name); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
@@ -74,7 +74,7 @@ func TestModuleWithoutSysfs(t *testing.T) {
 	if got, err := k.Module("br_netfilter"); err != nil || got != ModuleLoaded {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := k.Module("bridge"); err != nil || got != ModuleAbsent {
+	if got, err := k.Module("bridge"); err != nil || got != ModuleMissing {
 		t.Errorf("%q, %v", got, err)
 	}
 }

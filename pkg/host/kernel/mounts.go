@@ -12,7 +12,7 @@ import (
 // Mounted implements host.Kernel, of the calling thread's mount namespace.
 func (k *Reader) Mounted(path string) (string, error) {
 	if !k.Live {
-		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNotHere)
+		return "", fmt.Errorf("look for a mount at %s: %w", path, sys.ErrNoLiveState)
 	}
 	list, err := sys.ReadKernelFile(k.Proc + "/thread-self/mountinfo")
 	if err != nil {

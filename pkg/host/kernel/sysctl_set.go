@@ -21,7 +21,7 @@ func (w *Writer) SetSysctl(ctx context.Context, key, value string) error {
 		return fmt.Errorf("set sysctl %s: %w", key, err)
 	}
 	if !w.kernel.Live {
-		return fmt.Errorf("set sysctl %s: %w", key, sys.ErrNotHere)
+		return fmt.Errorf("set sysctl %s: %w", key, sys.ErrNoLiveState)
 	}
 	canonical, err := CanonicalSysctl(key)
 	if err != nil {

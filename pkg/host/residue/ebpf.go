@@ -30,13 +30,13 @@ type Program struct {
 	Name  string // tc: as `tc filter show` names it; else the kernel's name, at most 15 characters
 	Where string // "eth0 ingress", "eth0", "/sys/fs/cgroup connect4"
 
-	filter *netlink.BpfFilter
-	link   int    // of XDP, its index
-	mode   uint32 // XDP_ATTACHED_…
-	cgroup string
-	attach ebpf.AttachType
-	id     ebpf.ProgramID
-	holder link.ID // of TCX, the link of eBPF that holds it there
+	filter   *netlink.BpfFilter
+	link     int    // of XDP, its index
+	mode     uint32 // XDP_ATTACHED_…
+	cgroup   string
+	attach   ebpf.AttachType
+	id       ebpf.ProgramID
+	pinnedBy link.ID // of TCX, the link of eBPF that holds it there
 }
 
 // String says the program and where it is.
@@ -155,14 +155,14 @@ func (w Writer) DetachProgram(ctx context.Context, p Program) error {
 		return err
 	}
 	switch {
-	case p.holder != 0:
-		err = release(p.holder)
+	case p.pinnedBy != 0:
+		err = release(p.pinnedBy)
 	case p.Hook == HookTC:
 		err = w.delFilter(ctx, p)
 	case p.Hook == HookXDP:
-		err = heldBy(link.XDPType, p, delXDP(p))
+		err = linkError(link.XDPType, p, delXDP(p))
 	case p.Hook == HookCgroup:
-		err = heldBy(link.CgroupType, p, detachCgroup(p))
+		err = linkError(link.CgroupType, p, detachCgroup(p))
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) {
 		return nil

@@ -128,7 +128,7 @@ func (w Writer) DelDatapath(ctx context.Context, name string) error {
 // is an error while the bridge itself has an address. It may be retried.
 func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []string) error {
 	db, err := w.ovsdb(ctx, socket)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sys.ErrNobody) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sys.ErrNoListener) {
 		return nil // nobody runs it
 	}
 	if err != nil {
@@ -149,7 +149,7 @@ func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []st
 		if i < 0 {
 			continue
 		}
-		holds, err := holdsAddress(ctx, bridge)
+		holds, err := hasAddress(ctx, bridge)
 		if err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func (w Writer) ChangeOVS(ctx context.Context, socket string, bridges, keys []st
 	return nil
 }
 
-// holdsAddress says that a link has an address that is not of the link alone.
-func holdsAddress(ctx context.Context, name string) (bool, error) {
+// hasAddress says that a link has an address that is not of the link alone.
+func hasAddress(ctx context.Context, name string) (bool, error) {
 	l, err := linkByName(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -29,7 +29,7 @@ type OVS struct {
 }
 
 // OVS reads what the database of Open vSwitch at a socket ("": the usual one) says that there shall
-// be. [fs.ErrNotExist] or [sys.ErrNobody] where none runs.
+// be. [fs.ErrNotExist] or [sys.ErrNoListener] where none runs.
 func (r Reader) OVS(ctx context.Context, socket string) (OVS, error) {
 	if err := r.ready(ctx); err != nil {
 		return OVS{}, err
@@ -49,7 +49,7 @@ type ovsdb struct {
 	answers *json.Decoder
 }
 
-// ovsdb connects. [fs.ErrNotExist]: there is no socket; [sys.ErrNobody]: nobody listens.
+// ovsdb connects. [fs.ErrNotExist]: there is no socket; [sys.ErrNoListener]: nobody listens.
 func (r Reader) ovsdb(ctx context.Context, socket string) (*ovsdb, error) {
 	if socket == "" {
 		socket = ovsdbSocket

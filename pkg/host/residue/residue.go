@@ -19,7 +19,7 @@ type Reader struct {
 
 func (r Reader) ready(ctx context.Context) error {
 	if !r.Live {
-		return fmt.Errorf("read the network: %w", sys.ErrNotHere)
+		return fmt.Errorf("read the network: %w", sys.ErrNoLiveState)
 	}
 	return context.Cause(ctx)
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// MoveBack gives a device its addresses and routes back from the link that a network had moved them
-// to, in one step: the device is let go, gets the addresses, then each route is replaced, and at
-// last the link loses its own. A bridge of Open vSwitch (database at socket) goes with it, since it
-// would take the device again. It may cut the node off: only under a checkpoint. It may be retried.
-func (w Writer) MoveBack(ctx context.Context, from, to, socket string) error {
+// RestoreUplink gives a device its addresses and routes back from the link that a network had moved
+// them to, in one step: the device is let go, gets the addresses, then each route is replaced, and
+// at last the link loses its own. A bridge of Open vSwitch (database at socket) goes with it, since
+// it would take the device again. It may cut the node off: only under a checkpoint. It may be
+// retried.
+func (w Writer) RestoreUplink(ctx context.Context, from, to, socket string) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}

@@ -97,8 +97,8 @@ func (w *Writer) AddAddress(ctx context.Context, link string, prefix netip.Prefi
 // they are put back, but for those that a DHCP client gave, which are the client's to
 // renew. One at a time, or two removals would put back each other's. It may be retried.
 func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefix) error {
-	w.net.leaving.Lock()
-	defer w.net.leaving.Unlock()
+	w.net.addressMu.Lock()
+	defer w.net.addressMu.Unlock()
 	rt, err := w.net.rt(ctx)
 	if err != nil {
 		return err

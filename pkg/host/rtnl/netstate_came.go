@@ -81,7 +81,7 @@ func (s NetState) cameSince(now NetState) (out cameSince) {
 			out.routes = append(out.routes, m)
 		}
 	}
-	alone := now.aloneOn(pods)
+	alone := now.routedOn(pods)
 	for _, m := range missing(now.Rules, s.Rules) {
 		if r := readRule(m); byHand(r.protocol) && !sys.OfKubernetes(r.iif) && !sys.OfKubernetes(r.oif) &&
 			!alone[r.src] && !alone[r.dst] {
@@ -113,8 +113,8 @@ func routeLink(m []byte) (index int, there bool) {
 	return int(binary.NativeEndian.Uint32(b)), true
 }
 
-// aloneOn are the addresses that a route of their own leads to over one of some links.
-func (s NetState) aloneOn(links map[int]bool) map[netip.Addr]bool {
+// routedOn are the addresses that a route of their own leads to over one of some links.
+func (s NetState) routedOn(links map[int]bool) map[netip.Addr]bool {
 	out := map[netip.Addr]bool{}
 	for _, m := range s.Routes {
 		link, _ := routeLink(m)

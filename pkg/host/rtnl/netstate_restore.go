@@ -113,7 +113,7 @@ func (back restoring) restoreLink(ctx context.Context, was Link, ours bool) erro
 	if mac, err := net.ParseMAC(was.MAC); err == nil && have.MAC != was.MAC && !was.Loopback {
 		errs = append(errs, rt.LinkSetHardwareAddr(l, mac))
 	}
-	if mask := was.flagsKnown(); (have.Flags^was.flags())&mask != 0 {
+	if mask := was.comparedFlags(); (have.Flags^was.flags())&mask != 0 {
 		errs = append(errs, setFlags(have.Index, was.flags()&mask, mask))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -127,7 +127,7 @@ func (back restoring) restoreLink(ctx context.Context, was Link, ours bool) erro
 const settableFlags = unix.IFF_UP | unix.IFF_NOARP | unix.IFF_MULTICAST | unix.IFF_ALLMULTI | unix.IFF_PROMISC | unix.IFF_DYNAMIC |
 	unix.IFF_DEBUG | unix.IFF_NOTRAILERS | unix.IFF_PORTSEL | unix.IFF_AUTOMEDIA
 
-// flags are those that the link had, and flagsKnown which of them are known and can be set:
+// flags are those that the link had, and comparedFlags which of them are known and can be set:
 // journals of earlier releases say whether it was up, and no more.
 func (l Link) flags() uint32 {
 	if l.Flags == 0 && l.Up {
@@ -136,7 +136,7 @@ func (l Link) flags() uint32 {
 	return l.Flags
 }
 
-func (l Link) flagsKnown() uint32 {
+func (l Link) comparedFlags() uint32 {
 	if l.Flags == 0 {
 		return unix.IFF_UP
 	}

@@ -24,10 +24,10 @@ type Reader struct {
 	mu     sync.Mutex
 	handle *netlink.Handle // one socket for all of rtnetlink, opened when first needed
 
-	leaving sync.Mutex // one address is taken off at a time
+	addressMu sync.Mutex // one address is taken off at a time
 }
 
-// Open opens nothing yet; not live, its answer is [sys.ErrNotHere].
+// Open opens nothing yet; not live, its answer is [sys.ErrNoLiveState].
 func Open(live bool) *Reader { return &Reader{live: live} }
 
 // Writer changes what [Reader] reads.
@@ -54,7 +54,7 @@ func (n *Reader) Close() error {
 	return nil
 }
 
-// rt returns the handle for rtnetlink. [ErrNotHere] without a kernel, the
+// rt returns the handle for rtnetlink. [ErrNoLiveState] without a kernel, the
 // context's cause when it is over: a netlink call itself cannot be cancelled.
 func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {
@@ -74,7 +74,7 @@ func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 
 func (n *Reader) ready(ctx context.Context) error {
 	if !n.live {
-		return fmt.Errorf("read the network: %w", sys.ErrNotHere)
+		return fmt.Errorf("read the network: %w", sys.ErrNoLiveState)
 	}
 	return context.Cause(ctx)
 }

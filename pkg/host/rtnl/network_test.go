@@ -106,7 +106,7 @@ func TestDumpStopsAtOtherErrorsAndAtTheEndOfTheContext(t *testing.T) {
 func TestNoLiveNetworkInAnImage(t *testing.T) {
 	n := Open(false)
 	_, err := n.Links(t.Context())
-	if !errors.Is(err, sys.ErrNotHere) {
+	if !errors.Is(err, sys.ErrNoLiveState) {
 		t.Errorf("Links: %v", err)
 	}
 }

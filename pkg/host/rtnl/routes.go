@@ -196,8 +196,8 @@ func (r Route) Canonical() Route {
 	return r
 }
 
-// SamePlace says that two routes cannot both be: one destination, table and metric.
-func (r Route) SamePlace(o Route) bool {
+// SameKey says that two routes cannot both be: one destination, table and metric.
+func (r Route) SameKey(o Route) bool {
 	r, o = r.Canonical(), o.Canonical()
 	return r.Dst == o.Dst && r.Table == o.Table && r.Metric == o.Metric
 }

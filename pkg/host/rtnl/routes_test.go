@@ -121,8 +121,8 @@ func TestRoutesOfOthersStay(t *testing.T) {
 		r := Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}
 		err := h.ReplaceRoute(ctx, r)
 		saysAll(t, err, "10.2.0.0/24", "protocol 4", "192.0.2.99", "metric")
-		if !errors.Is(err, ErrForeignRoute) {
-			t.Errorf("%v is not ErrForeignRoute", err)
+		if !errors.Is(err, ErrUnmanagedRoute) {
+			t.Errorf("%v is not ErrUnmanagedRoute", err)
 		}
 		ok(t, h.DelRoute(ctx, r))
 		// With a metric of its own ours has room.

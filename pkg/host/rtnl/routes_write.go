@@ -12,12 +12,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// ErrForeignRoute says that a route of somebody else stands where ours would go.
-var ErrForeignRoute = errors.New("a route that is not ours stands there")
+// ErrUnmanagedRoute says that a route of somebody else stands where ours would go.
+var ErrUnmanagedRoute = errors.New("a route that is not ours stands there")
 
 // ReplaceRoute sets a route with our protocol number, in the place of one of
 // ours or where there was none. A route of another protocol in that place is
-// [ErrForeignRoute] and stays. It may be retried.
+// [ErrUnmanagedRoute] and stays. It may be retried.
 func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
@@ -30,10 +30,10 @@ func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
 	}
 	for _, o := range have {
-		if o.SamePlace(r) && o.Protocol != RouteProtocol {
+		if o.SameKey(r) && o.Protocol != RouteProtocol {
 			return fmt.Errorf("set route %s in table %d with metric %d: %w (protocol %d, via %s dev %s): remove it, "+
 				"or give ours another metric",
-				r.Dst, r.Table, r.Metric, ErrForeignRoute, o.Protocol, o.Gateway, o.Link)
+				r.Dst, r.Table, r.Metric, ErrUnmanagedRoute, o.Protocol, o.Gateway, o.Link)
 		}
 	}
 	out, err := w.routeTo(ctx, r)
@@ -68,7 +68,7 @@ func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
 	for _, o := range have {
-		if int(o.Protocol) != RouteProtocol || !routeFrom(o, nil).SamePlace(r) {
+		if int(o.Protocol) != RouteProtocol || !routeFrom(o, nil).SameKey(r) {
 			continue
 		}
 		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {

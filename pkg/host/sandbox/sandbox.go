@@ -23,8 +23,8 @@ const Env = "NETWRIGHT_SANDBOX"
 type Config struct {
 	// Hostname inside.
 	Hostname string `json:"hostname"`
-	// Keep are host directories that stay visible at their place, read-only.
-	Keep []string `json:"keep"`
+	// ReadOnly are host directories that stay visible at their place, read-only.
+	ReadOnly []string `json:"keep"`
 	// Addresses of the uplink that is made inside, eth0; its default routes go nowhere.
 	Addresses []netip.Prefix `json:"addresses"`
 }
@@ -78,7 +78,7 @@ func Enter() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("%s is set, but this is no sandbox (pid %d): unset it", Env, os.Getpid())
 	}
-	if err := changeRoot(box.Keep); err != nil {
+	if err := changeRoot(box.ReadOnly); err != nil {
 		return fmt.Errorf("make the sandbox's root: %w", err)
 	}
 	if err := unix.Sethostname([]byte(box.Hostname)); err != nil {

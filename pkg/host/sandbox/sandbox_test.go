@@ -81,7 +81,7 @@ func TestSandbox(t *testing.T) {
 			return err
 		}
 		mounts = mountinfo()
-		box := Config{Hostname: "box-1", Keep: []string{filepath.Dir(kept)}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
+		box := Config{Hostname: "box-1", ReadOnly: []string{filepath.Dir(kept)}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.77.2.11/24")}}
 		code, err = Run(t.Context(), box, []string{"-test.run=^TestInsideSandbox$", "-test.v"}, nil, &out, &out)
 		after = mountinfo()
 		return err

@@ -28,8 +28,8 @@ const (
 	managerIface = "org.freedesktop.systemd1.Manager."
 )
 
-// quiet says that a message must not start anybody who does not run.
-const quiet = dbus.FlagNoAutoStart
+// noAutoStart says that a message must not start anybody who does not run.
+const noAutoStart = dbus.FlagNoAutoStart
 
 // Bus is a connection to systemd, with the jobs that are waited for.
 type Bus struct {
@@ -93,7 +93,7 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*Bus, 
 
 // manager calls a method of systemd's manager.
 func (b *Bus) manager(ctx context.Context, method string, args ...any) *dbus.Call {
-	return b.conn.Object(managerName, managerPath).CallWithContext(ctx, managerIface+method, quiet, args...)
+	return b.conn.Object(managerName, managerPath).CallWithContext(ctx, managerIface+method, noAutoStart, args...)
 }
 
 // listen makes the message bus pass JobRemoved on. On a private socket
@@ -103,7 +103,8 @@ func (b *Bus) listen(ctx context.Context, private bool) error {
 		return nil
 	}
 	match := "type='signal',interface='org.freedesktop.systemd1.Manager',member='JobRemoved',path='/org/freedesktop/systemd1'"
-	if err := b.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", quiet, match).Err; err != nil {
+	if err := b.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", noAutoStart,
+		match).Err; err != nil {
 		return fmt.Errorf("listen for systemd's jobs: %w", err)
 	}
 	if err := b.manager(ctx, "Subscribe").Err; err != nil {
@@ -199,7 +200,7 @@ var errBusLost = errors.New("the connection to systemd ended")
 func (b *Bus) Call(
 	ctx context.Context, name string, path dbus.ObjectPath, method string, args ...any,
 ) *dbus.Call {
-	return b.conn.Object(name, path).CallWithContext(ctx, method, quiet, args...)
+	return b.conn.Object(name, path).CallWithContext(ctx, method, noAutoStart, args...)
 }
 
 // OnSystemBus talks to a program of the host over the system bus.

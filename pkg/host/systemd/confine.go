@@ -99,7 +99,8 @@ func confined(unit string, systemd int) (list []unitProperty) {
 // release is systemd's, such as 252; 0 where it does not say.
 func (b *Bus) release(ctx context.Context) int {
 	var v dbus.Variant
-	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", quiet,
+	call := b.conn.Object(managerName, managerPath).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get",
+		noAutoStart,
 		strings.TrimSuffix(managerIface, "."), "Version")
 	if call.Store(&v) != nil {
 		return 0

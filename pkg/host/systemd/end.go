@@ -95,7 +95,7 @@ func exitOf(code, status int) string {
 // numberProperty is a number of a service, or 0.
 func numberProperty(ctx context.Context, object dbus.BusObject, property string) int {
 	var v dbus.Variant
-	if object.CallWithContext(ctx, properties+"Get", quiet, managerName+".Service", property).Store(&v) != nil {
+	if object.CallWithContext(ctx, properties+"Get", noAutoStart, managerName+".Service", property).Store(&v) != nil {
 		return 0
 	}
 	return integer(v)

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BringUpUnit starts a unit, or starts it again, whatever state it is in, and does not wait. That
+// RestartFailed starts a unit, or starts it again, whatever state it is in, and does not wait. That
 // it failed, and how often, is forgotten: else systemd may refuse. It may be retried.
-func (w *Writer) BringUpUnit(ctx context.Context, name string) error {
+func (w *Writer) RestartFailed(ctx context.Context, name string) error {
 	b, err := w.units.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("start unit %s again: %w", name, err)

@@ -62,7 +62,7 @@ func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 		if u.asked[rule] {
 			return nil
 		}
-		if err := u.bus.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", quiet,
+		if err := u.bus.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", noAutoStart,
 			sender+rule).Err; err != nil {
 			return fmt.Errorf("listen to systemd: %w", sys.Cause(ctx, err))
 		}

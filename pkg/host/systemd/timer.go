@@ -41,7 +41,7 @@ func property(name string, value any) unitProperty {
 // StartTimer makes a transient timer NAME.timer that runs a command as NAME.service once, after the
 // given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
-// outlives a boot. [ErrNotHere] where no systemd runs.
+// outlives a boot. [ErrNoLiveState] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (w *Writer) StartTimer(
@@ -125,7 +125,7 @@ const conditions = 240
 
 // TryService runs a command once as the transient service NAME.service, confined as
 // [Writer.StartTimer] confines it, and waits for its end: an error where it could not be run or
-// failed. [ErrNotHere] where no systemd runs.
+// failed. [ErrNoLiveState] where no systemd runs.
 func (w *Writer) TryService(
 	ctx context.Context, name, description, unit string, limit time.Duration, command ...string,
 ) error {
@@ -155,7 +155,7 @@ func (w *Writer) TryService(
 // it; one that is not there is success. A service that they have already started goes on.
 func (w *Writer) StopTimer(ctx context.Context, name string) error {
 	for _, unit := range []string{name + ".path", name + ".timer"} {
-		if err := w.StopUnit(ctx, unit, true); err != nil && !errors.Is(err, sys.ErrNotHere) {
+		if err := w.StopUnit(ctx, unit, true); err != nil && !errors.Is(err, sys.ErrNoLiveState) {
 			return fmt.Errorf("stop %s: %w", unit, err)
 		}
 	}

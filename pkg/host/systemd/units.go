@@ -84,10 +84,10 @@ func (u *Reader) Close() error {
 }
 
 // connect returns the connection, made anew when the last one ended (systemd
-// re-executed itself). [ErrNotHere] where no systemd may be talked to.
+// re-executed itself). [ErrNoLiveState] where no systemd may be talked to.
 func (u *Reader) connect(ctx context.Context) (*Bus, error) {
 	if !u.Here {
-		return nil, sys.ErrNotHere
+		return nil, sys.ErrNoLiveState
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -123,11 +123,11 @@ const (
 // unitProperties are those of systemd's Unit interface that matter here.
 type unitProperties map[string]dbus.Variant
 
-// Unit describes a unit. Load "not-found" is no error. [sys.ErrNotHere] where no systemd runs.
+// Unit describes a unit. Load "not-found" is no error. [sys.ErrNoLiveState] where no systemd runs.
 func (u *Reader) Unit(ctx context.Context, name string) (UnitState, error) {
 	state, err := u.look(ctx, name)
 	var answer dbus.Error
-	if err != nil && !errors.As(err, &answer) && !errors.Is(err, sys.ErrNotHere) && ctx.Err() == nil {
+	if err != nil && !errors.As(err, &answer) && !errors.Is(err, sys.ErrNoLiveState) && ctx.Err() == nil {
 		// systemd did not answer at all: it closes its connections when it
 		// re-executes itself. A new connection will do.
 		if err := u.Close(); err != nil {
@@ -150,7 +150,7 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	}
 	object := b.conn.Object(managerName, unitPath(name))
 	var p unitProperties
-	if err := object.CallWithContext(ctx, properties+"GetAll", quiet, unitIface).Store(&p); err != nil {
+	if err := object.CallWithContext(ctx, properties+"GetAll", noAutoStart, unitIface).Store(&p); err != nil {
 		return UnitState{}, err
 	}
 	state := UnitState{Name: name}
@@ -215,7 +215,7 @@ func ownProperty(ctx context.Context, object dbus.BusObject, name, property stri
 // a unit that systemd starts again and again, two questions have answers of two runs.
 func ownProperties(ctx context.Context, object dbus.BusObject, name string) unitProperties {
 	var p unitProperties
-	if object.CallWithContext(ctx, properties+"GetAll", quiet, ownInterface(name)).Store(&p) != nil {
+	if object.CallWithContext(ctx, properties+"GetAll", noAutoStart, ownInterface(name)).Store(&p) != nil {
 		return nil
 	}
 	return p
@@ -234,7 +234,8 @@ func ownInterface(name string) string {
 func textProperty(ctx context.Context, object dbus.BusObject, iface, property string) string {
 	var v dbus.Variant
 	var text string
-	if object.CallWithContext(ctx, properties+"Get", quiet, iface, property).Store(&v) != nil || v.Store(&text) != nil {
+	if object.CallWithContext(ctx, properties+"Get", noAutoStart, iface, property).Store(&v) != nil ||
+		v.Store(&text) != nil {
 		return ""
 	}
 	return text
@@ -249,7 +250,7 @@ func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	}
 	var v dbus.Variant
 	var at uint64
-	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", quiet,
+	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", noAutoStart,
 		strings.TrimSuffix(managerIface, "."), "UnitsLoadTimestampMonotonic").Store(&v)
 	var unknown dbus.Error
 	if errors.As(err, &unknown) {

@@ -71,7 +71,7 @@ func (f *fileWatch) set(i *Interest) error {
 		file := os.NewFile(uintptr(fd), "inotify")
 		f.file, f.fd, f.dirs = file, fd, map[int32]*watchedDir{}
 		f.done.Go(func() {
-			if err := readEvents(file, inotifyRoom, f.heard, func(error) bool { return false }); err != nil {
+			if err := readEvents(file, inotifyRoom, f.handle, func(error) bool { return false }); err != nil {
 				f.w.lose(Files, err)
 			}
 		})
@@ -104,9 +104,9 @@ func (f *fileWatch) again() {
 	}
 }
 
-// heard holds events against what matters. Where the way to a path changed, the new one is watched
+// handle holds events against what matters. Where the way to a path changed, the new one is watched
 // before anybody is woken who looks.
-func (f *fileWatch) heard(b []byte) {
+func (f *fileWatch) handle(b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.file == nil {

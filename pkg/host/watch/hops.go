@@ -13,7 +13,7 @@ import (
 // nextHops finds the links that routes without one of their own lead through: when that link goes
 // down they go with it, and IPv4 tells nobody (net/ipv4/fib_semantics.c, fib_sync_down_dev).
 type nextHops struct {
-	known map[netip.Addr]string // the last that was found: while the link is down nothing is
+	last map[netip.Addr]string // the last that was found: while the link is down nothing is
 }
 
 // find returns the routes with their links.
@@ -30,14 +30,14 @@ func (h *nextHops) find(routes []rtnl.Route) []rtnl.Route {
 func (h *nextHops) link(hop netip.Addr) string {
 	found, err := netlink.RouteGet(hop.AsSlice())
 	if err != nil || len(found) == 0 || found[0].Gw != nil { // behind another hop is not where it belongs
-		return h.known[hop]
+		return h.last[hop]
 	}
 	link, err := netlink.LinkByIndex(found[0].LinkIndex)
 	if err != nil {
-		return h.known[hop]
+		return h.last[hop]
 	}
 	if link.Attrs().Flags&net.FlagLoopback == 0 { // not an address of this host
-		h.known[hop] = link.Attrs().Name
+		h.last[hop] = link.Attrs().Name
 	}
-	return h.known[hop]
+	return h.last[hop]
 }

@@ -7,24 +7,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linkMemory is what links were like when they were last heard of. The kernel tells of a bridge at
+// linkCache is what links were like when they were last heard of. The kernel tells of a bridge at
 // each of its ports, of every carrier and counter: without a memory each pod would wake.
-type linkMemory struct {
+type linkCache struct {
 	seed  maphash.Seed
 	names map[int32]string // by number, only those of the interest
 	seen  map[string]uint64
 }
 
-func newLinkMemory() *linkMemory {
-	return &linkMemory{seed: maphash.MakeSeed(), names: map[int32]string{}, seen: map[string]uint64{}}
+func newLinkCache() *linkCache {
+	return &linkCache{seed: maphash.MakeSeed(), names: map[int32]string{}, seen: map[string]uint64{}}
 }
 
-func (l *linkMemory) forget() { clear(l.seen) }
+func (l *linkCache) forget() { clear(l.seen) }
 
-// heard returns the name of a link of the interest that is not as it was when it was last heard of,
-// or "". A link of which nothing was known yet is not news when the kernel lists it, and is when it
-// tells of it; the two look alike, so both wake.
-func (l *linkMemory) heard(aim *routeAim, m []byte, gone bool) string {
+// changed returns the name of a link of the interest that is not as it was when it was last heard
+// of, or "". A link of which nothing was known yet is not news when the kernel lists it, and is
+// when it tells of it; the two look alike, so both wake.
+func (l *linkCache) changed(aim *routeAim, m []byte, gone bool) string {
 	// What AF_BRIDGE says of a link is about its part in a bridge.
 	if len(m) < unix.SizeofIfInfomsg || m[0] != unix.AF_UNSPEC {
 		return ""

@@ -44,7 +44,7 @@ func (u *moduleWatch) set(i *Interest) (err error) {
 	}
 	lost := func() { u.w.trigger(Modules, "too many events", true) }
 	const fromKernel = 1 // the group; udev's own is 2
-	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.heard, lost,
+	u.socket, err = openMulticast(unix.NETLINK_KOBJECT_UEVENT, []int{fromKernel}, moduleEvents, u.handle, lost,
 		func(err error) { u.w.lose(Modules, err) })
 	return err
 }
@@ -69,7 +69,7 @@ func bpfWord(s string) uint32 {
 	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
 }
 
-func (u *moduleWatch) heard(b []byte) {
+func (u *moduleWatch) handle(b []byte) {
 	head, _, _ := bytes.Cut(b, []byte{0})
 	if _, name, ok := bytes.Cut(head, []byte("@/module/")); ok && (*u.aim.Load())[string(name)] {
 		u.w.trigger(Modules, string(name), false)

@@ -28,7 +28,7 @@ func TestModulesWake(t *testing.T) {
 			t.Errorf("%s: the filter lets %d bytes through: %v", event, n, err)
 		}
 		w.Take()
-		u.heard([]byte(event + "\x00ACTION=x"))
+		u.handle([]byte(event + "\x00ACTION=x"))
 		if got := len(w.Take()) > 0; got != want.wakes {
 			t.Errorf("%s: woke %v", event, got)
 		}

@@ -19,7 +19,7 @@ func New(opt Options) *Watcher {
 	files := newFileWatch(w, opt)
 	w.sources = []source{files}
 	if sys.IsLive(opt.Root) {
-		w.ways = &nextHops{known: map[netip.Addr]string{}}
+		w.ways = &nextHops{last: map[netip.Addr]string{}}
 		w.sources = append(w.sources, newRouteWatch(w), newNFTWatch(w), newMountWatch(w, files.again))
 		if !opt.Sandbox {
 			w.sources = append(w.sources, newModuleWatch(w), newUnitWatch(w, files.again))

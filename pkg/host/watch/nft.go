@@ -19,11 +19,11 @@ type nftWatch struct {
 
 // nftAim is what of nf_tables matters.
 type nftAim struct {
-	tables  map[nftPlace]bool
+	tables  map[nftKey]bool
 	forward bool
 }
 
-type nftPlace struct {
+type nftKey struct {
 	family byte
 	table  string
 }
@@ -33,9 +33,9 @@ func newNFTWatch(w *Watcher) *nftWatch { return &nftWatch{w: w} }
 func (n *nftWatch) name() Source { return NFT }
 
 func (n *nftWatch) set(i *Interest) (err error) {
-	aim := &nftAim{tables: map[nftPlace]bool{}, forward: i.Forward}
+	aim := &nftAim{tables: map[nftKey]bool{}, forward: i.Forward}
 	for _, t := range i.Tables {
-		aim.tables[nftPlace{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
+		aim.tables[nftKey{byte(firewall.TableFamilies[t.Family]), t.Name}] = true
 	}
 	n.aim.Store(aim)
 	if n.socket != nil && !n.w.isUnwatched(NFT) {
@@ -50,14 +50,14 @@ func (n *nftWatch) set(i *Interest) (err error) {
 		return errors.New("nf_tables is not loaded")
 	}
 	lost := func() { n.w.trigger(NFT, "too many events", true) }
-	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.heard, lost,
+	n.socket, err = openMulticast(unix.NETLINK_NETFILTER, []int{unix.NFNLGRP_NFTABLES}, nil, n.handle, lost,
 		func(err error) { n.w.lose(NFT, err) })
 	return err
 }
 
 func (n *nftWatch) close() error { return n.socket.close() }
 
-func (n *nftWatch) heard(b []byte) {
+func (n *nftWatch) handle(b []byte) {
 	aim := n.aim.Load()
 	for kind, m := range messages(b) {
 		if kind>>8 == unix.NFNL_SUBSYS_NFTABLES && len(m) >= 4 {
@@ -89,7 +89,7 @@ func (a *nftAim) concerns(kind uint16, m []byte) string {
 			forward = strings.HasSuffix(strings.ToLower(attributeText(value)), "forward")
 		}
 	}
-	if a.tables[nftPlace{m[0], name}] || a.forward && forward {
+	if a.tables[nftKey{m[0], name}] || a.forward && forward {
 		return name
 	}
 	return ""

@@ -129,7 +129,7 @@ func testWatchedSysctls(t *testing.T) {
 	for _, key := range keys {
 		name := strings.ReplaceAll(key, ".", "/")
 		run(t, "sh", "-c", "cat /proc/sys/"+name+" >/tmp/value && cat /tmp/value >/proc/sys/"+name)
-		if what := "/proc/sys/" + name; SysctlTold(key) {
+		if what := "/proc/sys/" + name; SysctlNotifies(key) {
 			awaitWake(t, w, Sysctls, "")
 		} else {
 			awaitWake(t, w, Sysctls, what)

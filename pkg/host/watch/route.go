@@ -19,11 +19,11 @@ type routeWatch struct {
 	w      *Watcher
 	socket *multicast
 	aim    atomic.Pointer[routeAim]
-	links  *linkMemory // this and what follows: of the reading goroutine
-	again  bool        // links are to be listed once more
+	links  *linkCache // this and what follows: of the reading goroutine
+	again  bool       // links are to be listed once more
 }
 
-func newRouteWatch(w *Watcher) *routeWatch { return &routeWatch{w: w, links: newLinkMemory()} }
+func newRouteWatch(w *Watcher) *routeWatch { return &routeWatch{w: w, links: newLinkCache()} }
 
 func (r *routeWatch) name() Source { return Links }
 
@@ -41,8 +41,8 @@ func (r *routeWatch) set(i *Interest) (err error) {
 		return r.ask()
 	}
 	_ = r.socket.close() // what has ended has nothing to tell
-	r.links = newLinkMemory()
-	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.heard, r.lost,
+	r.links = newLinkCache()
+	if r.socket, err = openMulticast(unix.NETLINK_ROUTE, routeGroups, nil, r.handle, r.lost,
 		func(err error) { r.w.lose(Links, err) }); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *routeWatch) list() {
 	}
 }
 
-func (r *routeWatch) heard(b []byte) {
+func (r *routeWatch) handle(b []byte) {
 	aim := r.aim.Load()
 	for kind, m := range messages(b) {
 		source, what := Source(""), ""
@@ -94,7 +94,7 @@ func (r *routeWatch) heard(b []byte) {
 				r.list()
 			}
 		case unix.RTM_NEWLINK, unix.RTM_DELLINK:
-			if what = r.links.heard(aim, m, kind == unix.RTM_DELLINK); what != "" {
+			if what = r.links.changed(aim, m, kind == unix.RTM_DELLINK); what != "" {
 				source = Links
 			}
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
@@ -116,25 +116,25 @@ func (r *routeWatch) heard(b []byte) {
 type routeAim struct {
 	links     map[string]bool
 	addresses map[netip.Addr]bool
-	routes    map[routePlace]bool
-	rules     map[rulePlace]bool
+	routes    map[routeKey]bool
+	rules     map[ruleKey]bool
 	conf      map[string]bool // of net.*.conf: "all", "default" and links, as far as the kernel tells
 }
 
-type routePlace struct {
+type routeKey struct {
 	table int
 	dst   netip.Prefix
 }
 
-type rulePlace struct {
+type ruleKey struct {
 	family   byte
 	priority int
 }
 
 func aimRoutes(i *Interest) *routeAim {
 	a := &routeAim{
-		links: map[string]bool{}, addresses: map[netip.Addr]bool{}, routes: map[routePlace]bool{},
-		rules: map[rulePlace]bool{}, conf: map[string]bool{},
+		links: map[string]bool{}, addresses: map[netip.Addr]bool{}, routes: map[routeKey]bool{},
+		rules: map[ruleKey]bool{}, conf: map[string]bool{},
 	}
 	for _, l := range i.Links {
 		a.links[l] = true
@@ -144,7 +144,7 @@ func aimRoutes(i *Interest) *routeAim {
 	}
 	for _, r := range i.Routes {
 		r = r.Canonical()
-		a.routes[routePlace{r.Table, r.Dst}] = true
+		a.routes[routeKey{r.Table, r.Dst}] = true
 		if r.Link != "" {
 			a.links[r.Link] = true // a route goes with its link, without a word
 		}
@@ -157,24 +157,24 @@ func aimRoutes(i *Interest) *routeAim {
 		if r.Family == 6 {
 			family = unix.AF_INET6
 		}
-		a.rules[rulePlace{family, r.Priority}] = true
+		a.rules[ruleKey{family, r.Priority}] = true
 	}
 	for _, key := range i.Sysctls {
 		link := kernel.SysctlLink(key)
 		if link != "" {
 			a.links[link] = true // its keys come and go with it
 		}
-		if SysctlTold(key) {
+		if SysctlNotifies(key) {
 			a.conf[cmp.Or(link, "all")] = true
 		}
 	}
 	return a
 }
 
-// SysctlTold says that the kernel tells of each change of a key, by netconf (net/ipv4/devinet.c,
+// SysctlNotifies says that the kernel tells of each change of a key, by netconf (net/ipv4/devinet.c,
 // devinet_conf_proc; net/ipv6/addrconf.c). Of other keys who writes through the host's procfs is
 // heard, and nobody else: they have to be looked at, too.
-func SysctlTold(key string) bool {
+func SysctlNotifies(key string) bool {
 	if key == "net.ipv4.ip_forward" {
 		return true
 	}
@@ -224,7 +224,7 @@ func (a *routeAim) route(m []byte) (Source, string) {
 		}
 	}
 	prefix := netip.PrefixFrom(dst, int(m[1]))
-	if a.routes[routePlace{table, prefix}] {
+	if a.routes[routeKey{table, prefix}] {
 		return Routes, prefix.String()
 	}
 	return "", ""
@@ -240,14 +240,14 @@ func (a *routeAim) rule(m []byte) (Source, string) {
 			priority = int(binary.NativeEndian.Uint32(value))
 		}
 	}
-	if a.rules[rulePlace{m[0], priority}] {
+	if a.rules[ruleKey{m[0], priority}] {
 		return Rules, "a rule of that priority"
 	}
 	return "", ""
 }
 
 // netconf tells which set of net.*.conf changed: -1 is "all", -2 "default" (linux/netconf.h).
-func (a *routeAim) netconf(m []byte, links *linkMemory) (Source, string) {
+func (a *routeAim) netconf(m []byte, links *linkCache) (Source, string) {
 	const ifindex, headPadded = 1, 4 // NETCONFA_IFINDEX; struct netconfmsg is one byte
 	for kind, value := range netlinkAttributes(m, headPadded) {
 		if kind != ifindex || len(value) != 4 {

@@ -141,7 +141,7 @@ func TestSysctlTold(t *testing.T) {
 		"net.ipv4.ip_forward": true, "net.ipv4.conf.all.rp_filter": true, "net.ipv4.conf.eth0/1.forwarding": true, "net.ipv6.conf.default.forwarding": true,
 		"net.ipv6.conf.all.rp_filter": false, "net.bridge.bridge-nf-call-iptables": false, "net.ipv4.conf.all.arp_ignore": false, "net.core.somaxconn": false,
 	} {
-		if got := SysctlTold(key); got != want {
+		if got := SysctlNotifies(key); got != want {
 			t.Errorf("%s: %v", key, got)
 		}
 	}

@@ -23,7 +23,7 @@ type Interest struct {
 	Rules     []rtnl.Rule  // by family and priority
 	Tables    []firewall.TableName
 	Forward   bool     // chains at the forward hook, of nf_tables
-	Sysctls   []string // in dotted form; who writes one unheard is said at [SysctlTold]
+	Sysctls   []string // in dotted form; who writes one unheard is said at [SysctlNotifies]
 	Modules   []string
 	Mounts    []string
 	Units     []string

@@ -11,13 +11,14 @@ import (
 // Peers is the way by which nodes ask each other to knock.
 func (a *API) Peers() inbound.API { return peersAPI{api: a} }
 
-// Alone is the same way over connections of its own. A daemon that has read the names of the Nodes
-// does not read them again for each change: it reads them now and then, to know for whom it knocks.
-func (a *API) Alone() inbound.API {
+// Separate is the same way over connections of its own. A daemon that has read the names of the
+// Nodes does not read them again for each change: it reads them now and then, to know for whom it
+// knocks.
+func (a *API) Separate() inbound.API {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	other := &API{Kubeconfig: a.Kubeconfig, Options: a.Options, own: a.own}
-	other.Options.Alone = true
+	other.Options.OwnConnections = true
 	return peersAPI{other, a.names}
 }
 

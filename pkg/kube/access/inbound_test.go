@@ -48,9 +48,9 @@ func TestNamesOfNodesAreReadOnce(t *testing.T) {
 			t.Errorf("%v, %v", names, err)
 		}
 	}
-	reads(a.Alone().Names(t.Context())) // of agent --once, that knows none
+	reads(a.Separate().Names(t.Context())) // of agent --once, that knows none
 	reads(a.Peers().Names(t.Context()))
-	reads(a.Alone().Names(t.Context())) // of a change of the daemon
+	reads(a.Separate().Names(t.Context())) // of a change of the daemon
 	reads(a.Peers().Names(t.Context()))
 	if want := slices.Repeat([]string{"Bearer own /api/v1/nodes"}, 3); !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)

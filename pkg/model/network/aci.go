@@ -27,16 +27,16 @@ func aci() Network {
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "VXLAN, to the fabric"},
-			{Proto: "tcp", Port: 8009, What: "OpFlex, to the leaf"},
-			{Proto: "ip", Port: 2, What: "IGMP: each group of endpoints has a multicast group"},
+			{Proto: "udp", Port: 8472, Use: "VXLAN, to the fabric"},
+			{Proto: "tcp", Port: 8009, Use: "OpFlex, to the leaf"},
+			{Proto: "ip", Port: 2, Use: "IGMP: each group of endpoints has a multicast group"},
 		},
-		MTU:        "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
-		IPv6:       true, // dual stack, bare metal, from Kubernetes 1.21 on
-		SharedHost: leaveAlone("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
-		Signs:      []Sign{{What: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
-		Residue:    aciResidue(),
-		Unproved: "the plugin's answers and that pods talk: its module builds from a checkout only (relative " +
+		MTU:          "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
+		IPv6:         true, // dual stack, bare metal, from Kubernetes 1.21 on
+		SharedHost:   ownLinks("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
+		HealthChecks: []HealthCheck{{Text: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
+		Residue:      aciResidue(),
+		Untested: "the plugin's answers and that pods talk: its module builds from a checkout only (relative " +
 			"replace lines), and it works with an APIC and its leaf switches only",
 		Agents: []string{"aci-containers-host", "opflex-agent"},
 		Build:  buildACI,

@@ -16,7 +16,7 @@ func TestAll(t *testing.T) {
 		if n.Title == "" || n.Docs == "" || n.MTU == "" || n.Kubelet == "" || n.Build == nil {
 			t.Errorf("%s leaves a term out that every network has: %+v", n.Name, n)
 		}
-		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser && n.Conf.Writer != WriterNobody {
+		if n.Conf.Writer == "" || n.Conf.File == "" && n.Conf.Writer != WriterUser && n.Conf.Writer != WriterNone {
 			t.Errorf("%s does not say who writes which conf", n.Name)
 		}
 		if byPods := n.Conf.Writer == WriterDaemonSet && n.Lifecycle.Gone == ""; byPods && len(n.Agents) == 0 {
@@ -32,7 +32,7 @@ func TestAll(t *testing.T) {
 				t.Errorf("%s: module %s needs a why, and a when exactly if it has a condition", n.Name, m.Name)
 			}
 		}
-		for _, u := range n.Unjudged {
+		for _, u := range n.Untestable {
 			if u.Why == "" || u.Instead == "" || u.Source == "" || (u.If != nil) != (u.When != "") {
 				t.Errorf("%s: what packets do not tell needs a why, what tells instead, a source, and a when exactly if it has a condition: %+v", n.Name, u)
 			}

@@ -37,14 +37,15 @@ func amazonVPC() Network {
 		IPv6:       true,
 		Requires:   Requires{Clouds: []string{"aws"}, Why: "pods have addresses of an AWS VPC"},
 		SharedHost: amazonVPCHost(),
-		Signs: []Sign{{What: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json",
+		HealthChecks: []HealthCheck{{Text: "its address manager keeps its list of addresses",
+			Path: "/run/aws-node/ipam.json",
 			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no " +
 				"permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
 		Residue: amazonVPCResidue(),
 		Agents:  []string{"aws-node"},
-		Proved: []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it",
+		TestedBy: []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it",
 			"test/plugins TestPlugins"}},
-		Unproved: "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
+		Untested: "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
 		Build:    buildAmazonVPC,
 	}
 }
@@ -131,6 +132,6 @@ func amazonVPCMTU(in Input) error {
 // the further interfaces for the host's own.
 func amazonVPCHost() SharedHost {
 	// By their whole pattern: a VLAN that people named vlan10 is theirs.
-	return leaveAlone("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????",
+	return ownLinks("eni???????????", "vlan???????????", "vlan.eth.*").macs("eni???????????",
 		"vlan???????????").enis("", nil)
 }

@@ -37,30 +37,30 @@ func antrea() Network {
 		Sysctls:    forwarding(), // its agent sets those of antrea-gw0 when it has made it
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, What: "geneve"}, {Proto: "udp", Port: 4789, What: "vxlan"},
-			{Proto: "tcp", Port: 7471, What: "stt"}, {Proto: "ip", Port: 47, What: "gre"},
-			{Proto: "udp", Port: 51820, What: "WireGuard"}, {Proto: "ip", Port: 50, What: "IPsec ESP"},
-			{Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
-			{Proto: "tcp", Port: 10349, What: "its controller"}, {Proto: "tcp", Port: 10350, What: "its agent"},
-			{Proto: "udp", Port: 10351, What: "memberlist, and TCP"},
+			{Proto: "udp", Port: 6081, Use: "geneve"}, {Proto: "udp", Port: 4789, Use: "vxlan"},
+			{Proto: "tcp", Port: 7471, Use: "stt"}, {Proto: "ip", Port: 47, Use: "gre"},
+			{Proto: "udp", Port: 51820, Use: "WireGuard"}, {Proto: "ip", Port: 50, Use: "IPsec ESP"},
+			{Proto: "udp", Port: 500, Use: "IPsec IKE"}, {Proto: "udp", Port: 4500, Use: "IPsec through NAT"},
+			{Proto: "tcp", Port: 10349, Use: "its controller"}, {Proto: "tcp", Port: 10350, Use: "its agent"},
+			{Proto: "udp", Port: 10351, Use: "memberlist, and TCP"},
 		},
 		MTU: "that of the node's own link less 50 (geneve, vxlan), 42 (gre), 60 (WireGuard), 20 more over IPv6, 38 " +
 			"more with IPsec; 0 without a tunnel",
 		IPv6: true,
 		Requires: Requires{Kernel: version(4, 6), Why: "Open vSwitch with connection tracking zones",
 			Source: "https://github.com/antrea-io/antrea/blob/v2.7.0/docs/getting-started.md"},
-		SharedHost: leaveAlone("antrea-*", "br-int", "ovs-system", "genev_sys_*", "vxlan_sys_*", "gre_sys",
+		SharedHost: ownLinks("antrea-*", "br-int", "ovs-system", "genev_sys_*", "vxlan_sys_*", "gre_sys",
 			"stt_sys_*").besides(ovsInPods()),
-		Signs: []Sign{
-			{What: "its gateway", Link: "antrea-gw0",
+		HealthChecks: []HealthCheck{
+			{Text: "its gateway", Link: "antrea-gw0",
 				Missing: "look whether the kernel has openvswitch, then at the pod antrea-agent; a restart of " +
 					"systemd-networkd takes its address away"},
-			{What: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard",
+			{Text: "its link to other nodes", Link: "antrea-wg0", Kind: "wireguard",
 				When: "trafficEncryptionMode wireGuard", If: antreaWireGuard},
-			{What: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},
+			{Text: "its agent answers the plugin", Path: "/run/antrea/cni.sock"},
 		},
 		Residue:  antreaResidue(),
-		Unproved: "its plugin is not built: its module cannot be had through the module proxy, and has replace lines",
+		Untested: "its plugin is not built: its module cannot be had through the module proxy, and has replace lines",
 		Agents:   []string{"antrea-agent", "antrea-ovs"},
 		Build:    buildAntrea,
 	}

@@ -49,20 +49,20 @@ func azure() Network {
 		IPv6:       true, // in scenario dualStackOverlay
 		Requires: Requires{Clouds: []string{"azure"}, Why: "its virtual network routes the pods' addresses",
 			Source: "https://learn.microsoft.com/azure/aks/azure-cni-overview"},
-		SharedHost: leaveAlone("azv*", "azure*").enis("", nil).besides(
-			Shared{Service: "cloud-init", Leaves: "secondary addresses of the node's interface: they are the pods' " +
+		SharedHost: ownLinks("azv*", "azure*").enis("", nil).besides(
+			Shared{Service: "cloud-init", Ignores: "secondary addresses of the node's interface: they are the pods' " +
 				"(apply_network_config: false for its Azure datasource)"}),
-		Signs: []Sign{
-			{What: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet",
+		HealthChecks: []HealthCheck{
+			{Text: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet",
 				If: azureOurs,
 				Missing: "normal before the first pod; else see /var/log/azure-vnet.log: `No available addresses` " +
 					"means secondary addresses of the interface"},
-			{What: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario",
+			{Text: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario",
 				If: func(in Input) bool { return !azureOurs(in) }},
 		},
 		Residue:  azureResidue(),
-		Proved:   []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
-		Unproved: "that pods talk: its addresses come from Azure only",
+		TestedBy: []Proof{{"its plugin answers the version of our conf, and reads it", "test/plugins TestPlugins"}},
+		Untested: "that pods talk: its addresses come from Azure only",
 		// CNS writes the conf, azure-npm chains and sets
 		// (test/integration/manifests/cns/daemonset-linux.yaml, npm/azure-npm.yaml); on a node
 		// subnet without policy there is neither.
@@ -85,7 +85,7 @@ var azureFiles = map[string]string{"nodeSubnet": azureConf, "swift": "15-azure-s
 func azureResidue() cleanup.Residue {
 	return cleanup.Residue{
 		Portmap: []string{"azure"},
-		Moved:   []cleanup.UplinkSelector{{Link: "azure[0-9]*", Kind: "bridge"}},
+		Uplinks: []cleanup.UplinkSelector{{Link: "azure[0-9]*", Kind: "bridge"}},
 		Routes:  []cleanup.RouteSelector{{Link: "azv*"}},
 		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "SWIFT"}, {Table: "nat", Chain: "SWIFT-POSTROUTING"},
 			{Table: "filter", Chain: "AZURECNIINPUT"}, {Table: "filter", Chain: "AZURECNIOUTPUT"},

@@ -38,11 +38,11 @@ func bridge() Network {
 		MTU: "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; " +
 			"below 576 is an error",
 		IPv6:       true,
-		SharedHost: leaveAlone("cbr0", "veth*"),
-		Signs: []Sign{
-			{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge",
+		SharedHost: ownLinks("cbr0", "veth*"),
+		HealthChecks: []HealthCheck{
+			{Text: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge",
 				Missing: "run `agent --once`: it makes the bridge"},
-			{What: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
+			{Text: "each pod has its link", Link: "veth*", Kind: "veth", Master: BridgeLink, Pods: true,
 				Missing: "a pod without one has no network, as all have that lived here when somebody deleted the " +
 					"bridge: delete them (`kubectl delete pod`), kubelet makes others; else their events say why"},
 		},
@@ -56,7 +56,7 @@ func bridge() Network {
 			Files: []string{"/etc/cni/net.d/" + bridgeConf, "/var/lib/cni/networks/" + bridgeName + "/",
 				"/var/lib/cni/results/" + bridgeName + "-*"},
 		},
-		Proved: []Proof{
+		TestedBy: []Proof{
 			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs",
 				"test/e2e TestPodsTalk"},
 			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},
@@ -84,7 +84,7 @@ func buildBridge(in Input) (Built, error) {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "bridge needs addresses for its pods",
 				At: graph.AfterKubelet},
-			What: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
+			Name: PodCIDRs, Reason: in.podCIDRReason(", or under networking.bridge.nodes")})
 		return b, nil
 	}
 	gateways, err := gatewaysOf(in.PodCIDRs)
@@ -105,7 +105,7 @@ func buildBridge(in Input) (Built, error) {
 			"that IPv6 needs: raise the MTU of the node's links", mtu, minimumMTU6)
 	}
 	link := bridgeMeta(in, "the pods' bridge, ready before the first pod")
-	link.After = append(link.After, tasks.ModuleKey("bridge"))
+	link.Requires = append(link.Requires, tasks.ModuleKey("bridge"))
 	b.Tasks = append(b.Tasks, tasks.Link{Meta: link,
 		Name: BridgeLink, Kind: "bridge", MTU: mtu, Up: true, MAC: bridgeMAC(gateways[0].Addr())})
 	for _, gw := range gateways {

@@ -50,22 +50,22 @@ func calico() Network {
 			Mode:  "0600", When: "datastore etcd over https"}},
 		Kubeconfig: "/etc/cni/net.d/calico-kubeconfig, written by its DaemonSet",
 		Ports: []Port{
-			{Proto: "tcp", Port: 179, What: "BGP"},
-			{Proto: "ip", Port: 4, What: "IPIP"},
-			{Proto: "udp", Port: 4789, What: "VXLAN"},
-			{Proto: "udp", Port: 51820, What: "WireGuard"},
-			{Proto: "udp", Port: 51821, What: "WireGuard, IPv6"},
-			{Proto: "tcp", Port: 5473, What: "Typha"},
+			{Proto: "tcp", Port: 179, Use: "BGP"},
+			{Proto: "ip", Port: 4, Use: "IPIP"},
+			{Proto: "udp", Port: 4789, Use: "VXLAN"},
+			{Proto: "udp", Port: 51820, Use: "WireGuard"},
+			{Proto: "udp", Port: 51821, Use: "WireGuard, IPv6"},
+			{Proto: "tcp", Port: 5473, Use: "Typha"},
 		},
 		MTU: "Calico's: the smallest of the data interfaces less IPIP 20, VXLAN 50 (IPv6 70), WireGuard 60 " +
 			"(IPv6 80)",
-		IPv6:       true,
-		Requires:   calicoRequires(),
-		Signs:      calicoSigns(),
-		Unjudged:   calicoUnjudged(),
-		SharedHost: leaveAlone("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
-		Residue:    calicoResidue(),
-		Proved: []Proof{{"an etcd that demands client certificates lets in who has the installed ones",
+		IPv6:         true,
+		Requires:     calicoRequires(),
+		HealthChecks: calicoHealth(),
+		Untestable:   calicoUntestable(),
+		SharedHost:   ownLinks("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
+		Residue:      calicoResidue(),
+		TestedBy: []Proof{{"an etcd that demands client certificates lets in who has the installed ones",
 			"test/e2e TestCalicoCertificatesOpenEtcd"},
 			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used",
 				"test/e2e TestCertificateIsIssuedAndRenewed"},
@@ -83,24 +83,24 @@ func calicoWireGuard(in Input) bool {
 	return on != nil && *on
 }
 
-// calicoSigns: what calico-node makes at its start.
+// calicoHealth: what calico-node makes at its start.
 // https://docs.tigera.io/calico/latest/operations/troubleshoot/troubleshooting
-func calicoSigns() []Sign {
+func calicoHealth() []HealthCheck {
 	vxlan := func(in Input) bool { return in.V4 && in.Node.Networking.Calico.EncapsulationMode == "vxlan" }
-	return []Sign{
-		{What: "calico-node has registered this node", Path: "/var/lib/calico/nodename",
+	return []HealthCheck{
+		{Text: "calico-node has registered this node", Path: "/var/lib/calico/nodename",
 			Missing: "calico-node never came up here, or /var/lib/calico is not mounted into it: the plugin refuses " +
 				"pods until then"},
-		{What: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig",
+		{Text: "its plugin can talk to the API", Path: "/etc/cni/net.d/calico-kubeconfig",
 			Missing: "its init container install-cni has not run to its end"},
-		{What: "the IPIP device is up", Link: "tunl0", Kind: "ipip", When: "encapsulation ipip", If: calicoIPIP,
+		{Text: "the IPIP device is up", Link: "tunl0", Kind: "ipip", When: "encapsulation ipip", If: calicoIPIP,
 			Missing: "Felix has not programmed the overlay: is module ipip there, and does calico-node run?"},
-		{What: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan", When: "encapsulation vxlan", If: vxlan,
+		{Text: "the VXLAN device is up", Link: "vxlan.calico", Kind: "vxlan", When: "encapsulation vxlan", If: vxlan,
 			Missing: "Felix has not programmed the overlay: is module vxlan there, and does calico-node run?"},
-		{What: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", When: "wireguardEnabled",
+		{Text: "the WireGuard device is up", Link: "wireguard.cali", Kind: "wireguard", When: "wireguardEnabled",
 			If:      calicoWireGuard,
 			Missing: "traffic between nodes is not encrypted: is module wireguard there?"},
-		{What: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled",
+		{Text: "its eBPF device is up", Link: "bpfin.cali", When: "bpfEnabled",
 			If: func(in Input) bool { return in.Node.Networking.Calico.BPFEnabled },
 			Missing: "Felix does not run its eBPF dataplane: it falls back to iptables on a kernel that is too old, " +
 				"and kube-proxy is off"},

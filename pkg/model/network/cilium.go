@@ -44,28 +44,28 @@ func cilium() Network {
 			Files: []string{"etcd-ca.crt", "etcd-client-cilium.crt", "etcd-client-cilium.key"},
 			Mode:  "0600, 0644, 0400", When: "etcdManaged"}},
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "VXLAN"}, {Proto: "udp", Port: 6081, What: "Geneve"},
-			{Proto: "udp", Port: 51871, What: "WireGuard"},
-			{Proto: "ip", Port: 50, What: "IPsec ESP"}, {Proto: "tcp", Port: 4240, What: "health, and ICMP echo"},
-			{Proto: "tcp", Port: 4244, What: "Hubble"},
-			{Proto: "tcp", Port: 4003, What: "its etcd in kOps, with etcdManaged"},
+			{Proto: "udp", Port: 8472, Use: "VXLAN"}, {Proto: "udp", Port: 6081, Use: "Geneve"},
+			{Proto: "udp", Port: 51871, Use: "WireGuard"},
+			{Proto: "ip", Port: 50, Use: "IPsec ESP"}, {Proto: "tcp", Port: 4240, Use: "health, and ICMP echo"},
+			{Proto: "tcp", Port: 4244, Use: "Hubble"},
+			{Proto: "tcp", Port: 4003, Use: "its etcd in kOps, with etcdManaged"},
 		},
 		MTU: "Cilium's: the smallest of the links with the node's addresses less 50 (vxlan, geneve; 70 over " +
 			"IPv6), WireGuard 95 besides, IPsec 77; native 0",
-		IPv6:     true,
-		Requires: ciliumRequires(),
-		Signs:    ciliumSigns(),
-		Unjudged: ciliumUnjudged(),
-		SharedHost: leaveAlone("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni",
+		IPv6:         true,
+		Requires:     ciliumRequires(),
+		HealthChecks: ciliumHealth(),
+		Untestable:   ciliumUntestable(),
+		SharedHost: ownLinks("cilium_*", "lxc*").macs("lxc*").enis("ipam: eni",
 			func(in Input) bool { return in.Node.Networking.Cilium.ENI() }).besides(
 			Shared{Service: "systemd-sysctl",
-				Leaves: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes " +
+				Ignores: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes " +
 					"99-zzz-override_cilium.conf)"}),
 		Residue: ciliumResidue(),
 		Agents:  []string{"cilium-agent"},
-		Proved: []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it",
+		TestedBy: []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it",
 			"test/plugins TestPlugins"}},
-		Unproved: "that pods talk: its agent is not run",
+		Untested: "that pods talk: its agent is not run",
 		Build:    buildCilium,
 	}
 }
@@ -96,28 +96,28 @@ func ciliumRequires() Requires {
 		}}
 }
 
-// ciliumSigns: what the agent makes at its start (pkg/defaults, pkg/datapath/linux).
-func ciliumSigns() []Sign {
+// ciliumHealth: what the agent makes at its start (pkg/defaults, pkg/datapath/linux).
+func ciliumHealth() []HealthCheck {
 	tunnel := func(kind string) func(Input) bool {
 		return func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind }
 	}
-	return []Sign{
-		{What: "its agent answers the plugin", Path: "/run/cilium/cilium.sock",
+	return []HealthCheck{
+		{Text: "its agent answers the plugin", Path: "/run/cilium/cilium.sock",
 			Missing: "every pod is refused until the agent runs"},
-		{What: "its host devices are up", Link: "cilium_host",
+		{Text: "its host devices are up", Link: "cilium_host",
 			Missing: "the agent has not set up the datapath: its log says why (a kernel feature, ip6tables, bpffs)"},
-		{What: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",
+		{Text: "its programs are pinned", Path: "/sys/fs/bpf/tc/globals/cilium_*",
 			Missing: "no bpffs at /sys/fs/bpf, or the agent has loaded nothing"},
-		{What: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan", If: tunnel("vxlan"),
+		{Text: "the VXLAN device is up", Link: "cilium_vxlan", Kind: "vxlan", When: "tunnel vxlan", If: tunnel("vxlan"),
 			Missing: "pods of other nodes are not reached"},
-		{What: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve",
+		{Text: "the Geneve device is up", Link: "cilium_geneve", Kind: "geneve", When: "tunnel geneve",
 			If: tunnel("geneve"), Missing: "pods of other nodes are not reached"},
-		{What: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
+		{Text: "the WireGuard device is up", Link: "cilium_wg0", Kind: "wireguard", When: "encryptionType wireguard",
 			If:      func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
 			Missing: "traffic between nodes is not encrypted"},
 		// agent-health-port; its own probes ask there.
 		// https://docs.cilium.io/en/stable/cmdref/cilium-agent/
-		{What: "its agent is well", URL: "http://localhost:9879/healthz",
+		{Text: "its agent is well", URL: "http://localhost:9879/healthz",
 			Missing: "`cilium-dbg status --verbose` in the agent's pod says what is not"},
 		podSign("lxc*", ""), // veth or netkit
 	}

@@ -17,7 +17,7 @@ func classic() Network {
 		Conf:       Conf{Writer: WriterUser},
 		Kubelet:    noopPlugin,
 		MTU:        "docker's (--mtu), 1500",
-		SharedHost: leaveAlone("cbr0", "veth*"),
+		SharedHost: ownLinks("cbr0", "veth*"),
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: BridgeLink, Kind: "bridge"},
 				{Name: "veth*", Kind: "veth", Master: BridgeLink}},
@@ -26,7 +26,7 @@ func classic() Network {
 			Others: []string{"docker's option --bridge=cbr0 (DOCKER_OPTS): without cbr0 docker does not start with it",
 				"the cloud's route to this node's pod CIDR"},
 		},
-		Unproved: "that a kubelet of that time makes the bridge: none runs here",
+		Untested: "that a kubelet of that time makes the bridge: none runs here",
 		Build:    gone,
 	}
 }

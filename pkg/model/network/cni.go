@@ -39,10 +39,10 @@ func cni() Network {
 		Kubeconfig: "the network's own",
 		MTU:        "the network's own",
 		IPv6:       true,
-		SharedHost: leaveAlone(), // nobody knows its links, but routes and rules it has
+		SharedHost: ownLinks(), // nobody knows its links, but routes and rules it has
 		Residue: cleanup.Residue{Others: []string{"whatever the network that was brought leaves: `agent networks " +
 			"--found` looks for those that are known"}},
-		Proved: []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices",
+		TestedBy: []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices",
 			"test/e2e TestKubernetesKubeletSwitches"}},
 		Build: buildCNI,
 	}

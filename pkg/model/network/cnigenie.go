@@ -40,7 +40,7 @@ func cniGenie() Network {
 		// Of its policy (conf/1.8/genie-complete.yaml). That of genie-plugin, install-cni, is
 		// called as those of older Calico and Canal are, which may stay.
 		Agents:   []string{"policy-engine"},
-		Unproved: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
+		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), and is not built here",
 		Build:    awaited(genieConf, "its DaemonSet writes it, with a token: keep it unreadable for others"),
 	}
 }

@@ -15,7 +15,7 @@ func (in Input) consumer() tasks.Consumer {
 		return tasks.Consumer{Name: "kubelet", Spec: "0.4.0"} // libcni 0.7 and 0.8
 	}
 	rt := in.Facts.Runtime
-	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), Beside: true}
+	c := tasks.Consumer{Name: strings.TrimSpace(rt.Name + " " + rt.Version), LoadsPluginDir: true}
 	core, _, _ := strings.Cut(rt.Version, "~") // Debian's 1.6.20~ds1
 	release, err := values.ParseVersion(core)
 	if rt.Name != "containerd" || err != nil {
@@ -23,11 +23,11 @@ func (in Input) consumer() tasks.Consumer {
 	}
 	switch {
 	case !release.AtLeast(1, 6): // libcni 0.8
-		c.Spec, c.Beside = "0.4.0", false
+		c.Spec, c.LoadsPluginDir = "0.4.0", false
 	case !release.AtLeast(2, 0): // libcni 1.0 and 1.1
-		c.Spec, c.Beside = "1.0.0", false
+		c.Spec, c.LoadsPluginDir = "1.0.0", false
 	case !release.AtLeast(2, 1): // libcni 1.2
-		c.Spec, c.Beside = "1.1.0", false
+		c.Spec, c.LoadsPluginDir = "1.1.0", false
 	case !release.AtLeast(2, 3): // libcni 1.3; what later ones know is not known
 		c.Spec = "1.1.0"
 	}

@@ -19,11 +19,11 @@ func TestConsumer(t *testing.T) {
 		{"containerd", "1.6.20~ds1", tasks.Consumer{Name: "containerd 1.6.20~ds1", Spec: "1.0.0"}},
 		{"containerd", "1.7.29", tasks.Consumer{Name: "containerd 1.7.29", Spec: "1.0.0"}},
 		{"containerd", "2.0.7", tasks.Consumer{Name: "containerd 2.0.7", Spec: "1.1.0"}},
-		{"containerd", "2.2.0", tasks.Consumer{Name: "containerd 2.2.0", Spec: "1.1.0", Beside: true}},
-		{"containerd", "2.9.0", tasks.Consumer{Name: "containerd 2.9.0", Beside: true}},
-		{"containerd", "", tasks.Consumer{Name: "containerd", Beside: true}},
-		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", Beside: true}},
-		{"", "", tasks.Consumer{Beside: true}},
+		{"containerd", "2.2.0", tasks.Consumer{Name: "containerd 2.2.0", Spec: "1.1.0", LoadsPluginDir: true}},
+		{"containerd", "2.9.0", tasks.Consumer{Name: "containerd 2.9.0", LoadsPluginDir: true}},
+		{"containerd", "", tasks.Consumer{Name: "containerd", LoadsPluginDir: true}},
+		{"cri-o", "1.30.0", tasks.Consumer{Name: "cri-o 1.30.0", LoadsPluginDir: true}},
+		{"", "", tasks.Consumer{LoadsPluginDir: true}},
 	} {
 		in := Input{Node: &config.Node{KubernetesVersion: values.Version{Major: 1, Minor: 30}}, Facts: &host.Facts{Runtime: host.RuntimeFacts{Name: c.runtime, Version: c.version}}}
 		if got := in.consumer(); got != c.want {

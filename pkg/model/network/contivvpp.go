@@ -26,24 +26,24 @@ func contivVPP() Network {
 		},
 		Sysctls: forwarding(),
 		Ports: []Port{
-			{Proto: "udp", Port: 4789, What: "VXLAN, VNI 10"}, {Proto: "tcp", Port: 12379, What: "its etcd"},
-			{Proto: "tcp", Port: 12380, What: "its etcd"},
-			{Proto: "tcp", Port: 9999, What: "REST of its agent"},
-			{Proto: "tcp", Port: 9111, What: "gRPC of its agent"},
+			{Proto: "udp", Port: 4789, Use: "VXLAN, VNI 10"}, {Proto: "tcp", Port: 12379, Use: "its etcd"},
+			{Proto: "tcp", Port: 12380, Use: "its etcd"},
+			{Proto: "tcp", Port: 9999, Use: "REST of its agent"},
+			{Proto: "tcp", Port: 9111, Use: "gRPC of its agent"},
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "1450 (mtuSize): 50 of VXLAN below 1500",
 		IPv6:       true, // instead of IPv4, not beside it
 		Requires: Requires{Hugepages: "2M", Why: "VPP's buffers",
 			Source: "https://github.com/contiv/vpp/blob/v3.4.2/docs/setup/MANUAL_INSTALL.md"},
-		SharedHost: leaveAlone("vpp1", "vpp2").besides(
+		SharedHost: ownLinks("vpp1", "vpp2").besides(
 			Shared{Service: "every service",
-				Leaves: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by " +
+				Ignores: "the card that VPP takes: down, without an address (/etc/vpp/contiv-vswitch.conf names it by " +
 					"its PCI address)"}),
-		Signs: []Sign{{What: "VPP answers the plugin", Path: "/run/contiv/cni.sock"},
-			{What: "the link between host and VPP", Link: "vpp1"}},
+		HealthChecks: []HealthCheck{{Text: "VPP answers the plugin", Path: "/run/contiv/cni.sock"},
+			{Text: "the link between host and VPP", Link: "vpp1"}},
 		Residue: contivResidue(),
-		Unproved: "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), " +
+		Untested: "the plugin's answers and that pods talk: its module builds from a checkout only (replace lines), " +
 			"and VPP wants huge pages and a card to itself",
 		Agents: []string{"contiv-vswitch"},
 		Build:  buildContivVPP,

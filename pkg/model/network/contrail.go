@@ -30,19 +30,19 @@ func contrail() Network {
 			Why: "moves all packets; its DaemonSet brings one for each kernel, or builds it", Optional: true}},
 		Sysctls: forwarding(),
 		Ports: []Port{
-			{Proto: "udp", Port: 6635, What: "MPLS over UDP"}, {Proto: "udp", Port: 4789, What: "VXLAN"},
-			{Proto: "ip", Port: 47, What: "MPLS over GRE"},
-			{Proto: "tcp", Port: 5269, What: "XMPP, to the controllers"},
-			{Proto: "tcp", Port: 179, What: "BGP, of the controllers"},
+			{Proto: "udp", Port: 6635, Use: "MPLS over UDP"}, {Proto: "udp", Port: 4789, Use: "VXLAN"},
+			{Proto: "ip", Port: 47, Use: "MPLS over GRE"},
+			{Proto: "tcp", Port: 5269, Use: "XMPP, to the controllers"},
+			{Proto: "tcp", Port: 179, Use: "BGP, of the controllers"},
 		},
 		Kubeconfig: "none",
 		MTU: "1500 by its default, though MPLS over UDP adds 44 and VXLAN 50: raise the links, or lower " +
 			"VROUTER_MTU",
 		SharedHost: contrailHost(),
-		Signs: []Sign{{What: "vRouter has the node's address", Link: "vhost0"},
-			{What: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
+		HealthChecks: []HealthCheck{{Text: "vRouter has the node's address", Link: "vhost0"},
+			{Text: "its agent takes pods", Path: "/var/lib/contrail/ports/vm"}},
 		Residue: contrailResidue(),
-		Unproved: "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is " +
+		Untested: "the plugin's answers and that pods talk: it is built by SCons and no Go module, and vrouter.ko is " +
 			"built for each kernel",
 		// https://github.com/tungstenfabric/tf-container-builder (kubernetes/manifests, the second
 		// with DPDK), tf-operator (pkg/controller/vrouter/vrouter_ds.go).
@@ -52,17 +52,17 @@ func contrail() Network {
 }
 
 func contrailHost() SharedHost {
-	return leaveAlone("vhost0", "pkt*", "tapeth0-*").besides(
-		Shared{Service: "NetworkManager", Leaves: "the card below vhost0: its address is on vhost0 now"},
+	return ownLinks("vhost0", "pkt*", "tapeth0-*").besides(
+		Shared{Service: "NetworkManager", Ignores: "the card below vhost0: its address is on vhost0 now"},
 		Shared{Service: "ifupdown",
-			Leaves: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
+			Ignores: "/etc/sysconfig/network-scripts/ifcfg-vhost0 and the card's, which it rewrote"})
 }
 
 // contrailResidue follows its own clean-up (containers/vrouter/agent/clean-up.sh), which leaves
 // files, the module's among them.
 func contrailResidue() cleanup.Residue {
 	return cleanup.Residue{
-		Moved: []cleanup.UplinkSelector{{Link: "vhost0"}},
+		Uplinks: []cleanup.UplinkSelector{{Link: "vhost0"}},
 		Links: []cleanup.LinkSelector{{Name: "vhost0", Kind: "vhost"}, {Name: "pkt[0-3]", Kind: "tun"},
 			{Name: "tapeth0-*", Kind: "veth"}, {Name: "tapeth0-*", Kind: "tun"}},
 		Files: []string{"/etc/cni/net.d/" + contrailConf, "/etc/cni/net.d/" + contrailTF,

@@ -22,7 +22,7 @@ func custom(c *networks.Custom) Network {
 		Build: buildCustom,
 	}
 	if c == nil {
-		n.Proved = []Proof{{"pods of two nodes talk over plugins ptp and macvlan, declared in the store",
+		n.TestedBy = []Proof{{"pods of two nodes talk over plugins ptp and macvlan, declared in the store",
 			"test/e2e TestPodsTalkOnADeclaredNetwork"}}
 		return n
 	}
@@ -37,7 +37,7 @@ func custom(c *networks.Custom) Network {
 	}
 	for _, m := range c.Modules {
 		n.Modules = append(n.Modules,
-			Module{Name: m.Name, Why: m.Why, Optional: m.Optional, When: whenWords(m.When), If: whenFamily(m.When)})
+			Module{Name: m.Name, Why: m.Why, Optional: m.Optional, When: describeWhen(m.When), If: whenFamily(m.When)})
 	}
 	n.Sysctls = slices.DeleteFunc(n.Sysctls, func(s Sysctl) bool {
 		return slices.ContainsFunc(c.Sysctls,
@@ -45,7 +45,7 @@ func custom(c *networks.Custom) Network {
 	})
 	for _, s := range c.Sysctls {
 		n.Sysctls = append(n.Sysctls, Sysctl{Key: s.Key, Value: s.Value, Why: s.Why, Required: s.Required,
-			Optional: s.Optional, When: whenWords(s.When), If: whenFamily(s.When)})
+			Optional: s.Optional, When: describeWhen(s.When), If: whenFamily(s.When)})
 	}
 	for _, m := range c.Mounts {
 		n.Mounts = append(n.Mounts, Mount{What: m.What, Where: m.Where, Type: m.Type})
@@ -64,11 +64,12 @@ func custom(c *networks.Custom) Network {
 	n.Requires = Requires{Kernel: c.Requires.Kernel, Backports: c.Requires.Backports, Clouds: c.Requires.Clouds,
 		Hugepages: c.Requires.Hugepages, Why: c.Requires.Why}
 	n.SharedHost = customShared(c.SharedHost)
-	for _, s := range c.Signs {
-		n.Signs = append(n.Signs, Sign{What: s.What, Path: s.Path, Link: s.Link, Kind: s.Kind, Pods: s.Pods,
-			When: whenWords(s.When), If: whenFamily(s.When)})
+	for _, s := range c.HealthChecks {
+		n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: s.Text, Path: s.Path, Link: s.Link, Kind: s.Kind,
+			Pods: s.Pods,
+			When: describeWhen(s.When), If: whenFamily(s.When)})
 	}
-	n.Agents, n.Residue = c.Agents, customLeftovers(c.Leftovers)
+	n.Agents, n.Residue = c.Agents, customResidue(c.Residue)
 	return n
 }
 
@@ -80,13 +81,14 @@ func customShared(s networks.CustomShared) SharedHost {
 	return out
 }
 
-// customLeftovers are the declared marks in the words of package tasks. The types have the same
+// customResidue are the declared marks as package cleanup has them. The types have the same
 // fields: a field that only one has does not compile.
-func customLeftovers(l networks.CustomLeftovers) cleanup.Residue {
+func customResidue(l networks.CustomResidue) cleanup.Residue {
 	return cleanup.Residue{
 		Units: l.Units, IPSets: l.IPSets, Portmap: l.Portmap, Pins: l.Pins, Files: l.Files, LocalRule: l.LocalRule,
 		Others: l.Others,
-		Moved:  each(l.Moved, func(m networks.CustomMoved) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
+		Uplinks: each(l.Uplinks,
+			func(m networks.CustomUplink) cleanup.UplinkSelector { return cleanup.UplinkSelector(m) }),
 		Programs: each(l.Programs,
 			func(m networks.CustomProgram) cleanup.ProgramSelector { return cleanup.ProgramSelector(m) }),
 		Rules:  each(l.Rules, func(m networks.CustomRule) cleanup.RuleSelector { return cleanup.RuleSelector(m) }),
@@ -122,7 +124,7 @@ func whenFamily(when string) func(Input) bool {
 	return nil
 }
 
-func whenWords(when string) string {
+func describeWhen(when string) string {
 	switch when {
 	case "ipv4":
 		return "pods have IPv4"

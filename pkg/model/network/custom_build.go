@@ -58,14 +58,14 @@ func buildCustom(in Input) (Built, error) {
 // them at once. Of marks by which nothing goes it warns.
 func (b *Built) refuseDangers(in Input, c *networks.Custom) error {
 	var all []error
-	for _, d := range Dangers(customLeftovers(c.Leftovers)) {
+	for _, d := range Dangers(customResidue(c.Residue)) {
 		if d.Spared {
 			b.note(Warning, in.Origin(customAt+".leftovers."+d.At),
-				"leftovers.%s, %s, is no mark, and nothing goes by it: %s", d.At, d.What, d.Why)
+				"leftovers.%s, %s, is no mark, and nothing goes by it: %s", d.At, d.Mark, d.Why)
 			continue
 		}
 		all = append(all, fmt.Errorf("use custom (%s): leftovers.%s, %s, can be somebody else's: %s",
-			in.Origin(customAt+".leftovers."+d.At), d.At, d.What, d.Why))
+			in.Origin(customAt+".leftovers."+d.At), d.At, d.Mark, d.Why))
 	}
 	return errors.Join(all...)
 }
@@ -87,7 +87,7 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 		b.Tasks = append(b.Tasks, tasks.Await{
 			Meta: tasks.Meta{From: in.NetworkOrigin(), Why: "its conf holds the node's pod CIDRs",
 				At: graph.AfterKubelet},
-			What: PodCIDRs, Reason: in.podCIDRReason("")})
+			Name: PodCIDRs, Reason: in.podCIDRReason("")})
 		return nil
 	}
 	if err != nil {
@@ -105,22 +105,22 @@ func (b *Built) addCustomConf(in Input, c *networks.Custom) error {
 func variable(in Input, c *networks.Custom, name string) (string, error) {
 	switch name {
 	case "Address":
-		return known(in.Node.Address.String(), "address of this node", "put address into its document")
+		return required(in.Node.Address.String(), "address of this node", "put address into its document")
 	case "BinDir":
 		return in.BinDir, nil
 	case "CNIVersion":
 		return confVersion(in.Node.KubernetesVersion), nil
 	case "ClusterCIDR":
-		return known(in.Node.PodCIDR.String(), "range for the cluster's pods", "set spec.podCIDR")
+		return required(in.Node.PodCIDR.String(), "range for the cluster's pods", "set spec.podCIDR")
 	case "ConfDir":
 		return in.ConfDir, nil
 	case "MTU":
 		mtu, err := customMTU(in, c)
 		return strconv.Itoa(mtu), err
 	case "Node":
-		return known(in.Node.Name, "name of this node", "name it with --node")
+		return required(in.Node.Name, "name of this node", "name it with --node")
 	case "ServiceCIDR":
-		return known(in.Node.ServiceClusterIPRange.String(), "range for services", "set spec.serviceClusterIPRange")
+		return required(in.Node.ServiceClusterIPRange.String(), "range for services", "set spec.serviceClusterIPRange")
 	}
 	return podVariable(in, name)
 }
@@ -148,7 +148,7 @@ func podVariable(in Input, name string) (string, error) {
 	return in.PodCIDRs[0].String(), nil
 }
 
-func known(text, what, todo string) (string, error) {
+func required(text, what, todo string) (string, error) {
 	if text == "" {
 		return "", fmt.Errorf("no document says the %s, which its conf holds: %s", what, todo)
 	}

@@ -13,7 +13,7 @@ import (
 // Danger is a mark that could mean what is somebody else's.
 type Danger struct {
 	At   string // which mark: "links[2]"
-	What string // the mark as it is written
+	Mark string // the mark as it is written
 	Why  string // whose it could be, and what to add
 	// Spared says that nothing goes by it: it is no mark.
 	Spared bool
@@ -48,7 +48,7 @@ var (
 		"/root", "/boot", "/home"}
 )
 
-// Dangers lists what no leftovers may have: patterns that match everything, names that are
+// Dangers lists what no residue may have: patterns that match everything, names that are
 // everybody's without a word of whose pods or bridge it is, tables and protocols of the system's
 // own, paths that cannot be taken away. It holds our networks in a test, and a declared one before
 // any task is made.
@@ -149,7 +149,7 @@ func (d *dangers) kernel(l cleanup.Residue) {
 			d.pattern("ovs", i, p)
 		}
 	}
-	for i, m := range l.Moved {
+	for i, m := range l.Uplinks {
 		d.pattern("moved", i, m.Link)
 	}
 }
@@ -158,7 +158,7 @@ type dangers []Danger
 
 func (d *dangers) when(is bool, list string, i int, mark any, why string) {
 	if is {
-		*d = append(*d, Danger{At: fmt.Sprintf("%s[%d]", list, i), What: words(mark), Why: why})
+		*d = append(*d, Danger{At: fmt.Sprintf("%s[%d]", list, i), Mark: describeMark(mark), Why: why})
 	}
 }
 
@@ -170,8 +170,8 @@ func (d *dangers) spared(is bool, list string, i int, mark any, why string) {
 	}
 }
 
-// words is a mark as a list of leftovers writes it.
-func words(mark any) string {
+// describeMark is a mark as a list of residue writes it.
+func describeMark(mark any) string {
 	var l cleanup.Residue
 	switch m := mark.(type) {
 	case cleanup.LinkSelector:

@@ -26,7 +26,7 @@ func danm() Network {
 			{Name: "8021q", Why: "links <network>.<vlan>", Optional: true},
 		},
 		Kubeconfig: "/etc/cni/net.d/danm-kubeconfig by its installer, or /etc/kubernetes/kubeconfig/danmc.yml by hand",
-		Ports:      []Port{{Proto: "udp", Port: 4789, What: "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
+		Ports:      []Port{{Proto: "udp", Port: 4789, Use: "VXLAN, to a multicast group of 239.0.0.0/8 or ff02::/16"}},
 		MTU:        "that of the link below; macvlan 1500; 50 less for VXLAN, which it does not set itself",
 		IPv6:       true,
 		Requires: Requires{Kernel: version(4, 4), Why: "ipvlan",
@@ -45,7 +45,7 @@ func danm() Network {
 		// the one writes its files when it starts, the other makes links (integration/manifests,
 		// scm/build/cni_ds/entrypoint.sh)
 		Agents: []string{"danm-cni", "netwatcher"},
-		Unproved: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, " +
+		Untested: "the plugin's answers: its tag v4.3.0 is no version of its module, which has replace lines besides, " +
 			"and is not built here",
 		Build: awaited(danmConf, "its installer writes it, or a person"),
 	}

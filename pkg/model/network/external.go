@@ -12,12 +12,12 @@ func external() Network {
 	n.Docs = "https://github.com/kubernetes/kops/blob/v1.25.0/docs/networking.md"
 	n.Lifecycle = Lifecycle{Stages: []Stage{{Level: Stable}, {Level: Removed, Kubernetes: "1.26"}},
 		First: version(1, 4), Instead: "cni, kubenet or bridge"}
-	n.Signs[0].Missing = "kubelet told no pod CIDR: the controller manager needs --allocate-node-cidrs=true and " +
+	n.HealthChecks[0].Missing = "kubelet told no pod CIDR: the controller manager needs --allocate-node-cidrs=true and " +
 		"--configure-cloud-routes=false"
 	n.Residue.Others = []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT, where " +
 		"kubelet called the plugins",
 		"routes of the DaemonSet, by which protocol it only knows: `ip route` shows those to other nodes' pod CIDRs"}
-	n.Proved, n.Yields = nil, "" // kubenet's routes are the cloud's, these a daemon's
+	n.TestedBy, n.SafeToReplace = nil, "" // kubenet's routes are the cloud's, these a daemon's
 	n.Build = buildExternal
 	return n
 }

@@ -23,8 +23,8 @@ func felixResidue(l cleanup.Residue) cleanup.Residue {
 // felixReady: where Felix says that it has programmed this node (FELIX_HEALTHENABLED, which
 // Calico's manifests set for their own probes).
 // https://docs.tigera.io/calico/latest/reference/felix/configuration
-func felixReady() Sign {
-	return Sign{What: "Felix is ready", URL: "http://localhost:9099/readiness",
+func felixReady() HealthCheck {
+	return HealthCheck{Text: "Felix is ready", URL: "http://localhost:9099/readiness",
 		Missing: "look at the log of calico-node on this node; nothing listens there where FELIX_HEALTHENABLED is " +
 			"false"}
 }

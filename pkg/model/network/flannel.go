@@ -36,26 +36,26 @@ func flannel() Network {
 		},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "backend vxlan"},
-			{Proto: "udp", Port: 8285, What: "backend udp"},
-			{Proto: "udp", Port: 51820, What: "backend wireguard"},
-			{Proto: "udp", Port: 51821, What: "backend wireguard, IPv6"},
+			{Proto: "udp", Port: 8472, Use: "backend vxlan"},
+			{Proto: "udp", Port: 8285, Use: "backend udp"},
+			{Proto: "udp", Port: 51820, Use: "backend wireguard"},
+			{Proto: "udp", Port: 51821, Use: "backend wireguard, IPv6"},
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 28 (udp), 80 (wireguard) or nothing (host-gw)",
-		Signs: []Sign{
-			{What: "flanneld has its lease", Path: "/run/flannel/subnet.env",
+		HealthChecks: []HealthCheck{
+			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
 				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
-			{What: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
+			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
 				If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
-			{What: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp",
+			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp",
 				If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
-			{What: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard",
+			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard",
 				If:      flannelBackend("wireguard"),
 				Missing: "pods of other nodes are not reached: flanneld makes it at its start, and takes it away at its end"},
 			podSign("veth*", "veth"),
 		},
-		SharedHost: leaveAlone("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
+		SharedHost: ownLinks("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
 		Residue: cleanup.Residue{
 			Portmap: []string{"cbr0"},
 			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
@@ -79,7 +79,7 @@ func flannel() Network {
 				"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		},
 		Agents: []string{"kube-flannel"},
-		Proved: []Proof{
+		TestedBy: []Proof{
 			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the " +
 				"sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
 			{"under real kubelets it takes the place of bridge, brought by its own pods", "test/e2e TestKubernetesKubeletSwitches"},

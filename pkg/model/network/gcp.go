@@ -12,10 +12,10 @@ func gcp() Network {
 		"and depend on path MTU discovery"
 	n.Requires = Requires{Clouds: []string{"gce", "gcp"}, Why: "only Google's network routes alias addresses",
 		Source: "https://cloud.google.com/vpc/docs/alias-ip"}
-	n.SharedHost = leaveAlone("veth*")
+	n.SharedHost = ownLinks("veth*")
 	n.SharedHost.Aliases = true
 	n.Residue.Others = []string{"alias ranges on the node's interface (`gcloud compute instances describe`)"}
-	n.Proved = nil
+	n.TestedBy = nil
 	n.Build = buildGCP
 	return n
 }

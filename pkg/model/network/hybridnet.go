@@ -38,24 +38,24 @@ func hybridnet() Network {
 				Why: "a neighbour for every pod of the overlay", Optional: true}),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		Ports: []Port{
-			{Proto: "udp", Port: 8472, What: "VXLAN, as flannel's and cilium's: one of them a node"},
-			{Proto: "tcp", Port: 179, What: "BGP"}, {Proto: "tcp", Port: 5473, What: "Typha"},
-			{Proto: "tcp", Port: 11021, What: "health of its daemon"}, {Proto: "tcp", Port: 9899, What: "its manager"},
+			{Proto: "udp", Port: 8472, Use: "VXLAN, as flannel's and cilium's: one of them a node"},
+			{Proto: "tcp", Port: 179, Use: "BGP"}, {Proto: "tcp", Port: 5473, Use: "Typha"},
+			{Proto: "tcp", Port: 11021, Use: "health of its daemon"}, {Proto: "tcp", Port: 9899, Use: "its manager"},
 		},
 		MTU:        "that of the node's own link, less 50 in the overlay",
 		IPv6:       true,
-		SharedHost: leaveAlone("hybr*", "*.vxlan*").macs("hybr*", "*.vxlan*"),
-		Signs: []Sign{
-			{What: "its daemon answers the plugin", Path: "/run/cni/hybridnet.sock"},
-			{What: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", When: "networkType vxlan",
+		SharedHost: ownLinks("hybr*", "*.vxlan*").macs("hybr*", "*.vxlan*"),
+		HealthChecks: []HealthCheck{
+			{Text: "its daemon answers the plugin", Path: "/run/cni/hybridnet.sock"},
+			{Text: "the overlay's link", Link: "*.vxlan*", Kind: "vxlan", When: "networkType vxlan",
 				If: func(in Input) bool { return in.Node.Networking.Hybridnet.NetworkType == "vxlan" },
 				Missing: "UDP 8472 is taken, by flannel.1 or cilium_vxlan, or preferVxlanInterfaces names no link of " +
 					"this node"},
 		},
 		Residue: hybridnetResidue(),
-		Proved: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
+		TestedBy: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
 			"test/plugins TestPlugins"}},
-		Unproved: "that pods talk: its daemon is not run",
+		Untested: "that pods talk: its daemon is not run",
 		Agents:   []string{"cni-daemon", "felix"},
 		Build:    buildHybridnet,
 	}

@@ -30,8 +30,8 @@ type identity struct {
 	kubeconfig      *tasks.Kubeconfig
 }
 
-// whose is the identity in a message.
-func (id identity) whose() string {
+// describe is the identity in a message.
+func (id identity) describe() string {
 	if id.network == "" {
 		return "the certificate " + id.keypair
 	}
@@ -49,7 +49,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 		CA: id.CA, Cert: id.Cert, Key: id.Key, Kubeconfig: id.kubeconfig}
 	pair, ok := in.Keypairs[id.keypair]
 	if entry != nil {
-		set.Then = effectsOf(entry)
+		set.Effects = effectsOf(entry)
 		if entry.Issued() {
 			set.Source, set.CommonName = entry.Source, entry.CommonName
 			set.Server = len(entry.Usages) == 1 && entry.Usages[0] == certs.Server
@@ -64,8 +64,8 @@ func (b *Built) addIdentity(in Input, id identity) error {
 			}
 			set.Issue, set.Failure = issued.Plan, issued.Fail
 			if set.Issue == "" && set.Failure == nil && len(pair.Cert) == 0 {
-				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, What: "certificate " + id.keypair,
-					Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Keeps: set.Owns()})
+				b.Tasks = append(b.Tasks, tasks.Await{Meta: meta, Name: "certificate " + id.keypair,
+					Reason: cmp.Or(issued.Wait, "the certificate "+id.keypair+" to be issued"), Retains: set.Owns()})
 				return nil
 			}
 		}
@@ -74,7 +74,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 		return problem.KeypairMissing.Errorf("install %s (%s): %s, and the store has no keypair %s: put "+
 			"pki/issued/%s/<id>.crt and pki/private/%s/<id>.key there, signed by %s, or say in spec.certificates who "+
 			"issues it",
-			id.whose(), id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
+			id.describe(), id.origin, id.because, id.keypair, id.keypair, id.keypair, id.caName)
 	}
 	if err := b.judgeKey(in, id, entry, pair); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (b *Built) addIdentity(in Input, id identity) error {
 	if len(set.CA.PEM) == 0 && set.Issue == "" && set.Failure == nil {
 		return problem.KeypairMissing.Errorf("install %s (%s): the store has no CA %s to check %s with: put "+
 			"pki/issued/%s/<id>.crt there",
-			id.whose(), id.origin, id.caName, id.server, id.caName)
+			id.describe(), id.origin, id.caName, id.server, id.caName)
 	}
 	if id.network != "" { // several of the user's may share one
 		b.Tasks = append(b.Tasks, tasks.Directory{Meta: meta, Path: id.dir, Mode: 0o755})
@@ -109,7 +109,7 @@ func (b *Built) judgeKey(in Input, id identity, entry *extras.Certificate, pair 
 	if err == nil && all[0].IsCA {
 		return fmt.Errorf("install %s (%s): the keyset %s is a CA, and its private key may make anybody's "+
 			"certificate: it has no place on a node as %s's own: name the keyset of a certificate that it signed",
-			id.whose(), id.origin, id.keypair, id.keypair)
+			id.describe(), id.origin, id.keypair, id.keypair)
 	}
 	if in.Node.Name == "" || strings.HasPrefix(id.origin, "nodes/") ||
 		err == nil && names(all[0].Subject.CommonName, certs.Names(all[0]), in.Node.Name) {

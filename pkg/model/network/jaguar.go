@@ -17,8 +17,8 @@ func jaguar() Network {
 		},
 		Conf:    Conf{Writer: WriterUser},
 		Kubelet: "cni",
-		Ports: []Port{{Proto: "tcp", Port: 6641, What: "OVSDB, from the controller"},
-			{Proto: "udp", Port: 4789, What: "VXLAN"}},
+		Ports: []Port{{Proto: "tcp", Port: 6641, Use: "OVSDB, from the controller"},
+			{Proto: "udp", Port: 4789, Use: "VXLAN"}},
 		MTU: "not known; VXLAN adds 50",
 		Residue: cleanup.Residue{
 			Others: []string{"Open vSwitch: bridge br0, if it has ports vxlan-<address with dashes> (the name is " +
@@ -27,7 +27,7 @@ func jaguar() Network {
 					"`ovs-vsctl del-manager` closes it",
 				"the link vxlan_sys_4789, which keeps its UDP port until the bridge is gone"},
 		},
-		Unproved: "anything: no program of it is to be had, and how its plugin and conf are called was never found",
+		Untested: "anything: no program of it is to be had, and how its plugin and conf are called was never found",
 		Build:    gone,
 	}
 }

@@ -36,10 +36,12 @@ func kindnet() Network {
 			"kube-proxy first",
 		MTU:        "that of the link with the default route",
 		IPv6:       true,
-		SharedHost: leaveAlone("knet*"),
-		Signs: []Sign{{What: "kindnetd has its rules for what leaves the node", Table: "inet kindnet-ipmasq",
-			When: "pods have IPv4, unless masquerade is off",
-			If:   kindnetMasquerades, Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took " +
+		SharedHost: ownLinks("knet*"),
+		HealthChecks: []HealthCheck{{Text: "kindnetd has its rules for what leaves the node",
+			Table: "inet kindnet-ipmasq",
+			When:  "pods have IPv4, unless masquerade is off",
+			If:    kindnetMasquerades,
+			Missing: "pods reach nothing outside: kindnetd does not run, or firewalld took " +
 				"its table away (restart its pod)"},
 			podSign("knet*", "veth")},
 		Residue: cleanup.Residue{
@@ -55,7 +57,7 @@ func kindnet() Network {
 			Files: []string{"/etc/cni/net.d/" + kindnetConf, "/opt/cni/bin/cni-kindnet", "/var/lib/cni-kindnet/",
 				"/var/lib/cni/results/kindnet-*"},
 		},
-		Unproved: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",
+		Untested: "that pods talk: its module cannot be had through the module proxy, so that its plugin is not built",
 		Agents:   []string{"kindnet-cni"},
 		Build:    buildKindnet,
 	}

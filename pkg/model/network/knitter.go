@@ -25,13 +25,13 @@ func knitter() Network {
 		Modules:    []Module{openvswitch(), Module{Name: "vxlan", Why: "overlay"}},
 		Sysctls:    forwarding(),
 		Kubeconfig: "none: the API's insecure port",
-		Ports: []Port{{Proto: "udp", Port: 6789, What: "VXLAN"}, {Proto: "tcp", Port: 9527, What: "its manager"},
-			{Proto: "tcp", Port: 6001, What: "its monitor"},
-			{Proto: "tcp", Port: 2379, What: "its etcd"}},
+		Ports: []Port{{Proto: "udp", Port: 6789, Use: "VXLAN"}, {Proto: "tcp", Port: 9527, Use: "its manager"},
+			{Proto: "tcp", Port: 6001, Use: "its monitor"},
+			{Proto: "tcp", Port: 2379, Use: "its etcd"}},
 		MTU: "1500, or host.mtu of /opt/knitter-agent/knitter.json (1400 in its sample)",
-		SharedHost: leaveAlone("br-int", "br-tun", "obr0", "br-nwnode-check").besides(Shared{Service: "openvswitch",
-			Leaves: "nothing: it must run on the host"}),
-		Signs: []Sign{{What: "its agent's bridge", Link: "br-int"}},
+		SharedHost: ownLinks("br-int", "br-tun", "obr0", "br-nwnode-check").besides(Shared{Service: "openvswitch",
+			Ignores: "nothing: it must run on the host"}),
+		HealthChecks: []HealthCheck{{Text: "its agent's bridge", Link: "br-int"}},
 		Residue: cleanup.Residue{
 			Units: []string{"knitter-agent.service", "knitter-manager.service", "knitter-monitor.service"},
 			OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-tun", "obr0", "br-nwnode-check"},
@@ -44,7 +44,7 @@ func knitter() Network {
 			Others: []string{"/dev/shm/bridge, br0Bridge, brintBridge and recycle: gone with the next reboot",
 				"what its manager holds in etcd"},
 		},
-		Unproved: "the plugin's answers: it is of before Go modules (GOPATH and vendor), is not built here, and its " +
+		Untested: "the plugin's answers: it is of before Go modules (GOPATH and vendor), is not built here, and its " +
 			"agent needs an API without authentication",
 		Build: awaited(knitterConf, "a person writes it: {\"name\": \"knitter\", \"type\": \"knitter\"}"),
 	}

@@ -20,14 +20,14 @@ func kopeio() Network {
 		Module{Name: "vxlan", Why: "vxlan1, in its default mode"},
 		Module{Name: "ip_gre", Why: "its mode gre", Optional: true})
 	n.Kubeconfig = "none on the host: its DaemonSet uses the service account"
-	n.Ports = []Port{{Proto: "udp", Port: 4789, What: "VXLAN"}, {Proto: "ip", Port: 47, What: "mode gre"},
-		{Proto: "udp", Port: 4500, What: "mode ipsec"}}
+	n.Ports = []Port{{Proto: "udp", Port: 4789, Use: "VXLAN"}, {Proto: "ip", Port: 47, Use: "mode gre"},
+		{Proto: "udp", Port: 4500, Use: "mode ipsec"}}
 	n.MTU = fmt.Sprintf("the smallest MTU of the links that are up less %d, as its vxlan1", kopeioOverhead)
-	n.SharedHost = leaveAlone("vxlan1", "k8s-*", "veth*").macs("vxlan1")
-	n.Signs = append(n.Signs, Sign{What: "its tunnel", Link: "vxlan1", Kind: "vxlan",
+	n.SharedHost = ownLinks("vxlan1", "k8s-*", "veth*").macs("vxlan1")
+	n.HealthChecks = append(n.HealthChecks, HealthCheck{Text: "its tunnel", Link: "vxlan1", Kind: "vxlan",
 		Missing: "its agent does not run on this node, or in another mode: then the node stays NetworkUnavailable"})
 	n.Residue = kopeioResidue(n.Residue)
-	n.Proved, n.Yields = nil, ""            // kubenet's routes are the cloud's, these a daemon's
+	n.TestedBy, n.SafeToReplace = nil, ""   // kubenet's routes are the cloud's, these a daemon's
 	n.Agents = []string{"networking-agent"} // k8s/kopeio-networking.yaml
 	n.Build = buildKopeio
 	return n

@@ -51,8 +51,8 @@ func kubenet() Network {
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
 		MTU: "in kubelet: its own rule, or --network-plugin-mtu (AWS 9001); in the template: the smallest MTU of " +
 			"the links that are up, if it is not 1500",
-		SharedHost: leaveAlone("cbr0", "veth*").besides(
-			Shared{Service: "docker", Leaves: "masquerading and iptables (--ip-masq=false --iptables=false), where " +
+		SharedHost: ownLinks("cbr0", "veth*").besides(
+			Shared{Service: "docker", Ignores: "masquerading and iptables (--ip-masq=false --iptables=false), where " +
 				"kubelet calls the plugins"}),
 		Residue: cleanup.Residue{
 			Portmap: []string{kubenetName, "containerd-net"},
@@ -77,28 +77,28 @@ func kubenet() Network {
 			Others: []string{"ebtables: chain KUBE-DEDUP of table filter and the jump to it in OUTPUT",
 				"the cloud's route to this node's pod CIDR"},
 		},
-		Signs: kubenetSigns(),
-		Proved: []Proof{
+		HealthChecks: kubenetHealth(),
+		TestedBy: []Proof{
 			{"pods of two nodes talk over the cloud's routes, on containerd 1 and on containerd 2, which render the " +
 				"template", "test/e2e TestPodsTalkByKubenet"},
 			{"nothing is left to do when containerd 2 has rendered the template", "test/e2e TestKubenetOnContainerd2"},
 		},
-		Yields: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",
-		Build:  buildKubenet,
+		SafeToReplace: "it has no agent, and the cloud keeps the routes to the pods of other nodes (kOps: considered safe)",
+		Build:         buildKubenet,
 	}
 }
 
-// kubenetSigns: what the runtime knows before the first pod, and what the plugins make for each.
-func kubenetSigns() []Sign {
+// kubenetHealth: what the runtime knows before the first pod, and what the plugins make for each.
+func kubenetHealth() []HealthCheck {
 	each := podSign("veth*", "veth")
 	each.When, each.If = "containerd calls the plugins", notDockerKubelet
-	return []Sign{
-		{What: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf,
+	return []HealthCheck{
+		{Text: "the runtime has the node's pod CIDR", Path: "/etc/cni/net.d/" + kubenetConf,
 			When: "containerd calls the plugins", If: notDockerKubelet,
 			Missing: "kubelet told no pod CIDR, or another conf was there when it did: `kubectl get node -o " +
 				"jsonpath={.spec.podCIDR}`; who gives them out is the controller manager (--allocate-node-cidrs) or " +
 				"the cloud's"},
-		{What: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", When: "kubelet calls the plugins",
+		{Text: "the bridge of the pods is up", Link: BridgeLink, Kind: "bridge", When: "kubelet calls the plugins",
 			If: Input.DockerKubelet, Missing: "normal before the first pod; else the node has no pod CIDR"},
 		each,
 	}

@@ -43,26 +43,26 @@ func kubeRouter() Network {
 		Kubeconfig: "/var/lib/kube-router/kubeconfig, CN system:kube-router, by spec.certificates (name: kube-router) " +
 			"or who makes the cluster",
 		Ports: []Port{
-			{Proto: "tcp", Port: 179, What: "BGP"},
-			{Proto: "ip", Port: 4, What: "IPIP, to nodes of other subnets"},
-			{Proto: "udp", Port: 5555, What: "FOU, where IPIP does not pass (Azure)"},
-			{Proto: "udp", Port: 3784, What: "BFD"},
+			{Proto: "tcp", Port: 179, Use: "BGP"},
+			{Proto: "ip", Port: 4, Use: "IPIP, to nodes of other subnets"},
+			{Proto: "udp", Port: 5555, Use: "FOU, where IPIP does not pass (Azure)"},
+			{Proto: "udp", Port: 3784, Use: "BFD"},
 		},
 		MTU: "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
-		Signs: []Sign{
-			{What: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge",
+		HealthChecks: []HealthCheck{
+			{Text: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge",
 				Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
-			{What: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy",
+			{Text: "the services' addresses have their link", Link: "kube-dummy-if", Kind: "dummy",
 				Missing: "its service proxy does not run, and kube-proxy is off: no service answers"},
-			{What: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig",
+			{Text: "its kubeconfig is there", Path: "/var/lib/kube-router/kubeconfig",
 				Missing: "its daemon cannot talk to the API: who makes the cluster puts it there"},
 			// --health-port.
 			// https://github.com/cloudnativelabs/kube-router/blob/master/docs/health.md
-			{What: "its controllers are alive", URL: "http://localhost:20244/healthz",
+			{Text: "its controllers are alive", URL: "http://localhost:20244/healthz",
 				Missing: "one of them has not been heard of for too long: its log says which"},
 			podSign("veth*", "veth"),
 		},
-		SharedHost: leaveAlone("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),
+		SharedHost: ownLinks("kube-bridge", "kube-dummy-if", "tun-*", "veth*"),
 		Residue:    kubeRouterResidue(),
 		Agents:     []string{"kube-router"},
 		Build:      buildKubeRouter,

@@ -28,12 +28,12 @@ func kVSwitch() Network {
 				If: kVSwitchOverlay("gre")}},
 		Sysctls:    append(forwarding(), bridgeNetfilter()...),
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
-		Ports: []Port{{Proto: "udp", Port: 4789, What: "overlay vxlan"},
-			{Proto: "ip", Port: 47, What: "overlay gre"}},
+		Ports: []Port{{Proto: "udp", Port: 4789, Use: "overlay vxlan"},
+			{Proto: "ip", Port: 47, Use: "overlay gre"}},
 		MTU: "1500 for pods, whatever is asked for: the links between nodes need 1550",
-		SharedHost: leaveAlone("k-vswitch0", "cluster-wide", "veth*").besides(Shared{Service: "openvswitch",
-			Leaves: "nothing: it must run on the host, with ovs-vsctl in the path of the plugin"}),
-		Signs: []Sign{{What: "its bridge, with the pods' gateway", Link: "k-vswitch0"}},
+		SharedHost: ownLinks("k-vswitch0", "cluster-wide", "veth*").besides(Shared{Service: "openvswitch",
+			Ignores: "nothing: it must run on the host, with ovs-vsctl in the path of the plugin"}),
+		HealthChecks: []HealthCheck{{Text: "its bridge, with the pods' gateway", Link: "k-vswitch0"}},
 		Residue: cleanup.Residue{
 			OVS: []cleanup.OVSSelector{ovsMark("k-vswitch0")},
 			// The two rules with a comment also masquerade what the host itself sends elsewhere.
@@ -46,7 +46,7 @@ func kVSwitch() Network {
 			Others: []string{"its bridge is in fail mode secure: until it goes, pods without k-vswitchd have no " +
 				"traffic at all"},
 		},
-		Unproved: "the plugin's answers and that pods talk: it is not built here, and answers only with ovs-vswitchd " +
+		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with ovs-vswitchd " +
 			"and k-vswitchd beside it",
 		Agents: []string{"k-vswitchd"},
 		Build:  awaited(kVSwitchConf, "its DaemonSet k-vswitchd writes it, without a cniVersion (0.1.0)"),

@@ -43,16 +43,16 @@ func noop() Network {
 		Lifecycle: Lifecycle{Last: version(1, 23), Instead: "bridge",
 			Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: noop, with docker only; " +
 				"kubelet 1.24 lost dockershim"},
-		Conf:    Conf{Writer: WriterNobody},
+		Conf:    Conf{Writer: WriterNone},
 		Kubelet: "none: --network-plugin is left out",
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(), optionally(bridgeNetfilter())...),
 		MTU:     "docker's (--mtu, 1500)",
 		SharedHost: SharedHost{Firewall: true, Others: []Shared{
 			{Service: "docker",
-				Leaves: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must " +
+				Ignores: "forwarding: since 1.13 it sets the policy of FORWARD to DROP; its --bip must " +
 					"differ on each node, and who routes between them is nobody of ours"}}},
-		Signs: []Sign{{What: "docker's bridge is up", Link: "docker0", Kind: "bridge"}},
+		HealthChecks: []HealthCheck{{Text: "docker's bridge is up", Link: "docker0", Kind: "bridge"}},
 		Residue: cleanup.Residue{Others: []string{"docker0, its links and the chains DOCKER*: they are docker's and " +
 			"go with it; a later network gets on with them, " +
 			"but not with the policy DROP of FORWARD that docker set"}},
@@ -76,12 +76,12 @@ func exec(dir, plugin string) Network {
 			Note: "chosen by `cni: {}` with spec.kubelet.networkPluginName: VENDOR/NAME, with docker only; deprecated " +
 				"by " +
 				"kubernetes#38639, removed in 1.6; its directory (--network-plugin-dir) ended with 1.8"},
-		Conf:    Conf{Writer: WriterNobody},
+		Conf:    Conf{Writer: WriterNone},
 		Kubelet: "the plugin's name, VENDOR/NAME",
 		Modules: []Module{brNetfilter(true)},
 		Sysctls: append(forwarding(), optionally(bridgeNetfilter())...),
 		MTU:     "the plugin's own",
-		Signs: []Sign{{What: "kubelet finds the plugin",
+		HealthChecks: []HealthCheck{{Text: "kubelet finds the plugin",
 			Path: path.Join(dir, strings.Replace(plugin, "/", "~", 1), name)}},
 		Residue: cleanup.Residue{Others: []string{"the plugin's directory below " + dir +
 			", and whatever the plugin made: nobody but its vendor knows its names"}},

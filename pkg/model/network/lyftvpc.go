@@ -50,13 +50,13 @@ func lyftVPC() Network {
 		MTU:     "that of the node's own interface (9001 in a VPC)",
 		Requires: Requires{Clouds: []string{"aws"}, Why: "its plugins ask EC2 for interfaces and addresses",
 			Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/blob/v0.6.3/README.md"},
-		SharedHost: leaveAlone("veth*").enis("", nil),
-		Signs: []Sign{{What: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
+		SharedHost: ownLinks("veth*").enis("", nil),
+		HealthChecks: []HealthCheck{{Text: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
 			Missing: "normal before the first pod; else run `" + lyftName +
 				"-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
 		Residue:  lyftResidue(),
-		Proved:   []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
-		Unproved: "that pods talk: its plugins take addresses from EC2 only",
+		TestedBy: []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
+		Untested: "that pods talk: its plugins take addresses from EC2 only",
 		Build:    buildLyftVPC,
 	}
 }

@@ -52,13 +52,13 @@ func multus(m *networks.Multus) Network {
 			If: func(in Input) bool {
 				return slices.ContainsFunc(in.Node.Assets, func(a extras.Asset) bool { return a.Name == multusName })
 			}, Source: "https://github.com/k8snetworkplumbingwg/multus-cni"}},
-		Signs: []Sign{
-			{What: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin",
+		HealthChecks: []HealthCheck{
+			{Text: "thin has its kubeconfig", Path: "/etc/cni/net.d/" + multusConfig, When: "mode thin",
 				If: func(in Input) bool { return in.Node.Networking.Multus.Thin() }},
-			{What: "the daemon answers", Path: multusSocket, When: "mode thick",
+			{Text: "the daemon answers", Path: multusSocket, When: "mode thick",
 				If: func(in Input) bool { return !in.Node.Networking.Multus.Thin() }},
 		},
-		Unjudged: []Unjudged{multusUnjudged()},
+		Untestable: []Untestable{multusUntestable()},
 		Residue: cleanup.Residue{
 			// While its conf is there every new pod goes through it.
 			Files: []string{"/etc/cni/net.d/" + multusConf, "/etc/cni/net.d/" + multusList,
@@ -72,12 +72,12 @@ func multus(m *networks.Multus) Network {
 		// both kinds write the conf again when the network's changes, or when they start
 		// (deployments/multus-daemonset*.yml)
 		Agents: []string{"kube-multus"},
-		Proved: []Proof{
+		TestedBy: []Proof{
 			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation " +
 				"besides; DEL leaves nothing", "test/e2e TestPodsByMultus"},
 			{"the shim of thick answers the version of our conf, and reads it", "test/plugins TestPlugins"},
 		},
-		Unproved: "that the daemon of thick gives pods their networks: it is not run",
+		Untested: "that the daemon of thick gives pods their networks: it is not run",
 		Build: func(Input) (Built, error) {
 			return Built{},
 				errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")
@@ -95,8 +95,8 @@ func multus(m *networks.Multus) Network {
 func (n Network) below(meta Network) Network {
 	build := n.Build
 	n.Plugins = slices.Concat(n.Plugins, meta.Plugins)
-	n.Signs = slices.Concat(n.Signs, meta.Signs)
-	n.Unjudged = slices.Concat(n.Unjudged, meta.Unjudged)
+	n.HealthChecks = slices.Concat(n.HealthChecks, meta.HealthChecks)
+	n.Untestable = slices.Concat(n.Untestable, meta.Untestable)
 	n = n.WithMultus()
 	n.Build = func(in Input) (Built, error) {
 		b, err := build(in)
@@ -142,7 +142,7 @@ func (b *Built) addMultus(in Input) error {
 		b.Meta = &tasks.File{Meta: tasks.Meta{From: origin, Why: "before the network's conf, which it calls"},
 			Path: path.Join(in.ConfDir, file), Content: content, Mode: 0o600}
 		wait.File, wait.Or, wait.Writer = file, "", "we write it"
-		wait.After = append(wait.After, tasks.FileKey(b.Meta.Path))
+		wait.Requires = append(wait.Requires, tasks.FileKey(b.Meta.Path))
 		if !m.Thin() {
 			b.note(Info, origin,
 				"the daemon of multus must leave the conf to us: no multusConfigFile: auto in its daemon-config.json")

@@ -31,16 +31,16 @@ type Network struct {
 	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
 	Requires     Requires        `json:"requires"`             // what no agent can add to a host
 	SharedHost   SharedHost      `json:"sharedHost"`
-	Signs        []Sign          `json:"signs,omitempty"`
-	Unjudged     []Unjudged      `json:"unjudged,omitempty"`
+	HealthChecks []HealthCheck   `json:"signs,omitempty"`
+	Untestable   []Untestable    `json:"unjudged,omitempty"`
 	Residue      cleanup.Residue `json:"leftovers"`
-	Proved       []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
-	Unproved     string          `json:"unproved,omitempty"` // what no test shows, and why
+	TestedBy     []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
+	Untested     string          `json:"unproved,omitempty"` // what no test shows, and why
 	// containers of its pods, by name, that put back what is taken away, at once or when they start
 	// again
 	Agents []string `json:"agents,omitempty"`
 	// why it may give way to another network without disruption; "": it may not
-	Yields string `json:"yields,omitempty"`
+	SafeToReplace string `json:"yields,omitempty"`
 
 	// Nodes says what the network wants to know of the Nodes of the API, because no document says
 	// it. Nil: nothing.
@@ -59,8 +59,8 @@ type NodesWanted struct {
 
 // Proof is what a test shows of a network, with real parts.
 type Proof struct {
-	What string `json:"what"` // "pods of two nodes reach each other"
-	Test string `json:"test"` // "test/e2e TestPodsTalk"
+	Claim string `json:"what"` // "pods of two nodes reach each other"
+	Test  string `json:"test"` // "test/e2e TestPodsTalk"
 }
 
 // The writers of a CNI conf.
@@ -69,7 +69,7 @@ const (
 	WriterDaemonSet  = "DaemonSet"  // the network's own; its readiness signal
 	WriterContainerd = "containerd" // from conf_template, when kubelet tells the pod CIDR
 	WriterUser       = "user"       // whoever brings the network
-	WriterNobody     = "nobody"     // there is none: no CNI
+	WriterNone       = "nobody"     // there is none: no CNI
 )
 
 // Conf says who writes the CNI conf and what is in it.
@@ -146,7 +146,7 @@ type Certificate struct {
 type Port struct {
 	Proto string `json:"proto"` // tcp, udp, or "ip" for a protocol number
 	Port  int    `json:"port"`
-	What  string `json:"what"`
+	Use   string `json:"what"`
 }
 
 // Requires is what a host has or has not. A host without it is refused before anything is touched;
@@ -189,13 +189,13 @@ type SharedHost struct {
 // Shared says in words what one more service must leave alone.
 type Shared struct {
 	Service string `json:"service"`
-	Leaves  string `json:"leaves"`
+	Ignores string `json:"leaves"`
 }
 
-// Sign is something that is there while the network works on this node; `agent verify` looks for
-// it. What it names must be there, all of it.
-type Sign struct {
-	What string `json:"what"`           // "flanneld has its lease"
+// HealthCheck is something that is there while the network works on this node; `agent verify` looks
+// for it. What it names must be there, all of it.
+type HealthCheck struct {
+	Text string `json:"what"`           // "flanneld has its lease"
 	Path string `json:"path,omitempty"` // a file, directory or socket; a pattern of [path.Match]
 	Link string `json:"link,omitempty"` // a link that is up; a pattern
 	Kind string `json:"kind,omitempty"` // of the link, as `ip -d link` says it

@@ -22,11 +22,11 @@ func nsxT() Network {
 		Sysctls:    forwarding(),
 		Kubeconfig: "none on the host: its agents use service accounts, and NCP's certificate for NSX is a Secret",
 		MTU:        "1500 (mtu of ncp.ini): the tunnel is the hypervisor's, not the node's",
-		SharedHost: leaveAlone("br-int").besides(ovsInPods(),
-			Shared{Service: "AppArmor", Leaves: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
-		Signs:   []Sign{{What: "its agent takes pods", Path: "/run/nsx-ujo"}},
-		Residue: nsxResidue(),
-		Unproved: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
+		SharedHost: ownLinks("br-int").besides(ovsInPods(),
+			Shared{Service: "AppArmor", Ignores: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
+		HealthChecks: []HealthCheck{{Text: "its agent takes pods", Path: "/run/nsx-ujo"}},
+		Residue:      nsxResidue(),
+		Untested: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
 			"of its conf is not known",
 		Agents: []string{"nsx-node-agent"},
 		Build:  buildNSXT,
@@ -36,8 +36,8 @@ func nsxT() Network {
 func nsxResidue() cleanup.Residue {
 	return cleanup.Residue{
 		// OpenShift: ovs_uplink_port is its port
-		Moved: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
-		OVS:   []cleanup.OVSSelector{ovsMark("br-int")},
+		Uplinks: []cleanup.UplinkSelector{{Link: "br-int", Kind: "openvswitch"}},
+		OVS:     []cleanup.OVSSelector{ovsMark("br-int")},
 		Files: []string{"/etc/cni/net.d/" + nsxConf, "/etc/cni/net.d/10-nsx.conf", "/opt/cni/bin/nsx",
 			"/etc/apparmor.d/ncp-apparmor", "/run/nsx-ujo/", "/var/log/nsx-ujo/"},
 		Others: []string{"ports that portmap published for its pods: the name in its conf, which tells, is not public",

@@ -18,7 +18,7 @@ func openvswitch() Module {
 // ovsInPods is what the host leaves alone where the network brings its own Open vSwitch.
 func ovsInPods() Shared {
 	return Shared{Service: "openvswitch",
-		Leaves: "the datapath: stopped and disabled on the host (openvswitch-switch.service, openvswitch.service); a " +
+		Ignores: "the datapath: stopped and disabled on the host (openvswitch-switch.service, openvswitch.service); a " +
 			"second ovs-vswitchd takes the ports of the first"}
 }
 

@@ -22,15 +22,15 @@ func ovn4nfv() Network {
 		Modules:    []Module{openvswitch(), Module{Name: "geneve", Why: "between nodes"}},
 		Sysctls:    forwarding(),
 		Kubeconfig: "/etc/cni/net.d/ovn4nfv-k8s.d/ovn4nfv-k8s.kubeconfig, by its DaemonSet",
-		Ports: []Port{{Proto: "udp", Port: 6081, What: "Geneve"}, {Proto: "tcp", Port: 6641, What: "OVN northbound"},
-			{Proto: "tcp", Port: 6642, What: "OVN southbound"},
-			{Proto: "tcp", Port: 50000, What: "its operator"}},
+		Ports: []Port{{Proto: "udp", Port: 6081, Use: "Geneve"}, {Proto: "tcp", Port: 6641, Use: "OVN northbound"},
+			{Proto: "tcp", Port: 6642, Use: "OVN southbound"},
+			{Proto: "tcp", Port: 50000, Use: "its operator"}},
 		MTU:        "1400: 58 of Geneve below 1500, and room",
 		IPv6:       true,
-		SharedHost: leaveAlone("br-int", "ovn4nfv0-*").besides(ovsInPods()),
-		Signs: []Sign{{What: "its agent takes pods",
+		SharedHost: ownLinks("br-int", "ovn4nfv0-*").besides(ovsInPods()),
+		HealthChecks: []HealthCheck{{Text: "its agent takes pods",
 			Path: "/run/ovn4nfv-k8s-plugin/cniserver/ovn4nfv-k8s-plugin-cni-server.sock"},
-			{What: "the node's own port, with its gateway", Link: "ovn4nfv0-*"}},
+			{Text: "the node's own port, with its gateway", Link: "ovn4nfv0-*"}},
 		Residue: cleanup.Residue{
 			OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int"}, Tunnels: []string{"genev_sys_6081"},
 				Datapath: ovsDatapath, Keys: []string{"ovn-remote",
@@ -49,7 +49,7 @@ func ovn4nfv() Network {
 		// nfn-agent adds its rules again every 5 s, ovn4nfv copies its files when it starts
 		// (deploy/ovn4nfv-k8s-plugin.yaml, deploy/ovn-daemonset.yaml).
 		Agents: []string{"nfn-agent", "ovn-controller", "ovn4nfv"},
-		Unproved: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods " +
+		Untested: "the plugin's answers and that pods talk: it is not built here, and answers only with OVN's pods " +
 			"and cert-manager beside it",
 		Build: awaited(ovn4nfvConf, "its DaemonSet ovn4nfv-cni writes it; any conf of an earlier name wins over it"),
 	}

@@ -33,28 +33,28 @@ func ovnKubernetes() Network {
 		Kubeconfig: "kubelet's own, /etc/kubernetes/kubelet.conf, to ask for a certificate of the node's; then " +
 			"/run/ovn-kubernetes/certs",
 		Ports: []Port{
-			{Proto: "udp", Port: 6081, What: "Geneve (encapPort)"},
-			{Proto: "tcp", Port: 6641, What: "OVN northbound, central mode"},
-			{Proto: "tcp", Port: 6642, What: "OVN southbound, central mode"},
-			{Proto: "tcp", Port: 9107, What: "health of egress addresses"}, {Proto: "ip", Port: 50, What: "IPsec ESP"},
-			{Proto: "udp", Port: 500, What: "IPsec IKE"}, {Proto: "udp", Port: 4500, What: "IPsec through NAT"},
+			{Proto: "udp", Port: 6081, Use: "Geneve (encapPort)"},
+			{Proto: "tcp", Port: 6641, Use: "OVN northbound, central mode"},
+			{Proto: "tcp", Port: 6642, Use: "OVN southbound, central mode"},
+			{Proto: "tcp", Port: 9107, Use: "health of egress addresses"}, {Proto: "ip", Port: 50, Use: "IPsec ESP"},
+			{Proto: "udp", Port: 500, Use: "IPsec IKE"}, {Proto: "udp", Port: 4500, Use: "IPsec through NAT"},
 		},
 		MTU: fmt.Sprintf("`mtu`, 1400 by default; the link needs %d more, %d over IPv6, or ovnkube-node does not "+
 			"start", ovnOverhead, ovnOverhead6),
 		IPv6: true,
-		SharedHost: leaveAlone("br-int", "br-ex", "ovn-k8s-mp*", "ovs-system", "genev_sys_*").besides(
+		SharedHost: ownLinks("br-int", "br-ex", "ovn-k8s-mp*", "ovs-system", "genev_sys_*").besides(
 			Shared{Service: "NetworkManager",
-				Leaves: "the gateway's interface, which it would take back from the bridge"},
-			Shared{Service: "kube-proxy", Leaves: "the node: it does not run beside it"}),
-		Signs: []Sign{
-			{What: "the node's port in the pods' network", Link: "ovn-k8s-mp0",
+				Ignores: "the gateway's interface, which it would take back from the bridge"},
+			Shared{Service: "kube-proxy", Ignores: "the node: it does not run beside it"}),
+		HealthChecks: []HealthCheck{
+			{Text: "the node's port in the pods' network", Link: "ovn-k8s-mp0",
 				Missing: "ovn-controller is not connected, or stale ovs: `ovs-vsctl show` names ports with errors"},
-			{What: "its daemon answers the plugin", Path: "/run/ovn-kubernetes/cni/ovn-cni-server.sock"},
-			{What: "its rules", Table: "inet ovn-kubernetes"},
+			{Text: "its daemon answers the plugin", Path: "/run/ovn-kubernetes/cni/ovn-cni-server.sock"},
+			{Text: "its rules", Table: "inet ovn-kubernetes"},
 		},
-		Unjudged: ovnKubernetesUnjudged(),
-		Residue:  ovnKubernetesResidue(),
-		Unproved: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had " +
+		Untestable: ovnKubernetesUntestable(),
+		Residue:    ovnKubernetesResidue(),
+		Untested: "its plugin is not built: its module has replace lines and no tags of its own, and cannot be had " +
 			"through the module proxy",
 		// helm/ovn-kubernetes/charts/ovnkube-node, ovnkube-single-node-zone. Open vSwitch
 		// (ovs-daemons) may run: it is asked to let go of the bridges.
@@ -82,7 +82,7 @@ func ovnKubernetesResidue() cleanup.Residue {
 		"ovn-memlimit-lflow-cache-kb", "ovn-set-local-ip", "ovn-bridge-mappings", "bundle-idle-timeout"}
 	return cleanup.Residue{
 		// br and the interface's name: breth0, brens5, breno1
-		Moved: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
+		Uplinks: []cleanup.UplinkSelector{{Link: "br-ex", Kind: "openvswitch"}, {Link: "bre*", Kind: "openvswitch"}},
 		Rules: []cleanup.RuleSelector{{Priority: 30, Mark: 0x1745ec, Table: 7},
 			// egress services, egress addresses
 			{Priority: 5000, Pods: true}, {Priority: 5999, Pods: true}, {Priority: 6000, Pods: true}},

@@ -42,9 +42,9 @@ func (n Network) Prepares(in Input) *Preparation {
 	return p
 }
 
-// Beside is the network on a node that stays prepared for another one, too. What both ask for is
-// its own.
-func (n Network) Beside(p *Preparation) Network {
+// WithPrepared is the network on a node that stays prepared for another one, too. What both ask for
+// is its own.
+func (n Network) WithPrepared(p *Preparation) Network {
 	if p == nil {
 		return n
 	}

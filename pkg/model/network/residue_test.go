@@ -13,7 +13,7 @@ import (
 func TestMarksAreNobodyElses(t *testing.T) {
 	for _, n := range All() {
 		for _, d := range Dangers(n.Residue) {
-			t.Errorf("%s: %s: %s can be somebody else's: %s", n.Name, d.At, d.What, d.Why)
+			t.Errorf("%s: %s: %s can be somebody else's: %s", n.Name, d.At, d.Mark, d.Why)
 		}
 		for i, m := range n.Residue.Routes {
 			own := named(m.Link) || m.Pods || m.Type == "local" || m.Type == "blackhole" || cleanup.OwnProtocol(m.Protocol)
@@ -82,7 +82,7 @@ func TestDangers(t *testing.T) {
 		{"sysctls", cleanup.Residue{Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.ip_forward", Wrote: "1"}}}},
 		{"programs", cleanup.Residue{Programs: []cleanup.ProgramSelector{{Hook: "tc", Name: "*"}}}},
 		{"ovs", cleanup.Residue{OVS: []cleanup.OVSSelector{{Bridges: []string{"*"}}}}},
-		{"moved", cleanup.Residue{Moved: []cleanup.UplinkSelector{{Link: "*"}}}},
+		{"moved", cleanup.Residue{Uplinks: []cleanup.UplinkSelector{{Link: "*"}}}},
 		{"lines", cleanup.Residue{Lines: []cleanup.LineSelector{{File: "/etc/iproute2/rt_tables", Line: "77"}}}},
 		{"units", cleanup.Residue{Units: []string{"kubelet.service"}}},
 		{"pins", cleanup.Residue{Pins: []string{"/sys/fs/bpf/"}}},

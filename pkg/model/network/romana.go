@@ -34,15 +34,15 @@ func romana() Network {
 			Sysctl{Key: "net.ipv4.conf.default.proxy_arp", Value: "1", Why: "the same for links to come"}),
 		Kubeconfig: "/run/romana/kubeconfig, written by its DaemonSet with the service account's token",
 		Ports: []Port{
-			{Proto: "tcp", Port: 9600, What: "its daemon, by the service of daemonServiceIP"},
-			{Proto: "tcp", Port: 4001, What: "its etcd, by the service of etcdServiceIP on 12379, without TLS"},
-			{Proto: "tcp", Port: 9607, What: "metrics of its agent"},
+			{Proto: "tcp", Port: 9600, Use: "its daemon, by the service of daemonServiceIP"},
+			{Proto: "tcp", Port: 4001, Use: "its etcd, by the service of etcdServiceIP on 12379, without TLS"},
+			{Proto: "tcp", Port: 9607, Use: "metrics of its agent"},
 		},
 		MTU:        "that of the link with the node's address: nothing is encapsulated",
-		SharedHost: leaveAlone("romana-*"),
-		Signs: []Sign{
-			{What: "its link", Link: "romana-lo", Kind: "dummy"},
-			{What: "its plugin's way to the API", Path: "/run/romana/kubeconfig"},
+		SharedHost: ownLinks("romana-*"),
+		HealthChecks: []HealthCheck{
+			{Text: "its link", Link: "romana-lo", Kind: "dummy"},
+			{Text: "its plugin's way to the API", Path: "/run/romana/kubeconfig"},
 		},
 		Residue: romanaResidue(),
 		Agents:  []string{"romana-agent"},

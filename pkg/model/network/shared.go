@@ -42,9 +42,9 @@ func brNetfilter(optional bool) Module {
 	return Module{Name: "br_netfilter", Why: "kube-proxy must see bridged traffic", Optional: optional}
 }
 
-// leaveAlone is what nearly every network asks of other services: its links are its own, its routes
+// ownLinks is what nearly every network asks of other services: its links are its own, its routes
 // stay, its pods' packets pass.
-func leaveAlone(links ...string) SharedHost {
+func ownLinks(links ...string) SharedHost {
 	return SharedHost{Links: links, Routes: true, Firewall: true}
 }
 
@@ -82,8 +82,8 @@ func (in Input) waitConf(file, writer string) *tasks.WaitConf {
 }
 
 // podSign is the host's end of each pod's link: until a pod lives on the node it says nothing.
-func podSign(link, kind string) Sign {
-	return Sign{What: "each pod has its link", Link: link, Kind: kind, Pods: true,
+func podSign(link, kind string) HealthCheck {
+	return HealthCheck{Text: "each pod has its link", Link: link, Kind: kind, Pods: true,
 		Missing: "a pod without one has no network: its events say why (`kubectl describe pod`), and so does the " +
 			"runtime's log"}
 }

@@ -26,8 +26,8 @@ func Between(from, to Network) Switch {
 	case to.Name == "cni" && s.From.Conf.Writer == WriterDaemonSet:
 		s.Safe, s.Stays = true, true
 		s.Reason = fmt.Sprintf("from now on the network is yours, and %s's own DaemonSet goes on with it", from.Name)
-	case s.From.Yields != "":
-		s.Safe, s.Reason = true, s.From.Yields
+	case s.From.SafeToReplace != "":
+		s.Safe, s.Reason = true, s.From.SafeToReplace
 	case from.Name == "cni":
 		s.Reason = "which network ran under `cni: {}` is not known here: its pods lose theirs, and what it leaves is " +
 			"yours to take away (or name it: switch.from)"

@@ -38,24 +38,24 @@ func weave() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account; the password of its encryption is the " +
 			"Secret weave-net",
 		Ports: []Port{
-			{Proto: "tcp", Port: 6783, What: "control"},
-			{Proto: "udp", Port: 6783, What: "sleeve, in user space"},
-			{Proto: "udp", Port: 6784, What: "fast datapath (VXLAN)"},
-			{Proto: "ip", Port: 50, What: "ESP, fast datapath with a password"},
+			{Proto: "tcp", Port: 6783, Use: "control"},
+			{Proto: "udp", Port: 6783, Use: "sleeve, in user space"},
+			{Proto: "udp", Port: 6784, Use: "fast datapath (VXLAN)"},
+			{Proto: "ip", Port: 50, Use: "ESP, fast datapath with a password"},
 		},
 		MTU: "1376 (WEAVE_MTU), which passes any link of 1460 and up: the fast datapath adds 84 to 87; kOps on AWS " +
 			"8912",
 		Requires: Requires{Kernel: version(3, 8), Why: "network namespaces as its router uses them",
 			Source: "https://github.com/weaveworks/weave/blob/v2.8.1/site/install/installing-weave.md"},
-		SharedHost: leaveAlone("weave", "datapath", "vethwe*", "vxlan-6784").macs("weave", "vethwe*"),
-		Signs: []Sign{
-			{What: "its bridge", Link: "weave", Kind: "bridge"},
-			{What: "its share of the addresses", Path: "/var/lib/weave/*.db"},
-			{What: "its router answers", URL: "http://localhost:6784/status",
+		SharedHost: ownLinks("weave", "datapath", "vethwe*", "vxlan-6784").macs("weave", "vethwe*"),
+		HealthChecks: []HealthCheck{
+			{Text: "its bridge", Link: "weave", Kind: "bridge"},
+			{Text: "its share of the addresses", Path: "/var/lib/weave/*.db"},
+			{Text: "its router answers", URL: "http://localhost:6784/status",
 				Missing: "weave does not run here: `weave --local status` in its pod"},
 		},
 		Residue: weaveResidue(),
-		Unproved: "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is " +
+		Untested: "the plugin's answers and that pods talk: it is of before Go modules (GOPATH and vendor), and is " +
 			"not built here",
 		Agents: []string{"weave"},
 		Build:  buildWeave,

@@ -27,9 +27,9 @@ func full() *report.Status {
 		At: at, State: report.NodeContested, Node: "node-1", Cluster: "k8s.example.com", NodeGroup: "nodes", Network: "bridge", Prepared: true,
 		Configuration: report.Configuration{Generation: 12, Digest: "ab", Published: &report.Generation{Number: 14, At: at.Add(-time.Hour)}, Wanted: &report.Generation{Number: 13}, Applied: &report.Generation{Number: 12}, Checked: at.Add(-time.Minute), Expires: at.Add(24 * time.Hour)},
 		Waiting:       &report.Waiting{Generation: 13, Class: "restart"},
-		Held:          "held at revision 3 by root", Paused: &report.Paused{Until: at.Add(time.Hour)},
+		Pinned:        "held at revision 3 by root", Paused: &report.Paused{Until: at.Add(time.Hour)},
 		Awaits: &report.Awaits{Generation: 13}, AwaitingBoot: []string{"/etc/hosts"}, AwaitingBootSince: at.Add(-48 * time.Hour),
-		Proof:   &report.Proof{At: at, Generation: 12, By: []string{"neighbour", "store"}, Unproved: []string{"dns", "inbound"}},
+		Proof:   &report.Proof{At: at, Generation: 12, By: []string{"neighbour", "store"}, Missing: []string{"dns", "inbound"}},
 		Watched: &report.Watched{Generation: 12, Until: at.Add(time.Minute)},
 		Undone: []report.Undone{
 			{At: at.Add(-time.Hour), Cause: report.UndoneBoot, Generation: 11}, {At: at.Add(-2 * time.Hour), Cause: report.UndoneFailed, Generation: 10},
@@ -40,10 +40,10 @@ func full() *report.Status {
 		},
 		Kinds: []report.KindStatus{
 			{Kind: "file", Tasks: 5, Right: 4, Failing: 1, Repaired: 2, Changed: 7},
-			{Kind: "sysctl", Tasks: 9, Right: 3, Waiting: 1, Skipped: 1, NotHere: 2, Contested: 1, Drifted: 1, Repaired: 6},
+			{Kind: "sysctl", Tasks: 9, Right: 3, Waiting: 1, Skipped: 1, NotApplicable: 2, Contested: 1, Drifted: 1, Repaired: 6},
 		},
-		Services: []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet"}},
-		Owed:     []string{"effect:restart-containerd"},
+		Services:       []report.Service{{Name: "containerd", Works: true}, {Name: "kubelet"}},
+		PendingEffects: []string{"effect:restart-containerd"},
 		Certificates: []report.Certificate{
 			{Name: "kubelet-server", State: "in place", NotAfter: at.Add(48 * time.Hour), RenewAt: at.Add(24 * time.Hour)},
 			{Name: "etcd-ca", CA: true, State: "expired", NotAfter: at.Add(-time.Hour), Problem: "it has expired"},
@@ -130,7 +130,7 @@ func TestBounded(t *testing.T) {
 	}
 	twice := full()
 	twice.Certificates = append(twice.Certificates, twice.Certificates[0])
-	twice.Owed = nil
+	twice.PendingEffects = nil
 	m.Observe(twice, nil)
 	if got := scrape(t, m); !strings.Contains(got, "netwright_owed_effects 0") {
 		t.Errorf("two certificates of one name hide the rest:\n%s", got)

@@ -85,7 +85,7 @@ func TestTheDefaultPort(t *testing.T) {
 	for _, n := range network.All() {
 		for _, p := range n.Ports {
 			if p.Port == address.Port {
-				t.Errorf("%s has port %d: %s", n.Name, p.Port, p.What)
+				t.Errorf("%s has port %d: %s", n.Name, p.Port, p.Use)
 			}
 		}
 	}

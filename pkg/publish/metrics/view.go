@@ -71,11 +71,11 @@ func ofTasks() []metric {
 				}
 			}},
 		{"unproved", "1 for a kind of proof that the last change under a checkpoint does not have, 0 for one that it " +
-			"has.", gauge, []string{"proof"}, unproved},
+			"has.", gauge, []string{"proof"}, missingProofs},
 		{"watching", "1 if a change is watched for what its hook does later.", gauge, nil,
 			func(s *report.Status, put put) { put(one(s.Watched != nil)) }},
 		{"owed_effects", "Restarts and reloads that are still to be done.", gauge, nil,
-			func(s *report.Status, put put) { put(float64(len(s.Owed))) }},
+			func(s *report.Status, put put) { put(float64(len(s.PendingEffects))) }},
 
 		{"passes_total", "Passes by how they ended.", counter, []string{"result"}, func(s *report.Status, put put) {
 			put(float64(s.Totals.Passes-s.Totals.Failed), "ok")
@@ -122,7 +122,7 @@ func ofConfiguration() []metric {
 			}},
 		{"configuration_known_timestamp_seconds",
 			"When it was last known that no newer configuration exists: its age is time() less this.", gauge, nil,
-			func(s *report.Status, put put) { moment(put, s.Configuration.Known()) }},
+			func(s *report.Status, put put) { moment(put, s.Configuration.NewestAt()) }},
 		{"configuration_last_good", "1 if the store could not be used since the agent began, which goes on from what " +
 			"it kept.", gauge, nil, func(s *report.Status, put put) {
 			put(one(!s.Configuration.LastGood.IsZero() && s.Configuration.Checked.IsZero()))
@@ -140,7 +140,7 @@ func ofConfiguration() []metric {
 		{"configuration_waiting", "1 for the class of a newer configuration that is not applied yet.", gauge,
 			[]string{"class"}, waiting},
 		{"held", "1 if the node does not follow the store.", gauge, nil,
-			func(s *report.Status, put put) { put(one(s.Held != "")) }},
+			func(s *report.Status, put put) { put(one(s.Pinned != "")) }},
 		{"awaiting_boot", "Files and units that act at the next boot, and that no boot has proved yet.", gauge, nil,
 			func(s *report.Status, put put) { put(float64(len(s.AwaitingBoot))) }},
 		{"awaiting_boot_since_timestamp_seconds", "When the first of them was changed.", gauge, nil,
@@ -204,7 +204,7 @@ func tasks(s *report.Status, put put) {
 			n     int
 		}{
 			{"right", k.Right}, {"waiting", k.Waiting}, {"failing", k.Failing}, {"skipped", k.Skipped},
-			{"not_here", k.NotHere},
+			{"not_here", k.NotApplicable},
 			{"contested", k.Contested}, {"drifted", k.Drifted},
 		} {
 			put(float64(of.n), k.Kind, of.state)
@@ -224,14 +224,14 @@ func refused(s *report.Status, put put) {
 	}
 }
 
-func unproved(s *report.Status, put put) {
+func missingProofs(s *report.Status, put put) {
 	if s.Proof == nil {
 		return
 	}
 	for _, kind := range s.Proof.By {
 		put(0, kind)
 	}
-	for _, kind := range s.Proof.Unproved {
+	for _, kind := range s.Proof.Missing {
 		put(1, kind)
 	}
 }

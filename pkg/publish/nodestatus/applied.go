@@ -15,9 +15,9 @@ import (
 // applied is the generation that is applied, as the Node's annotation has it. It comes behind the
 // condition of that generation: who has waited for the one reads the other rightly.
 type applied struct {
-	wanted string // "": none is known
-	told   string
-	at     time.Time // when the wanted one is to be told, unless told already
+	wanted    string // "": none is known
+	published string
+	at        time.Time // when the wanted one is to be told, unless told already
 }
 
 // want takes note of what is to be told, and decides when: a fleet does not tell it at one moment.
@@ -33,9 +33,9 @@ func (a *applied) want(s *report.Status, now time.Time) {
 	a.wanted, a.at = wanted, now.Add(rand.N(unhurried))
 }
 
-// due is when it is to be told; zero: it is, or the condition comes first.
-func (a *applied) due(c *condition) time.Time {
-	if a.wanted == "" || a.wanted == a.told || !c.fresh() {
+// publishAt is when it is to be told; zero: it is, or the condition comes first.
+func (a *applied) publishAt(c *condition) time.Time {
+	if a.wanted == "" || a.wanted == a.published || !c.fresh() {
 		return time.Time{}
 	}
 	return a.at
@@ -46,14 +46,14 @@ func (a *applied) put(ctx context.Context, to Client, node string) error {
 	if err := to.Annotate(ctx, node, kube.AppliedAnnotation, a.wanted); err != nil {
 		return err
 	}
-	a.told = a.wanted
+	a.published = a.wanted
 	return nil
 }
 
 // fresh says that the API has the condition of the status that is known, but for its text.
 func (c *condition) fresh() bool {
-	return c.told != nil && c.told.Status == c.wanted.Status && c.told.Reason == c.wanted.Reason &&
-		c.toldOf == c.generation
+	return c.published != nil && c.published.Status == c.wanted.Status && c.published.Reason == c.wanted.Reason &&
+		c.publishedOf == c.generation
 }
 
 // registration is which Node was told. One that is deleted and registered anew knows nothing of
@@ -63,9 +63,9 @@ type registration struct {
 	at  time.Time // when to look again
 }
 
-// due is when it is looked whether the Node is the one that was told; zero: none was.
-func (r *registration) due(c *condition) time.Time {
-	if c.told == nil {
+// checkAt is when it is looked whether the Node is the one that was told; zero: none was.
+func (r *registration) checkAt(c *condition) time.Time {
+	if c.published == nil {
 		return time.Time{}
 	}
 	return r.at
@@ -88,6 +88,6 @@ func (r *registration) look(ctx context.Context, to Client, node string, now tim
 
 // again has a Node told all that another one was told.
 func (n *Node) again(now time.Time) {
-	n.condition.told, n.condition.at = nil, now.Add(rand.N(urgent))
-	n.applied.told, n.applied.at = "", now.Add(rand.N(urgent))
+	n.condition.published, n.condition.at = nil, now.Add(rand.N(urgent))
+	n.applied.published, n.applied.at = "", now.Add(rand.N(urgent))
 }

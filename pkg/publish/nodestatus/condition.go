@@ -93,8 +93,8 @@ func conditionOf(s *report.Status) *kube.Condition {
 		return nil
 	}
 	v := judge(s)
-	if s.Held != "" {
-		v.text = s.Held + "; " + v.text
+	if s.Pinned != "" {
+		v.text = s.Pinned + "; " + v.text
 	}
 	return &kube.Condition{Type: Type, Status: v.status, Reason: v.reason,
 		Message: short(s.Configuration.Text() + ": " + v.text)}
@@ -111,15 +111,15 @@ func short(text string) string {
 
 // condition is what the API is to know, and what it knows.
 type condition struct {
-	wanted     *kube.Condition
-	generation int64
-	told       *kube.Condition // nil: nothing by us
-	toldOf     int64           // generation
-	at         time.Time       // when the wanted one is to be told, unless told already
+	wanted      *kube.Condition
+	generation  int64
+	published   *kube.Condition // nil: nothing by us
+	publishedOf int64           // generation
+	at          time.Time       // when the wanted one is to be told, unless told already
 }
 
-// known tells that the API has a condition of ours.
-func (c *condition) known() bool { return c.told != nil }
+// isPublished tells that the API has a condition of ours.
+func (c *condition) isPublished() bool { return c.published != nil }
 
 // want takes note of what is to be told, and decides when.
 func (c *condition) want(s *report.Status, now time.Time) {
@@ -133,12 +133,12 @@ func (c *condition) want(s *report.Status, now time.Time) {
 	if same {
 		return
 	}
-	switch t := c.told; {
+	switch t := c.published; {
 	case t == nil:
 		c.at = now.Add(rand.N(urgent))
 	case t.Status != wanted.Status || t.Reason != wanted.Reason:
 		c.at = later(now.Add(rand.N(urgent)), t.Seen.Add(spacing))
-	case c.toldOf != c.generation:
+	case c.publishedOf != c.generation:
 		c.at = later(now.Add(rand.N(unhurried)), t.Seen.Add(spacing))
 	case t.Message != wanted.Message:
 		c.at = later(now, t.Seen.Add(texts))
@@ -156,16 +156,16 @@ func later(a, b time.Time) time.Time {
 
 // alive is when the next sign of life is due.
 func (c *condition) alive() time.Time {
-	return c.told.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
+	return c.published.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
 }
 
-// due is when something is to be told; zero: there is nothing.
-func (c *condition) due() time.Time { return c.at }
+// publishAt is when something is to be told; zero: there is nothing.
+func (c *condition) publishAt() time.Time { return c.at }
 
 // put tells it. The time of the last change goes on from what the API has: the daemon may have
 // begun anew.
 func (c *condition) put(ctx context.Context, to Client, node string, now time.Time) error {
-	last := c.told
+	last := c.published
 	if last == nil {
 		there, err := to.Condition(ctx, node, Type)
 		if err != nil {
@@ -181,7 +181,7 @@ func (c *condition) put(ctx context.Context, to Client, node string, now time.Ti
 	if err := to.SetCondition(ctx, node, next); err != nil {
 		return err
 	}
-	c.told, c.toldOf = &next, c.generation
+	c.published, c.publishedOf = &next, c.generation
 	c.at = c.alive()
 	return nil
 }

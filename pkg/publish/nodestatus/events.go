@@ -30,7 +30,7 @@ const (
 	eventBurst = 8
 	eventEvery = 20 * time.Second // on average
 	maxWaiting = 16               // of one reason; what is more shares an Event
-	maxTold    = 64               // Events that are counted on
+	maxCounted = 64               // Events that are counted on
 	sameFor    = time.Hour        // after it another one is made: by then the API server forgets them (--event-ttl)
 )
 
@@ -46,8 +46,8 @@ type untold struct {
 	kube.Event
 }
 
-// told is an Event that the API has.
-type told struct {
+// publishedEvent is an Event that the API has.
+type publishedEvent struct {
 	subject
 	name  string
 	first time.Time
@@ -56,10 +56,10 @@ type told struct {
 
 // events are those that wait, and those that the API has, the oldest first.
 type events struct {
-	waiting []untold
-	told    []told
-	tokens  float64 // requests that may be made at counted
-	counted time.Time
+	waiting   []untold
+	published []publishedEvent
+	tokens    float64 // requests that may be made at counted
+	counted   time.Time
 }
 
 // add takes note of what happened.
@@ -104,8 +104,9 @@ func (e *events) queue(u untold) {
 	e.waiting = append(e.waiting, u)
 }
 
-// due is when the next one may be told; zero: none waits, or there is no Node yet to tell it of.
-func (e *events) due(node bool) time.Time {
+// publishAt is when the next one may be told; zero: none waits, or there is no Node yet to tell it
+// of.
+func (e *events) publishAt(node bool) time.Time {
 	if !node || len(e.waiting) == 0 {
 		return time.Time{}
 	}
@@ -121,27 +122,27 @@ func (e *events) put(ctx context.Context, to Client, node string, now time.Time)
 	e.counted = now
 	e.tokens--
 	next := e.waiting[0]
-	e.told = slices.DeleteFunc(e.told, func(t told) bool { return now.Sub(t.first) >= sameFor })
-	if i := slices.IndexFunc(e.told, func(t told) bool { return t.subject == next.subject }); i >= 0 {
+	e.published = slices.DeleteFunc(e.published, func(t publishedEvent) bool { return now.Sub(t.first) >= sameFor })
+	if i := slices.IndexFunc(e.published, func(t publishedEvent) bool { return t.subject == next.subject }); i >= 0 {
 		again := next.Event
-		again.Count, again.First = again.Count+e.told[i].count, e.told[i].first
-		err := to.RepeatEvent(ctx, e.told[i].name, again)
+		again.Count, again.First = again.Count+e.published[i].count, e.published[i].first
+		err := to.RepeatEvent(ctx, e.published[i].name, again)
 		if err == nil {
-			e.told[i].count = again.Count
+			e.published[i].count = again.Count
 			e.waiting = e.waiting[1:]
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		e.told = slices.Delete(e.told, i, i+1) // the server has forgotten it
+		e.published = slices.Delete(e.published, i, i+1) // the server has forgotten it
 	}
 	name, err := to.CreateEvent(ctx, node, next.Event)
 	if err != nil {
 		return err
 	}
-	e.told = append(e.told, told{next.subject, name, next.First, next.Count})
-	if len(e.told) > maxTold {
-		e.told = e.told[1:]
+	e.published = append(e.published, publishedEvent{next.subject, name, next.First, next.Count})
+	if len(e.published) > maxCounted {
+		e.published = e.published[1:]
 	}
 	e.waiting = e.waiting[1:]
 	return nil

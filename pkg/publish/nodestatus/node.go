@@ -49,9 +49,9 @@ type Node struct {
 	node      registration
 	events    events
 
-	failures int
-	quiet    time.Time // nothing is asked before
-	said     bool      // that it fails
+	failures  int
+	notBefore time.Time // nothing is asked before
+	said      bool      // that it fails
 }
 
 // Times.
@@ -72,19 +72,19 @@ const (
 	farewell     = 3 * time.Second  // for the last word of a daemon that ends
 )
 
-var errDue = errors.New("it is time to tell the API")
+var errPublish = errors.New("it is time to tell the API")
 
 // Run tells until ctx ends, and then that nobody looks after the node any more.
 func (n *Node) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		waiting, stop := context.WithDeadlineCause(ctx, n.due(time.Now()), errDue)
+		waiting, stop := context.WithDeadlineCause(ctx, n.publishAt(time.Now()), errPublish)
 		news, some := n.Next(waiting)
 		stop()
 		if some {
 			n.take(news, time.Now())
 		}
 		if ctx.Err() == nil {
-			n.tell(ctx)
+			n.publish(ctx)
 		}
 	}
 	n.part(context.WithoutCancel(ctx))
@@ -98,25 +98,26 @@ func (n *Node) take(news publish.News, now time.Time) {
 	n.events.add(news.Events, now)
 }
 
-// due is when there is something to do.
-func (n *Node) due(now time.Time) time.Time {
+// publishAt is when there is something to do.
+func (n *Node) publishAt(now time.Time) time.Time {
 	at := now.Add(2 * heartbeat) // there may be nothing
-	for _, one := range []time.Time{n.condition.due(), n.applied.due(&n.condition), n.node.due(&n.condition),
-		n.events.due(n.condition.known())} {
+	for _, one := range []time.Time{n.condition.publishAt(), n.applied.publishAt(&n.condition),
+		n.node.checkAt(&n.condition),
+		n.events.publishAt(n.condition.isPublished())} {
 		if !one.IsZero() && one.Before(at) {
 			at = one
 		}
 	}
-	if at.Before(n.quiet) {
-		return n.quiet
+	if at.Before(n.notBefore) {
+		return n.notBefore
 	}
 	return at
 }
 
-// tell does what is due.
-func (n *Node) tell(ctx context.Context) {
+// publish does what is due.
+func (n *Node) publish(ctx context.Context) {
 	now := time.Now()
-	if n.due(now).After(now) {
+	if n.publishAt(now).After(now) {
 		return
 	}
 	err := n.As(ctx, func(ctx context.Context, c Client) error { return n.put(ctx, c, now) })
@@ -127,11 +128,11 @@ func (n *Node) tell(ctx context.Context) {
 		if n.said {
 			n.Log.Info("the Kubernetes API is told again how the node is")
 		}
-		n.failures, n.quiet, n.said = 0, time.Time{}, false
+		n.failures, n.notBefore, n.said = 0, time.Time{}, false
 		return
 	}
 	n.failures++
-	n.quiet = time.Now().Add(pause(err, n.failures))
+	n.notBefore = time.Now().Add(pause(err, n.failures))
 	if !n.said && !errors.Is(err, fs.ErrNotExist) { // a node that has not joined is none to warn of
 		n.said = true
 		n.Log.Warn("the Kubernetes API is not told how the node is, until it can be; nothing else waits for it",
@@ -143,20 +144,20 @@ func (n *Node) tell(ctx context.Context) {
 func (n *Node) put(ctx context.Context, to Client, now time.Time) error {
 	is := func(at time.Time) bool { return !at.IsZero() && !at.After(now) }
 	switch {
-	case is(n.node.due(&n.condition)):
+	case is(n.node.checkAt(&n.condition)):
 		another, err := n.node.look(ctx, to, n.name, now)
 		if another {
 			n.again(now)
 		}
 		return err
-	case is(n.condition.due()):
-		if n.condition.told == nil { // what is read later may be another one already
+	case is(n.condition.publishAt()):
+		if n.condition.published == nil { // what is read later may be another one already
 			if _, err := n.node.look(ctx, to, n.name, now); err != nil {
 				return err
 			}
 		}
 		return n.condition.put(ctx, to, n.name, now)
-	case is(n.applied.due(&n.condition)):
+	case is(n.applied.publishAt(&n.condition)):
 		return n.applied.put(ctx, to, n.name)
 	}
 	return n.events.put(ctx, to, n.name, now)
@@ -179,7 +180,7 @@ func pause(err error, failures int) time.Duration {
 // part tells that the daemon ends, if it told of itself before and nothing keeps it from doing so
 // now.
 func (n *Node) part(ctx context.Context) {
-	if !n.condition.known() || n.failures > 0 {
+	if !n.condition.isPublished() || n.failures > 0 {
 		return
 	}
 	now := time.Now()

@@ -382,7 +382,7 @@ func TestJudge(t *testing.T) {
 		"a pass fails as a whole": {report.Status{Kinds: kinds, Last: &report.LastPass{Error: "two tasks own a key"}}, "False Failing generation 0: two tasks own a key"},
 		"drift in a pause":        {report.Status{State: report.NodePaused, Kinds: kinds, Keys: []report.KeyStatus{drifted}, Paused: &report.Paused{Until: at}}, "False Drifted generation 0: file:/x: content differs"},
 		"a pause":                 {report.Status{State: report.NodePaused, Kinds: kinds, Paused: &report.Paused{Until: at, By: "alice", Reason: "a new switch"}}, "True Paused generation 0: nothing is changed: paused until 2026-01-02T03:04:05Z by alice: a new switch"},
-		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Held: "held at revision 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting generation 0: held at revision 3 by root; generation 4 waits: auto is reload"},
+		"held, something waits":   {report.Status{State: report.NodeWaiting, Kinds: kinds, Pinned: "held at revision 3 by root", Waiting: &report.Waiting{Generation: 4, Reason: "auto is reload"}}, "True ConfigurationWaiting generation 0: held at revision 3 by root; generation 4 waits: auto is reload"},
 		"a switch is held back":   {report.Status{State: report.NodeWaiting, Kinds: kinds}, "False Waiting generation 0: something is held back: agent status on the node says what"},
 		"fate is shared":          {report.Status{Kinds: kinds, Keys: []report.KeyStatus{{Key: "a", State: report.KeyWaiting, Because: "b"}}}, "True Converged generation 0: all is as wanted"},
 	} {

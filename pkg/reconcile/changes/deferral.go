@@ -33,9 +33,9 @@ func (l *Deferral) End() error {
 	return graph.Wait(l.Text)
 }
 
-// tell puts it into the step of its task.
-func (l *Deferral) tell(s *report.Step) {
-	s.State, s.Message, s.Repair, s.Asks, s.Disruption = l.State, l.Text, false, nil, ""
+// annotate puts it into the step of its task.
+func (l *Deferral) annotate(s *report.Step) {
+	s.State, s.Message, s.Repair, s.Effects, s.Disruption = l.State, l.Text, false, nil, ""
 	s.Pods = l.Pods
 	if l.Drift != nil {
 		s.Count, s.Writer, s.By = len(l.Drift.Recent), l.Drift.Writer, l.Drift.By

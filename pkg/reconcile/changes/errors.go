@@ -19,29 +19,29 @@ func (e *RefusedError) RefusedBy() report.Refusal { return report.RefusedByRule 
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("refused: %s (%s)", e.why, e.origin) }
 
-// HeldError is what documents ask for by themselves, and the host keeps from being made. No pass
+// HostError is what documents ask for by themselves, and the host keeps from being made. No pass
 // changes that, and no pod stands on it: it fails alone.
-type HeldError struct{ Err error }
+type HostError struct{ Err error }
 
-func (e *HeldError) Error() string { return e.Err.Error() }
+func (e *HostError) Error() string { return e.Err.Error() }
 
 // Unwrap is what the host said.
-func (e *HeldError) Unwrap() error { return e.Err }
+func (e *HostError) Unwrap() error { return e.Err }
 
 // Allowed is a run without what fails alone.
 func Allowed(rep graph.Report[tasks.Task]) graph.Report[tasks.Task] {
-	alone := func(res graph.Result[tasks.Task]) bool { return failsAlone(res.Err) }
+	alone := func(res graph.Result[tasks.Task]) bool { return isolated(res.Err) }
 	if slices.ContainsFunc(rep.Results, alone) {
 		rep.Results = slices.DeleteFunc(slices.Clone(rep.Results), alone)
 	}
 	return rep
 }
 
-// failsAlone says of a task that nothing but what needs it is held up for it: no document may ask
+// isolated says of a task that nothing but what needs it is held up for it: no document may ask
 // for it, or the host keeps it from being made and the network does without it. A further pass
 // would not make it either.
-func failsAlone(err error) bool {
-	var held *HeldError
+func isolated(err error) bool {
+	var held *HostError
 	return err != nil && (refusal(err) == report.RefusedByRule || errors.As(err, &held))
 }
 

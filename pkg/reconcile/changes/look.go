@@ -56,7 +56,7 @@ func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 	}
 	c, err := makable(ctx, t, v)
 	if err != nil && model.Asked(meta) && hostfs.Held(err) {
-		return nil, &HeldError{err}
+		return nil, &HostError{err}
 	}
 	return c, err
 }
@@ -64,13 +64,13 @@ func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 // makable asks a task what it would change, and whether that can be made here.
 func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	c, err := PlanStill(ctx, t, v)
-	if err != nil || c == nil || c.NotHere != "" {
+	if err != nil || c == nil || c.NotApplicable != "" {
 		return c, err
 	}
 	for _, it := range c.Items {
 		if peer := peerOf(v.Facts.Peers, it.Key); peer != "" {
-			c.NotHere = peer + "'s, and it writes it again at each boot: reported, not changed; configure it there"
-			c.Pending, c.Asks = nil, nil
+			c.NotApplicable = peer + "'s, and it writes it again at each boot: reported, not changed; configure it there"
+			c.Pending, c.Effects = nil, nil
 			return c, nil
 		}
 	}

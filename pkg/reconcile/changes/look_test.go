@@ -22,14 +22,14 @@ func (v vanishing) Plan(context.Context, host.View) (*tasks.Change, error) {
 	if *v.times--; *v.times >= 0 {
 		return nil, fmt.Errorf("hash /etc/motd: %w", host.ErrNotExist)
 	}
-	return &tasks.Change{NotHere: "planned"}, nil
+	return &tasks.Change{NotApplicable: "planned"}, nil
 }
 
 // The line that keeps it: look.go, PlanStill.
 func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 	for times, fails := range map[int]bool{0: false, 1: false, 2: false, 3: true} {
 		c, err := Look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, host.View{})
-		if (err != nil) != fails || !fails && c.NotHere != "planned" {
+		if (err != nil) != fails || !fails && c.NotApplicable != "planned" {
 			t.Errorf("gone %d times: %v, %v", times, c, err)
 		}
 	}

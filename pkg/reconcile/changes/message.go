@@ -23,17 +23,17 @@ func messageOf(err error) string {
 		if !shown { // the text has other words for it
 			continue
 		}
-		b.WriteString(beside(before, !first, true))
+		b.WriteString(joined(before, !first, true))
 		b.WriteString(messageOf(part))
 		text, first = after, false
 	}
-	b.WriteString(beside(text, !first, false))
+	b.WriteString(joined(text, !first, false))
 	return b.String()
 }
 
-// beside is a text beside other errors: before it, or behind it, or both. A line end that touches
+// joined is a text beside other errors: before it, or behind it, or both. A line end that touches
 // one of them is kept.
-func beside(text string, behind, before bool) string {
+func joined(text string, behind, before bool) string {
 	head, tail := "", ""
 	if behind && strings.HasPrefix(text, "\n") {
 		head, text = "\n", text[1:]

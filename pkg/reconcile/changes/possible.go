@@ -23,7 +23,7 @@ func possible(v host.View, t tasks.Task, c *tasks.Change) error {
 			return graph.Permanent(err)
 		}
 		// systemd covers what is there
-		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotHere != "" || it.Key.Kind() == tasks.KindMount {
+		if it.Op != tasks.Create && it.Op != tasks.Update || c.NotApplicable != "" || it.Key.Kind() == tasks.KindMount {
 			continue
 		}
 		if err := v.Files.Writable(file, newBytes(c, it)); err != nil {

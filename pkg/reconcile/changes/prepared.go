@@ -16,7 +16,7 @@ func Prepared(p *report.Plan) bool {
 	}
 	without := map[string]bool{}
 	for _, s := range p.Steps {
-		without[s.Key] = s.Refused == report.RefusedByBoot || s.Alone
+		without[s.Key] = s.Refused == report.RefusedByBoot || s.Isolated
 	}
 	for _, s := range p.Steps {
 		if s.Gate == GateName(0) && !without[s.Key] && !without[s.Because] &&

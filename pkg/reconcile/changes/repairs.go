@@ -73,7 +73,7 @@ func (r *Repairs) Later(key graph.Key) *Deferral {
 	return r.deferred[key]
 }
 
-// Contested says that the repair of a task did not end the quarrel about it; nil: there is none.
+// Contested says that the repair of a task did not end the conflict about it; nil: there is none.
 func (r *Repairs) Contested(key graph.Key) *Deferral {
 	if r == nil {
 		return nil

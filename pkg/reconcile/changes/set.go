@@ -42,7 +42,7 @@ func (c *Set) Any() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, ch := range c.ByKey {
-		if ch.NotHere == "" {
+		if ch.NotApplicable == "" {
 			return true
 		}
 	}
@@ -57,7 +57,7 @@ func (c *Set) IsRepair(key graph.Key) bool {
 	}
 	asked := false
 	for by, other := range c.ByKey {
-		if other.NotHere == "" && slices.Contains(other.Asks, key) {
+		if other.NotApplicable == "" && slices.Contains(other.Effects, key) {
 			if asked = true; c.Repairs.Note(by) == nil {
 				return false
 			}

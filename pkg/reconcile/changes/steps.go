@@ -28,12 +28,12 @@ func Steps(
 			c = left.Change
 		}
 		s := step(res, key, c, changed)
-		s.Repair = c != nil && c.NotHere == "" && ch.IsRepair(key)
+		s.Repair = c != nil && c.NotApplicable == "" && ch.IsRepair(key)
 		if left != nil && res.Because == "" {
-			left.tell(&s)
+			left.annotate(&s)
 		}
 		if fought := ch.Repairs.Contested(key); fought != nil && s.State == report.Done {
-			fought.tell(&s)
+			fought.annotate(&s)
 			s.Repair = true
 		}
 		if pods != nil {
@@ -57,12 +57,12 @@ func step(res *graph.Result[tasks.Task], key graph.Key, c *tasks.Change, changed
 	switch res.State {
 	case graph.Done:
 		s.State = changed
-		if c.NotHere != "" {
-			s.State, s.Message = report.NotHere, c.NotHere
+		if c.NotApplicable != "" {
+			s.State, s.Message = report.NotApplicable, c.NotApplicable
 		}
 	case graph.Failed:
-		s.State, s.Refused, s.Alone = report.Failed, refusal(res.Err), failsAlone(res.Err)
-		s.Asks, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
+		s.State, s.Refused, s.Isolated = report.Failed, refusal(res.Err), isolated(res.Err)
+		s.Effects, s.Disruption, s.Reason, s.Class, s.ClassWhy = nil, "", "", "", ""
 	case graph.Waiting:
 		var fetching *FetchingError
 		s.State, s.Fetching = report.Waits, res.Because == "" && errors.As(res.Err, &fetching)

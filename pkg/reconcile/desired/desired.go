@@ -35,7 +35,7 @@ type State struct {
 	Taken    time.Time // of the last good configuration, when it was taken from the store; zero: this is the store's
 	Instead  string    // why it is the last good configuration, as Damage has it; "": it is not
 	EC2      tasks.EC2 // where the documents want it asked, and it may be
-	Held     *Held     // set when it comes from a revision
+	Pinned   *Pinned   // set when it comes from a revision
 	Sel      config.Select
 	Had      ledger.Network  // that the node has, as far as the ledger knows
 	prepares string          // see [ledger.Network]; as of the last graph
@@ -54,7 +54,7 @@ type State struct {
 func FromTasks(name string, list []tasks.Task) *State {
 	return &State{
 		Snapshot: &statestore.Snapshot{Origin: "given"}, Node: &config.Node{Name: name},
-		Held: &Held{Network: "given", Recorded: list},
+		Pinned: &Pinned{Network: "given", Recorded: list},
 	}
 }
 
@@ -72,7 +72,7 @@ func Load(ctx context.Context, store statestore.Store, sel config.Select, last s
 			Published: snap.Published, By: snap.Note.String(), Diagnostics: diags})
 	}
 	d := &State{Snapshot: snap, Node: node, Sel: sel, Warnings: diags, Keypairs: map[string]model.Keypair{}}
-	if err := d.bring(); err != nil {
+	if err := d.fetchKeys(); err != nil {
 		return nil, err
 	}
 	d.Damage = append(d.Damage, snap.Notes...)
@@ -133,8 +133,8 @@ func (d *State) Graph(
 func (d *State) tasks(
 	facts *host.Facts, found model.Discovered, assets tasks.Fetcher,
 ) ([]tasks.Task, []model.Note, error) {
-	if d.Held != nil {
-		return d.Held.Recorded, nil, nil
+	if d.Pinned != nil {
+		return d.Pinned.Recorded, nil, nil
 	}
 	found.Issued = d.Issued
 	over, err := d.handedOver(d.Had)
@@ -159,8 +159,8 @@ func (d *State) Planned(r ledger.Reader, mayIssue bool) {
 // PodsStandOn says that pods have no network, or not all of it, while a task is not right.
 func (d *State) PodsStandOn(t tasks.Task) bool {
 	net, _ := network.Of(d.Node)
-	if d.Held != nil {
-		net = network.Named(d.Held.Network)
+	if d.Pinned != nil {
+		net = network.Named(d.Pinned.Network)
 	}
 	return model.PodsStandOn(net, t)
 }

@@ -16,7 +16,7 @@ import (
 // none. What cannot be read is an error: without it all of that would go, under a network that is
 // in use.
 func (d *State) handedOver(had ledger.Network) (*network.Preparation, error) {
-	if d.Held != nil || d.Network() != "cni" || had.Prepares == "" {
+	if d.Pinned != nil || d.Network() != "cni" || had.Prepares == "" {
 		return nil, nil
 	}
 	from := d.SwitchSpec().From

@@ -14,10 +14,10 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/keypairs"
 )
 
-// bring reads the private keys that the node uses, and no other: what a store hands out besides, a
-// directory all, is let go of. A keyset that cannot be read is no reason to stop a network that
-// does not use it: who needs it says that it is missing.
-func (d *State) bring() error {
+// fetchKeys reads the private keys that the node uses, and no other: what a store hands out
+// besides, a directory all, is let go of. A keyset that cannot be read is no reason to stop a
+// network that does not use it: who needs it says that it is missing.
+func (d *State) fetchKeys() error {
 	wanted := network.Keypairs(d.Node)
 	for _, name := range wanted {
 		err := d.Snapshot.Bring(name)
@@ -62,9 +62,9 @@ func (d *State) misplaced(name string, p keypairs.Keypair) {
 		strings.Join(files, ", "), d.Snapshot.Origin))
 }
 
-// ToKeep are the objects that the node keeps of a snapshot for when the store is away: no private
+// Retained are the objects that the node keeps of a snapshot for when the store is away: no private
 // key but those that it installs. That of a CA it signs with is read from the store each time.
-func (d *State) ToKeep() secret.Contents {
+func (d *State) Retained() secret.Contents {
 	objects := maps.Clone(d.Snapshot.Objects)
 	wanted, authorities := network.Keypairs(d.Node), network.Authorities(d.Node)
 	maps.DeleteFunc(objects, func(name string, _ []byte) bool {

@@ -30,8 +30,8 @@ type Declared struct {
 // Declared is what only these documents know of their network, as JSON; "" where it is one of those
 // that are known.
 func (d *State) Declared() string {
-	if d.Held != nil {
-		return d.Held.declared
+	if d.Pinned != nil {
+		return d.Pinned.declared
 	}
 	c := d.Node.Networking.Custom
 	if c == nil {
@@ -92,7 +92,7 @@ func Row(n ledger.Network) (network.Network, error) {
 
 // SwitchSpec is what the documents say of a switch. A revision says nothing.
 func (d *State) SwitchSpec() networks.Switch {
-	if d.Held != nil || d.Node.Networking.Switch == nil {
+	if d.Pinned != nil || d.Node.Networking.Switch == nil {
 		return networks.Switch{}
 	}
 	return *d.Node.Networking.Switch
@@ -102,7 +102,7 @@ func (d *State) SwitchSpec() networks.Switch {
 func (d *State) NetworkAfter(before ledger.Network) ledger.Network {
 	now := ledger.Network{Name: d.Network(), Declared: d.Declared(), PodCIDRs: d.Node.PodCIDR.String(),
 		Multus: d.Multus(), Prepares: d.prepares}
-	if d.Held != nil && SameNetwork(before, now) {
+	if d.Pinned != nil && SameNetwork(before, now) {
 		return before // a revision does not say all of it
 	}
 	return now

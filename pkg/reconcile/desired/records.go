@@ -17,10 +17,10 @@ import (
 
 // Records are the tasks that are wanted, as they will stand in the ledger. They do not change.
 type Records struct {
-	Order  []tasks.Task
-	List   []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
-	places map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
-	Print  string            // of all of them
+	Order       []tasks.Task
+	List        []recorded        // beside order; of no kind where a task only waits, and leaves nothing behind
+	places      map[graph.Key]int // in order; nil until somebody asks: when nothing is to be done, nobody does
+	Fingerprint string            // of all of them
 }
 
 // RecordedTask is a task as it will stand in the ledger.
@@ -51,7 +51,7 @@ func Record(g *graph.Graph[tasks.Task]) (*Records, error) {
 		}
 		sum.Write(line)
 	}
-	r.Print = hex.EncodeToString(sum.Sum(nil))
+	r.Fingerprint = hex.EncodeToString(sum.Sum(nil))
 	return r, nil
 }
 

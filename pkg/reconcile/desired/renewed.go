@@ -24,10 +24,10 @@ func (d *State) Renew(newer map[string]model.Keypair) {
 	}
 }
 
-// KeepRenewed does not go back behind a certificate that the node has. For a configuration that is
-// kept, and does not know of it. Where no certificate comes from the store the ledger is not
+// RetainRenewed does not go back behind a certificate that the node has. For a configuration that
+// is kept, and does not know of it. Where no certificate comes from the store the ledger is not
 // decoded: that takes longer than a pass without changes.
-func (d *State) KeepRenewed(r ledger.Reader, led *ledger.Ledger) {
+func (d *State) RetainRenewed(r ledger.Reader, led *ledger.Ledger) {
 	installs := func(p model.Keypair) bool { return !p.Key.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(d.Keypairs)), installs) {
 		return

@@ -13,8 +13,9 @@ import (
 // Report puts a plan's head on its steps.
 func (d *State) Report(notes []model.Note, led *ledger.Ledger, steps []report.Step, total int) *report.Plan {
 	p := &report.Plan{
-		Held: d.heldBy(), Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup, Network: d.Network(),
-		Store: d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Steps: steps,
+		Pinned: d.pinnedBy(), Cluster: d.Node.Cluster, Node: d.Node.Name, NodeGroup: d.Node.NodeGroup,
+		Network: d.Network(),
+		Store:   d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest, Steps: steps,
 	}
 	for _, w := range d.Warnings {
 		p.Notes = append(p.Notes, report.Note{Level: "warning", Origin: w.Origin.String(), Text: w.Summary})

@@ -16,12 +16,12 @@ import (
 
 // Sources are whom a pass asks what the documents leave to others.
 type Sources struct {
-	Host    host.Options
-	API     *access.API // nil: it is not asked
-	EC2     EC2         // nil: it is not asked
-	Live    bool        // the host runs, and is neither an image nor a sandbox
-	Known   bool        // nobody is asked: what was learnt before holds
-	Answers *Answers    // what was said in a look; nil: they are asked
+	Host      host.Options
+	API       *access.API // nil: it is not asked
+	EC2       EC2         // nil: it is not asked
+	Live      bool        // the host runs, and is neither an image nor a sandbox
+	CacheOnly bool        // nobody is asked: what was learnt before holds
+	Answers   *Answers    // what was said in a look; nil: they are asked
 }
 
 // Answers are what others said in a look of the daemon: the Kubernetes API, EC2 and the instance's
@@ -37,15 +37,15 @@ type Answers struct {
 
 // nodesAnswer is what the Kubernetes API said of its Nodes.
 type nodesAnswer struct {
-	learnt ledger.Learnt // as it was before, with what the API said
-	err    error         // what could not be learnt
+	cache ledger.Learnt // as it was before, with what the API said
+	err   error         // what could not be learnt
 }
 
-// Hear asks what the networks of these nodes leave to others. It is for a look beside the loop: it
+// Ask asks what the networks of these nodes leave to others. It is for a look beside the loop: it
 // changes nothing, and shares nothing with a pass that runs meanwhile.
-func (s Sources) Hear(ctx context.Context, nodes []*config.Node) *Answers {
+func (s Sources) Ask(ctx context.Context, nodes []*config.Node) *Answers {
 	out := &Answers{nodes: map[string]nodesAnswer{}}
-	if !s.Live || s.Host.Sandbox || !s.asksOthers(nodes) {
+	if !s.Live || s.Host.Sandbox || !s.needsOthers(nodes) {
 		return out
 	}
 	opt := s.Host
@@ -57,14 +57,14 @@ func (s Sources) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 	defer v.Close() // only read from
 	for _, n := range nodes {
 		if want := desired.WantsOfNodes(n); want.Own && s.API != nil {
-			out.nodes[n.Name] = s.hearNodes(ctx, n.Name, v.View(), want)
+			out.nodes[n.Name] = s.askNodes(ctx, n.Name, v.View(), want)
 		}
 		learnInstance(ctx, n, v.View())
 		out.instance, out.problems = v.Facts.Instance, v.Facts.Problems
 		if s.EC2 == nil || !wantsEC2(n) {
 			continue
 		}
-		out.ec2 = hearEC2(ctx, s.EC2, n, out.instance)
+		out.ec2 = askEC2(ctx, s.EC2, n, out.instance)
 		if countsRoutes(n) && v.Facts.Cloud == "aws" {
 			table := routes(ctx, s.EC2, out.instance)
 			out.routes = &table
@@ -73,8 +73,8 @@ func (s Sources) Hear(ctx context.Context, nodes []*config.Node) *Answers {
 	return out
 }
 
-// asksOthers says that there is something to ask.
-func (s Sources) asksOthers(nodes []*config.Node) bool {
+// needsOthers says that there is something to ask.
+func (s Sources) needsOthers(nodes []*config.Node) bool {
 	for _, n := range nodes {
 		if desired.WantsOfNodes(n).Own && s.API != nil || wantsEC2(n) || network.ENIPods(n) {
 			return true
@@ -83,14 +83,14 @@ func (s Sources) asksOthers(nodes []*config.Node) bool {
 	return false
 }
 
-// hearNodes asks the API, as [Pass.ask] does.
-func (s Sources) hearNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
+// askNodes asks the API, as [Pass.ask] does.
+func (s Sources) askNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
 	learnt, err := ledger.LoadLearnt(v.Files)
 	if err != nil || learnt.Node != name { // the pass says what is damaged
 		learnt = ledger.Learnt{Node: name}
 	}
 	err = s.ask(ctx, name, v.Facts, want, &learnt)
-	return nodesAnswer{learnt: learnt, err: err}
+	return nodesAnswer{cache: learnt, err: err}
 }
 
 // asked brings what was learnt up to date: with what a look was told, else by asking.
@@ -104,11 +104,11 @@ func (s Sources) asked(
 	if !ok {
 		return errors.New("it was not asked yet")
 	}
-	if heard.learnt.PodCIDRs != nil {
-		learnt.PodCIDRs = heard.learnt.PodCIDRs
+	if heard.cache.PodCIDRs != nil {
+		learnt.PodCIDRs = heard.cache.PodCIDRs
 	}
 	if heard.err == nil && want.Peers {
-		learnt.Peers = heard.learnt.Peers
+		learnt.Peers = heard.cache.Peers
 	}
 	return heard.err
 }
@@ -125,8 +125,8 @@ type ec2Answer struct {
 	changed bool
 }
 
-// hearEC2 asks whether the check of the primary interface is on.
-func hearEC2(ctx context.Context, ec2 EC2, n *config.Node, i *host.Instance) EC2 {
+// askEC2 asks whether the check of the primary interface is on.
+func askEC2(ctx context.Context, ec2 EC2, n *config.Node, i *host.Instance) EC2 {
 	out := &ec2Answer{EC2: ec2}
 	if n.AWS.SourceDestCheck != config.DisableCheck || i == nil || len(i.Interfaces) == 0 {
 		return out

@@ -44,7 +44,7 @@ type ground struct {
 
 // taken is a range in which no pods of others are.
 type taken struct {
-	what   string
+	text   string
 	prefix netip.Prefix
 }
 
@@ -73,7 +73,7 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 		}
 	}
 	routes, err := v.Net.Routes(ctx, rtnl.AllTables)
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return g, fmt.Errorf("read the gateways that no peer may be: %w", err)
 	}
 	for _, r := range routes {
@@ -192,7 +192,7 @@ func (g ground) refuses(c claim) string {
 	}
 	for _, t := range g.taken {
 		if t.prefix.Overlaps(c.pods) {
-			return fmt.Sprintf("it overlaps %s, %s", t.what, t.prefix)
+			return fmt.Sprintf("it overlaps %s, %s", t.text, t.prefix)
 		}
 	}
 	return ""
@@ -209,7 +209,7 @@ func conflict(c claim, ranges map[netip.Prefix]string, addresses map[netip.Addr]
 	}
 	for _, t := range odd {
 		if t.prefix.Overlaps(c.pods) {
-			return fmt.Sprintf("it overlaps %s, %s", t.what, t.prefix)
+			return fmt.Sprintf("it overlaps %s, %s", t.text, t.prefix)
 		}
 	}
 	return ""

@@ -24,7 +24,7 @@ type EC2 interface {
 // to know: a pass that does not ask costs nothing. What a look of the daemon was told is not asked
 // for again.
 func (s Sources) AskCloud(ctx context.Context, d *desired.State, v host.View) {
-	if d.Held != nil {
+	if d.Pinned != nil {
 		return
 	}
 	if s.Answers == nil {
@@ -60,10 +60,10 @@ func countsRoutes(n *config.Node) bool { return n.AWS.CountRoutes && n.Networkin
 // AskEC2 readies d for the tasks that ask EC2, and counts the routes of the node's table. An image,
 // a sandbox and a held revision ask nobody.
 func (s Sources) AskEC2(ctx context.Context, d *desired.State, f *host.Facts, found *model.Discovered) {
-	if s.EC2 == nil || !s.Live || d.Held != nil || !wantsEC2(d.Node) {
+	if s.EC2 == nil || !s.Live || d.Pinned != nil || !wantsEC2(d.Node) {
 		return
 	}
-	if d.EC2 = s.EC2; s.Known {
+	if d.EC2 = s.EC2; s.CacheOnly {
 		d.EC2 = nil // what it says is no part of this host, and in no ledger
 		return
 	}

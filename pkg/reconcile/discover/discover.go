@@ -37,7 +37,7 @@ func (s Sources) Discover(
 		learnt = ledger.Learnt{Node: d.Node.Name, Cordoned: learnt.Cordoned}
 	}
 	before := learnt
-	if s.API != nil && !s.Known && s.Live && !s.Host.Sandbox {
+	if s.API != nil && !s.CacheOnly && s.Live && !s.Host.Sandbox {
 		if err := s.asked(ctx, d.Node.Name, v.Facts, want, &learnt); err != nil {
 			if found.NoPodCIDRs = err.Error(); len(learnt.PodCIDRs) > 0 {
 				notes = append(notes, model.Note{Level: network.Warning,
@@ -117,8 +117,8 @@ func alike(a, b ledger.Learnt) bool {
 	})
 }
 
-// Keep writes down what was learnt, where that is new.
-func Keep(ctx context.Context, h *host.Host, learnt ledger.Learnt) error {
+// Save writes down what was learnt, where that is new.
+func Save(ctx context.Context, h *host.Host, learnt ledger.Learnt) error {
 	if before, err := ledger.LoadLearnt(h.Live.Files); err == nil && alike(before, learnt) {
 		return nil
 	}

@@ -15,27 +15,27 @@ import (
 
 // damping is how a conflict is kept small. It is pure: what it knows is in the ledger.
 type damping struct {
-	after  int           // repairs within the time after which a key is given up
-	within time.Duration // and the time
+	repairs int           // repairs within the time after which a key is given up
+	within  time.Duration // and the time
 }
 
 const (
 	// A person who tries something out does so two or three times; a package's scripts and a boot's
 	// units write a key a few times. Five times in ten minutes is a program.
-	dampAfter  = 5
+	maxRepairs = 5
 	dampWithin = 10 * time.Minute
 	// What is given up is tried again, at least once a day: the other writer may be gone, and
 	// nobody tells.
 	restTimes = 6 // times within, which is an hour; doubled at each try
 	restMax   = 24 * time.Hour
-	// keptRecent bounds the ledger: it does for the largest number that documents may give.
-	keptRecent = 1000
+	// maxRecent bounds the ledger: it does for the largest number that documents may give.
+	maxRecent = 1000
 )
 
 func dampingOf(c policy.Contested) damping {
-	p := damping{after: dampAfter, within: dampWithin}
-	if c.After > 0 {
-		p.after = c.After
+	p := damping{repairs: maxRepairs, within: dampWithin}
+	if c.Repairs > 0 {
+		p.repairs = c.Repairs
 	}
 	if c.Within > 0 {
 		p.within = time.Duration(c.Within)
@@ -48,7 +48,7 @@ type decision struct {
 	repair    bool      // now
 	until     time.Time // else: when it is
 	contested bool      // it is given up until then; else it only waits its turn
-	trial     bool      // it was given up, and is tried again
+	retry     bool      // it was given up, and is tried again
 	anew      bool      // a person asked: what was before does not count
 }
 
@@ -70,7 +70,7 @@ func (p damping) judge(d *ledger.Drift, now time.Time, gone bool) decision {
 		return decision{repair: true}
 	}
 	near := len(p.recent(d, last))
-	if d.Trials == 0 && near < p.after {
+	if d.Trials == 0 && near < p.repairs {
 		pause := p.pause(near)
 		if passed >= p.within || gone {
 			pause = 0
@@ -88,7 +88,7 @@ func (p damping) judge(d *ledger.Drift, now time.Time, gone bool) decision {
 	case passed >= rest+p.rest(0):
 		return decision{repair: true}
 	}
-	return decision{repair: true, trial: true}
+	return decision{repair: true, retry: true}
 }
 
 // noted is what the ledger says of a key that is repaired now, by a decision.
@@ -98,7 +98,7 @@ func (p damping) noted(was *ledger.Drift, by decision, now time.Time) *ledger.Dr
 		d = *was
 	}
 	d.Repairs++
-	if by.trial {
+	if by.retry {
 		d.Trials++
 	} else {
 		d.Trials = 0
@@ -111,7 +111,7 @@ func (p damping) noted(was *ledger.Drift, by decision, now time.Time) *ledger.Dr
 		d.Writer, d.By = "", host.WriterID{}
 	}
 	d.Recent = append(slices.Clone(d.Recent), now)
-	d.Recent = d.Recent[max(0, len(d.Recent)-keptRecent):]
+	d.Recent = d.Recent[max(0, len(d.Recent)-maxRecent):]
 	return &d
 }
 
@@ -127,7 +127,7 @@ func (p damping) recent(d *ledger.Drift, end time.Time) []time.Time {
 // pause is how long the next repair waits after so many.
 func (p damping) pause(made int) time.Duration {
 	pause := p.within / 4
-	for range p.after - 1 - made {
+	for range p.repairs - 1 - made {
 		pause /= 4
 	}
 	return pause

@@ -26,15 +26,15 @@ func (p damping) judgePods(d *ledger.Drift, now time.Time, gone bool) decision {
 		return decision{repair: true, anew: true}
 	}
 	pause := PodsPause
-	if made := len(d.Recent); made < p.after {
+	if made := len(d.Recent); made < p.repairs {
 		pause = min(pause, p.pause(made))
 	}
 	early := gone && d.Trials == 0 && passed < pause
 	return decision{repair: passed >= pause || early, until: last.Add(pause), contested: p.contestedPods(d),
-		trial: early}
+		retry: early}
 }
 
-func (p damping) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.after }
+func (p damping) contestedPods(d *ledger.Drift) bool { return len(d.Recent) >= p.repairs }
 
 // notedPods is what the ledger says of such a key that is repaired now. Of a conflict it keeps when
 // it began, and the last repairs of it: it may last for years.
@@ -46,11 +46,11 @@ func (p damping) notedPods(was *ledger.Drift, by decision, now time.Time) *ledge
 	d.Repairs++
 	if by.anew {
 		d.Trials, d.Recent, d.Writer, d.By = 0, nil, "", host.WriterID{}
-	} else if by.trial {
+	} else if by.retry {
 		d.Trials++
 	}
 	d.Recent = append(slices.Clone(d.Recent), now)
-	if more := len(d.Recent) - p.after; more > 0 {
+	if more := len(d.Recent) - p.repairs; more > 0 {
 		d.Recent = slices.Delete(d.Recent, 1, 1+more)
 	}
 	return &d

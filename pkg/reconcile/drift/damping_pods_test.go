@@ -38,7 +38,7 @@ func TestWhatPodsStandOnIsNeverGivenUp(t *testing.T) {
 // changed again and again, and over a minute after; and the ledger stays small.
 func TestWhatPodsStandOnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := dampingOf(policy.Contested{After: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
+		p := dampingOf(policy.Contested{Repairs: rapid.IntRange(2, 20).Draw(t, "after"), Within: values.Duration(rapid.IntRange(10, 3600).Draw(t, "within")) * values.Duration(time.Second)})
 		d, now, wrong, repairs := (*ledger.Drift)(nil), noon, time.Time{}, 0
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 30_000).Draw(t, "passes")) * time.Millisecond)
@@ -62,7 +62,7 @@ func TestWhatPodsStandOnProperty(t *testing.T) {
 				repairs = 0
 			}
 			d, wrong, repairs = p.notedPods(d, r, now), time.Time{}, repairs+1
-			if p.contestedPods(d) != (repairs >= p.after) || len(d.Recent) > p.after {
+			if p.contestedPods(d) != (repairs >= p.repairs) || len(d.Recent) > p.repairs {
 				t.Fatalf("contested %t after %d repairs, the ledger has %d times", p.contestedPods(d), repairs, len(d.Recent))
 			}
 		}
@@ -96,7 +96,7 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 	if r := p.judge(d, at, false); r.repair {
 		t.Fatal("while the other runs it is repaired")
 	}
-	if r := p.judge(d, at, true); !r.repair || !r.trial {
+	if r := p.judge(d, at, true); !r.repair || !r.retry {
 		t.Errorf("without the other: %+v", r)
 	}
 	if r := p.judge(&ledger.Drift{Recent: []time.Time{noon, noon.Add(3 * time.Second)}}, noon.Add(4*time.Second), true); !r.repair {
@@ -117,7 +117,7 @@ func TestWithoutTheOtherWriterItIsRepairedAtOnce(t *testing.T) {
 // Who is quicker than the repair contests: nothing failed, and what needs the key goes on with what
 // is there. A person who asks for the repair hears that it failed.
 func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
-	p := dampingOf(policy.Contested{After: 2, Within: values.Duration(time.Hour)})
+	p := dampingOf(policy.Contested{Repairs: 2, Within: values.Duration(time.Hour)})
 	conf := tasks.File{Meta: tasks.Meta{From: "test"}, Path: "/etc/a", Content: []byte("1"), Mode: 0o644}
 	key := conf.Owns()[0]
 	change := &tasks.Change{Items: []tasks.Item{{Key: key, Op: tasks.Update}}}
@@ -134,7 +134,7 @@ func TestWhoIsQuickerThanARepairQuarrels(t *testing.T) {
 		{afresh: true, recent: []time.Time{noon}},
 		{want: ""}, // it is no repair
 	} {
-		d := &Judge{damping: p, now: noon, afresh: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
+		d := &Judge{damping: p, now: noon, force: c.afresh, pods: func(tasks.Task) bool { return c.pods }, found: changes.NewRepairs()}
 		if len(c.recent) > 0 {
 			d.found.Put(key, &ledger.Drift{Recent: c.recent, Repairs: 7}, nil)
 		}

@@ -65,7 +65,7 @@ func TestWhoeverStopsHasPeace(t *testing.T) {
 		t.Errorf("a minute after the trial: %+v", r)
 	}
 	// Long after it is another matter.
-	if r := p.judge(d, tried.Add(4*time.Hour), false); !r.repair || r.trial {
+	if r := p.judge(d, tried.Add(4*time.Hour), false); !r.repair || r.retry {
 		t.Errorf("hours after the trial: %+v", r)
 	}
 }
@@ -80,20 +80,20 @@ func TestNowAndThenIsNoQuarrel(t *testing.T) {
 		if !r.repair {
 			t.Fatalf("drift %d, three minutes after the one before, waits: %+v", i, r)
 		}
-		if d = p.noted(d, r, now); len(d.Recent) > p.after {
+		if d = p.noted(d, r, now); len(d.Recent) > p.repairs {
 			t.Fatalf("the ledger has %d times", len(d.Recent))
 		}
 	}
 }
 
 func TestQuarrelsAsDocumentsSay(t *testing.T) {
-	p := dampingOf(policy.Contested{After: 3, Within: values.Duration(20 * time.Second)})
+	p := dampingOf(policy.Contested{Repairs: 3, Within: values.Duration(20 * time.Second)})
 	got, _, end := fight(p, nil, noon, 100*time.Second, time.Second)
 	equal(t, "three in twenty seconds", got, []int{0, 2, 7})
 	if !end.contested || !end.until.Equal(noon.Add(127*time.Second)) {
 		t.Errorf("%+v", end)
 	}
-	many := dampingOf(policy.Contested{After: 1000, Within: values.Duration(time.Hour)})
+	many := dampingOf(policy.Contested{Repairs: 1000, Within: values.Duration(time.Hour)})
 	if got, _, _ = fight(many, nil, noon, 30*time.Second, 50*time.Millisecond); len(got) != 600 {
 		t.Errorf("a thousand an hour: %d repairs in 600 looks", len(got))
 	}

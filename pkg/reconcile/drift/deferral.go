@@ -66,7 +66,7 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 // rule is that of the conflict about a key.
 func (d *Judge) rule(t tasks.Task, was *ledger.Drift) decision {
 	switch {
-	case d.afresh:
+	case d.force:
 		return decision{repair: true, anew: true}
 	case d.pods(t):
 		return d.damping.judgePods(was, d.now, d.gone(was))

@@ -35,7 +35,7 @@ type Judge struct {
 	damping damping
 	pods    func(tasks.Task) bool   // pods stand on it
 	means   func(tasks.Task) string // what pods lack without it
-	afresh  bool                    // a person asks: what is given up is tried again at once
+	force   bool                    // a person asks: what is given up is tried again at once
 
 	mu      sync.Mutex // of the ledger, which is only decoded for a pass that changes something
 	found   *changes.Repairs
@@ -47,7 +47,7 @@ type Judge struct {
 func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State, afresh bool, now time.Time) *Judge {
 	return &Judge{
 		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node,
-		damping: dampingOf(d.Node.Drift.Contested), afresh: afresh,
+		damping: dampingOf(d.Node.Drift.Contested), force: afresh,
 		found: changes.NewRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
 	}
 }
@@ -65,7 +65,7 @@ func (d *Judge) Repairs() *changes.Repairs {
 // changes something.
 func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *changes.Deferral {
 	key := t.Owns()[0]
-	if d == nil || c.NotHere != "" || !tasks.IsState(key) {
+	if d == nil || c.NotApplicable != "" || !tasks.IsState(key) {
 		return nil
 	}
 	d.mu.Lock()
@@ -95,7 +95,7 @@ func (d *Judge) Decide(ctx context.Context, t tasks.Task, c *tasks.Change) *chan
 // is quicker, and it is a conflict and no failure. A person who asks for the repair hears that it
 // failed.
 func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
-	if d == nil || d.afresh {
+	if d == nil || d.force {
 		return nil
 	}
 	key := t.Owns()[0]
@@ -112,9 +112,9 @@ func (d *Judge) Quicker(t tasks.Task, left *tasks.Change) *changes.Deferral {
 	return l
 }
 
-// TellPods puts into a step what pods lack without its key, where they stand on it and it is not
+// NotePods puts into a step what pods lack without its key, where they stand on it and it is not
 // right.
-func (d *Judge) TellPods(s *report.Step, t tasks.Task) {
+func (d *Judge) NotePods(s *report.Step, t tasks.Task) {
 	if d == nil {
 		return
 	}
@@ -158,7 +158,8 @@ func (d *Judge) Spare(ctx context.Context, t tasks.Task, c *tasks.Change) {
 		return
 	}
 	if d.found.Note(t.Owns()[0]) != nil && !u.RunsFromElsewhere(ctx, d.view) {
-		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
+		c.Effects = slices.DeleteFunc(slices.Clone(c.Effects),
+			func(k graph.Key) bool { return k == tasks.Restart(u.Name) })
 	}
 }
 
@@ -185,7 +186,7 @@ func (d *Judge) sameTask(e ledger.Entry) bool {
 func (d *Judge) altered(ctx context.Context, set tasks.CertificateSet) bool {
 	return slices.ContainsFunc(set.Owns(), func(key graph.Key) bool {
 		e, known := d.led.Entries()[key]
-		live, err := tasks.KeeperOf(set, key).Live(ctx, d.view)
+		live, err := tasks.StateReaderOf(set, key).Live(ctx, d.view)
 		return known && err == nil && live != e.Last
 	})
 }

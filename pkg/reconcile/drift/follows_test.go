@@ -15,18 +15,18 @@ import (
 // proof.go, follows.
 func TestWhatFollowsFromWhatWasProved(t *testing.T) {
 	restart := tasks.Restart("systemd-networkd.service")
-	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Asks: []graph.Key{restart}, Proof: p} }
+	asks := func(p tasks.Proof) *tasks.Change { return &tasks.Change{Effects: []graph.Key{restart}, Proof: p} }
 	for name, c := range map[string]struct {
 		by   map[graph.Key]*tasks.Change
 		owed []string
 		want bool
 	}{
 		"nobody asks":             {},
-		"one is proved":           {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, want: true},
-		"another is not":          {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore), "file:/etc/b": asks(tasks.Unproved)}},
-		"one is harmless":         {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedHarmless)}},
-		"it is owed for another":  {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/c"}},
-		"it is owed for the same": {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProvedBefore)}, owed: []string{"file:/etc/a"}, want: true},
+		"one is proved":           {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProofBefore)}, want: true},
+		"another is not":          {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProofBefore), "file:/etc/b": asks(tasks.ProofNone)}},
+		"one is harmless":         {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProofHarmless)}},
+		"it is owed for another":  {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProofBefore)}, owed: []string{"file:/etc/c"}},
+		"it is owed for the same": {by: map[graph.Key]*tasks.Change{"file:/etc/a": asks(tasks.ProofBefore)}, owed: []string{"file:/etc/a"}, want: true},
 	} {
 		led := load(t)
 		for _, by := range c.owed {

@@ -24,19 +24,19 @@ func (d *Judge) Prove(ctx context.Context, c *changes.Set, g *graph.Graph[tasks.
 	on := tasks.Ground{View: v, Pods: desired.PodRanges(node), Read: tasks.ReadByUnits(g.Order())}
 	for key, change := range c.ByKey {
 		t, known := g.Find(key)
-		if !known || change.NotHere != "" {
+		if !known || change.NotApplicable != "" {
 			continue
 		}
 		switch {
-		case d.provedBefore(t):
-			change.Proof = tasks.ProvedBefore
+		case d.recordedRight(t):
+			change.Proof = tasks.ProofBefore
 		case tasks.Harmless(ctx, t, change, on):
-			change.Proof = tasks.ProvedHarmless
+			change.Proof = tasks.ProofHarmless
 		}
 	}
 	for key, change := range c.ByKey {
-		if !tasks.IsState(key) && change.Proof == tasks.Unproved && d.follows(key, c) {
-			change.Proof = tasks.ProvedBefore
+		if !tasks.IsState(key) && change.Proof == tasks.ProofNone && d.follows(key, c) {
+			change.Proof = tasks.ProofBefore
 		}
 	}
 }
@@ -49,10 +49,10 @@ func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 	}
 	var asking []graph.Key
 	for by, change := range c.ByKey {
-		if change.NotHere != "" || !slices.Contains(change.Asks, effect) {
+		if change.NotApplicable != "" || !slices.Contains(change.Effects, effect) {
 			continue
 		}
-		if change.Proof != tasks.ProvedBefore {
+		if change.Proof != tasks.ProofBefore {
 			return false
 		}
 		asking = append(asking, by)
@@ -65,8 +65,8 @@ func (d *Judge) follows(effect graph.Key, c *changes.Set) bool {
 	return len(asking) > 0
 }
 
-// provedBefore says that the ledger has the very task as right: the node had it, and went on.
-func (d *Judge) provedBefore(t tasks.Task) bool {
+// recordedRight says that the ledger has the very task as right: the node had it, and went on.
+func (d *Judge) recordedRight(t tasks.Task) bool {
 	if d == nil || !tasks.IsState(t.Owns()[0]) || tasks.Anew(t) {
 		return false
 	}

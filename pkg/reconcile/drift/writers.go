@@ -41,7 +41,7 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	for key, thing := range sought {
 		note := d.found.Note(key)
 		note.By = found[thing].WriterID
-		if who := found[thing].Who; who != "" {
+		if who := found[thing].Text; who != "" {
 			note.Writer = strings.TrimSuffix(who, ",")
 		} else if who := supposed(key, h); who != "" {
 			note.Writer = who

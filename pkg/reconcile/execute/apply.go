@@ -23,10 +23,10 @@ import (
 
 // Options are how a graph is made so.
 type Options struct {
-	Log     *zap.Logger
-	Judge   *drift.Judge        // of what is planned; nil: nothing of it is drift
-	Refused map[graph.Key]error // tasks whose change is not made, by first key
-	Guard   Guard               // nil: nothing needs one
+	Log       *zap.Logger
+	Judge     *drift.Judge        // of what is planned; nil: nothing of it is drift
+	Refused   map[graph.Key]error // tasks whose change is not made, by first key
+	Admission Admission           // nil: nothing needs one
 	// Unwritten says that the pass only brings back what was right, since nothing can be written
 	// down.
 	Unwritten  bool
@@ -34,8 +34,8 @@ type Options struct {
 	Hooks      Hooks
 }
 
-// Guard hears of each change before it is made; its error keeps it from being made.
-type Guard interface {
+// Admission hears of each change before it is made; its error keeps it from being made.
+type Admission interface {
 	Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 }
 
@@ -81,7 +81,7 @@ func Apply(
 		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},
 		OnStart:  a.started,
 		OnRetry:  a.retried,
-		OnDone:   a.settled,
+		OnDone:   a.finished,
 	}, a.visit)
 	cancelUntried(led, planned, a.done, before)
 	return a.done, rep, nil
@@ -90,8 +90,8 @@ func Apply(
 // enqueue notes what the planned changes will ask for.
 func enqueue(led *ledger.Ledger, planned *changes.Set) {
 	for key, c := range planned.ByKey {
-		if c.NotHere == "" {
-			for _, effect := range c.Asks {
+		if c.NotApplicable == "" {
+			for _, effect := range c.Effects {
 				led.Effects.Enqueue(string(effect), string(key))
 			}
 		}
@@ -105,7 +105,7 @@ func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[st
 		if done.Get(key) != nil {
 			continue
 		}
-		for _, effect := range c.Asks {
+		for _, effect := range c.Effects {
 			if !slices.Contains(before[string(effect)], string(key)) {
 				led.Effects.Cancel(string(effect), string(key))
 			}
@@ -123,10 +123,10 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	}
 	if c == nil {
 		a.planned.Repairs.Over(key)
-		a.settleEffect(key)
+		a.ackEffect(key)
 		return nil
 	}
-	if c.NotHere != "" {
+	if c.NotApplicable != "" {
 		a.done.Put(key, c)
 		return nil
 	}
@@ -152,11 +152,11 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.Judge.Spare(ctx, t, c)
-	for _, effect := range c.Asks {
+	for _, effect := range c.Effects {
 		a.asked.Ask(string(effect), string(key))
 	}
-	if a.Guard != nil {
-		if err := a.Guard.Before(ctx, t, c); err != nil {
+	if a.Admission != nil {
+		if err := a.Admission.Before(ctx, t, c); err != nil {
 			return graph.Permanent(err)
 		}
 	}
@@ -167,7 +167,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := t.Apply(ctx, a.host, c); err != nil {
 		return err
 	}
-	a.settleEffect(key)
+	a.ackEffect(key)
 	left, err := changes.PlanStill(ctx, t, a.view)
 	_, begins := starts.StartOf(t)
 	switch {
@@ -175,7 +175,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("look again after the change: %w", err)
-	case left != nil && left.NotHere == "":
+	case left != nil && left.NotApplicable == "":
 		if err := starts.FailedStart(ctx, a.host.Live.View(), t); err != nil {
 			return err
 		}
@@ -193,12 +193,12 @@ func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
 	return ours(t.Owns()[0]) && slices.ContainsFunc(tasks.NeedsOf(t), func(k graph.Key) bool {
 		c := a.done.Get(k)
-		return ours(k) && c != nil && c.NotHere == ""
+		return ours(k) && c != nil && c.NotApplicable == ""
 	})
 }
 
-// settleEffect notes that an effect was done, or that nobody asked for it after all.
-func (a *applier) settleEffect(key graph.Key) {
+// ackEffect notes that an effect was done, or that nobody asked for it after all.
+func (a *applier) ackEffect(key graph.Key) {
 	if key.Kind() == tasks.KindEffect {
 		a.asked.Ack(string(key))
 		a.ledger.Effects.Ack(string(key))
@@ -206,7 +206,7 @@ func (a *applier) settleEffect(key graph.Key) {
 }
 
 func (a *applier) started(n graph.Node) {
-	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotHere == "" && a.Hooks.OnStart != nil {
+	if c := a.planned.Get(n.Owns()[0]); c != nil && c.NotApplicable == "" && a.Hooks.OnStart != nil {
 		a.Hooks.OnStart(n.Owns()[0])
 	}
 }
@@ -220,10 +220,10 @@ func (a *applier) retried(n graph.Node, attempts int, err error, pause time.Dura
 	}
 }
 
-func (a *applier) settled(res graph.Result[graph.Node]) {
+func (a *applier) finished(res graph.Result[graph.Node]) {
 	key := res.Node.Owns()[0]
 	// What failed is told by whoever made the pass: once, and not at every pass.
-	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotHere == "" &&
+	if c := a.done.Get(key); res.State == graph.Done && c != nil && c.NotApplicable == "" &&
 		a.planned.Repairs.Later(key) == nil {
 		word, level := "changed", zap.InfoLevel
 		if a.planned.IsRepair(key) {
@@ -233,7 +233,7 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 			level = zap.DebugLevel
 		}
 		a.Log.Log(level, word, zap.String("key", string(key)), zap.String("reason", c.Reason),
-			zap.String("what", whatChanged(res.Node, c)), zap.Duration("took", res.Took),
+			zap.String("what", changeText(res.Node, c)), zap.Duration("took", res.Took),
 			zap.Int64("generation", a.Generation))
 	}
 	if a.Hooks.OnDone != nil {
@@ -241,9 +241,9 @@ func (a *applier) settled(res graph.Result[graph.Node]) {
 	}
 }
 
-// whatChanged says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
+// changeText says from what to what, in a line of bounded length: "value: 0 → 1". Of secrets it
 // says nothing.
-func whatChanged(n graph.Node, c *tasks.Change) string {
+func changeText(n graph.Node, c *tasks.Change) string {
 	if t, ok := n.(tasks.Task); !ok || t.Base().Secret {
 		return ""
 	}

@@ -55,7 +55,7 @@ func (n note) Plan(_ context.Context, v host.View) (*tasks.Change, error) {
 	}
 	return &tasks.Change{
 		Items:  []tasks.Item{{Key: n.Owns()[0], Op: tasks.Update, Before: got, After: []byte(want)}},
-		Reason: "content differs", Asks: n.Then,
+		Reason: "content differs", Effects: n.Effects,
 	}, nil
 }
 
@@ -132,7 +132,7 @@ func states(list []report.Step) map[string]report.State {
 	return out
 }
 
-func asking(why string) tasks.Meta { return tasks.Meta{From: why, Then: []graph.Key{bellKey}} }
+func asking(why string) tasks.Meta { return tasks.Meta{From: why, Effects: []graph.Key{bellKey}} }
 
 func TestAnEffectIsDoneOnceAndOnlyWhenAskedFor(t *testing.T) {
 	root, rung := t.TempDir(), 0
@@ -163,7 +163,7 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	root, rung := t.TempDir(), 0
 	broken := note{path: "/first", want: "1", broken: errors.New("no")}
 	file := note{Meta: asking("a"), path: "/a", want: "1"}
-	file.After = []graph.Key{"file:/first"}
+	file.Requires = []graph.Key{"file:/first"}
 	got, err := once(t, root, broken, file, bell{rung: &rung})
 	if err == nil || rung != 0 {
 		t.Fatalf("%v, effect done %d times; want a failure and no effect", err, rung)
@@ -211,7 +211,7 @@ func TestWhatDoesNotHoldIsAnError(t *testing.T) {
 func TestWaitsAreNoErrorAndSilenceTheirDependents(t *testing.T) {
 	root := t.TempDir()
 	late := note{path: "/late", want: "1"}
-	late.After = []graph.Key{"file:/conf"}
+	late.Requires = []graph.Key{"file:/conf"}
 	got, err := once(t, root, note{path: "/conf", wait: graph.Wait("flannel")}, late, note{path: "/b", want: "1"})
 	if err != nil {
 		t.Fatal(err)

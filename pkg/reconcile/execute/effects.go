@@ -42,7 +42,7 @@ func AckDone(ctx context.Context, v host.View, led *ledger.Ledger) error {
 	for effect, mark := range led.Effects.Attempted() {
 		done, err := tasks.EffectOf(graph.Key(effect)).DoneSince(ctx, v, mark)
 		switch {
-		case errors.Is(err, host.ErrNotHere): // an image: the host that it is of will see
+		case errors.Is(err, host.ErrNoLiveState): // an image: the host that it is of will see
 		case err != nil:
 			return fmt.Errorf("see whether %s was done: %w", effect, err)
 		case done:

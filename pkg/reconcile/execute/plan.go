@@ -36,7 +36,7 @@ func Plan(
 		if l := judge.Decide(ctx, t, c); l != nil {
 			return l.End()
 		}
-		if why := refused[key]; why != nil && c.NotHere == "" {
+		if why := refused[key]; why != nil && c.NotApplicable == "" {
 			return why
 		}
 		if err := fetch.Late(ctx, view, t); err != nil {
@@ -44,11 +44,11 @@ func Plan(
 		}
 		judge.Spare(ctx, t, c)
 		out.Put(key, c)
-		if c.NotHere != "" {
+		if c.NotApplicable != "" {
 			return nil
 		}
 		pending.Add(c.Pending...)
-		for _, effect := range c.Asks {
+		for _, effect := range c.Effects {
 			pending.Ask(string(effect), string(key))
 		}
 		return nil

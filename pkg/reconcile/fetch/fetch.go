@@ -28,7 +28,7 @@ const (
 	fetchEarly = 20 * time.Second       // that a pass waits for it before READY: kubelet does, too
 	fetchBrief = 300 * time.Millisecond // … and afterwards
 	fetchAgain = time.Minute            // for so long a server that failed is not asked again
-	fetchKept  = time.Hour              // for so long what nobody reads is kept
+	cacheTime  = time.Hour              // for so long what nobody reads is kept
 )
 
 // Limit is how long an archive may take: a slow mirror, not a dead one, of which a stalled read
@@ -99,8 +99,8 @@ func (a *Aside) Ended() <-chan struct{} {
 	return a.came
 }
 
-// Tell has the loop make a pass with what is there.
-func (a *Aside) Tell() {
+// Notify has the loop make a pass with what is there.
+func (a *Aside) Notify() {
 	select {
 	case a.came <- struct{}{}:
 	default: // it is to make one already
@@ -126,7 +126,7 @@ func (a *Aside) Open(ctx context.Context, url string) (body io.ReadCloser, size 
 		patience = fetchEarly
 	}
 	r := &reading{ended: ctx.Done(), why: func() error { return context.Cause(ctx) }, of: a, d: d,
-		patience: time.NewTimer(patience)}
+		timeout: time.NewTimer(patience)}
 	if err := r.opened(); err != nil {
 		return nil, 0, errors.Join(err, r.Close())
 	}
@@ -183,7 +183,7 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 		defer stop()
 		d.end(d.fetch(ctx, a.Inner, check))
 		if d.awaited() {
-			a.Tell()
+			a.Notify()
 		}
 	})
 	return d, nil
@@ -249,7 +249,7 @@ type download struct {
 func (d *download) stale() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	keep := fetchKept
+	keep := cacheTime
 	if d.err != nil {
 		keep = fetchAgain
 	}

@@ -11,14 +11,14 @@ import (
 
 // reading is a pass that reads a download.
 type reading struct {
-	ended    <-chan struct{} // the pass has ended
-	why      func() error
-	of       *Aside
-	d        *download
-	off      int64
-	patience *time.Timer
-	waits    bool // it has read what there is, and the pass waits for the rest
-	failed   bool
+	ended   <-chan struct{} // the pass has ended
+	why     func() error
+	of      *Aside
+	d       *download
+	off     int64
+	timeout *time.Timer
+	waits   bool // it has read what there is, and the pass waits for the rest
+	failed  bool
 }
 
 // opened waits until the server has begun to answer.
@@ -77,7 +77,7 @@ func (r *reading) wait(more <-chan struct{}) error {
 		return nil
 	case <-r.ended:
 		return r.why()
-	case <-r.patience.C:
+	case <-r.timeout.C:
 	}
 	r.d.mu.Lock()
 	defer r.d.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *reading) wait(more <-chan struct{}) error {
 // Close implements [io.Closer]. What was read is forgotten; what failed is not asked for again at
 // once, after READY.
 func (r *reading) Close() error {
-	r.patience.Stop()
+	r.timeout.Stop()
 	if r.waits || r.failed && !r.of.early() {
 		return nil
 	}

@@ -1,5 +1,5 @@
 // Package guard keeps a change from cutting the node off: it takes down how everything is that the
-// change touches, arms a checkpoint before the first change that needs one, and has it settled.
+// change touches, arms a checkpoint before the first change that needs one, and finishes it.
 package guard
 
 import (
@@ -31,13 +31,15 @@ type Guard struct {
 // errTooLong ends a run that may have cut the node off and does not come to its end.
 var errTooLong = errors.New("the change did not come to its end in time")
 
-// Unproved says that a change is made under a checkpoint only.
-func Unproved(c *tasks.Change) bool { return c.NotHere == "" && c.Proof == tasks.Unproved }
+// NeedsCheckpoint says that a change is made under a checkpoint only.
+func NeedsCheckpoint(c *tasks.Change) bool {
+	return c.NotApplicable == "" && c.Proof == tasks.ProofNone
+}
 
 // Before arms the checkpoint before the first change that needs it: not
 // earlier, since a download may take longer than a checkpoint lasts.
 func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error {
-	if g == nil || !Unproved(c) && !(g.all && Undone(t, c)) {
+	if g == nil || !NeedsCheckpoint(c) && !(g.all && Undone(t, c)) {
 		return nil
 	}
 	g.once.Do(func() {
@@ -52,7 +54,7 @@ func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 	return g.err
 }
 
-// WaitFor has the change settled only when nothing starts any more: see
+// WaitFor has the change finished only when nothing starts any more: see
 // [checkpoint.Checkpoint.WaitFor].
 func (g *Guard) WaitFor(starting func(context.Context) bool) {
 	if g != nil {
@@ -63,9 +65,9 @@ func (g *Guard) WaitFor(starting func(context.Context) bool) {
 // Await has the change kept only if somebody confirms it: see [checkpoint.Checkpoint.Await].
 func (g *Guard) Await(a checkpoint.Awaits) { g.point.Await(a) }
 
-// Settle keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun
+// Finish keeps the change or undoes it. ctx is that of the run; unfinished says that what was begun
 // is of no use as it is.
-func (g *Guard) Settle(ctx context.Context, unfinished error) error {
+func (g *Guard) Finish(ctx context.Context, unfinished error) error {
 	if g == nil {
 		return nil
 	}
@@ -101,4 +103,6 @@ func (g *Guard) Warnings() (notes []report.Note) {
 }
 
 // Undone says that an undo takes a task's change back.
-func Undone(t tasks.Task, c *tasks.Change) bool { return c.NotHere == "" && !tasks.StaysAfterUndo(t) }
+func Undone(t tasks.Task, c *tasks.Change) bool {
+	return c.NotApplicable == "" && !tasks.StaysAfterUndo(t)
+}

@@ -38,7 +38,7 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 		for range 2 {
 			err = g.Before(ctx, tasks.File{Path: "/etc/a"}, &tasks.Change{})
 		}
-		if failed := g.Settle(ctx, nil); failed != nil {
+		if failed := g.Finish(ctx, nil); failed != nil {
 			t.Fatal(failed)
 		}
 		return begun, err

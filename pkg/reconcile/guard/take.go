@@ -16,13 +16,13 @@ import (
 
 // Taker takes checkpoints for one who changes a host.
 type Taker struct {
-	Running  bool                // false: there is nothing to be cut off from
-	Settings checkpoint.Settings // how it is probed
-	Log      *zap.Logger
-	API      *access.API // asks the node's peers to knock on its ports; nil: nobody does
-	Node     string      // its name there, "" where it has none
-	Keeps    bool        // the copy of the agent that undoes is kept for the next checkpoint
-	All      bool        // also of changes that are proved harmless
+	Running    bool                // false: there is nothing to be cut off from
+	Settings   checkpoint.Settings // how it is probed
+	Log        *zap.Logger
+	API        *access.API // asks the node's peers to knock on its ports; nil: nobody does
+	Node       string      // its name there, "" where it has none
+	CachesCopy bool        // the copy of the agent that undoes is kept for the next checkpoint
+	All        bool        // also of changes that are proved harmless
 }
 
 // Take takes down how everything is that changes, and returns the context of the run. The guard is
@@ -34,7 +34,7 @@ func (t Taker) Take(
 		return nil, ctx, nil
 	}
 	settings := t.Settings
-	settings.Log, settings.Record, settings.KeepsCopy = t.Log, revert.Recorder(led), t.Keeps
+	settings.Log, settings.Record, settings.KeepsCopy = t.Log, revert.Recorder(led), t.CachesCopy
 	if settings.Inbound == nil {
 		settings.Inbound = t.inbound()
 	}
@@ -54,7 +54,7 @@ func (t Taker) inbound() probe.Knocks {
 	if t.API == nil || t.Node == "" {
 		return nil
 	}
-	api := t.API.Alone()
+	api := t.API.Separate()
 	return func(
 		ctx context.Context, ports []uint16, peers []string, done func(map[string][]string) bool,
 	) (map[string][]string, error) {

@@ -28,10 +28,10 @@ type Work struct {
 	Changes *changes.Set
 }
 
-// Unproved says that any of the changes is made under a checkpoint only.
-func (w Work) Unproved() bool {
+// NeedsCheckpoint says that any of the changes is made under a checkpoint only.
+func (w Work) NeedsCheckpoint() bool {
 	for _, c := range w.Changes.ByKey {
-		if Unproved(c) {
+		if NeedsCheckpoint(c) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func walk(v host.View, at hostfs.Files, dir string, keys []graph.Key) ([]graph.K
 	switch _, err := v.Kernel.Mounted(dir); {
 	case err == nil:
 		return keys, nil
-	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNotHere):
+	case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, host.ErrNoLiveState):
 		return nil, err
 	}
 	names, err := at.ReadDir(dir)
@@ -132,7 +132,7 @@ func AtBoot(led *ledger.Ledger, works ...Work) (list []firstboot.Await, err erro
 		for _, first := range slices.Sorted(maps.Keys(of.Changes.ByKey)) {
 			t, _ := of.Graph.Find(first)
 			c := of.Changes.ByKey[first]
-			if !Undone(t, c) || c.Proof != tasks.Unproved {
+			if !Undone(t, c) || c.Proof != tasks.ProofNone {
 				continue
 			}
 			for _, it := range c.Items {
@@ -169,7 +169,7 @@ func addAtBoot(
 func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
 	head := of.Led.Head()
 	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
-		Print: head.Print, Settled: head.Settled, Owed: of.Led.Effects.List()}
+		Fingerprint: head.Print, Clean: head.Settled, PendingEffects: of.Led.Effects.List()}
 	for _, t := range of.Set.Order {
 		change := made.Get(t.Owns()[0])
 		if change == nil || !Undone(t, change) || !tasks.IsState(t.Owns()[0]) {

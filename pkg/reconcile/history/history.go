@@ -16,7 +16,7 @@ import (
 // History is what the ledger knows of the past.
 type History struct {
 	Current   int               `json:"current"` // revision that the node is at
-	Held      *ledger.Pin       `json:"held,omitempty"`
+	Pin       *ledger.Pin       `json:"held,omitempty"`
 	Revisions []ledger.Revision `json:"revisions"`          // oldest first
 	Changes   map[int]Changes   `json:"-"`                  // what they changed, by their numbers, where that is known
 	Undone    []ledger.Undone   `json:"undone,omitempty"`   // what was applied and taken back, oldest first
@@ -53,7 +53,7 @@ func Read(opt host.Options) (*History, error) {
 	if len(revisions) == 0 && err != nil {
 		return nil, err
 	}
-	h := &History{Current: led.Head().Current, Held: led.Head().Held, Revisions: revisions, Damage: led.Damage()}
+	h := &History{Current: led.Head().Current, Pin: led.Head().Held, Revisions: revisions, Damage: led.Damage()}
 	if err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}

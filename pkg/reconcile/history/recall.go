@@ -21,9 +21,9 @@ func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if a, _ := firstboot.Read(r); a != nil {
 		out.AwaitingBoot, out.AwaitingBootSince = a.Names(), a.Since
 	}
-	out.Proof = &report.Proof{Unproved: probe.Unmade()}
+	out.Proof = &report.Proof{Missing: probe.Unmade()}
 	if p := led.Head().Proof; !p.At.IsZero() {
-		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Unproved: split(p.Unproved)}
+		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Missing: split(p.Unproved)}
 	}
 	if generation, until := checkpoint.Watched(r); !until.IsZero() {
 		out.Watched = &report.Watched{Generation: generation, Until: until}

@@ -22,7 +22,7 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
-	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestBakedNetworkGivesWay(t *testing.T) {
 	if err != nil || s == nil {
 		t.Fatalf("no switch: %v", err)
 	}
-	if s.Held != nil || s.Report().Kind != "safe" {
-		t.Errorf("the switch is %s, held by: %v", s.Report().Kind, s.Held)
+	if s.Blocked != nil || s.Report().Kind != "safe" {
+		t.Errorf("the switch is %s, held by: %v", s.Report().Kind, s.Blocked)
 	}
 }

@@ -30,10 +30,10 @@ func hadNetwork(led *ledger.Ledger, r ledger.Reader) (ledger.Network, string, er
 	return ledger.Network{Name: rev.Network, Declared: rev.Declared}, fmt.Sprintf("revision %d", number), nil
 }
 
-// foreignNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in
+// unmanagedNetwork finds, on a node that the ledger knows nothing of, the network whose conf is in
 // force and whose pods live. One that nobody uses any more is in nobody's way: `agent networks
 // --found` tells of it.
-func foreignNetwork(ctx context.Context, v host.View, wanted string) (name, known string, err error) {
+func unmanagedNetwork(ctx context.Context, v host.View, wanted string) (name, known string, err error) {
 	dir := confsOf(v)
 	files, err := v.Files.ReadDir(dir)
 	if errors.Is(err, host.ErrNotExist) {

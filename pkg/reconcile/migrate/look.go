@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// reach is where the leftovers of From are looked for, and what of them stays because somebody else
+// reach is where the residue of From are looked for, and what of them stays because somebody else
 // wants it: the next network, and who may still use what the ledger retains.
 func (s *Switch) reach(
 	d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger,
@@ -30,11 +30,11 @@ func (s *Switch) reach(
 		out.PodCIDRs = d.Node.PodCIDR
 	}
 	for _, t := range g.Order() {
-		out.Keep = append(out.Keep, t.Owns()...)
+		out.Retain = append(out.Retain, t.Owns()...)
 	}
 	for key, e := range led.Entries() {
 		if e.Mode == ledger.Retained {
-			out.Keep = append(out.Keep, key)
+			out.Retain = append(out.Retain, key)
 		}
 	}
 	return out
@@ -51,7 +51,7 @@ func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 	}
 	if unit := facts.Kubelet.Unit; live && unit != "" {
 		have, err := v.Units.Unit(ctx, unit)
-		if err != nil && !errors.Is(err, host.ErrNotHere) {
+		if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 			return fmt.Errorf("leave %s: %w", s.From.Name, err)
 		}
 		if err == nil && tasks.Runs(have) {
@@ -59,7 +59,7 @@ func (s *Switch) look(ctx context.Context, v host.View, live bool) (err error) {
 		}
 	}
 	s.found, err = (cleanup.Selection{Residue: s.From.Residue, Scope: s.scope}).Find(ctx, v)
-	if err != nil && !errors.Is(err, host.ErrNotHere) {
+	if err != nil && !errors.Is(err, host.ErrNoLiveState) {
 		return fmt.Errorf("look for what %s left: %w", s.From.Name, err)
 	}
 	return nil

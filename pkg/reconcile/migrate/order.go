@@ -24,7 +24,7 @@ import (
 // and, with what the ledger no longer wants, at the end of the removals: resume kubelet.
 
 // Begins says that the pass makes the switch.
-func (s *Switch) Begins() bool { return s != nil && s.Held == nil && !s.Stays }
+func (s *Switch) Begins() bool { return s != nil && s.Blocked == nil && !s.Stays }
 
 // Without are facts of the host as the next network finds it: the old one's links are gone by then,
 // and say nothing of its MTU.
@@ -38,7 +38,7 @@ func (s *Switch) Without(f *host.Facts) *host.Facts {
 
 func (s *Switch) meta(why string) tasks.Meta {
 	from := "revision"
-	if s.wanted.Held == nil {
+	if s.wanted.Pinned == nil {
 		from = s.wanted.Node.Origin("spec.networking." + s.wanted.Network()).String()
 	}
 	return tasks.Meta{From: from, Why: why}
@@ -87,7 +87,7 @@ func (s *Switch) Order(g *graph.Graph[tasks.Task], v host.View) (*graph.Graph[ta
 		}
 	}
 	out, err := graph.New(list, tasks.AsNodes{},
-		graph.Options{Parent: graph.PathParent, After: func(k graph.Key) []graph.Key { return after[k] }})
+		graph.Options{Parent: graph.PathParent, Requires: func(k graph.Key) []graph.Key { return after[k] }})
 	if err != nil {
 		return nil, graph.Permanent(fmt.Errorf("order the switch from %s to %s: %w", s.From.Name, s.To.Name, err))
 	}
@@ -104,7 +104,7 @@ func comesLate(g *graph.Graph[tasks.Task], v host.View) map[graph.Key]bool {
 		if late[key] = late[key] || isLate; !late[key] {
 			continue
 		}
-		for _, next := range g.After(t) {
+		for _, next := range g.Dependents(t) {
 			late[next.Node.Owns()[0]] = true
 		}
 	}

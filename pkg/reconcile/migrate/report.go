@@ -16,7 +16,7 @@ func (s *Switch) Failure() error {
 	if s == nil || s.Waits {
 		return nil
 	}
-	return s.Held
+	return s.Blocked
 }
 
 // Step stands for a switch that waits.
@@ -28,7 +28,7 @@ func (s *Switch) Step() []report.Step {
 	return []report.Step{{
 		Key: "switch:" + s.From.Name + " → " + s.To.Name, State: report.Waits,
 		Gate: changes.GateName(graph.AfterKubelet), Origin: s.meta("").From,
-		Message: s.Held.Error(), Fetching: errors.As(s.Held, &fetching),
+		Message: s.Blocked.Error(), Fetching: errors.As(s.Blocked, &fetching),
 	}}
 }
 
@@ -38,18 +38,19 @@ func (s *Switch) Report() *report.Switch {
 		return nil
 	}
 	out := &report.Switch{
-		From: s.From.Name, To: s.To.Name, Known: s.known, Kind: report.Disruptive, Reason: s.Reason, Allowed: s.allowed,
+		From: s.From.Name, To: s.To.Name, Evidence: s.evidence, Kind: report.Disruptive, Reason: s.Reason,
+		Allowed:    s.allowed,
 		Generation: s.wanted.Snapshot.Generation,
 		Removes:    []report.Left{}, Pods: []string{}, Notices: []string{}, Stays: s.From.Residue.Others,
 	}
 	if s.Safe {
 		out.Kind = report.Safe
 	}
-	if s.Held != nil {
-		out.Held = s.Held.Error()
+	if s.Blocked != nil {
+		out.Blocked = s.Blocked.Error()
 	}
 	if s.Waits {
-		out.Held = "it waits for " + out.Held
+		out.Blocked = "it waits for " + out.Blocked
 	}
 	if s.Stays {
 		out.Order = []string{"nothing is taken away; to have it done, name it: spec.networking.switch: {allow: true, " +
@@ -57,17 +58,17 @@ func (s *Switch) Report() *report.Switch {
 		return out
 	}
 	for _, f := range s.found {
-		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), What: f.What})
+		out.Removes = append(out.Removes, report.Left{Key: string(f.Key), Detail: f.Detail})
 	}
 	for _, p := range s.pods {
 		out.Pods = append(out.Pods, p.String())
 	}
-	out.Notices, out.Order = out.Notice(), s.words()
+	out.Notices, out.Order = out.Notice(), s.describe()
 	return out
 }
 
-// words are what happens, in order.
-func (s *Switch) words() []string {
+// describe are what happens, in order.
+func (s *Switch) describe() []string {
 	from, to := s.From.Name, s.To.Name
 	out := []string{"what " + to + " needs besides links and conf goes in: plugins, modules, sysctls, files"}
 	if s.unit != "" {

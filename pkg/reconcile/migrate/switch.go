@@ -24,18 +24,18 @@ import (
 // is wanted. See docs/adr/0010.
 type Switch struct {
 	network.Switch
-	Had     ledger.Network
-	wanted  *desired.State
-	known   string // what says that the node has From
-	allowed string // by whom a disruptive one is; "": by nobody
-	unit    string // kubelet's, where it runs: it is stopped and started
-	scope   cleanup.Scope
-	pods    []cri.Pod     // with an address of From
-	found   []tasks.Found // what From left
+	Had      ledger.Network
+	wanted   *desired.State
+	evidence string // what says that the node has From
+	allowed  string // by whom a disruptive one is; "": by nobody
+	unit     string // kubelet's, where it runs: it is stopped and started
+	scope    cleanup.Scope
+	pods     []cri.Pod     // with an address of From
+	found    []tasks.Found // what From left
 
-	Held  error // why it is not made now
-	Waits bool  // only time brings what is missing
-	Stuck bool  // it is not made, and no revision says how to keep what is there
+	Blocked error // why it is not made now
+	Waits   bool  // only time brings what is missing
+	Stuck   bool  // it is not made, and no revision says how to keep what is there
 }
 
 // NotAllowedError is a disruptive switch that nobody allowed.
@@ -51,10 +51,10 @@ func (e *NotAllowedError) Error() string {
 
 // Circumstances are what of a pass a switch goes by.
 type Circumstances struct {
-	Sandbox bool                         // everything there is thrown away
-	Live    bool                         // the host runs
-	Allowed string                       // by whom a disruptive switch is allowed; "": by nobody
-	Held    func() *checkpoint.HeldError // why a checkpoint holds back what is wanted; nil: none does
+	Sandbox    bool                         // everything there is thrown away
+	Live       bool                         // the host runs
+	Allowed    string                       // by whom a disruptive switch is allowed; "": by nobody
+	Suppressed func() *checkpoint.HeldError // why a checkpoint holds back what is wanted; nil: none does
 }
 
 // Leave says how the node leaves its network for the one that is wanted; g is what d wants. It
@@ -75,7 +75,7 @@ func Leave(
 	case spec.From != "" && (foreign || had.Name == "cni") && spec.From != d.Network():
 		had.Name, known = spec.From, d.Node.Origin("spec.networking.switch.from").String()
 	case foreign:
-		if had.Name, known, err = foreignNetwork(ctx, v, d.Network()); err != nil {
+		if had.Name, known, err = unmanagedNetwork(ctx, v, d.Network()); err != nil {
 			return nil, err
 		}
 	}
@@ -90,10 +90,10 @@ func Leave(
 	if err != nil {
 		return nil, fmt.Errorf("go from %s to %s: %w", had.Name, d.Network(), err)
 	}
-	if had.Multus && d.Held == nil && !d.Multus() { // a revision does not say whether it has it
+	if had.Multus && d.Pinned == nil && !d.Multus() { // a revision does not say whether it has it
 		from = from.WithMultus()
 	}
-	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, known: known}
+	s := &Switch{Switch: network.Between(from, to), Had: had, wanted: d, evidence: known}
 	if s.Stays && spec.From == had.Name {
 		s.Stays, s.Safe = false, false
 		s.Reason = fmt.Sprintf("%s is taken away, as %s names it, and until you bring another network pods have none",
@@ -117,38 +117,38 @@ func Leave(
 		s.Safe, s.Reason = true, "it was baked into the image, and this machine never had it"
 	}
 	s.allowed = c.Allowed
-	s.hold(ctx, v, had, spec, foreign, c.Held())
+	s.decide(ctx, v, had, spec, foreign, c.Suppressed())
 	return s, nil
 }
 
-// hold decides whether the switch is made now.
-func (s *Switch) hold(
+// decide decides whether the switch is made now.
+func (s *Switch) decide(
 	ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool,
 	verdict *checkpoint.HeldError,
 ) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {
 	case spec.From != "" && spec.From != had.Name:
-		s.Held = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct "+
+		s.Blocked = fmt.Errorf("the node has %s by %s, and switch.from (%s) expects %s, so nothing is changed: correct "+
 			"it, or take it out",
-			had.Name, s.known, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
+			had.Name, s.evidence, s.wanted.Node.Origin("spec.networking.switch.from"), spec.From)
 	case foreign && spec.From == "":
-		s.Held = &NotAllowedError{s.From.Name, s.To.Name,
+		s.Blocked = &NotAllowedError{s.From.Name, s.To.Name,
 			fmt.Sprintf("netwright did not put it there; have it taken away with spec.networking.switch: {allow: "+
 				"true, from: %s}", had.Name)}
 	case !s.Safe && s.allowed == "":
-		s.Held = &NotAllowedError{s.From.Name, s.To.Name,
+		s.Blocked = &NotAllowedError{s.From.Name, s.To.Name,
 			"allow it with spec.networking.switch: {allow: true}, or once with --allow-disruptive"}
 	case verdict != nil:
-		s.Held = verdict
+		s.Blocked = verdict
 	case s.Stays:
 	case s.evict().Running(ctx, v) != nil:
-		s.Held = s.evict().Running(ctx, v)
+		s.Blocked = s.evict().Running(ctx, v)
 	case alive && s.allowed == "":
-		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with "+
+		s.Blocked, s.Waits = fmt.Errorf("the %d pods with an address of %s: drain the node, or allow it with "+
 			"spec.networking.switch: {allow: true}", len(s.pods), s.From.Name), true
 	case alive && spec.Pods == networks.Wait:
-		s.Held, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node",
+		s.Blocked, s.Waits = fmt.Errorf("the %d pods with an address of %s (switch.pods is wait): drain the node",
 			len(s.pods), s.From.Name), true
 	}
 }
@@ -159,7 +159,7 @@ func AllowedBy(d *desired.State, led *ledger.Ledger, flag bool) string {
 	switch {
 	case flag:
 		return "--allow-disruptive"
-	case d.Held != nil && pin != nil && pin.Disruptive:
+	case d.Pinned != nil && pin != nil && pin.Disruptive:
 		return "the rollback of " + pin.By
 	case d.SwitchSpec().Allow:
 		return d.Node.Origin("spec.networking.switch.allow").String()

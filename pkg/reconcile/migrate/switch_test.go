@@ -73,7 +73,7 @@ func TestLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
 			v := nodeOver(t, c.files, c.pods...)
-			g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+			g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,10 +94,10 @@ func TestLeave(t *testing.T) {
 			if rep.Kind != c.kind || s.Waits != c.waits || rep.Allowed != c.allowed {
 				t.Errorf("%s, waits %v, allowed by %q; want %s, %v, %q", rep.Kind, s.Waits, rep.Allowed, c.kind, c.waits, c.allowed)
 			}
-			if (c.held == "") != (s.Held == nil) || s.Held != nil && !strings.Contains(s.Held.Error(), c.held) {
-				t.Errorf("held by: %v; want %q", s.Held, c.held)
+			if (c.held == "") != (s.Blocked == nil) || s.Blocked != nil && !strings.Contains(s.Blocked.Error(), c.held) {
+				t.Errorf("held by: %v; want %q", s.Blocked, c.held)
 			}
-			if s.Waits != (s.Failure() == nil && s.Held != nil) {
+			if s.Waits != (s.Failure() == nil && s.Blocked != nil) {
 				t.Errorf("what waits is an error: %v", s.Failure())
 			}
 		})
@@ -110,7 +110,7 @@ func TestOrderOfASwitch(t *testing.T) {
 	for from, spec := range map[string]string{"calico": "bridge: {}", "bridge": "flannel: {backend: vxlan}", "kubenet": "bridge: {}", "flannel": "kubenet: {}"} {
 		d := wants(t, spec)
 		d.Node.PodCIDRs = d.Node.PodCIDR
-		g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+		g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestLeftoversOfADeclaredNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := wants(t, "flannel: {backend: vxlan}")
-	g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+	g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if d.NetworkAfter(ledger.Network{}).Multus != strings.Contains(c.spec, "multus") {
 			t.Errorf("%s: the ledger would have %+v", name, d.NetworkAfter(ledger.Network{}))
 		}
-		g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+		g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,8 +245,8 @@ func TestMultusGoesWithItsNetwork(t *testing.T) {
 		if goes := slices.Contains(s.disk().Residue.(cleanup.Selection).Files, "/etc/cni/net.d/00-multus.conf"); goes != c.goes {
 			t.Errorf("%s: its conf goes: %v", name, goes)
 		}
-		if (c.held == "") != (s.Held == nil) || s.Held != nil && !strings.Contains(s.Held.Error(), c.held) {
-			t.Errorf("%s: held by %v, want %q", name, s.Held, c.held)
+		if (c.held == "") != (s.Blocked == nil) || s.Blocked != nil && !strings.Contains(s.Blocked.Error(), c.held) {
+			t.Errorf("%s: held by %v, want %q", name, s.Blocked, c.held)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestUnfinished(t *testing.T) {
 	if err := s.Unfinished(graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, skipped}}); !errors.Is(err, errUnfinished) {
 		t.Errorf("with a task that waits: %v", err)
 	}
-	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HeldError{Err: host.ErrNotExist}} {
+	for name, alone := range map[string]error{"what is refused by rule": &changes.RefusedError{}, "what the host holds": &changes.HostError{Err: host.ErrNotExist}} {
 		refused := graph.Result[tasks.Task]{Node: tasks.File{Path: "/c"}, State: graph.Failed, Err: alone}
 		needs := graph.Result[tasks.Task]{Node: tasks.File{Path: "/d"}, State: graph.Skipped, Err: &graph.BlockedError{Err: refused.Err}}
 		rep := graph.Report[tasks.Task]{Results: []graph.Result[tasks.Task]{done, refused, needs}}
@@ -281,9 +281,9 @@ func TestUnfinished(t *testing.T) {
 
 // A file that nothing of the network goes by may be left for later: kubelet starts, and the switch
 // is made. The lines that keep it: pkg/reconcile/ownership/removals_order.go, Needed and Lay;
-// order.go, Essential; pkg/reconcile/begin.go, begin; pkg/reconcile/carry.go, settle.
+// order.go, Essential; pkg/reconcile/begin.go, begin; pkg/reconcile/carry.go, confirm.
 func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
-	reloads := tasks.Meta{Then: []graph.Key{tasks.Reload("systemd-networkd.service")}}
+	reloads := tasks.Meta{Effects: []graph.Key{tasks.Reload("systemd-networkd.service")}}
 	for name, c := range map[string]struct {
 		task   tasks.Task
 		needed bool
@@ -328,6 +328,6 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{
-		Live: true, Allowed: AllowedBy(d, led, flag), Held: func() *checkpoint.HeldError { return checkpoint.Held(v.Files, d.Snapshot.Digest, time.Now()) },
+		Live: true, Allowed: AllowedBy(d, led, flag), Suppressed: func() *checkpoint.HeldError { return checkpoint.Held(v.Files, d.Snapshot.Digest, time.Now()) },
 	})
 }

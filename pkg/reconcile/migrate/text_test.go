@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite testdata from what the code doe
 // why, what goes, what pods notice, in which order.
 func TestHeadingOfASwitch(t *testing.T) {
 	pods := []cri.Pod{{Namespace: "default", Name: "web-1", Ready: true}, {Namespace: "default", Name: "web-2", Ready: true}}
-	left := []tasks.Found{{Key: "link:cni0", What: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", What: "file"}}
+	left := []tasks.Found{{Key: "link:cni0", Detail: "bridge, up"}, {Key: "file:/etc/cni/net.d/10-flannel.conflist", Detail: "file"}}
 	for name, c := range map[string]struct {
 		had   string // by the ledger
 		spec  string
@@ -40,7 +40,7 @@ func TestHeadingOfASwitch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := wants(t, c.spec)
-			g, _, err := d.Graph(check.PlainFacts(), model.Discovered{}, nil)
+			g, _, err := d.Graph(check.DefaultFacts(), model.Discovered{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestEveryPairIsJudged(t *testing.T) {
 			switch {
 			case s.Reason == "":
 				t.Errorf("%s → %s: no reason", from.Name, to.Name)
-			case s.Safe && from.Yields == "" && !s.Stays:
+			case s.Safe && from.SafeToReplace == "" && !s.Stays:
 				t.Errorf("%s → %s is safe, and nothing says why %s gives way", from.Name, to.Name, from.Name)
 			case s.Stays && to.Name != "cni":
 				t.Errorf("%s → %s: what %s has would stay", from.Name, to.Name, from.Name)

@@ -43,7 +43,7 @@ func (c *Transaction) Altered(ctx context.Context, v host.View, e ledger.Entry, 
 // makes it found.
 func (c *Transaction) enter(ctx context.Context, v host.View, t tasks.Task, key graph.Key) (ledger.Entry, error) {
 	e := ledger.Entry{Key: key, Mode: ledger.Found}
-	k := tasks.KeeperOf(t, key)
+	k := tasks.StateReaderOf(t, key)
 	if k == nil {
 		return e, nil
 	}
@@ -58,7 +58,7 @@ func (c *Transaction) enter(ctx context.Context, v host.View, t tasks.Task, key 
 		}
 	}
 	_, removable := k.(tasks.Remover)
-	if !present && (removable || tasks.MayBeAbsent(key)) {
+	if !present && (removable || tasks.MayBeMissing(key)) {
 		e.Mode = ledger.Owned
 		if set, ok := t.(tasks.CertificateSet); ok && set.RetainOnRelease {
 			e.Mode = ledger.Retained
@@ -84,7 +84,7 @@ func (c *Transaction) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 	if e.Parent {
 		return
 	}
-	e.Needs, e.Asks = tasks.NeedsOf(t), tasks.AsksOf(t)
+	e.Needs, e.Asks = tasks.NeedsOf(t), tasks.EffectsOf(t)
 	e.Task, e.Of = nil, ""
 	if first := t.Owns()[0]; key != first {
 		e.Of = first
@@ -124,14 +124,14 @@ func taskOf(led *ledger.Ledger, e ledger.Entry) *tasks.Recorded {
 	return e.Task
 }
 
-// Holds says what of somebody else's would go along with a key of ours; "" if nothing would.
+// UsedBy says what of somebody else's would go along with a key of ours; "" if nothing would.
 // Directories are looked at when their turn comes, since what is in them may go before.
-func Holds(ctx context.Context, v host.View, led *ledger.Ledger, k tasks.Keeper) (string, error) {
-	holder, ok := k.(tasks.Holder)
+func UsedBy(ctx context.Context, v host.View, led *ledger.Ledger, k tasks.StateReader) (string, error) {
+	holder, ok := k.(tasks.UseReader)
 	if !ok {
 		return "", nil
 	}
-	return holder.Holds(ctx, v, func(key graph.Key) bool {
+	return holder.UsedBy(ctx, v, func(key graph.Key) bool {
 		_, known := led.Entries()[key]
 		return known
 	})

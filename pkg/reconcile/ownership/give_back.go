@@ -29,10 +29,10 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 			return tasks.Restoration{}, err
 		}
 	}
-	meta := tasks.Meta{From: OriginOf(e), Then: Without(e.Asks, tasks.DaemonReload)}
+	meta := tasks.Meta{From: OriginOf(e), Effects: Without(e.Asks, tasks.DaemonReload)}
 	return tasks.Restoration{
-		Meta: meta, Key: e.Key, Keeper: k, To: base,
-		Disruption: tasks.TakingBack(e.Key, base.Live, meta.Then),
+		Meta: meta, Key: e.Key, Restorer: k, To: base,
+		Disruption: tasks.RevertCosts(e.Key, base.Live, meta.Effects),
 	}, nil
 }
 
@@ -40,8 +40,8 @@ func RestorationOf(r ledger.Reader, e ledger.Entry, k tasks.Restorer) (tasks.Res
 // held at took it. What the ledger looks after still, the set in force took. Of what was let go of,
 // the kept revisions tell.
 func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
-	if c.Held == 0 || !e.Released {
-		return c.Held != 0
+	if c.PinnedAt == 0 || !e.Released {
+		return c.PinnedAt != 0
 	}
 	task := taskOf(c.Led, e)
 	if task == nil {
@@ -49,7 +49,7 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 	}
 	if c.later == nil {
 		all, _ := ledger.Revisions(r) // of a damaged one nobody knows what it took
-		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.Held })
+		c.later = slices.DeleteFunc(all, func(rev ledger.Revision) bool { return rev.Number <= c.PinnedAt })
 	}
 	return slices.ContainsFunc(c.later, func(rev ledger.Revision) bool {
 		return slices.ContainsFunc(rev.Tasks, task.Same)
@@ -58,10 +58,10 @@ func (c *Transaction) takenLater(r ledger.Reader, e ledger.Entry) bool {
 
 // giveBack has a key brought back that a revision did not have, or a file that no document has any
 // more. It says whether that is all that becomes of the key. live is what the host has there.
-func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.Keeper,
+func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e ledger.Entry, k tasks.StateReader,
 	live string) (done bool, err error) {
 	restorer, ok := k.(tasks.Restorer)
-	if !ok || c.Held == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil ||
+	if !ok || c.PinnedAt == 0 && e.Key.Kind() != tasks.KindFile || e.Mode != ledger.Found || e.Baseline == nil ||
 		noBaseline(e) {
 		return e.Released, nil
 	}
@@ -75,7 +75,7 @@ func (p *Removals) giveBack(ctx context.Context, v host.View, c *Transaction, e 
 	back, err := RestorationOf(v.Files, e, restorer)
 	why := staysInRollback(v, e.Key, taskOf(c.Led, e))
 	switch {
-	case why != "" && c.Held == 0: // it stays, as all else that was there before
+	case why != "" && c.PinnedAt == 0: // it stays, as all else that was there before
 		return false, nil
 	case why != "":
 	case c.Altered(ctx, v, e, live):
@@ -127,13 +127,13 @@ func staysInRollback(v host.View, key graph.Key, task *tasks.Recorded) string {
 
 // token says of a secret file that Kubernetes' own programs read it: what is in it is rotated.
 // Other files are secret by their mode (netplan's, keyfiles of NetworkManager) or as units are.
-func token(file string, v host.View) bool { return tasks.HarmlessPlace(file, v.Facts) }
+func token(file string, v host.View) bool { return tasks.HarmlessPath(file, v.Facts) }
 
 // tasksBack are the restorations, in the order in which things were set.
 func (p *Removals) tasksBack(c *Transaction) (list []tasks.Task) {
 	for _, t := range p.back {
 		needs := slices.Clone(c.Led.Entries()[t.Key].Needs)
-		t.After = slices.DeleteFunc(needs, func(k graph.Key) bool { return !tasks.IsState(k) })
+		t.Requires = slices.DeleteFunc(needs, func(k graph.Key) bool { return !tasks.IsState(k) })
 		list = append(list, t)
 	}
 	return list

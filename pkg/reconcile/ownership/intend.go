@@ -23,7 +23,7 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 		first := t.Owns()[0]
 		change := planned.Get(first)
 		rec, known := c.Set.Of(first)
-		if change == nil || change.NotHere != "" || !known || !tasks.IsState(first) {
+		if change == nil || change.NotApplicable != "" || !known || !tasks.IsState(first) {
 			continue
 		}
 		entries, err := c.intents(ctx, h.Live.View(), t, change, &b)
@@ -87,7 +87,7 @@ func (c *Transaction) intent(
 	ctx context.Context, v host.View, t tasks.Task, key graph.Key, b *ledger.Batch,
 ) (ledger.Entry, error) {
 	e, known := c.Led.Entries()[key]
-	k := tasks.KeeperOf(t, key)
+	k := tasks.StateReaderOf(t, key)
 	var err error
 	switch {
 	case !known || c.overtaken(ctx, v, e):

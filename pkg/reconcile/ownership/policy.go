@@ -14,7 +14,7 @@ type Policy string
 // PolicyOf is that of the documents. A revision has none: what is brought back is not what
 // the documents say now.
 func PolicyOf(d *desired.State) Policy {
-	if d.Held != nil || d.Node.Prune.Changed != policy.Remove {
+	if d.Pinned != nil || d.Node.Prune.Changed != policy.Remove {
 		return ""
 	}
 	return Policy(d.Node.Origin("spec.prune.changed").String())
@@ -32,8 +32,8 @@ func (p Policy) Reason(changed bool) string {
 // whoever wants what was changed to go, too, does not mean that.
 const NotOurs = "somebody has put their own in its place; remove it by hand if it is not needed"
 
-// Foreign says that what is at a key of ours cannot be ours any more.
-func Foreign(e ledger.Entry, k tasks.Keeper, live string) bool {
+// Unmanaged says that what is at a key of ours cannot be ours any more.
+func Unmanaged(e ledger.Entry, k tasks.StateReader, live string) bool {
 	c, ok := k.(tasks.Claimer)
-	return ok && e.Mode != ledger.Found && c.Foreign(live)
+	return ok && e.Mode != ledger.Found && c.Unmanaged(live)
 }

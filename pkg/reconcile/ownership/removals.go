@@ -34,7 +34,7 @@ type Removals struct {
 // that the pass makes a switch of networks, and last is what that does when all of it is gone.
 func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, last []tasks.Task) (*Removals, error) {
 	p := &Removals{switches: switches, last: last}
-	if c.inStep() && c.Held == 0 || c.Led.Unreadable {
+	if c.inStep() && c.PinnedAt == 0 || c.Led.Unreadable {
 		return p, c.arrangeEffects(v, p)
 	}
 	var list []tasks.Removal
@@ -89,19 +89,19 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 		p.release(e, "warning", fmt.Sprintf("%s stays: %v", e.Key, err))
 		return nil
 	}
-	k := tasks.KeeperOf(t, e.Key)
+	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
 		p.release(e, "info", fmt.Sprintf("%s stays as it is: it cannot be taken away", e.Key))
 		return nil
 	}
 	live, err := k.Live(ctx, v)
 	switch {
-	case errors.Is(err, host.ErrNotHere):
+	case errors.Is(err, host.ErrNoLiveState):
 		return nil
 	case err != nil:
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
-	holds, err := Holds(ctx, v, c.Led, k)
+	holds, err := UsedBy(ctx, v, c.Led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s, which nobody wants any more: %w", e.Key, err)
 	}
@@ -120,7 +120,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 	case !removable:
 		p.release(e, "info",
 			fmt.Sprintf("%s is no longer wanted and stays as it is (%s): others may rely on it", e.Key, live))
-	case c.Changed != "" && Foreign(e, k, live):
+	case c.Changed != "" && Unmanaged(e, k, live):
 		e.Mode = ledger.Found
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, NotOurs))
 	case c.Changed == "" && c.Altered(ctx, v, e, live):
@@ -137,8 +137,8 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
-			Meta: tasks.Meta{From: OriginOf(e), Then: Without(e.Asks, tasks.DaemonReload)},
-			Key:  e.Key, Keeper: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
+			Meta: tasks.Meta{From: OriginOf(e), Effects: Without(e.Asks, tasks.DaemonReload)},
+			Key:  e.Key, Remover: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
 		})
 	}
 	return nil

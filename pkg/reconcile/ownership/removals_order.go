@@ -42,7 +42,7 @@ func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 	for i := range list {
 		at[list[i].Key] = i
 	}
-	p.guard(c, v, list)
+	p.protect(c, v, list)
 	for i := range list {
 		key := list[i].Key
 		above, rest := tasks.GoAfter(key)
@@ -54,7 +54,7 @@ func (p *Removals) Order(c *Transaction, v host.View, list []tasks.Removal) {
 		}
 		for _, need := range needs {
 			if j, ok := at[need]; ok && j != i {
-				list[j].After = append(list[j].After, key)
+				list[j].Requires = append(list[j].Requires, key)
 			}
 		}
 	}
@@ -74,12 +74,12 @@ func Lay(v host.View, list, last []tasks.Task) (*graph.Graph[tasks.Task], error)
 		after[t.Owns()[0]] = keys
 	}
 	return graph.New(append(list, last...), tasks.AsNodes{},
-		graph.Options{After: func(k graph.Key) []graph.Key { return after[k] }})
+		graph.Options{Requires: func(k graph.Key) []graph.Key { return after[k] }})
 }
 
-// guard says what must not be broken by the removals: pods on a bridge, a CNI directory without a
+// protect says what must not be broken by the removals: pods on a bridge, a CNI directory without a
 // conf.
-func (p *Removals) guard(c *Transaction, v host.View, list []tasks.Removal) {
+func (p *Removals) protect(c *Transaction, v host.View, list []tasks.Removal) {
 	var links []string
 	confs := map[string][]string{}
 	for _, r := range list {
@@ -104,7 +104,7 @@ func (p *Removals) guard(c *Transaction, v host.View, list []tasks.Removal) {
 			for key := range c.Set.Keys() {
 				coming = coming || IsConf(v, key) && path.Dir(key.Name()) == dir
 			}
-			list[i].Confs = &tasks.ConfGuard{Dir: dir, Going: confs[dir], Coming: coming}
+			list[i].Confs = &tasks.ConfRemoval{Dir: dir, Going: confs[dir], Replaced: coming}
 		}
 	}
 }
@@ -138,7 +138,7 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 	seen := map[graph.Key]bool{}
 	var out []tasks.Task
 	for _, t := range list {
-		for _, key := range tasks.AsksOf(t) {
+		for _, key := range tasks.EffectsOf(t) {
 			if !seen[key] {
 				seen[key] = true
 				out = append(out, tasks.EffectOf(key))
@@ -154,6 +154,6 @@ func effectsOf(list []tasks.Task) []tasks.Task {
 func Needed(v host.View, t tasks.Task) bool {
 	key := t.Owns()[0]
 	confs := func(dir string) bool { return dir != "" && strings.HasPrefix(key.Name(), dir+"/") }
-	return key.Kind() != tasks.KindFile || len(tasks.AsksOf(t)) > 0 || confs("/etc/cni/net.d") ||
+	return key.Kind() != tasks.KindFile || len(tasks.EffectsOf(t)) > 0 || confs("/etc/cni/net.d") ||
 		confs(v.Facts.Runtime.ConfDir)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// settleRemoved takes out of the ledger what is off the host, and what nobody looks after any more.
-func (c *Transaction) settleRemoved(ctx context.Context, v host.View, out Ending, b *ledger.Batch) error {
+// commitRemoved takes out of the ledger what is off the host, and what nobody looks after any more.
+func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending, b *ledger.Batch) error {
 	b.Put = append(b.Put, out.Pruned.released...)
 	b.Drop = append(b.Drop, out.Pruned.dropped...)
 	for i := range out.Removed {
@@ -27,8 +27,8 @@ func (c *Transaction) settleRemoved(ctx context.Context, v host.View, out Ending
 		if !ok || res.State != graph.Done {
 			continue
 		}
-		switch live, err := r.Keeper.Live(ctx, v); {
-		case errors.Is(err, host.ErrNotHere):
+		switch live, err := r.Remover.Live(ctx, v); {
+		case errors.Is(err, host.ErrNoLiveState):
 		case err != nil:
 			return fmt.Errorf("look for %s, which was removed: %w", r.Key, err)
 		case live == "":
@@ -45,11 +45,11 @@ func (c *Transaction) settleRemoved(ctx context.Context, v host.View, out Ending
 // revise numbers the set: the one that it had, or the next.
 func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	was := c.Led.Head()
-	if was.Print == c.Set.Print && was.Current != 0 {
+	if was.Print == c.Set.Fingerprint && was.Current != 0 {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h.Live.Files) // a damaged one is as good as none here
-	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.Set.Print })
+	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.Set.Fingerprint })
 	if at < 0 {
 		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.Set.Same(r) })
 	}
@@ -69,7 +69,7 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	}
 	d := out.Desired
 	rev := &ledger.Revision{
-		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Print: c.Set.Print,
+		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Print: c.Set.Fingerprint,
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(),
 		Declared: d.Declared(),
 		Store:    d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,

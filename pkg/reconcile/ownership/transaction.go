@@ -13,15 +13,15 @@ import (
 // before.
 //
 // The order of writing is what makes it true after a kill at any time: an entry, with whose the key
-// is and its baseline, is written before the change (intend); how it ended, after (settle).
+// is and its baseline, is written before the change (intend); how it ended, after (Commit).
 type Transaction struct {
-	Led     *ledger.Ledger
-	Set     *desired.Records
-	Changed Policy
-	Judge   *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
-	Held    int               // the revision that the node is held at; 0: it follows the store
-	later   []ledger.Revision // those after it, once somebody asked
-	Around  []string          // directories that a checkpoint of the pass puts something into
+	Led      *ledger.Ledger
+	Set      *desired.Records
+	Changed  Policy
+	Judge    *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
+	PinnedAt int               // the revision that the node is held at; 0: it follows the store
+	later    []ledger.Revision // those after it, once somebody asked
+	Around   []string          // directories that a checkpoint of the pass puts something into
 
 	// hears which task cannot be looked at before it changes; nil: that ends the pass
 	Refuse func(first graph.Key, why error)

@@ -30,11 +30,11 @@ func (ts *Trials) await(
 ) (starts.Verdict, systemd.UnitState, error) {
 	self, err := h.Live.Units.Unit(ctx, service.Unit)
 	if err != nil {
-		return starts.ComingUp, self, err
+		return starts.Starting, self, err
 	}
-	ready, deadline := true, time.Now().Add(patience)
+	ready, deadline := true, time.Now().Add(startTimeout)
 	if self.Active == "activating" {
-		ready, deadline = false, time.Now().Add(patienceEarly)
+		ready, deadline = false, time.Now().Add(earlyTimeout)
 	}
 	if ts.brief {
 		deadline = time.Time{}
@@ -42,23 +42,23 @@ func (ts *Trials) await(
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, err := h.Live.Units.Unit(ctx, unit)
 		if err != nil {
-			return starts.ComingUp, now, err
+			return starts.Starting, now, err
 		}
 		kind := ""
 		if now.Active == "active" {
 			kind = h.Live.Units.UnitType(ctx, unit)
 		}
 		v := starts.JudgeUnit(now, kind, before, systemd.ClockUS(), ready)
-		if v != starts.ComingUp || time.Now().After(deadline) || !host.Sleep(ctx, wait) {
+		if v != starts.Starting || time.Now().After(deadline) || !host.Sleep(ctx, wait) {
 			return v, now, nil
 		}
 	}
 }
 
-// Settle judges all units that are on trial, and takes back what a unit did not come up with. It
+// Judge judges all units that are on trial, and takes back what a unit did not come up with. It
 // returns the tasks whose change is gone, with the reason. It may be killed and called again at any
 // point.
-func (ts *Trials) Settle(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
+func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (map[graph.Key]error, error) {
 	failed := map[graph.Key]error{}
 	for i := 0; i < len(ts.list); i++ {
 		t := &ts.list[i]
@@ -67,7 +67,7 @@ func (ts *Trials) Settle(ctx context.Context, h *host.Host, led *ledger.Ledger) 
 		}
 		over, err := ts.judge(ctx, h, led, t)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 			return failed, nil // an image
 		case err != nil:
 			return failed, err
@@ -118,7 +118,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		}
 	}
 	if t.State == ledger.TrialUndoing {
-		if err := ts.bringBack(ctx, h, led, t); err != nil {
+		if err := ts.restore(ctx, h, led, t); err != nil {
 			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is "+
 				"tried again: %w", t.Unit, t.Why, err)
 		}
@@ -128,11 +128,11 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		}
 	}
 	v, _, err := ts.await(ctx, h, t.Unit, t.Invocation)
-	if err != nil || v == starts.ComingUp || v == starts.Queued {
+	if err != nil || v == starts.Starting || v == starts.Queued {
 		return false, err
 	}
 	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == starts.IsUp, t.Tries+1, time.Now().UTC()
-	t.Unchanged, t.Tried = unitPrint(h.Live.Files, *t), nil
+	t.Unchanged, t.Tried = unitFingerprint(h.Live.Files, *t), nil
 	for i := range t.Files {
 		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
 	}
@@ -144,14 +144,14 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	return false, ledger.NoteUndone(ctx, h.Files, made)
 }
 
-// bringBack brings the files back, lets all who read them read them again, and starts the unit.
+// restore brings the files back, lets all who read them read them again, and starts the unit.
 // Killed anywhere it is called again, and does none of that twice.
-func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
+func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
 	asked := []graph.Key{tasks.DaemonReload}
 	for _, f := range slices.Backward(t.Files) {
 		was := f.Was
 		was.Content = f.Content
-		if err := keeperOf(f.Path).Restore(ctx, h, was); err != nil {
+		if err := restorerOf(f.Path).Restore(ctx, h, was); err != nil {
 			return err
 		}
 		for _, effect := range f.Asks {
@@ -175,7 +175,7 @@ func (ts *Trials) bringBack(ctx context.Context, h *host.Host, led *ledger.Ledge
 		}
 		apply := func() error { return e.Apply(ctx, h, nil) }
 		if key == own { // it is down: that is no reason not to start it
-			apply = func() error { return h.Units.BringUpUnit(ctx, t.Unit) }
+			apply = func() error { return h.Units.RestartFailed(ctx, t.Unit) }
 		}
 		if err := apply(); err != nil && (key == own || !errors.Is(err, host.ErrNotExist)) {
 			return err
@@ -204,13 +204,13 @@ func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e task
 
 // Back-off of a change after whose undo the unit did not come up either: doubled at each try.
 const (
-	trialPause    = 30 * time.Second
-	trialPauseMax = time.Hour
+	retryPause    = 30 * time.Second
+	retryPauseMax = time.Hour
 )
 
-// Held says which tasks are held back on a view, by their first key: their change brought a unit
-// down, and neither they nor the unit changed since.
-func (ts *Trials) Held(
+// Suppressed says which tasks are held back on a view, by their first key: their change brought a
+// unit down, and neither they nor the unit changed since.
+func (ts *Trials) Suppressed(
 	v host.View, g *graph.Graph[tasks.Task], set *desired.Records, now time.Time,
 ) map[graph.Key]error {
 	out := map[graph.Key]error{}
@@ -225,7 +225,7 @@ func (ts *Trials) Held(
 		if t.State == ledger.TrialHeld {
 			pause := Backoff(t.Tries)
 			since := now.Sub(t.Since)
-			if unitPrint(v.Files, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
+			if unitFingerprint(v.Files, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
 				continue
 			}
 		}
@@ -238,13 +238,13 @@ func (ts *Trials) Held(
 	return out
 }
 
-// unitPrint names the unit as it is now, with the files that were brought back.
-func unitPrint(f hostfs.Files, t ledger.Trial) string {
+// unitFingerprint names the unit as it is now, with the files that were brought back.
+func unitFingerprint(f hostfs.Files, t ledger.Trial) string {
 	var reads []string
 	for _, file := range t.Files {
 		reads = append(reads, file.Path)
 	}
-	return facts.UnitPrint(f, t.Unit, reads...)
+	return facts.UnitFingerprint(f, t.Unit, reads...)
 }
 
 // UnitDownError is a change that is not made, or was taken back, since its unit did not come up
@@ -271,5 +271,5 @@ func (e *UnitDownError) Error() string {
 
 // Backoff is how long a change is left alone of which nothing is known, after so many tries.
 func Backoff(tries int) time.Duration {
-	return min(trialPause<<min(max(tries-1, 0), 10), trialPauseMax)
+	return min(retryPause<<min(max(tries-1, 0), 10), retryPauseMax)
 }

@@ -22,13 +22,13 @@ import (
 // checkpoint's journal, so that whoever undoes can make the ledger true again: of what was undone
 // nothing is ours that was not before.
 type LedgerBefore struct {
-	By, Network string
-	Tasks       int
-	Had         ledger.Network
-	Print       string
-	Settled     bool
-	Owed        map[string][]string
-	Keys        []EntryBefore
+	By, Network    string
+	Tasks          int
+	Had            ledger.Network
+	Fingerprint    string              `json:"Print"`
+	Clean          bool                `json:"Settled"`
+	PendingEffects map[string][]string `json:"Owed"`
+	Keys           []EntryBefore
 }
 
 // EntryBefore is the entry of one key; nil: there was none.
@@ -72,7 +72,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 // restore brings the entries back. It may be killed and done again.
 func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	b := ledger.Batch{Head: led.Head()}
-	b.Head.Print, b.Head.Settled, b.Head.Network = m.Print, m.Settled, m.Had
+	b.Head.Print, b.Head.Settled, b.Head.Network = m.Fingerprint, m.Clean, m.Had
 	mine, back := map[string]bool{}, map[graph.Key]bool{}
 	for _, one := range m.Keys {
 		mine[string(one.Key)] = true
@@ -92,7 +92,7 @@ func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Led
 			return err
 		}
 	}
-	m.forgive(led, mine)
+	m.cancelEffects(led, mine)
 	return led.Effects.Save(ctx, h.Files)
 }
 
@@ -106,7 +106,7 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	if err != nil {
 		return false
 	}
-	k := tasks.KeeperOf(t, e.Key)
+	k := tasks.StateReaderOf(t, e.Key)
 	if k == nil {
 		return false
 	}
@@ -114,17 +114,17 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return err == nil && live != ""
 }
 
-// forgive takes back what the undone changes owed: the undo did their effects, over what it brought
+// cancelEffects takes back what the undone changes owed: the undo did their effects, over what it brought
 // back.
-func (m LedgerBefore) forgive(led *ledger.Ledger, mine map[string]bool) {
+func (m LedgerBefore) cancelEffects(led *ledger.Ledger, mine map[string]bool) {
 	for effect, by := range led.Effects.List() {
 		for _, key := range by {
-			if mine[key] && !slices.Contains(m.Owed[effect], key) {
+			if mine[key] && !slices.Contains(m.PendingEffects[effect], key) {
 				led.Effects.Cancel(effect, key)
 			}
 		}
 	}
-	for effect, by := range m.Owed {
+	for effect, by := range m.PendingEffects {
 		for _, key := range by {
 			led.Effects.Enqueue(effect, key)
 		}
@@ -144,7 +144,7 @@ func (b BootBooks) Forget(
 	ctx context.Context, h *host.Host, keys []firstboot.Await, found firstboot.Boot,
 ) error {
 	head := b.Ledger.Head()
-	m := LedgerBefore{Had: head.Network, Owed: b.Ledger.Effects.List()}
+	m := LedgerBefore{Had: head.Network, PendingEffects: b.Ledger.Effects.List()}
 	note := noteOf(found)
 	note.Tries = 1
 	for _, await := range keys {

@@ -44,8 +44,8 @@ func (r Rollout) Cordon(
 	})
 }
 
-// TriedAgain says that a change was undone, or is held back, and is made again by itself.
-func TriedAgain(err error) bool {
+// RetriesLater says that a change was undone, or is held back, and is made again by itself.
+func RetriesLater(err error) bool {
 	var undone *checkpoint.UndoneError
 	var held *checkpoint.HeldError
 	switch {

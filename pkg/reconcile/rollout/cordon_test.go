@@ -23,7 +23,7 @@ func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 		{&checkpoint.HeldError{Verdict: checkpoint.Verdict{Bad: true}}, false},
 		{&checkpoint.RefusedError{Err: errors.New("no room")}, false}, // it was not begun
 	} {
-		if got := TriedAgain(c.err); got != c.want {
+		if got := RetriesLater(c.err); got != c.want {
 			t.Errorf("%v: %t", c.err, got)
 		}
 	}

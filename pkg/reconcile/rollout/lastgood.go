@@ -36,7 +36,7 @@ func (r Rollout) LastGood(
 		}
 		return nil, why
 	}
-	d, err := r.Kept(ctx, files, good, sel)
+	d, err := r.LoadCached(ctx, files, good, sel)
 	if err != nil {
 		return nil, fmt.Errorf("%w; nor can the last good configuration be used: %w", why, err)
 	}
@@ -45,8 +45,8 @@ func (r Rollout) LastGood(
 	return d, nil
 }
 
-// Kept loads what was kept.
-func (r Rollout) Kept(
+// LoadCached loads what was kept.
+func (r Rollout) LoadCached(
 	ctx context.Context, files hostfs.Files, good *ledger.LastGood, sel config.Select,
 ) (*desired.State, error) {
 	manifest, err := ledger.Blob(files, good.Manifest)
@@ -68,13 +68,13 @@ func (r Rollout) Kept(
 	return desired.Load(ctx, store, sel, statestore.Revision{})
 }
 
-// Keep writes down what a pass worked towards, so that the node can do without the store. It comes
+// Save writes down what a pass worked towards, so that the node can do without the store. It comes
 // at the end of the pass: until then the earlier one is there.
-func (r Rollout) Keep(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
-	if d.Held != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
+func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+	if d.Pinned != nil || !d.Taken.IsZero() || d.Snapshot.Manifest == nil {
 		return nil
 	}
-	s, objects := d.Snapshot, d.ToKeep()
+	s, objects := d.Snapshot, d.Retained()
 	now := ledger.LastGood{
 		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects),
 		Manifest: hostfs.ContentOf(s.Manifest).Sum,
@@ -114,9 +114,9 @@ func (r Rollout) Seen(store string) trust.Seen {
 	return trust.Seen{Generation: good.Generation, Digest: good.Digest}
 }
 
-// KeptCluster names the cluster that the node took last from the store in a directory, for who
+// CachedCluster names the cluster that the node took last from the store in a directory, for who
 // names none and cannot list it; "" where there is none.
-func KeptCluster(opt host.Options, location string) string {
+func CachedCluster(opt host.Options, location string) string {
 	files, err := host.OpenFiles(opt)
 	if err != nil {
 		return ""
@@ -133,17 +133,17 @@ func KeptCluster(opt host.Options, location string) string {
 	return ""
 }
 
-// StoreMemory is what the ledger of a host knows of a store: which of its files are as they were,
+// StoreCache is what the ledger of a host knows of a store: which of its files are as they were,
 // and the contents that were ever applied.
-type StoreMemory struct {
+type StoreCache struct {
 	*ledger.Stamps
 	Host host.Options
 }
 
-var _ statestore.Memory = StoreMemory{}
+var _ statestore.Memory = StoreCache{}
 
 // Known implements [hostfs.Stamps]. With --verify nothing is known.
-func (m StoreMemory) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (m StoreCache) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	if m.Host.Verify {
 		return hostfs.Digest{}, false
 	}
@@ -151,7 +151,7 @@ func (m StoreMemory) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bo
 }
 
 // Blob implements [statestore.Memory].
-func (m StoreMemory) Blob(sum hostfs.Digest) ([]byte, error) {
+func (m StoreCache) Blob(sum hostfs.Digest) ([]byte, error) {
 	files, err := host.OpenFiles(m.Host)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", m.Host.Root, err)
@@ -174,6 +174,6 @@ func Remember(opt host.Options, store statestore.Store) (*ledger.Stamps, error) 
 	}
 	defer files.Close() // only read from
 	stamps := ledger.LoadStamps(files)
-	s.Remember(StoreMemory{stamps, opt})
+	s.Remember(StoreCache{stamps, opt})
 	return stamps, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // RenamedError is a machine that is called otherwise than it was when its network was made.
 type RenamedError struct {
-	What    string // "node" or "node group"
+	Kind    string // "node" or "node group"
 	Was, Is string
 }
 
@@ -24,7 +24,7 @@ func (e *RenamedError) Error() string {
 		"the name "+
 		"(`node` or `nodeGroup` in agent.yaml, --node, --node-group, or the host's name); if another one is meant, "+
 		"let it go with "+
-		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.What, e.Was, e.Is)
+		"spec.networking.switch: {allow: true}, or once with --allow-disruptive", e.Kind, e.Was, e.Is)
 }
 
 // renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
@@ -32,7 +32,7 @@ func (e *RenamedError) Error() string {
 // a node has is made for its name: another one takes it away, a typing error too.
 func (r Rollout) renamed(d *desired.State, files ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
-	if d == nil || d.Held != nil || head.Held != nil || head.Current == 0 || led.Baked() ||
+	if d == nil || d.Pinned != nil || head.Held != nil || head.Current == 0 || led.Baked() ||
 		!r.Host.Running() && !r.Anywhere || migrate.AllowedBy(d, led, r.AllowDisruptive) != "" {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r Rollout) underFormerName(
 	}
 	former := *d
 	former.Sel = config.Select{Node: rev.Node, Group: rev.NodeGroup}
-	out, err := r.InForce(ctx, &former, good, w, h, led)
+	out, err := r.Effective(ctx, &former, good, w, h, led)
 	if err == nil {
 		out.Undone = why
 	}

@@ -50,7 +50,7 @@ type Rollout struct {
 // Planned is what a configuration would change.
 type Planned struct {
 	*report.Plan
-	Print string // names what it makes of the node
+	Fingerprint string // names what it makes of the node
 }
 
 // Take is what of d the pass works towards: d itself, or what is in force while d waits. Who lets d
@@ -69,7 +69,7 @@ func (r Rollout) Take(
 	}
 	was, u := r.waits(d, h.Live.Files)
 	if why := r.Verdict(h.Live.Files, d); why != nil {
-		out, err := r.InForce(ctx, d, good,
+		out, err := r.Effective(ctx, d, good,
 			&report.Waiting{Generation: u.Generation, Digest: u.Digest, Reason: why.Error()}, h, led)
 		if err == nil && !why.Unconfirmed {
 			out.Undone = why
@@ -87,7 +87,7 @@ func (r Rollout) Take(
 	if u.LetGo != "" {
 		err := ledger.SaveUpdate(ctx, h.Files, &u)
 		if err != nil && r.TakeNow == "" {
-			return r.InForce(ctx, d, good, unnoted(&u, err), h, led)
+			return r.Effective(ctx, d, good, unnoted(&u, err), h, led)
 		}
 		return d, err
 	}
@@ -104,7 +104,7 @@ func (r Rollout) Take(
 	if w == nil {
 		return d, nil
 	}
-	out, err := r.InForce(ctx, d, good, w, h, led)
+	out, err := r.Effective(ctx, d, good, w, h, led)
 	if err == nil {
 		out.Renew(d.Keypairs)
 	}
@@ -160,7 +160,7 @@ func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.U
 // Changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits.
 func (r Rollout) Changes(d *desired.State, files ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.Held != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() ||
+	if d == nil || d.Pinned != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() ||
 		!r.Host.Running() && !r.Anywhere {
 		return nil
 	}
@@ -189,12 +189,12 @@ func weigh(plan *Planned, node *config.Node, u *ledger.Update, now time.Time) *r
 		return nil
 	}
 	now = now.UTC().Truncate(time.Second)
-	if u.Print != plan.Print { // of the same the node has known for as long as it waits
-		u.Print, u.Since, u.Free = plan.Print, now, time.Time{}
+	if u.Print != plan.Fingerprint { // of the same the node has known for as long as it waits
+		u.Print, u.Since, u.Free = plan.Fingerprint, now, time.Time{}
 	}
 	u.Class = class.String()
 	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
-		Reason: barred(node, class, why, Place(node.Name, u.Print))}
+		Reason: blockedReason(node, class, why, Bucket(node.Name, u.Print))}
 	if w.Reason != "" {
 		u.Free = time.Time{}
 		return w
@@ -228,14 +228,14 @@ func intended(plan *report.Plan) (class tasks.Class, why string, changes bool) {
 	return class, why, changes
 }
 
-// InForce is the configuration that the node has, with what waits.
-func (r Rollout) InForce(
+// Effective is the configuration that the node has, with what waits.
+func (r Rollout) Effective(
 	ctx context.Context, d *desired.State, good *ledger.LastGood, w *report.Waiting, h *host.Host, led *ledger.Ledger,
 ) (*desired.State, error) {
 	var out *desired.State
 	err := errors.New("no configuration is kept")
 	if good != nil {
-		out, err = r.Kept(ctx, h.Live.Files, good, d.Sel)
+		out, err = r.LoadCached(ctx, h.Live.Files, good, d.Sel)
 	}
 	if err != nil { // another pin, a damaged file: the revision says less, and enough to keep what is there
 		rev, worse := ledger.ReadRevision(h.Live.Files, led.Head().Current)
@@ -251,9 +251,9 @@ func (r Rollout) InForce(
 	return out, nil
 }
 
-// barred says why a class of change is not taken before a person says so, or publishes something
-// else; "" if it is.
-func barred(n *config.Node, class tasks.Class, why string, place int) string {
+// blockedReason says why a class of change is not taken before a person says so, or publishes
+// something else; "" if it is.
+func blockedReason(n *config.Node, class tasks.Class, why string, place int) string {
 	switch u := n.Update; {
 	case u.Freeze:
 		return fmt.Sprintf("spec.update.freeze (%s) holds every changed configuration back: it goes when that is "+
@@ -270,8 +270,8 @@ func barred(n *config.Node, class tasks.Class, why string, place int) string {
 	return ""
 }
 
-// Foretell says in a dry run's plan how the daemon would take d. plan is as in [Rollout.Take].
-func (r Rollout) Foretell(
+// Preview says in a dry run's plan how the daemon would take d. plan is as in [Rollout.Take].
+func (r Rollout) Preview(
 	out *report.Plan, d *desired.State, files ledger.Reader, led *ledger.Ledger, plan func() *Planned,
 ) {
 	if why := r.renamed(d, files, led); why != nil {
@@ -309,7 +309,7 @@ func when(u policy.Update, node string, free, now time.Time) (time.Time, string)
 	if !until.IsZero() {
 		span = min(span, until.Sub(begin))
 	}
-	at := begin.Add(time.Duration(float64(span) * Fraction(node))).Truncate(time.Second)
+	at := begin.Add(time.Duration(float64(span) * UnitHash(node))).Truncate(time.Second)
 	if from.After(now) {
 		return at, fmt.Sprintf("it is outside of spec.update.window: the next one begins at %s, and in it this node's "+
 			"turn is at %s", stamp(from), stamp(at))
@@ -320,13 +320,13 @@ func when(u policy.Update, node string, free, now time.Time) (time.Time, string)
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Place is a node's among a hundred for one change: other changes have other first nodes. print
+// Bucket is a node's among a hundred for one change: other changes have other first nodes. print
 // names what the change makes of the node, and not the generation: raising the percent is one more
 // generation, and who has taken the change shall stay among those that may.
-func Place(node, print string) int { return int(Fraction(node+"\x00"+print) * 100) }
+func Bucket(node, print string) int { return int(UnitHash(node+"\x00"+print) * 100) }
 
-// Fraction is a number from 0 up to 1, without it, that a text has.
-func Fraction(text string) float64 {
+// UnitHash is a number from 0 up to 1, without it, that a text has.
+func UnitHash(text string) float64 {
 	sum := sha256.Sum256([]byte(text))
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / math.Exp2(53)
 }

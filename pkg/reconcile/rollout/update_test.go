@@ -20,8 +20,8 @@ func TestTheFleetIsSpread(t *testing.T) {
 	other := 0
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
-		places[Place(name, "a")]++
-		if Place(name, "a") < 10 && Place(name, "b") < 10 {
+		places[Bucket(name, "a")]++
+		if Bucket(name, "a") < 10 && Bucket(name, "b") < 10 {
 			other++
 		}
 		at, _ := when(u, name, now.Add(-time.Hour), now)

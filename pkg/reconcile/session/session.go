@@ -55,11 +55,11 @@ func (p Progress) Enter(phase string) {
 }
 
 // OnLock tells of another run that has the lock.
-func (p Progress) OnLock() func(ipc.Holder) {
+func (p Progress) OnLock() func(ipc.LockOwner) {
 	if p.OnWait == nil {
 		return nil
 	}
-	return func(who ipc.Holder) { p.OnWait("another run: " + who.String()) }
+	return func(who ipc.LockOwner) { p.OnWait("another run: " + who.String()) }
 }
 
 // Maker is who does it.

@@ -10,7 +10,7 @@ import (
 type Verdict int
 
 const (
-	ComingUp Verdict = iota // it is coming up
+	Starting Verdict = iota // it is coming up
 	Queued                  // it was not restarted yet, or its job waits, and maybe for us
 	IsUp
 	IsDown
@@ -30,20 +30,20 @@ func JudgeUnit(now systemd.UnitState, kind string, before string, clockUS uint64
 	case now.Job && now.JobState == "waiting" && !ready:
 		return Queued
 	case now.Job: // also of one that failed: it is about to be started
-		return ComingUp
+		return Starting
 	case now.Load == "bad-setting" || now.Load == "error": // it cannot be started again
 		return IsDown
 	case now.Active == "failed" && fresh, now.Active == "activating" && now.Sub == "auto-restart" && fresh:
 		return IsDown
 	case now.Active == "activating" || now.Active == "deactivating":
-		return ComingUp
+		return Starting
 	case now.Active == "inactive" || now.Active == "failed":
 		return NoVerdict
 	case !fresh:
 		return Queued // it was not restarted yet
 	case kind == "simple" || kind == "exec" || kind == "idle":
 		if clockUS-now.ActiveSinceUS < steady {
-			return ComingUp
+			return Starting
 		}
 	}
 	return IsUp
@@ -61,12 +61,12 @@ func judgeStart(now systemd.UnitState, kind string, restarts int, clockUS uint64
 	case again && restarts > 1:
 		return IsDown
 	case now.Job || now.Active == "activating" || now.Active == "deactivating":
-		return ComingUp
+		return Starting
 	case now.Active == "failed":
 		return IsDown
 	case now.Active == "active" && (kind == "simple" || kind == "exec" || kind == "idle") &&
 		clockUS-now.ActiveSinceUS < steady:
-		return ComingUp
+		return Starting
 	}
 	return IsUp // or it ran, and ended well
 }

@@ -118,7 +118,8 @@ func started(rep graph.Report[tasks.Task], done *changes.Set) (list []*graph.Res
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		c := done.Get(res.Node.Owns()[0])
-		made := res.State == graph.Done && c != nil && c.NotHere == "" && done.Repairs.Later(res.Node.Owns()[0]) == nil
+		made := res.State == graph.Done && c != nil && c.NotApplicable == "" &&
+			done.Repairs.Later(res.Node.Owns()[0]) == nil
 		if _, starts := StartOf(res.Node); starts && (made || res.State == graph.Waiting) {
 			list = append(list, res)
 		}
@@ -132,7 +133,7 @@ func acting(rep graph.Report[tasks.Task], done *changes.Set) (units []string) {
 		res := &rep.Results[i]
 		e, is := res.Node.(tasks.Effect)
 		if c := done.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil &&
-			c.NotHere == "" {
+			c.NotApplicable == "" {
 			units = append(units, e.Unit)
 		}
 	}
@@ -162,7 +163,7 @@ func (w Waiting) Starting(
 			}
 			u, _ := StartOf(res.Node)
 			now, _, v, err := lookAtStart(ctx, h, u.Name)
-			return err == nil && now.Active != "active" && (v == ComingUp || v == Queued && how.behind)
+			return err == nil && now.Active != "active" && (v == Starting || v == Queued && how.behind)
 		})
 	}
 }
@@ -200,7 +201,7 @@ func awaitStart(ctx context.Context, h *host.Host, u tasks.UnitState, begun time
 	for wait := 25 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		now, kind, v, err := lookAtStart(ctx, h, u.Name)
 		switch {
-		case errors.Is(err, host.ErrNotHere):
+		case errors.Is(err, host.ErrNoLiveState):
 			return nil
 		case err != nil:
 			return err
@@ -232,7 +233,7 @@ func lookAtStart(
 	ctx context.Context, h *host.Host, unit string,
 ) (now systemd.UnitState, kind string, v Verdict, err error) {
 	if now, err = h.Live.Units.Unit(ctx, unit); err != nil {
-		return now, "", ComingUp, err
+		return now, "", Starting, err
 	}
 	restarts := 0
 	if now.Active == "active" {

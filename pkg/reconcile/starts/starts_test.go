@@ -25,13 +25,13 @@ func TestJudgeStart(t *testing.T) {
 		want     Verdict
 	}{
 		{"its job waits", job(unit("inactive", "dead"), "waiting"), "", 0, Queued},
-		{"its job runs", job(unit("activating", "start"), "running"), "", 0, ComingUp},
-		{"it failed and is about to be started", job(unit("failed", "failed"), "running"), "", 0, ComingUp},
+		{"its job runs", job(unit("activating", "start"), "running"), "", 0, Starting},
+		{"it failed and is about to be started", job(unit("failed", "failed"), "running"), "", 0, Starting},
 		{"it failed", unit("failed", "failed"), "", 0, IsDown},
-		{"it failed once, and systemd starts it again", unit("activating", "auto-restart"), "", 1, ComingUp},
+		{"it failed once, and systemd starts it again", unit("activating", "auto-restart"), "", 1, Starting},
 		{"it failed twice", unit("activating", "auto-restart"), "", 2, IsDown},
 		{"it cannot be read", bad, "", 0, IsDown},
-		{"it runs for a second", unit("active", "running"), "simple", 0, ComingUp},
+		{"it runs for a second", unit("active", "running"), "simple", 0, Starting},
 		{"it said that it is up", unit("active", "running"), "notify", 0, IsUp},
 		{"it ran to its end", unit("inactive", "dead"), "", 0, IsUp},
 	} {

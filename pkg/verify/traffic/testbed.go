@@ -127,7 +127,7 @@ func (bed *testbed) openOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cable := rtnl.Cable{Name: cableLink, NetNS: ns, MTU: cableMTU}
+	cable := rtnl.VethPair{Name: cableLink, NetNS: ns, MTU: cableMTU}
 	var at []netip.AddrPort
 	for i, there := range cableThere {
 		if bed.a.Address(there.Addr()).IsValid() {
@@ -135,7 +135,7 @@ func (bed *testbed) openOutside(ctx context.Context) error {
 			at = append(at, netip.AddrPortFrom(there.Addr(), endpointPort))
 		}
 	}
-	if err := bed.host.AddCable(ctx, cable); err != nil {
+	if err := bed.host.AddVethPair(ctx, cable); err != nil {
 		return err
 	}
 	bed.outside, err = bed.serve(ns, "outside", at)
@@ -199,7 +199,7 @@ func (bed *testbed) close(ctx context.Context) error {
 
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
-	return errors.Join(h.DelCable(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
+	return errors.Join(h.DelVethPair(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
 		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}),
 		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
 }

@@ -45,7 +45,7 @@ func run(ctx context.Context) (err error) {
 		scope.PodCIDRs = append(scope.PodCIDRs, prefix)
 	}
 	for _, key := range strings.FieldsFunc(*keep, comma) {
-		scope.Keep = append(scope.Keep, graph.Key(key))
+		scope.Retain = append(scope.Retain, graph.Key(key))
 	}
 	task := tasks.Cleanup{Network: n.Name, Residue: cleanup.Selection{Residue: n.Residue, Scope: scope}}
 	if !*apply {

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 )
 
-// ErrNotHere says that the root is an image or a tree without a running
+// ErrNoLiveState says that the root is an image or a tree without a running
 // kernel or systemd behind it (--root): live state cannot be read there.
-var ErrNotHere = errors.New("no live state under this root")
+var ErrNoLiveState = errors.New("no live state under this root")
 
-// ErrNobody says that a socket is there and nobody listens on it.
-var ErrNobody = errors.New("nobody listens there")
+// ErrNoListener says that a socket is there and nobody listens on it.
+var ErrNoListener = errors.New("nobody listens there")
 
 // IsLive says that a root is the one that the running kernel and its systemd see.
 func IsLive(root string) bool { return root == "" || filepath.Clean(root) == "/" }

@@ -132,11 +132,11 @@ func LastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// RunLive is [Run] of a program of the running host. [ErrNotHere] where none stands behind the
+// RunLive is [Run] of a program of the running host. [ErrNoLiveState] where none stands behind the
 // root.
 func RunLive(ctx context.Context, live bool, c Command) ([]byte, error) {
 	if !live {
-		return nil, fmt.Errorf("run %s: %w", c.Path, ErrNotHere)
+		return nil, fmt.Errorf("run %s: %w", c.Path, ErrNoLiveState)
 	}
 	return Run(ctx, c)
 }

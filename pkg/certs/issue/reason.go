@@ -1,0 +1,83 @@
+package issue
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs"
+	"github.com/netwright/netwright/pkg/config/extras"
+)
+
+// reason says why one must be issued; "" if it need not.
+func (i *issuing) reason() string {
+	if i.have == nil || i.have.Cert == "" {
+		return "there is none yet"
+	}
+	life, err := i.have.validity(i.node)
+	if err != nil {
+		return err.Error()
+	}
+	if i.have.Request != i.digest() {
+		return "the documents ask for another"
+	}
+	if i.entry.Source == extras.SourceCA {
+		if why, decided := i.reasonByCA(life); decided {
+			return why
+		}
+	}
+	switch state := life.StateAt(i.now); {
+	case state == certs.Expired:
+		return "it expired on " + Date(life.NotAfter)
+	case state != certs.NotYet && !i.now.Before(life.RenewAt):
+		return "its renewal is due since " + Date(life.RenewAt)
+	}
+	return "" // one that is not valid yet was issued by the clock of the API: ours is behind
+}
+
+// reasonByCA decides by what the CA of the store is now. A CA that is not there decides nothing:
+// what it signed is good.
+func (i *issuing) reasonByCA(life certs.Validity) (why string, decided bool) {
+	trusted, err := certs.Parse(i.pairs[i.entry.CA].CA)
+	if err != nil {
+		return "", false
+	}
+	all, _ := certs.Parse([]byte(i.have.Cert)) // life read it
+	switch signer := certs.SignedBy(all[0], trusted); {
+	case signer == nil:
+		return fmt.Sprintf("the CA %s that signed it is not trusted any more", i.entry.CA), true
+	case life.StateAt(i.now) == certs.NotYet && i.now.After(signer.NotBefore):
+		return "it was issued while the clock was ahead", true
+	case signer.Equal(trusted[0]) && !life.NotAfter.Before(signer.NotAfter) && i.now.Before(life.NotAfter):
+		return "", true // it lives as long as the CA: another one would not live longer
+	}
+	return "", false
+}
+
+// superseded says that the CA has another certificate than the one that signed, and both are
+// trusted.
+func (i *issuing) superseded() bool {
+	if i.have == nil || i.have.Cert == "" || i.entry.Source != extras.SourceCA {
+		return false
+	}
+	all, err := certs.Parse([]byte(i.have.Cert))
+	primary, errCA := certs.Parse(i.pairs[i.entry.CA].Cert)
+	return err == nil && errCA == nil && certs.SignedBy(all[0], primary[:1]) == nil
+}
+
+// again is when to look at it again; zero: whenever.
+func (i *issuing) again() time.Time {
+	if i.have == nil {
+		return time.Time{}
+	}
+	if p := i.have.Pending; p != nil { // soon at first: who approves is mostly a program
+		return i.now.Add(max(pendingLook, i.now.Sub(p.Since)/10))
+	}
+	life, err := i.have.validity(i.node)
+	if err != nil || !i.now.Before(life.RenewAt) {
+		return time.Time{}
+	}
+	return life.RenewAt
+}
+
+// pendingLook is the first pause before a request is looked at again.
+const pendingLook = 2 * time.Second

@@ -1,0 +1,297 @@
+package networks
+
+import (
+	"strconv"
+
+	"github.com/netwright/netwright/pkg/config/decode"
+	"github.com/netwright/netwright/pkg/config/document"
+)
+
+// CustomResidue is what the network leaves when it goes, each thing by its exact name and mark.
+// Which marks are refused, because they could be somebody else's, is for the model to know. The
+// types have the fields of the marks of package tasks, which say what they mean.
+type CustomResidue struct {
+	Units []string `json:"units,omitempty"` // systemd units that would make it again
+	// links to which it moved the machine's addresses; those go back to their device
+	Uplinks  []CustomUplink  `json:"moved,omitempty"`
+	Programs []CustomProgram `json:"programs,omitempty"` // eBPF programs that are attached without a pin
+	Rules    []CustomRule    `json:"rules,omitempty"`    // policy rules (ip rule)
+	Routes   []CustomRoute   `json:"routes,omitempty"`   // routes, of any table
+	IPVS     []CustomIPVS    `json:"ipvs,omitempty"`     // services of IPVS
+	Chains   []CustomChain   `json:"chains,omitempty"`   // chains and rules of iptables
+	Tables   []CustomTable   `json:"tables,omitempty"`   // tables of nft
+	// names of its confs (`name`) by which plugin portmap publishes ports
+	Portmap []string      `json:"portmap,omitempty"`
+	IPSets  []string      `json:"ipsets,omitempty"`  // names or patterns of ipsets
+	XFRM    []CustomXFRM  `json:"xfrm,omitempty"`    // policies and states of IPsec
+	OVS     []CustomOVS   `json:"ovs,omitempty"`     // what it has in Open vSwitch
+	Links   []CustomLink  `json:"links,omitempty"`   // virtual links
+	Pins    []string      `json:"pins,omitempty"`    // eBPF objects below /sys/fs/bpf, paths or patterns
+	Sysctls []CustomValue `json:"sysctls,omitempty"` // kernel parameters that it writes at run time, without a file
+	Lines   []CustomLine  `json:"lines,omitempty"`   // lines in files of others
+	// paths or patterns; a slash at the end is a directory with all that is in it
+	Files     []string `json:"files,omitempty"`
+	LocalRule bool     `json:"localRule,omitempty"` // it moves the rule for local addresses from priority 0
+	Others    []string `json:"others,omitempty"`    // in words: what no agent takes away
+}
+
+// CustomRule marks policy rules.
+type CustomRule struct {
+	Priority int    `json:"priority,omitempty"` // of the rule. All that is set in one entry must hold
+	Mark     uint32 `json:"mark,omitempty"`     // of packets (fwmark)
+	Mask     uint32 `json:"mask,omitempty"`     // of that mark
+	Table    int    `json:"table,omitempty"`    // the table that it leads to; alone it is no mark
+	// Last: with `table`: tables from that to this one. Their routes go with the rule, if no rule
+	// of others leads there
+	Last int    `json:"last,omitempty"`
+	IIF  string `json:"iif,omitempty"` // the link that packets come from; may be a pattern
+	// Protocol: rtnetlink's number of who made it
+	Protocol int  `json:"protocol,omitempty"`
+	From     bool `json:"from,omitempty"`
+	To       bool `json:"to,omitempty"`
+	Marked   bool `json:"marked,omitempty"`
+	All      bool `json:"all,omitempty"`
+	Pods     bool `json:"pods,omitempty"` // it is from or to an address of the pods
+}
+
+// CustomRoute marks routes.
+type CustomRoute struct {
+	Table    int    `json:"table,omitempty"`    // the table that it is in; not said: main; another alone is no mark
+	Last     int    `json:"last,omitempty"`     // with `table`: tables from that to this one
+	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number of who made it: 12 bird, 17 kube-router, 80 felix
+	Link     string `json:"link,omitempty"`     // the link that it goes through; may be a pattern
+	Pods     bool   `json:"pods,omitempty"`     // its destination is within the pods' addresses
+	Via      bool   `json:"via,omitempty"`
+	Type     string `json:"type,omitempty"` // of the route
+}
+
+// CustomChain marks chains of iptables, or rules in chains of others.
+type CustomChain struct {
+	Table string `json:"table,omitempty"` // of iptables; not said: any
+	// Chain: name or pattern. Alone: the chains of that name, all that is in them, and every rule
+	// that leads there
+	Chain   string `json:"chain,omitempty"`
+	Comment string `json:"comment,omitempty"` // of a rule; may be a pattern
+	Target  string `json:"target,omitempty"`  // of a rule (-j); may be a pattern
+	// a rule's incoming link as iptables prints it: eth0, cali+, "! lo"; may be a pattern
+	In  string `json:"in,omitempty"`
+	Out string `json:"out,omitempty"` // a rule's outgoing link, likewise
+	Set string `json:"set,omitempty"` // an ipset that a rule asks; may be a pattern
+}
+
+// CustomTable marks tables of nft.
+type CustomTable struct {
+	Family string `json:"family"` // of the table
+	Name   string `json:"name"`   // name or pattern
+}
+
+// CustomLink marks links.
+type CustomLink struct {
+	// Name: name or pattern. One with a device behind it, or that a default route goes through, is
+	// never meant
+	Name   string `json:"name"`
+	Kind   string `json:"kind,omitempty"`   // veth, vxlan, bridge …; required
+	Master string `json:"master,omitempty"` // the bridge that it is a port of; not said: any or none
+	MAC    string `json:"mac,omitempty"`    // its MAC address; may be a pattern such as 00:53:*
+	Alias  string `json:"alias,omitempty"`  // what `ip link` shows as its alias; may be a pattern
+	Pods   bool   `json:"pods,omitempty"`   // a route through it, or an address of it, is within the pods' addresses
+}
+
+// CustomUplink marks a link to which it moves the machine's addresses.
+type CustomUplink struct {
+	Link string `json:"link"`           // name or pattern
+	Kind string `json:"kind,omitempty"` // bridge, openvswitch …
+}
+
+// CustomProgram marks eBPF programs that are attached without a pin.
+type CustomProgram struct {
+	Hook string `json:"hook"` // where it is attached
+	Name string `json:"name"` // name or pattern; the kernel keeps 15 characters of a name, tc all
+}
+
+// CustomIPVS marks services of IPVS.
+type CustomIPVS struct {
+	Link   string `json:"link,omitempty"`   // its address is one of this link's
+	Pods   bool   `json:"pods,omitempty"`   // it has servers, and the addresses of all are pods'
+	Unless string `json:"unless,omitempty"` // a link that says that IPVS is somebody else's: kube-ipvs0 of kube-proxy
+}
+
+// CustomXFRM marks policies and states of IPsec.
+type CustomXFRM struct {
+	Mark     uint32 `json:"mark,omitempty"`     // of these bits; others may be asked for as well
+	Mask     uint32 `json:"mask,omitempty"`     // of that mark
+	ReqID    int    `json:"reqID,omitempty"`    // the reqid of policies and states
+	IfID     int    `json:"ifID,omitempty"`     // the number of their xfrm interface (if_id)
+	Priority int    `json:"priority,omitempty"` // of a policy; states have none
+	// the states to which its policies lead, by their number (spi) and address, go too
+	States bool `json:"states,omitempty"`
+}
+
+// CustomOVS marks what it has in Open vSwitch.
+type CustomOVS struct {
+	Socket  string   `json:"socket,omitempty"`  // of ovsdb-server; not said: /run/openvswitch/db.sock
+	Bridges []string `json:"bridges,omitempty"` // names or patterns
+	// ports of its bridges that are no pod's, such as antrea-gw0; names or patterns
+	Ports    []string `json:"ports,omitempty"`
+	Keys     []string `json:"keys,omitempty"`     // of external_ids and other_config in the table Open_vSwitch
+	Tunnels  []string `json:"tunnels,omitempty"`  // tunnel devices, such as genev_sys_6081
+	Datapath string   `json:"datapath,omitempty"` // such as ovs-system
+}
+
+// CustomValue marks a kernel parameter that it writes at run time.
+type CustomValue struct {
+	Key     string `json:"key"`     // as sysctl(8) has it
+	Wrote   string `json:"wrote"`   // the value that it writes: another one is somebody else's, and stays
+	Default string `json:"default"` // the kernel's own, where no file of the host sets another
+}
+
+// CustomLine marks a line in a file of others.
+type CustomLine struct {
+	File string `json:"file"` // the file of others
+	Line string `json:"line"` // word by word; how much white space is between them does not count
+}
+
+const maxTable = 1<<31 - 1
+
+func (l *CustomResidue) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "units", Set: decode.Names(&l.Units, decode.ValidUnit)},
+		{Name: "moved", Set: decode.Entries(&l.Uplinks, (*CustomUplink).fields, "link")},
+		{Name: "programs", Set: decode.Entries(&l.Programs, (*CustomProgram).fields, "hook", "name")},
+		{Name: "rules", Set: decode.Entries(&l.Rules, (*CustomRule).fields)},
+		{Name: "routes", Set: decode.Entries(&l.Routes, (*CustomRoute).fields)},
+		{Name: "ipvs", Set: decode.Entries(&l.IPVS, (*CustomIPVS).fields)},
+		{Name: "chains", Set: decode.Entries(&l.Chains, (*CustomChain).fields)},
+		{Name: "tables", Set: decode.Entries(&l.Tables, (*CustomTable).fields, "family", "name")},
+		{Name: "portmap", Set: decode.Names(&l.Portmap, validPattern), Newer: true},
+		{Name: "ipsets", Set: decode.Names(&l.IPSets, validPattern)},
+		{Name: "xfrm", Set: decode.Entries(&l.XFRM, (*CustomXFRM).fields)},
+		{Name: "ovs", Set: decode.Entries(&l.OVS, (*CustomOVS).fields)},
+		{Name: "links", Set: decode.Entries(&l.Links, (*CustomLink).fields, "name", "kind")},
+		{Name: "pins", Set: decode.Names(&l.Pins, validPathPattern)},
+		{Name: "sysctls", Set: decode.Entries(&l.Sysctls, (*CustomValue).fields, "key", "wrote", "default")},
+		{Name: "lines", Set: decode.Entries(&l.Lines, (*CustomLine).fields, "file", "line")},
+		{Name: "files", Set: decode.Names(&l.Files, validPathPattern)},
+		{Name: "localRule", Set: decode.Bool(&l.LocalRule)},
+		{Name: "others", Set: decode.Texts(&l.Others, decode.NotEmpty)},
+	}
+}
+
+func (r *CustomRule) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "priority", Set: decode.Number(&r.Priority, 1, 1<<31-1)},
+		{Name: "mark", Set: mark(&r.Mark)},
+		{Name: "mask", Set: mark(&r.Mask)},
+		{Name: "table", Set: decode.Number(&r.Table, 1, maxTable)},
+		{Name: "last", Set: decode.Number(&r.Last, 1, maxTable)},
+		{Name: "iif", Set: decode.Text(&r.IIF, validPattern)},
+		{Name: "protocol", Set: decode.Number(&r.Protocol, 1, 255), Newer: true},
+		{Name: "pods", Set: decode.Bool(&r.Pods)},
+	}
+}
+
+func (r *CustomRoute) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "table", Set: decode.Number(&r.Table, 1, maxTable)},
+		{Name: "last", Set: decode.Number(&r.Last, 1, maxTable)},
+		{Name: "protocol", Set: decode.Number(&r.Protocol, 1, 255)},
+		{Name: "link", Set: decode.Text(&r.Link, validPattern)},
+		{Name: "pods", Set: decode.Bool(&r.Pods)},
+		{Name: "type", Set: decode.Choice(&r.Type, "unicast", "blackhole", "unreachable", "prohibit")},
+	}
+}
+
+func (c *CustomChain) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "table", Set: decode.Choice(&c.Table, "filter", "nat", "mangle", "raw", "security")},
+		{Name: "chain", Set: decode.Text(&c.Chain, validPattern)},
+		{Name: "comment", Set: decode.Text(&c.Comment, validPattern)},
+		{Name: "target", Set: decode.Text(&c.Target, validPattern)},
+		{Name: "in", Set: decode.Text(&c.In, validPattern)},
+		{Name: "out", Set: decode.Text(&c.Out, validPattern)},
+		{Name: "set", Set: decode.Text(&c.Set, validPattern)},
+	}
+}
+
+func (t *CustomTable) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "family", Set: decode.Choice(&t.Family, "ip", "ip6", "inet", "arp", "bridge", "netdev")},
+		{Name: "name", Set: decode.Text(&t.Name, validPattern)},
+	}
+}
+
+func (l *CustomLink) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "name", Set: decode.Text(&l.Name, validPattern)},
+		{Name: "kind", Set: decode.Text(&l.Kind, validModule)},
+		{Name: "master", Set: decode.Text(&l.Master, validModule)},
+		{Name: "mac", Set: decode.Text(&l.MAC, validPattern)},
+		{Name: "alias", Set: decode.Text(&l.Alias, validPattern)},
+		{Name: "pods", Set: decode.Bool(&l.Pods)},
+	}
+}
+
+// mark takes a mark of packets, as iproute2 prints it or in decimal.
+func mark(to *uint32) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		n, err := strconv.ParseUint(v.Text, 0, 32)
+		if v.Kind != document.KindInt && v.Kind != document.KindString || err != nil || n == 0 {
+			d.Bad(v, at, "a packet mark such as 0x80", "")
+			return
+		}
+		*to = uint32(n)
+	}
+}
+
+func (m *CustomUplink) fields() []decode.Field {
+	return []decode.Field{{Name: "link", Set: decode.Text(&m.Link, validPattern)},
+		{Name: "kind", Set: decode.Text(&m.Kind, validModule)}}
+}
+
+func (p *CustomProgram) fields() []decode.Field {
+	return []decode.Field{{Name: "hook", Set: decode.Choice(&p.Hook, "tc", "xdp", "cgroup")},
+		{Name: "name", Set: decode.Text(&p.Name, validPattern)}}
+}
+
+func (s *CustomIPVS) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "link", Set: decode.Text(&s.Link, validModule)},
+		{Name: "pods", Set: decode.Bool(&s.Pods)},
+		{Name: "unless", Set: decode.Text(&s.Unless, validModule)},
+	}
+}
+
+func (x *CustomXFRM) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "mark", Set: mark(&x.Mark)},
+		{Name: "mask", Set: mark(&x.Mask)},
+		{Name: "reqID", Set: decode.Number(&x.ReqID, 1, 1<<31-1)},
+		{Name: "ifID", Set: decode.Number(&x.IfID, 1, 1<<31-1)},
+		{Name: "priority", Set: decode.Number(&x.Priority, 1, 1<<31-1)},
+		{Name: "states", Set: decode.Bool(&x.States)},
+	}
+}
+
+func (o *CustomOVS) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "socket", Set: decode.AbsolutePath(&o.Socket)},
+		{Name: "bridges", Set: decode.Texts(&o.Bridges, validPattern)},
+		{Name: "ports", Set: decode.Texts(&o.Ports, validPattern)},
+		{Name: "keys", Set: decode.Texts(&o.Keys, decode.NotEmpty)},
+		{Name: "tunnels", Set: decode.Texts(&o.Tunnels, validModule)},
+		{Name: "datapath", Set: decode.Text(&o.Datapath, validModule)},
+	}
+}
+
+func (s *CustomValue) fields() []decode.Field {
+	return []decode.Field{
+		{Name: "key", Set: decode.SysctlName(&s.Key)},
+		{Name: "wrote", Set: decode.SysctlValue(&s.Wrote)},
+		{Name: "default", Set: decode.SysctlValue(&s.Default)},
+	}
+}
+
+func (l *CustomLine) fields() []decode.Field {
+	return []decode.Field{{Name: "file", Set: decode.AbsolutePath(&l.File)},
+		{Name: "line", Set: decode.Text(&l.Line, decode.NotEmpty)}}
+}

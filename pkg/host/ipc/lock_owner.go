@@ -1,0 +1,77 @@
+package ipc
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// LockOwner is a process that has something which others wait for. What is not known of it is left
+// out.
+type LockOwner struct {
+	PID     int
+	Command string // its command line, cut
+	Since   time.Time
+}
+
+// String is "pid 7 (netwright rollback 3), running since 2026-01-02T15:04:05Z".
+func (h LockOwner) String() string {
+	text := "pid " + strconv.Itoa(h.PID)
+	if h.Command != "" {
+		text += " (" + h.Command + ")"
+	}
+	if !h.Since.IsZero() {
+		text += ", running since " + h.Since.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+func ownerOf(pid int) LockOwner {
+	h := LockOwner{PID: pid}
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
+		h.Command = commandLine(line)
+	}
+	if started, err := sys.StartOf(pid); err == nil {
+		if booted := bootTime(); booted > 0 {
+			h.Since = time.Unix(booted+int64(started/sys.Ticks), 0)
+		}
+	}
+	return h
+}
+
+// commandLine makes one line of arguments, without what would disturb a terminal.
+func commandLine(args []byte) string {
+	const most = 80
+	text := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, string(args))
+	if line := []rune(strings.TrimSpace(text)); len(line) > most {
+		return string(line[:most]) + " …"
+	}
+	return strings.TrimSpace(text)
+}
+
+// bootTime is when the machine was started, in seconds of the epoch; 0 if that is not said.
+func bootTime() int64 {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(stat)); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "btime "); ok {
+			seconds, _ := strconv.ParseInt(text, 10, 64) // 0 if it is none
+			return seconds
+		}
+	}
+	return 0
+}

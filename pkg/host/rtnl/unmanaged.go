@@ -1,0 +1,157 @@
+package rtnl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// AllTables asks [Reader.Routes] for the routes of every table.
+const AllTables = -1
+
+// OfMachine says that the machine itself stands on a route, whoever is looked
+// for: local addresses, and in the main table the default routes, connected networks, and what DHCP
+// and router advertisements gave (protocols of linux/rtnetlink.h). Cilium marks
+// its routes with the kernel's protocol too; they have a next hop or a table of their own.
+func (r Route) OfMachine() bool {
+	switch {
+	case r.Table == unix.RT_TABLE_LOCAL:
+		return true
+	case r.Table != MainTable: // that of a VRF: what the kernel adds for an address, with its source; in IPv6 with metric 256, for the address itself 0
+		added := r.Source.IsValid() || r.Dst.Addr().Is6() && (r.Metric == 256 || r.Metric == 0)
+		return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid() && added
+	case r.Dst.Bits() == 0, r.Protocol == unix.RTPROT_RA, r.Protocol == unix.RTPROT_DHCP:
+		return true
+	}
+	return r.Protocol == unix.RTPROT_KERNEL && !r.Gateway.IsValid()
+}
+
+// OfMachine says that the host answers by a rule: those for local addresses,
+// and the main and the default table without a selector.
+func (r Rule) OfMachine() bool {
+	return r.Table == unix.RT_TABLE_LOCAL ||
+		r.unselective() && (r.Table == MainTable || r.Table == unix.RT_TABLE_DEFAULT)
+}
+
+// DelUnmanagedRoute removes a route that a network left, exactly as it was read; absence is
+// success. It refuses those that the machine itself stands on ([Route.OfMachine]). It may be
+// retried.
+func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
+	if r.OfMachine() {
+		return fmt.Errorf("remove route %s from table %d: the machine itself stands on it (protocol %d)", r.Dst,
+			r.Table, r.Protocol)
+	}
+	rt, err := w.net.rt(ctx)
+	if err != nil {
+		return err
+	}
+	links, err := w.net.Links(ctx)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	names := make(map[int]string, len(links))
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
+	have, err := w.net.routes(ctx, r.Table)
+	if err != nil {
+		return fmt.Errorf("remove route %s: %w", r.Dst, err)
+	}
+	for _, o := range have {
+		if routeFrom(o, names) != r {
+			continue
+		}
+		if err := rt.RouteDel(&o); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("remove route %s from table %d: %w", r.Dst, r.Table, err)
+		}
+		sys.Changed(w.log, "route of another removed", zap.Stringer("to", r.Dst), zap.Int("table", r.Table),
+			zap.Int("protocol", r.Protocol))
+	}
+	return nil
+}
+
+// DelUnmanagedRule removes a policy rule that a network left, exactly as it was read; absence is
+// success. It refuses those that the host answers by ([Rule.OfMachine]). It may be retried.
+func (w *Writer) DelUnmanagedRule(ctx context.Context, r Rule) error {
+	if r.OfMachine() {
+		return fmt.Errorf("remove policy rule %d for table %d: the host answers by it", r.Priority, r.Table)
+	}
+	rt, err := w.net.rt(ctx)
+	if err != nil {
+		return err
+	}
+	if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("remove policy rule %d for table %d: %w", r.Priority, r.Table, err)
+	}
+	sys.Changed(w.log, "policy rule of another removed", zap.Int("priority", r.Priority), zap.Int("table", r.Table))
+	return nil
+}
+
+// ForAll says that a rule asks for nothing at all.
+func (r Rule) ForAll() bool { return !r.Narrow && r.unselective() }
+
+// unselective says that a rule matches all packets, whatever is not read of it.
+func (r Rule) unselective() bool {
+	return !r.Src.IsValid() && !r.Dst.IsValid() && r.IIF == "" && r.OIF == "" && r.Mark == 0 && r.Mask == 0
+}
+
+// LocalRulePriority says at which priority other than 0 a family (4 or 6) looks
+// up its local addresses, as some networks make it; 0 where it is as the kernel made it.
+func LocalRulePriority(rules []Rule, family int) int {
+	moved := 0
+	for _, r := range rules {
+		if r.Family != family || r.Table != unix.RT_TABLE_LOCAL || !r.unselective() {
+			continue
+		}
+		if r.Priority == 0 {
+			return 0
+		}
+		moved = r.Priority
+	}
+	return moved
+}
+
+// RestoreLocalRule brings the rule for local addresses back to priority 0, and
+// only then takes it from where a network moved it: without one the host
+// answers nobody. It may be retried.
+func (w *Writer) RestoreLocalRule(ctx context.Context) error {
+	rt, err := w.net.rt(ctx)
+	if err != nil {
+		return err
+	}
+	rules, err := w.net.Rules(ctx)
+	if err != nil {
+		return fmt.Errorf("bring back the rule for local addresses: %w", err)
+	}
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		number := 4
+		if family == netlink.FAMILY_V6 {
+			number = 6
+		}
+		local := netlink.NewRule()
+		local.Family, local.Priority, local.Table, local.Protocol = family, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_KERNEL
+		if LocalRulePriority(rules, number) != 0 {
+			if err := rt.RuleAdd(local); err != nil && !errors.Is(err, unix.EEXIST) {
+				return fmt.Errorf("bring back the IPv%d rule for local addresses: %w", number, err)
+			}
+		}
+		for _, r := range rules {
+			if r.Family != number || r.Table != unix.RT_TABLE_LOCAL || r.Priority == 0 || !r.unselective() {
+				continue
+			}
+			if err := rt.RuleDel(ruleTo(r)); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("take the IPv%d rule for local addresses from priority %d: %w", number, r.Priority,
+					err)
+			}
+			sys.Changed(w.log, "rule for local addresses brought back", zap.Int("family", number),
+				zap.Int("from", r.Priority))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package rtnl
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// VethPair is a veth pair between the host and a network namespace.
+type VethPair struct {
+	Name        string         // of the host's end; the other is eth0
+	NetNS       string         // a file that stands for the namespace
+	MTU         int            // of both ends
+	Here, There []netip.Prefix // addresses of the ends; the first of Here of a family is the namespace's default route
+}
+
+// AddVeth makes the pair, with both ends up. When that fails, [Writer.DelLink] takes away what may
+// be there of it. It needs CAP_SYS_ADMIN for the namespace.
+func (w *Writer) AddVeth(ctx context.Context, c VethPair) error {
+	rt, err := w.net.rt(ctx)
+	if err != nil {
+		return err
+	}
+	ns, err := os.Open(c.NetNS)
+	if err != nil {
+		return fmt.Errorf("make cable %s: %w", c.Name, err)
+	}
+	defer ns.Close()
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.MTU = c.Name, c.MTU
+	if err := rt.LinkAdd(&netlink.Veth{LinkAttrs: attrs, PeerName: "eth0",
+		PeerNamespace: netlink.NsFd(int(ns.Fd()))}); err != nil {
+		return fmt.Errorf("make cable %s: %w", c.Name, err)
+	}
+	sys.Changed(w.log, "link made", zap.String("link", c.Name), zap.String("kind", "veth"))
+	err = InNetNS(c.NetNS, func() error {
+		there, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return fmt.Errorf("open rtnetlink: %w", err)
+		}
+		defer there.Close()
+		return plugIn(there, "eth0", c.There)
+	})
+	if err == nil {
+		err = plugIn(rt, c.Name, c.Here)
+	}
+	if err == nil {
+		err = InNetNS(c.NetNS, func() error { return defaultRoutes(c.Here) })
+	}
+	if err != nil {
+		return fmt.Errorf("make cable %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// plugIn gives an end its addresses and brings it up.
+func plugIn(rt *netlink.Handle, name string, addrs []netip.Prefix) error {
+	l, err := rt.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("find %s: %w", name, err)
+	}
+	for _, a := range addrs {
+		addr := &netlink.Addr{IPNet: sys.IPNet(a)}
+		if a.Addr().Is6() {
+			addr.Flags = unix.IFA_F_NODAD
+		}
+		if err := rt.AddrAdd(l, addr); err != nil {
+			return fmt.Errorf("set address %s on %s: %w", a, name, err)
+		}
+	}
+	if err := rt.LinkSetUp(l); err != nil {
+		return fmt.Errorf("bring %s up: %w", name, err)
+	}
+	return nil
+}
+
+// defaultRoutes gives the namespace of the calling thread its way out.
+func defaultRoutes(gateways []netip.Prefix) error {
+	rt, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("open rtnetlink: %w", err)
+	}
+	defer rt.Close()
+	for _, gw := range gateways {
+		if err := rt.RouteAdd(&netlink.Route{Gw: net.IP(gw.Addr().AsSlice())}); err != nil {
+			return fmt.Errorf("set the default route by %s: %w", gw.Addr(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// validatePods refuses pods that the network cannot serve, by what its data says of itself.
+func (b *builder) validatePods() error {
+	if b.view.V6 && !b.net.IPv6 {
+		return fmt.Errorf("use %s (%s): it has no IPv6, and the cluster's pods do (%s): choose %s",
+			b.net.Name, b.view.NetworkOrigin(), b.view.Origin("spec.podCIDR"), b.otherwise())
+	}
+	return nil
+}
+
+// otherwise is what to choose in the network's place.
+func (b *builder) otherwise() string {
+	return cmp.Or(b.net.Lifecycle.Instead, "cilium, calico or bridge")
+}

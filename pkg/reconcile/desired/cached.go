@@ -1,0 +1,46 @@
+package desired
+
+import (
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/config/networks"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/model/network"
+)
+
+// Cached is what was learnt in earlier passes. It asks nobody.
+func (d *State) Cached(r ledger.Reader) model.Discovered {
+	d.Planned(r, true)
+	d.Had = ledger.Load(r).Head().Network
+	learnt, err := ledger.LoadLearnt(r)
+	if err != nil || learnt.Node != d.Node.Name {
+		return model.Discovered{}
+	}
+	return Discovered(model.Discovered{}, learnt)
+}
+
+func Discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
+	out.PodCIDRs = learnt.PodCIDRs
+	for _, p := range learnt.Peers {
+		out.Peers = append(out.Peers, networks.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses,
+			Origin: document.Origin{File: "Node " + p.Name}})
+	}
+	return out
+}
+
+// NodesWanted is what the network wants to know of the API's Nodes.
+func (d *State) NodesWanted() network.NodesWanted {
+	if d.Pinned != nil {
+		return network.NodesWanted{}
+	}
+	return WantsOfNodes(d.Node)
+}
+
+func WantsOfNodes(n *config.Node) network.NodesWanted {
+	row, ok := network.Of(n)
+	if n.Name == "" || !ok || row.Nodes == nil {
+		return network.NodesWanted{}
+	}
+	return row.Nodes(n)
+}

@@ -1,0 +1,163 @@
+package ownership
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Ending is how a pass ended.
+type Ending struct {
+	Rep     graph.Report[tasks.Task]
+	Changed *changes.Set
+	Pruned  *Removals
+	Removed []graph.Result[tasks.Task] // of the removals
+	By      string
+	Desired *desired.State
+	Halfway bool         // the set is not what the host has, although nothing of it failed
+	Proof   *probe.Proof // of a change that was under a checkpoint; nil: none was
+}
+
+// Commit writes down how a pass ended: what is right, with what it left there, and what went. Where
+// the ledger was in step with the set, only what changed is looked at.
+func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) error {
+	b := ledger.Batch{Head: c.Led.Head()}
+	if out.Desired.Pinned == nil {
+		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
+	}
+	inStep := c.inStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
+	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil &&
+		out.Desired.NetworkAfter(b.Head.Network) == b.Head.Network {
+		return nil
+	}
+	var unseen []error
+	for i := range out.Rep.Results {
+		res := &out.Rep.Results[i]
+		first := res.Node.Owns()[0]
+		if _, known := c.Set.Of(first); !known || res.State != graph.Done || !tasks.IsState(first) ||
+			out.Changed.Repairs.Later(first) != nil {
+			c.Undid(res, &b)
+			continue
+		}
+		change := out.Changed.Get(first)
+		if change != nil && change.NotApplicable != "" || inStep && change == nil {
+			continue
+		}
+		if err := c.commitTask(ctx, h.Live.View(), res.Node, change, &b); err != nil {
+			unseen = append(unseen, err) // its change stays one of which nothing says how it ended
+		}
+	}
+	if err := c.commitRemoved(ctx, h.Live.View(), out, &b); err != nil {
+		return err
+	}
+	if p := out.Proof; p != nil {
+		b.Head.Proof = ledger.Proof{
+			At: time.Now().UTC().Truncate(time.Second), Generation: out.Desired.Snapshot.Generation,
+			By: strings.Join(probe.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
+		}
+	}
+	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
+		b.Head.Print, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
+		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h.Live.Files)
+		b.Head.Settled = c.clean(b)
+		if err := c.revise(h, out, &b); err != nil {
+			return err
+		}
+	}
+	if len(b.Put) == 0 && len(b.Drop) == 0 && b.Head == c.Led.Head() && b.Revision == nil {
+		return errors.Join(unseen...)
+	}
+	if err := c.Led.Commit(ctx, h.Files, b); err != nil {
+		return errors.Join(append(unseen, err)...)
+	}
+	if b.Revision != nil {
+		return errors.Join(c.Led.Tidy(h.Files), forgetArchives(h, c.Led))
+	}
+	return errors.Join(unseen...)
+}
+
+// commitTask brings the entries of one task that is right up to date.
+func (c *Transaction) commitTask(
+	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,
+) error {
+	keys := t.Owns()
+	if change != nil {
+		keys = append(keys, c.Parents(change)...)
+	}
+	for _, key := range keys {
+		old, known := c.Led.Entries()[key]
+		e := old
+		k := tasks.StateReaderOf(t, key)
+		if !known {
+			var err error
+			if e, err = c.enter(ctx, v, t, key); err != nil && !errors.Is(err, host.ErrNoLiveState) {
+				return fmt.Errorf("look at %s for the ledger: %w", key, err)
+			}
+		}
+		if k != nil {
+			live, err := k.Live(ctx, v)
+			if err != nil && !errors.Is(err, host.ErrNoLiveState) {
+				return fmt.Errorf("look at %s for the ledger: %w", key, err)
+			}
+			e.Last = live
+		}
+		c.describe(&e, t, key)
+		e.Pending, e.Again, e.Untried, e.Released = false, false, false, false
+		c.Judge.NameIn(&e)
+		if tasks.GoneAfterBoot(t, key) {
+			e.Boot = c.Led.Boot()
+		}
+		if !known || !SameEntry(old, e) {
+			b.Put = append(b.Put, e)
+			if rec, known := c.Set.Of(t.Owns()[0]); known {
+				b.Blobs = append(b.Blobs, rec.Contents...)
+			}
+		}
+	}
+	return nil
+}
+
+func SameEntry(a, b ledger.Entry) bool {
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(x) == string(y)
+}
+
+// clean says that after b nothing is open: no change whose end is unknown, nothing to prune.
+func (c *Transaction) clean(b ledger.Batch) bool {
+	put := map[graph.Key]bool{}
+	for _, e := range b.Put {
+		put[e.Key] = true
+		if e.Pending || !e.Released && !c.wants(e) {
+			return false
+		}
+	}
+	for key, e := range c.Led.Entries() {
+		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !c.wants(e)) {
+			return false
+		}
+	}
+	return true
+}
+
+// MachineID tells this machine from others; "" where it has none yet.
+// https://www.freedesktop.org/software/systemd/man/latest/machine-id.html
+func MachineID(r ledger.Reader) string {
+	text, err := r.ReadFile("/etc/machine-id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,234 @@
+// Package probation keeps a change of a unit on trial until the unit runs from it, and takes its
+// files back if it does not come up.
+package probation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/systemd"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// A change that asks for the restart of a unit that runs is on trial until the unit runs from it.
+// If the unit does not come up, the files that asked for the restart are brought back to what they
+// were, the unit is started again, and the change is held back until the documents or the unit
+// change.
+//
+// A unit that was down before the change is not on trial: that it is down after it says nothing.
+// Nor is a reload, which leaves the unit running with what it had; and those of the network are
+// under a checkpoint.
+
+// Trials are those of a pass.
+type Trials struct {
+	list   []ledger.Trial
+	was    []ledger.Trial // before this pass opened any
+	opened bool
+	Notes  []model.Note
+	log    *zap.Logger
+	brief  bool // nobody is waited for: what is not known of a unit is looked at in the next pass
+}
+
+// Patience of a pass with a unit that is coming up: as long as systemd gives it by default, and
+// before READY, when kubelet waits for the agent, less. What is not known by then, the next pass
+// finds out. Before READY a unit whose job waits is not waited for at all: it may wait for the
+// agent.
+const (
+	startTimeout = 95 * time.Second
+	earlyTimeout = 10 * time.Second
+)
+
+// askers are the tasks that ask for the restart of a unit, by unit.
+func askers(g *graph.Graph[tasks.Task]) map[string][]tasks.Task {
+	out := map[string][]tasks.Task{}
+	for _, t := range g.Order() {
+		for _, key := range tasks.EffectsOf(t) {
+			if e := tasks.EffectOf(key); key.Kind() == tasks.KindEffect && e.Action == tasks.ActionRestart {
+				out[e.Unit] = append(out[e.Unit], t)
+			}
+		}
+	}
+	return out
+}
+
+// Begin puts the units on trial that the pass is about to restart, with the files that ask for it
+// as they are.
+func (ts *Trials) Begin(
+	ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], planned *changes.Set, set *desired.Records,
+	made ledger.Undone,
+) error {
+	all := askers(g)
+	was := slices.Clone(ts.list)
+	for _, unit := range slices.Sorted(maps.Keys(all)) {
+		files, err := filesOfRestart(ctx, h.Live.View(), unit, all[unit], planned)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			continue
+		}
+		now, err := h.Live.Units.Unit(ctx, unit)
+		switch {
+		case errors.Is(err, host.ErrNoLiveState):
+			return nil
+		case err != nil:
+			return err
+		case !runs(now):
+			continue
+		}
+		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: set.Name(all[unit]), Invocation: now.Invocation,
+			Files: files, Since: time.Now().UTC(), Made: made}
+		if i := ts.of(unit); i >= 0 {
+			t.Tries = ts.list[i].Tries
+			t.Files = before(ts.list[i], files)
+			ts.list = slices.Delete(ts.list, i, i+1)
+		}
+		ts.list, ts.was, ts.opened = append(ts.list, t), was, true
+	}
+	if !ts.opened {
+		return nil
+	}
+	return ledger.SaveTrials(ctx, h.Files, ts.list)
+}
+
+func runs(u systemd.UnitState) bool {
+	return u.Load == "loaded" && (u.Active == "active" || u.Active == "reloading")
+}
+
+// Remark says which units a plan is going to restart that are down already: they are not on trial.
+func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.Task], planned *changes.Set) {
+	for unit, list := range askers(g) {
+		if !slices.ContainsFunc(list, func(t tasks.Task) bool {
+			c := planned.Get(t.Owns()[0])
+			return c != nil && c.NotApplicable == "" && slices.Contains(c.Effects, tasks.Restart(unit))
+		}) {
+			continue
+		}
+		if now, err := v.Units.Unit(ctx, unit); err == nil && !runs(now) && now.Load != "not-found" &&
+			now.Active != "inactive" {
+			ts.Notes = append(ts.Notes, model.Note{Level: "warning", Origin: unit, Text: fmt.Sprintf(
+				"%s is %s before the change: should it stay so, the change is not taken back on its account; see "+
+					"`journalctl -u %s`", unit, now.Active, unit)})
+		}
+	}
+}
+
+// before keeps of a trial that is not over what was there before it: that is what the unit last ran
+// from.
+func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
+	if t.State != ledger.TrialOpen {
+		return files
+	}
+	out := slices.Clone(t.Files)
+	for _, f := range files {
+		if !slices.ContainsFunc(out, func(o ledger.TrialFile) bool { return o.Path == f.Path }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Load reads the trials of earlier passes. A brief pass waits for no unit: it is one that an
+// event asked for, and while it waited whatever else somebody changes would stay so.
+func Load(r ledger.Reader, log *zap.Logger, brief bool) *Trials {
+	ts := &Trials{log: log, brief: brief}
+	var err error
+	if ts.list, err = ledger.Trials(r); err != nil {
+		ts.Notes = append(ts.Notes, model.Note{Level: "warning", Text: err.Error()})
+	}
+	return ts
+}
+
+// TakeBack ends the trials that this pass opened, for its change was undone. Those of earlier
+// passes go on: their files are what they were.
+func (ts *Trials) TakeBack(ctx context.Context, h *host.Host) error {
+	if !ts.opened {
+		return nil
+	}
+	ts.list, ts.opened = ts.was, false
+	return ledger.SaveTrials(ctx, h.Files, ts.list)
+}
+
+// Drop ends trials: those that the function names.
+func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Trial) bool) error {
+	left := slices.DeleteFunc(slices.Clone(ts.list), which)
+	if len(left) == len(ts.list) {
+		return nil
+	}
+	ts.list = left
+	return ledger.SaveTrials(ctx, h.Files, left)
+}
+
+// Fail makes the tasks fail whose change was taken back.
+func Fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		if err := failed[res.Node.Owns()[0]]; err != nil {
+			res.State, res.Err = graph.Failed, err
+		}
+	}
+}
+
+func (ts *Trials) of(unit string) int {
+	return slices.IndexFunc(ts.list, func(t ledger.Trial) bool { return t.Unit == unit })
+}
+
+// filesOfRestart takes down the files whose change asks for a unit's restart.
+func filesOfRestart(
+	ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set,
+) ([]ledger.TrialFile, error) {
+	var out []ledger.TrialFile
+	for _, t := range list {
+		first := t.Owns()[0]
+		c := planned.Get(first)
+		if c == nil || c.NotApplicable != "" || !slices.Contains(c.Effects, tasks.Restart(unit)) {
+			continue
+		}
+		for _, key := range t.Owns() {
+			name := tasks.FileOf(key)
+			if name == "" {
+				continue
+			}
+			if i := slices.IndexFunc(out, func(f ledger.TrialFile) bool { return f.Path == name }); i >= 0 {
+				out[i].Tasks = append(out[i].Tasks, first) // another key of the same file
+				continue
+			}
+			was, err := restorerOf(name).Baseline(ctx, v)
+			if err != nil {
+				return nil, fmt.Errorf("look at %s before it changes: %w", name, err)
+			}
+			out = append(out,
+				ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Effects,
+					Tasks: []graph.Key{first}})
+		}
+	}
+	return out, nil
+}
+
+func restorerOf(path string) tasks.Restorer {
+	return tasks.StateReaderOf(nil, tasks.FileKey(path)).(tasks.Restorer)
+}
+
+// Open says that a unit is not known yet to run from what it was given, or from what it was
+// given back.
+func Open(opt host.Options) bool {
+	files, err := host.OpenFiles(opt)
+	if err != nil {
+		return false
+	}
+	defer files.Close() // only read from
+	return slices.ContainsFunc(Load(files, nil, true).list,
+		func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
+}

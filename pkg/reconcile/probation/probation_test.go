@@ -1,0 +1,47 @@
+package probation
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// With a change that is undone only its own trials end: a unit that an earlier pass gave new
+// settings is judged by those, and what was held back stays so. The line that keeps it:
+// probation.go, TakeBack.
+func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
+	needs.Root(t) // files belong to root
+	h, err := host.Open(t.Context(), host.Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	units := func() (out []string) {
+		list, err := ledger.Trials(h.Live.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list {
+			out = append(out, one.Unit+" "+string(one.State))
+		}
+		return out
+	}
+	early := []ledger.Trial{{Unit: "a.service", State: ledger.TrialOpen}, {Unit: "b.service", State: ledger.TrialHeld, Tries: 3}}
+	want := []string{"a.service open", "b.service held"}
+	if err := ledger.SaveTrials(t.Context(), h.Files, early); err != nil {
+		t.Fatal(err)
+	}
+	ts := Load(h.Live.Files, nil, false)
+	for _, opened := range []bool{false, true} {
+		if opened { // b was held back for what the documents wanted before
+			ts.opened, ts.was = true, early
+			ts.list = []ledger.Trial{early[0], {Unit: "b.service", State: ledger.TrialOpen}, {Unit: "c.service", State: ledger.TrialOpen}}
+		}
+		if err := ts.TakeBack(t.Context(), h); err != nil || !slices.Equal(units(), want) {
+			t.Errorf("opened %v: %v, %v; want %v", opened, units(), err, want)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// anyPath looks after a path, whichever kind of task put something there.
+type anyPath string
+
+var (
+	_ Remover  = anyPath("")
+	_ Restorer = anyPath("")
+)
+
+// Live implements [Keeper]. A directory is its owner and mode: what is in it is other keys'.
+func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
+	info, there, err := lstat(v, string(p))
+	if err != nil || !there {
+		return "", err
+	}
+	switch info.Type {
+	case hostfs.Symlink:
+		target, err := v.Files.Readlink(string(p))
+		return "symlink " + target, err
+	case hostfs.Regular:
+		sum, err := v.Files.SumOf(string(p), info)
+		return fmt.Sprintf("file %s %d:%d %s", octal(info.Mode), info.UID, info.GID, sum), err
+	case hostfs.Directory:
+		if info.Mounted {
+			return covered, nil
+		}
+	case hostfs.Other:
+	}
+	return fmt.Sprintf("%s %s %d:%d", info.Type, octal(info.Mode), info.UID, info.GID), nil
+}
+
+// covered is a directory that something is mounted on: owner and mode are then the other file
+// system's.
+const covered = "directory under a mount"
+
+// as says that a path is as it was left. What a mount covered can be told from nothing but that it
+// is a directory.
+func as(live, last string) bool {
+	return live == last || last == covered && strings.HasPrefix(live, "directory ")
+}
+
+// Remove implements [Remover]. A directory that is not empty stays. A unit is
+// disabled before its file goes, so that no link of systemd's dangles.
+func (p anyPath) Remove(ctx context.Context, h *host.Host) error {
+	if name := p.unit(); name != "" {
+		if err := h.Units.DisableUnit(ctx, name); err != nil && !errors.Is(err, host.ErrNoLiveState) &&
+			!errors.Is(err, host.ErrNotExist) {
+			return err
+		}
+	}
+	return h.Files.Remove(string(p))
+}
+
+// unitTypes are the kinds of units that files are for.
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html
+var unitTypes = []string{".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path",
+	".timer", ".slice", ".scope"}
+
+// unit is the unit whose file the path is, or "".
+func (p anyPath) unit() string {
+	if path.Dir(string(p)) != unitDir || !slices.Contains(unitTypes, path.Ext(string(p))) {
+		return ""
+	}
+	return path.Base(string(p))
+}
+
+// pathBaseline is a path's metadata, besides its content.
+type pathBaseline struct {
+	Type   hostfs.FileType `json:"type"`
+	Mode   fs.FileMode     `json:"mode"`
+	UID    int             `json:"uid"`
+	GID    int             `json:"gid"`
+	Mtime  int64           `json:"mtime"` // nanoseconds since the epoch
+	Target string          `json:"target,omitempty"`
+	Attrs  attributes      `json:"attrs,omitempty"`
+}
+
+// attributes are extended attributes by name.
+type attributes map[string][]byte
+
+// Baseline implements [Restorer].
+func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err error) {
+	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
+		return b, err
+	}
+	at := v.Files.Plain() // what is behind a link, or another's by another name, is not taken down
+	info, err := at.Lstat(string(p))
+	if err != nil {
+		return b, err
+	}
+	data := pathBaseline{Type: info.Type, Mode: info.Mode, UID: info.UID, GID: info.GID, Mtime: info.Mtime}
+	switch info.Type {
+	case hostfs.Symlink:
+		data.Target, err = at.Readlink(string(p))
+	case hostfs.Regular:
+		if info.Size > hostfs.MaxReadFile {
+			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
+		} else if b.Content, err = at.ReadFile(string(p)); err == nil {
+			sum := hostfs.Digest(sha256.Sum256(b.Content))
+			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
+		}
+	case hostfs.Other:
+		b.Lost = "it was neither file nor directory"
+	case hostfs.Directory:
+	}
+	if err != nil {
+		return b, err
+	}
+	if data.Attrs, err = at.Attributes(string(p)); err != nil {
+		return b, err
+	}
+	b.Data, err = json.Marshal(data)
+	return b, err
+}
+
+// Restored implements [Restorer]. A directory's time is that of what was last put into it:
+// [hostfs.Writer.SetMtime] has the last word.
+func (p anyPath) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
+	if same, err := alive(ctx, v, p, b); err != nil || !same || b.Live == "" {
+		return same, err
+	}
+	return p.untouched(v, b)
+}
+
+// untouched says that time of change and attributes are those of the baseline.
+func (p anyPath) untouched(v host.View, b Baseline) (bool, error) {
+	var was pathBaseline
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return false, fmt.Errorf("read what %s was: %w", p, err)
+	}
+	info, err := v.Files.Lstat(string(p))
+	if err != nil || info.Mtime != was.Mtime && was.Type != hostfs.Directory {
+		return false, err
+	}
+	have, err := v.Files.Attributes(string(p))
+	for name, value := range was.Attrs {
+		// a label is the policy's, and not always ours to set
+		if name != "security.selinux" && !bytes.Equal(have[name], value) {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// Restore implements [Restorer]: content, owner, mode, extended attributes and time of change. A
+// file's come back in one step: whoever were killed between them would leave a part of it.
+func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
+	if b.Live == "" {
+		return p.Remove(ctx, h)
+	}
+	var was pathBaseline
+	if err := json.Unmarshal(b.Data, &was); err != nil {
+		return fmt.Errorf("restore %s: %w", p, err)
+	}
+	spec := hostfs.FileSpec{Mode: was.Mode, UID: was.UID, GID: was.GID}
+	switch was.Type {
+	case hostfs.Symlink:
+		if info, there, err := lstat(h.Live.View(), string(p)); err == nil && there && info.Type == hostfs.Regular {
+			if err := h.Files.Remove(string(p)); err != nil {
+				return err
+			}
+		}
+		if err := h.Files.Symlink(string(p), was.Target); err != nil {
+			return err
+		}
+		return h.Files.SetMtime(string(p), was.Mtime)
+	case hostfs.Regular:
+		if b.Blob == nil {
+			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
+		}
+		at := h.Live.Files.Plain()
+		info, err := at.Lstat(string(p))
+		if now, failed := at.Sum(string(p)); err != nil || failed != nil || now != *b.Blob {
+			spec.Mtime = was.Mtime
+			return h.Files.WriteFileWith(ctx, string(p), b.Content, spec, was.Attrs)
+		}
+		if err := h.Files.SetMeta(string(p), info, spec); err != nil {
+			return err
+		}
+	case hostfs.Directory:
+		if err := h.Files.Mkdir(string(p), was.Mode, was.UID, was.GID); err != nil {
+			return err
+		}
+	case hostfs.Other:
+		return fmt.Errorf("restore %s: it was neither file nor directory: make it again by hand", p)
+	}
+	if err := h.Files.SetAttributes(string(p), was.Attrs); err != nil {
+		return err
+	}
+	return h.Files.SetMtime(string(p), was.Mtime)
+}

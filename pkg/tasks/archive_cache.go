@@ -1,0 +1,209 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// What an archive installed is kept a second time, each member by its sha256: what somebody deletes
+// or overwrites is right again without the archive's URLs. It is a copy, and no second name of the
+// file: what is written into an installed file in place would be written into both. What is kept is
+// believed as little as a mirror is.
+
+// memberCacheDir is where members are kept.
+const memberCacheDir = receiptDir + "/members"
+
+func memberCachePath(of hostfs.Member) string { return memberCacheDir + "/" + of.SHA256.String() }
+
+// memberCacheSpec is what kept members have: nobody runs them where they lie.
+var memberCacheSpec = hostfs.FileSpec{Mode: 0o600}
+
+// Cache keeps the members that are in place and are not kept yet. It is for the end of a pass that
+// found the archive right, and may be done again. Its error is one of the disk; what was kept
+// before it stays.
+func (t Archive) Cache(ctx context.Context, h *host.Host) error {
+	known, err := t.readReceipt(h.Live.View())
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", t.Name, err)
+	}
+	missing, size, err := t.uncached(h.Live.View(), known)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if _, there, _ := lstat(h.Live.View(), memberCacheDir); !there {
+		if err := h.Files.Mkdir(memberCacheDir, 0o700, 0, 0); err != nil {
+			return fmt.Errorf("keep %s: %w", t.Name, err)
+		}
+	}
+	// A disk that is nearly full is not filled for the sake of a second copy: kubelet evicts pods
+	// from such a node.
+	if room, err := h.Files.Room(memberCacheDir); err == nil && room/2 < size {
+		return fmt.Errorf("keep %s: %d MiB more would take more than half of what is free for %s: free some space",
+			t.Name, (size+1<<20-1)>>20, memberCacheDir)
+	}
+	b := h.Files.Batch()
+	defer b.Discard()
+	for _, name := range missing {
+		err := b.Copy(path.Join(t.Dir, name), memberCachePath(known[name]), memberCacheSpec, known[name])
+		var other *hostfs.CopyError
+		if errors.As(err, &other) || errors.Is(err, fs.ErrNotExist) {
+			continue // changed since it was found right: the next pass sees to it
+		}
+		if err != nil {
+			return fmt.Errorf("keep %s of %s: %w", name, t.Name, err)
+		}
+	}
+	return b.Commit(ctx)
+}
+
+// uncached are the members that are not kept, and their size together.
+func (t Archive) uncached(v host.View, known map[string]hostfs.Member) (missing []string, size int64, err error) {
+	for _, name := range t.Members {
+		is, recorded := known[name]
+		if !recorded {
+			continue
+		}
+		info, there, err := lstat(v, memberCachePath(is))
+		if err != nil {
+			return nil, 0, fmt.Errorf("keep %s: %w", t.Name, err)
+		}
+		if !there || info.Type != hostfs.Regular || info.Size != is.Size {
+			missing, size = append(missing, name), size+is.Size
+		}
+	}
+	return missing, size, nil
+}
+
+// Had is nil where nothing of the archive has to be fetched, or have says so of one of its URLs;
+// else why not, a [graph.WaitError] while it is on its way.
+func (t Archive) Had(ctx context.Context, v host.View, have func(url string) error) error {
+	if !t.lacks(v) {
+		return nil
+	}
+	return t.fromURLs(ctx, func(from string) error {
+		if err := have(from); err != nil {
+			return &unfetchedError{err}
+		}
+		return nil
+	})
+}
+
+// lacks says that something of the archive has to be fetched.
+func (t Archive) lacks(v host.View) bool {
+	_, states, err := t.look(v)
+	if err != nil {
+		return false // the plan says it
+	}
+	known, err := t.readReceipt(v)
+	if err != nil {
+		return false
+	}
+	for _, s := range states {
+		is, recorded := known[s.name]
+		if !s.install {
+			continue
+		}
+		if _, there, err := lstat(v, memberCachePath(is)); !recorded || !there || err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// restore puts those of the members in place that are kept, as one batch. It returns the others,
+// and what was kept and is damaged, which is thrown away.
+func (t Archive) restore(
+	ctx context.Context, h *host.Host, members []string, want access,
+) (rest, damaged []string, err error) {
+	b := h.Files.Batch()
+	defer b.Discard()
+	rest, damaged, err = t.fromCache(h, b, members, t.Dir, want.spec())
+	if err != nil {
+		return nil, nil, err
+	}
+	return rest, damaged, b.Commit(ctx)
+}
+
+// fromCache stages those of the members that are kept.
+func (t Archive) fromCache(
+	h *host.Host, b *hostfs.Batch, members []string, dir string, spec hostfs.FileSpec,
+) (rest, damaged []string, err error) {
+	known, err := t.readReceipt(h.Live.View())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range members {
+		is, recorded := known[name]
+		if !recorded {
+			rest = append(rest, name)
+			continue
+		}
+		err := b.Copy(memberCachePath(is), path.Join(dir, name), spec, is)
+		var other *hostfs.CopyError
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &other):
+			damaged = append(damaged, err.Error())
+			err = h.Files.Remove(memberCachePath(is))
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		rest = append(rest, name)
+	}
+	return rest, damaged, nil
+}
+
+// ForgetArchives removes what is known and kept of archives other than these. It is for who knows
+// all that may be wanted again.
+func ForgetArchives(h *host.Host, wanted []Archive) error {
+	names, err := h.Live.Files.ReadDir(receiptDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the archives that are known: %w", err)
+	}
+	var members []string
+	for _, t := range wanted {
+		known, err := t.readReceipt(h.Live.View())
+		if err != nil {
+			return fmt.Errorf("forget archives: %w", err)
+		}
+		for _, is := range known {
+			members = append(members, memberCachePath(is))
+		}
+		members = append(members, t.receiptPath())
+	}
+	for i, name := range names {
+		names[i] = path.Join(receiptDir, name)
+	}
+	kept, err := h.Live.Files.ReadDir(memberCacheDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list the members that are kept: %w", err)
+	}
+	for _, name := range kept {
+		names = append(names, path.Join(memberCacheDir, name))
+	}
+	for _, name := range names {
+		// what is staged is cleared by who stages
+		if name == memberCacheDir || slices.Contains(members, name) || strings.HasPrefix(path.Base(name), ".") {
+			continue
+		}
+		if err := h.Files.Remove(name); err != nil {
+			return fmt.Errorf("forget what an archive had: %w", err)
+		}
+	}
+	return nil
+}

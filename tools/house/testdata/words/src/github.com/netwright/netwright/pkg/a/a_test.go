@@ -1,0 +1,3 @@
+package a
+
+var told = 0

@@ -1,0 +1,1 @@
+package a // want `owed_files has the word "owed"`

@@ -1,0 +1,3 @@
+package still
+
+var told = 0

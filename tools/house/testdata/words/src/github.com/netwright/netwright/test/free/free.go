@@ -1,0 +1,3 @@
+package free
+
+var told = 0
