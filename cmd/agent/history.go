@@ -117,9 +117,9 @@ func changesText(w io.Writer, h *history.History) {
 func proofsText(w io.Writer, list []ledger.Revision) {
 	head := fmt.Sprintf("\n  %-11s%s\n", "REVISION", "PROVED BY")
 	for _, r := range list {
-		if len(r.Proofs)+len(r.Unproved) > 0 {
+		if len(r.Proofs)+len(r.MissingProofs) > 0 {
 			fmt.Fprintf(w, "%s  %-11d%s\n", head, r.Number,
-				&report.Proof{At: r.Time, By: probe.ProofKinds(r.Proofs), Missing: r.Unproved})
+				&report.Proof{At: r.Time, By: probe.ProofKinds(r.Proofs), Missing: r.MissingProofs})
 			head = ""
 		}
 	}

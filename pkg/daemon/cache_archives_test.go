@@ -105,7 +105,7 @@ func TestRollbackToKeptPlugins(t *testing.T) {
 	if _, err := b.daemon.Pass.Session().Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for i := range ledger.KeptRevisions {
+	for i := range ledger.MaxRevisions {
 		b.document(t, b.plugins(t, "plugins-2.tar", " 2")+fmt.Sprintf("  sysctlParameters: [net.core.somaxconn=%d]\n", 1000+i))
 		b.pass(t, false)
 	}

@@ -138,7 +138,7 @@ func TestDiscoveredIsRemembered(t *testing.T) {
 		if said := fmt.Sprint(notes); !strings.Contains(said, step.note) || (step.note == "") != (len(notes) == 0) {
 			t.Errorf("%s: notes %s, want %q", step.name, said, step.note)
 		}
-		if err := ledger.SaveLearnt(t.Context(), files.Files, learnt); err != nil {
+		if err := ledger.SaveAPICache(t.Context(), files.Files, learnt); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -277,10 +277,10 @@ func TestPercent(t *testing.T) {
 		if u == nil || hostroot.Read(t, b.root, "/etc/motd") != "one" {
 			t.Fatalf("no node takes it, and this one did: %+v", u)
 		}
-		at := rollout.Bucket("n", u.Print)
+		at := rollout.Bucket("n", u.Fingerprint)
 		publish(t, fmt.Sprintf("{percent: %d,   splay: 0s}", at), "three") // of another length: the store looks at times too, and these stand still
 		later(11 * time.Minute)
-		if again := b.waits(t); again == nil || again.Print != u.Print || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
+		if again := b.waits(t); again == nil || again.Fingerprint != u.Fingerprint || !again.Since.Equal(u.Since) || again.Digest == u.Digest {
 			t.Errorf("a generation that wants the same is another change: %+v, was %+v", again, u)
 		}
 		publish(t, fmt.Sprintf("{percent: %d,      splay: 0s}", at+1), "three")
@@ -327,8 +327,8 @@ func TestAFreezeHoldsNoFactBack(t *testing.T) {
 	defer h.Close()
 	converge := func(learnt string) {
 		t.Helper()
-		node := ledger.Learnt{Node: "n1", PodCIDRs: []netip.Prefix{netip.MustParsePrefix(learnt)}}
-		if err := ledger.SaveLearnt(t.Context(), h.Files, node); err != nil {
+		node := ledger.APICache{Node: "n1", PodCIDRs: []netip.Prefix{netip.MustParsePrefix(learnt)}}
+		if err := ledger.SaveAPICache(t.Context(), h.Files, node); err != nil {
 			t.Fatal(err)
 		}
 		d, err := desired.Load(t.Context(), b.daemon.Store, config.Select{Node: "n1"}, statestore.Revision{})

@@ -13,8 +13,8 @@ import (
 
 const bootsFile = Dir + "/boots.json"
 
-// keptBoots is how many boots are remembered besides those that keys are held back for.
-const keptBoots = 10
+// maxBoots is how many boots are remembered besides those that keys are held back for.
+const maxBoots = 10
 
 // Boot is what the first boot with changed files has shown. Outcome is that of package checkpoint.
 type Boot struct {
@@ -76,7 +76,7 @@ func NoteBoot(ctx context.Context, w Host, b Boot) error {
 		}
 	}
 	list = append(list, b)
-	for free := len(list) - keptBoots; free > 0; free-- {
+	for free := len(list) - maxBoots; free > 0; free-- {
 		i := slices.IndexFunc(list, func(o Boot) bool { return len(o.Keys) == 0 })
 		if i < 0 {
 			break

@@ -52,11 +52,11 @@ func TestBootsAreRemembered(t *testing.T) {
 		t.Errorf("another change failed: %+v", b)
 	}
 	note(Boot{ID: "4", Names: []string{"/a"}, Outcome: "confirmed"})
-	for i := range 2 * keptBoots {
+	for i := range 2 * maxBoots {
 		note(Boot{ID: fmt.Sprint("later ", i), Names: []string{"/c"}, Outcome: "confirmed"})
 	}
 	list, err := ReadBoots(h.Live.Files)
-	if err != nil || len(list) != keptBoots || list[0].ID != "0" || len(list[0].Keys) != 1 || list[1].ID == "1" {
+	if err != nil || len(list) != maxBoots || list[0].ID != "0" || len(list[0].Keys) != 1 || list[1].ID == "1" {
 		t.Errorf("what keys are held back for stays, and no more than that: %+v, %v", list, err)
 	}
 }

@@ -82,7 +82,7 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	content := hostfs.ContentOf([]byte("of the first"))
 	named := []tasks.Recorded{{Kind: "file", Blobs: []hostfs.Digest{content.Sum}}}
 	commit(t, l, h, Batch{Blobs: []hostfs.Content{content}, Head: Head{Current: 1}, Revision: &Revision{Number: 1, Tasks: named}})
-	for n := 2; n <= KeptRevisions+3; n++ {
+	for n := 2; n <= MaxRevisions+3; n++ {
 		commit(t, l, h, Batch{Head: Head{Current: 1}, Revision: &Revision{Number: n}})
 	}
 	if err := l.Tidy(h.Files); err != nil {
@@ -91,7 +91,7 @@ func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	if _, err := ReadRevision(h.Live.Files, 1); err != nil {
 		t.Error(err)
 	}
-	if numbers, err := revisionNumbers(h.Live.Files); err != nil || len(numbers) != KeptRevisions+1 {
+	if numbers, err := revisionNumbers(h.Live.Files); err != nil || len(numbers) != MaxRevisions+1 {
 		t.Errorf("%v are kept (%v)", numbers, err)
 	}
 	if err := os.WriteFile(filepath.Join(root, revisionFile(1)), []byte("{"), 0o600); err != nil {

@@ -7,8 +7,8 @@ import (
 
 const deedsFile = Dir + "/deeds.json"
 
-// keptDeeds is how many deeds are remembered.
-const keptDeeds = 50
+// maxDeeds is how many deeds are remembered.
+const maxDeeds = 50
 
 // Deed is what somebody did to which configuration a node follows. It makes no revision: no task is
 // new by it.
@@ -50,6 +50,6 @@ func NoteDeed(ctx context.Context, w Host, d Deed) error {
 		}
 	}
 	list = append(list, d)
-	list = list[max(0, len(list)-keptDeeds):]
+	list = list[max(0, len(list)-maxDeeds):]
 	return saveState(ctx, w, deedsFile, list)
 }

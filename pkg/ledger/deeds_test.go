@@ -36,11 +36,11 @@ func TestDeedsAreRemembered(t *testing.T) {
 	if want := "rollback 1 1; resume 1 4; rollback 1 5; rollback 2 6; "; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for range 2 * keptDeeds {
+	for range 2 * maxDeeds {
 		note(Deed{Act: WasPaused})
 		note(Deed{Act: Resumed})
 	}
-	if list, err = ReadDeeds(d.Live.Files); err != nil || len(list) != keptDeeds {
-		t.Errorf("%d deeds are kept, want %d; %v", len(list), keptDeeds, err)
+	if list, err = ReadDeeds(d.Live.Files); err != nil || len(list) != maxDeeds {
+		t.Errorf("%d deeds are kept, want %d; %v", len(list), maxDeeds, err)
 	}
 }

@@ -30,7 +30,7 @@ type pendingEffect struct {
 
 // load reads what an earlier run left. After an error there is none.
 func (p *PendingEffects) load(r Reader) error {
-	data, err := r.ReadFile(owedFile)
+	data, err := r.ReadFile(effectsFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (p *PendingEffects) Save(ctx context.Context, w Writer) error {
 	if same {
 		return nil
 	}
-	if err := write(ctx, w, owedFile, data); err != nil {
+	if err := write(ctx, w, effectsFile, data); err != nil {
 		return unwritten(err)
 	}
 	p.mu.Lock()

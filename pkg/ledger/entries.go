@@ -33,10 +33,10 @@ type Entry struct {
 	Mode Mode      `json:"mode"`
 	// Task rebuilds the key's task. Keys of paths need none to be removed, so
 	// only the task's first key has it; the others name that one in Of.
-	Task  *tasks.Recorded `json:"task,omitempty"`
-	Of    graph.Key       `json:"of,omitempty"`
-	Needs []graph.Key     `json:"needs,omitempty"`
-	Asks  []graph.Key     `json:"asks,omitempty"` // effects that its going asks for
+	Task    *tasks.Recorded `json:"task,omitempty"`
+	Of      graph.Key       `json:"of,omitempty"`
+	Needs   []graph.Key     `json:"needs,omitempty"`
+	Effects []graph.Key     `json:"asks,omitempty"` // effects that its going asks for
 	// Baseline is what was there before the first change; nil when we never changed it, or it was
 	// absent.
 	Baseline *tasks.Baseline `json:"baseline,omitempty"`
@@ -65,10 +65,10 @@ type Entry struct {
 
 // Head ends each batch: what must be known without reading the entries.
 type Head struct {
-	// Print names the desired set that the entries are in step with.
-	Print string `json:"print,omitempty"`
-	// Settled says that every entry is wanted by that set, or released: there is nothing to prune.
-	Settled bool `json:"settled,omitempty"`
+	// Fingerprint names the desired set that the entries are in step with.
+	Fingerprint string `json:"print,omitempty"`
+	// Clean says that every entry is wanted by that set, or released: there is nothing to prune.
+	Clean   bool `json:"settled,omitempty"`
 	Current int  `json:"current,omitempty"` // revision
 	// Former is the one that the node was at before Current came by its documents, and that a
 	// rollback goes to. It may be the higher of the two: a set that was there before has its number
@@ -76,7 +76,7 @@ type Head struct {
 	Former int `json:"former,omitempty"`
 	// Boot is that in which all was right last: what is missing of a later one nobody took away.
 	Boot string `json:"boot,omitempty"`
-	Held *Pin   `json:"held,omitempty"`
+	Pin  *Pin   `json:"held,omitempty"`
 	// Network is the one that the node has: that of the last set that was right, or that a switch
 	// has come to.
 	Network Network `json:"network,omitzero"`
@@ -104,7 +104,7 @@ type Proof struct {
 	At         time.Time `json:"at"`
 	Generation int64     `json:"generation"`
 	By         string    `json:"by,omitempty"`
-	Unproved   string    `json:"unproved,omitempty"`
+	Missing    string    `json:"unproved,omitempty"`
 }
 
 // Network is what must be known of a node's network when it is to leave it.

@@ -12,8 +12,8 @@ import (
 const Dir = hostfs.StateDir
 
 const (
-	owedFile   = Dir + "/owed.json"
-	stampsFile = Dir + "/stamps"
+	effectsFile = Dir + "/owed.json"
+	stampsFile  = Dir + "/stamps"
 )
 
 // Reader is what the ledger reads through; [hostfs.Files] is one.

@@ -20,13 +20,13 @@ func FuzzMemory(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, stamps, owed string) {
-		l := Load(disk{bootIDFile: "boot\n", stampsFile: stamps, owedFile: owed})
-		if !strings.HasPrefix(stamps, head) && len(l.kept) != 0 {
+		l := Load(disk{bootIDFile: "boot\n", stampsFile: stamps, effectsFile: owed})
+		if !strings.HasPrefix(stamps, head) && len(l.onDisk) != 0 {
 			t.Fatalf("stamps of another boot, or none, are believed: %q", stamps)
 		}
 		for i := range l.used {
 			var p fingerprint
-			copy(p[:], l.kept[i*stampSize:])
+			copy(p[:], l.onDisk[i*stampSize:])
 			l.lookUp(p)
 		}
 		if _, ok := l.Known("/x", hostfs.FileInfo{Size: int64(len(stamps))}); ok {
@@ -35,7 +35,7 @@ func FuzzMemory(f *testing.F) {
 		l.Effects.Enqueue("effect:x", "file:/y")
 		l.Effects.Ack("effect:x")
 		l.Effects.Cancel("effect:z", "file:/y")
-		if again, err := parseStamps(formatStamps(l.kept, "boot"), "boot"); err != nil || !bytes.Equal(again, l.kept) {
+		if again, err := parseStamps(formatStamps(l.onDisk, "boot"), "boot"); err != nil || !bytes.Equal(again, l.onDisk) {
 			t.Fatalf("written back they read otherwise: %q, %v", again, err)
 		}
 	})

@@ -43,7 +43,7 @@ func TestCommittedBatchesComeBack(t *testing.T) {
 	l, h := open(t, root)
 	for i := range 200 { // many enough that the journal is replaced by what it says now and then
 		b := Batch{Put: []Entry{entry("file:/a", Owned), entry(fmt.Sprintf("file:/b%d", i%7), Found)}, Dirs: map[string]int64{"/etc": int64(i)},
-			Head: Head{Print: fmt.Sprint(i), Settled: true, Current: i}}
+			Head: Head{Fingerprint: fmt.Sprint(i), Clean: true, Current: i}}
 		if i%5 == 4 {
 			b.Drop = []graph.Key{"file:/a"}
 		}
@@ -144,7 +144,7 @@ func TestContentsAreForRootOnly(t *testing.T) {
 func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	head := Head{Held: &Pin{Revision: 2}}
+	head := Head{Pin: &Pin{Revision: 2}}
 	for i := 1; i <= 25; i++ {
 		head.Current = i
 		commit(t, l, h, Batch{Blobs: []hostfs.Content{hostfs.ContentOf(fmt.Append(nil, i))}, Revision: &Revision{Number: i}, Head: head})
@@ -173,7 +173,7 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	l, h := open(t, root)
 	content := func(name string, i int) hostfs.Content { return hostfs.ContentOf(fmt.Appendf(nil, "%s %d", name, i)) }
 	digest := func(name string, i int) hostfs.Digest { return sha256.Sum256(fmt.Appendf(nil, "%s %d", name, i)) }
-	head, base := Head{Held: &Pin{Revision: 2}}, digest("baseline", 0)
+	head, base := Head{Pin: &Pin{Revision: 2}}, digest("baseline", 0)
 	for i := 1; i <= 15; i++ {
 		head.Current = i
 		e := entry("file:/a", Found)
@@ -208,7 +208,7 @@ func TestTidyKeepsWhatIsNamed(t *testing.T) {
 // takes it writes back to the same.
 func FuzzJournal(f *testing.F) {
 	entries := map[graph.Key]Entry{"file:/a": entry("file:/a", Owned), "sysctl:net.x": entry("sysctl:net.x", Found)}
-	seed, err := (&Ledger{}).whole(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Held: &Pin{Revision: 2, By: "root"}})
+	seed, err := (&Ledger{}).whole(entries, map[string]int64{"/etc": 1}, Head{Current: 3, Pin: &Pin{Revision: 2, By: "root"}})
 	if err != nil {
 		f.Fatal(err)
 	}

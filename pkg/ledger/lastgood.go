@@ -55,9 +55,9 @@ func (g *LastGood) Intact(r Reader) bool {
 	return errors.Join(err, err2) == nil
 }
 
-// KeepLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one
+// SaveLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one
 // or the new one is there, whole.
-func (l *Ledger) KeepLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
+func (l *Ledger) SaveLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
 	blobs := []hostfs.Content{hostfs.ContentOf(manifest), hostfs.ContentOf(objects)}
 	g.Manifest, g.Objects = blobs[0].Sum, blobs[1].Sum
 	data, err := json.Marshal(g)

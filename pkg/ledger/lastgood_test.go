@@ -31,7 +31,7 @@ func TestLastGoodIsTheOldOneOrTheNewOne(t *testing.T) {
 	l, h := open(t, root)
 	keep := func(w Host, generation int64, content string) error {
 		g := LastGood{Store: "s3://b/c", Cluster: "c", Generation: generation}
-		return l.KeepLastGood(t.Context(), w, g, []byte("manifest "+content), []byte("objects "+content))
+		return l.SaveLastGood(t.Context(), w, g, []byte("manifest "+content), []byte("objects "+content))
 	}
 	expect := func(generation int64, content string) {
 		t.Helper()

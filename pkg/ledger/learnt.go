@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-const learntFile = Dir + "/learnt.json"
+const apiCacheFile = Dir + "/learnt.json"
 
-// Learnt is what the Kubernetes API said of a node and of its peers, and what the node owes it:
+// APICache is what the Kubernetes API said of a node and of its peers, and what the node owes it:
 // kept for when the API is gone.
-type Learnt struct {
+type APICache struct {
 	Node     string         `json:"node"`
 	PodCIDRs []netip.Prefix `json:"podCIDRs,omitempty"`
-	Peers    []LearntPeer   `json:"peers,omitempty"` // that are believed
+	Peers    []CachedPeer   `json:"peers,omitempty"` // that are believed
 	// Judged says that Peers were believed by what documents say, and not because a Node claimed
 	// it, as agents before did.
 	Judged bool      `json:"judged,omitempty"`
@@ -24,8 +24,8 @@ type Learnt struct {
 	Cordoned bool `json:"cordoned,omitempty"`
 }
 
-// LearntPeer is another node.
-type LearntPeer struct {
+// CachedPeer is another node.
+type CachedPeer struct {
 	Name      string         `json:"name"`
 	PodCIDRs  []netip.Prefix `json:"podCIDRs"`
 	Addresses []netip.Addr   `json:"addresses"`
@@ -34,18 +34,18 @@ type LearntPeer struct {
 	Stands []netip.Prefix `json:"stands,omitempty"`
 }
 
-// LoadLearnt reads what was learnt. Without a file that is nothing. A damaged one is said, and is
+// LoadAPICache reads what was learnt. Without a file that is nothing. A damaged one is said, and is
 // nothing: the API says it again.
-func LoadLearnt(r Reader) (Learnt, error) {
-	var out Learnt
-	if err := readJSON(r, learntFile, &out); err != nil {
-		return Learnt{},
-			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", learntFile, err)
+func LoadAPICache(r Reader) (APICache, error) {
+	var out APICache
+	if err := readJSON(r, apiCacheFile, &out); err != nil {
+		return APICache{},
+			fmt.Errorf("read what the Kubernetes API said before, %s: %w: it is written anew", apiCacheFile, err)
 	}
 	return out, nil
 }
 
-// SaveLearnt replaces it, durably.
-func SaveLearnt(ctx context.Context, w Writer, l Learnt) error {
-	return writeJSON(ctx, w, learntFile, "what the Kubernetes API said", l)
+// SaveAPICache replaces it, durably.
+func SaveAPICache(ctx context.Context, w Writer, l APICache) error {
+	return writeJSON(ctx, w, apiCacheFile, "what the Kubernetes API said", l)
 }

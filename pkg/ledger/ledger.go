@@ -33,8 +33,8 @@ type Ledger struct {
 	head    Head
 	rewrite bool
 	// The head has a pin that is not on the disk, where there is another: see Hold.
-	ahead      bool
-	heldBefore *Pin
+	pinUnsaved bool
+	savedPin   *Pin
 	entries    map[graph.Key]Entry
 	dirs       map[string]int64
 }
@@ -55,7 +55,7 @@ func LoadWith(r Reader, stamps *Stamps) *Ledger {
 	}
 	if err := l.Effects.load(r); err != nil {
 		l.damage = append(l.damage,
-			fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", owedFile, err))
+			fmt.Sprintf("%s: %v; a restart that an interrupted run owed may be missing", effectsFile, err))
 	}
 	return l
 }

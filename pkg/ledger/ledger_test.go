@@ -109,7 +109,7 @@ func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
-	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), JournalFile, stampsFile, owedFile} {
+	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), JournalFile, stampsFile, effectsFile} {
 		l.Record(path, info, hostfs.Digest{1})
 	}
 	save := func() {
@@ -165,13 +165,13 @@ func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 		"empty": "", "garbage": "\x00\x01", "cut": stampsHeader + "b 00000000\n" + strings.Repeat("0", 30),
 		"a bit": stampsHeader + "b 00000000\n" + strings.Repeat("0", stampSize),
 	} {
-		d := disk{bootIDFile: "b\n", stampsFile: stamps, owedFile: "{"}
+		d := disk{bootIDFile: "b\n", stampsFile: stamps, effectsFile: "{"}
 		l := Load(d)
 		if len(l.Damage()) != 2 {
 			t.Errorf("%s: Damage = %q; want both files", name, l.Damage())
 		}
-		if len(l.kept) != 0 {
-			t.Errorf("%s: stamps were believed: %q", name, l.kept)
+		if len(l.onDisk) != 0 {
+			t.Errorf("%s: stamps were believed: %q", name, l.onDisk)
 		}
 	}
 }

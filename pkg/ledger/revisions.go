@@ -23,26 +23,27 @@ const (
 	blobDir     = Dir + "/blobs"
 )
 
-// KeptRevisions is how many revisions are kept, besides one that the node is held at.
-const KeptRevisions = 10
+// MaxRevisions is how many revisions are kept, besides one that the node is held at.
+const MaxRevisions = 10
 
 // Revision is a whole set of tasks that was applied, so that it can be again.
 type Revision struct {
-	Number     int              `json:"number"`
-	Time       time.Time        `json:"time"`
-	By         string           `json:"by"`
-	Cluster    string           `json:"cluster"`
-	NodeGroup  string           `json:"nodeGroup,omitempty"`
-	Node       string           `json:"node"`
-	Network    string           `json:"network"`
-	Declared   string           `json:"declared,omitempty"` // see Network.Declared
-	Store      string           `json:"store"`
-	Generation int64            `json:"generation"`
-	Digest     string           `json:"digest"`
-	Print      string           `json:"print"` // see Head.Print
-	Tasks      []tasks.Recorded `json:"tasks"`
-	Proofs     []string         `json:"proofs,omitempty"`   // probes that passed after the change that first brought it
-	Unproved   []string         `json:"unproved,omitempty"` // kinds of proofs that this change does not have
+	Number      int              `json:"number"`
+	Time        time.Time        `json:"time"`
+	By          string           `json:"by"`
+	Cluster     string           `json:"cluster"`
+	NodeGroup   string           `json:"nodeGroup,omitempty"`
+	Node        string           `json:"node"`
+	Network     string           `json:"network"`
+	Declared    string           `json:"declared,omitempty"` // see Network.Declared
+	Store       string           `json:"store"`
+	Generation  int64            `json:"generation"`
+	Digest      string           `json:"digest"`
+	Fingerprint string           `json:"print"` // see Head.Fingerprint
+	Tasks       []tasks.Recorded `json:"tasks"`
+	// probes that passed after the change that first brought it
+	Proofs        []string `json:"proofs,omitempty"`
+	MissingProofs []string `json:"unproved,omitempty"` // kinds of proofs that this change does not have
 }
 
 // Revisions reads those that are kept, oldest first. Damaged ones are left out; the error names
@@ -199,8 +200,8 @@ func (l *Ledger) Tidy(w Host) error {
 	}
 	named := map[string]bool{}
 	for i, n := range numbers {
-		held := l.head.Held != nil && l.head.Held.Revision == n
-		if len(numbers)-i > KeptRevisions && !held && n != l.head.Current {
+		held := l.head.Pin != nil && l.head.Pin.Revision == n
+		if len(numbers)-i > MaxRevisions && !held && n != l.head.Current {
 			if err := w.Remove(revisionFile(n)); err != nil {
 				return fmt.Errorf("remove revision %d: %w", n, err)
 			}

@@ -27,7 +27,7 @@ import (
 type Stamps struct {
 	boot   string
 	damage string
-	kept   []byte // records, as they are on disk
+	onDisk []byte // records, as they are on disk
 
 	mu    sync.Mutex
 	used  []bool                        // by record on disk: asked for since it was read
@@ -50,12 +50,12 @@ func LoadStamps(r Reader) *Stamps {
 	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]hostfs.Digest{}}
 	data, err := r.ReadFile(stampsFile)
 	if err == nil {
-		s.kept, err = parseStamps(data, s.boot)
+		s.onDisk, err = parseStamps(data, s.boot)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		s.damage = fmt.Sprintf("%s: %v; files are read again", stampsFile, err)
 	}
-	s.used = make([]bool, len(s.kept)/stampSize)
+	s.used = make([]bool, len(s.onDisk)/stampSize)
 	return s
 }
 
@@ -102,7 +102,7 @@ func fingerprintOf(path string, info hostfs.FileInfo) (p fingerprint) {
 
 // find is the number of a record on disk, or where it would be.
 func (s *Stamps) find(p fingerprint) (int, bool) {
-	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.kept[i*stampSize:][:len(p)]) })
+	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.onDisk[i*stampSize:][:len(p)]) })
 }
 
 // Known implements [hostfs.Stamps].
@@ -121,7 +121,7 @@ func (s *Stamps) lookUp(p fingerprint) (hostfs.Digest, bool) {
 		return hostfs.Digest{}, false
 	}
 	s.used[i] = true
-	return hostfs.Digest(s.kept[i*stampSize+len(p):][:len(hostfs.Digest{})]), true
+	return hostfs.Digest(s.onDisk[i*stampSize+len(p):][:len(hostfs.Digest{})]), true
 }
 
 // Record implements [hostfs.Stamps].
@@ -141,7 +141,7 @@ func (s *Stamps) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
 // ours says that a path is the ledger's own: it reads what it wrote, and compares it with nothing.
 func ours(path string) bool {
 	switch path {
-	case stampsFile, owedFile, trialsFile, lastGoodFile, learntFile, JournalFile:
+	case stampsFile, effectsFile, trialsFile, lastGoodFile, apiCacheFile, JournalFile:
 		return true
 	}
 	return strings.HasPrefix(path, blobDir+"/") || strings.HasPrefix(path, revisionDir+"/")
@@ -159,7 +159,7 @@ func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]hostfs.Digest{}
+	s.onDisk, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]hostfs.Digest{}
 	for i := range s.used {
 		s.used[i] = true
 	}
@@ -175,7 +175,7 @@ func (s *Stamps) merged() []byte {
 	}
 	var all [][]byte
 	for i, used := range s.used {
-		record := s.kept[i*stampSize:][:stampSize]
+		record := s.onDisk[i*stampSize:][:stampSize]
 		if _, replaced := s.fresh[fingerprint(record)]; used && !replaced {
 			all = append(all, record)
 		}

@@ -12,8 +12,8 @@ import (
 
 const undoneFile = Dir + "/undone.json"
 
-// keptUndone is how many generations that were undone are remembered.
-const keptUndone = 10
+// maxUndone is how many generations that were undone are remembered.
+const maxUndone = 10
 
 // Undone is a generation whose change was taken back: it has no revision, for the node never was at
 // it.
@@ -54,5 +54,5 @@ func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, _ := ReadUndone(w) // a damaged one is as good as none
 	list = slices.DeleteFunc(list, func(o Undone) bool { return o.Digest == u.Digest })
 	list = append(list, u)
-	return writeJSON(ctx, w, undoneFile, "what was undone", list[max(0, len(list)-keptUndone):])
+	return writeJSON(ctx, w, undoneFile, "what was undone", list[max(0, len(list)-maxUndone):])
 }

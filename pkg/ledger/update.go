@@ -16,12 +16,12 @@ const updateFile = Dir + "/update.json"
 type Update struct {
 	Generation int64  `json:"generation"`
 	Digest     string `json:"digest"`
-	// Print names what it wants of this node. Another generation that wants the same has waited as
-	// long.
-	Print string    `json:"print"`
-	Class string    `json:"class"`
-	Since time.Time `json:"since"`         // when it was seen
-	Free  time.Time `json:"free,omitzero"` // since when only time holds it back; zero: something else does
+	// Fingerprint names what it wants of this node. Another generation that wants the same has
+	// waited as long.
+	Fingerprint string    `json:"print"`
+	Class       string    `json:"class"`
+	Since       time.Time `json:"since"`         // when it was seen
+	Free        time.Time `json:"free,omitzero"` // since when only time holds it back; zero: something else does
 	// LetGo says who let it go: it is on its way, and nothing holds it back any more. "": it waits.
 	LetGo string `json:"letGo,omitempty"`
 }

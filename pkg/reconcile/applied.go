@@ -69,7 +69,7 @@ func noteForward(
 	ctx context.Context, s session.Session, h *host.Host, led *ledger.Ledger, before, next int, plan *report.Plan,
 ) {
 	now := led.Head().Current
-	if plan == nil || before == 0 || now == before || now >= next || led.Head().Held != nil {
+	if plan == nil || before == 0 || now == before || now >= next || led.Head().Pin != nil {
 		return
 	}
 	s.Note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,

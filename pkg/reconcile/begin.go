@@ -79,7 +79,7 @@ func (r *run) plan(ctx context.Context, p Pass, v host.View) (err error) {
 		return err
 	}
 	r.ownership.Changed = ownership.PolicyOf(r.desired)
-	if pin := r.led.Head().Held; pin != nil && r.desired.Pinned != nil {
+	if pin := r.led.Head().Pin; pin != nil && r.desired.Pinned != nil {
 		r.ownership.PinnedAt = pin.Revision
 	}
 	if r.pruning, err = r.ownership.Prune(ctx, v, r.sw.Begins(), r.sw.Tail()); err != nil {

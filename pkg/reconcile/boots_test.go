@@ -96,8 +96,8 @@ func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 			t.Errorf("the ledger says %+v of %s, want %+v", entries[key], key, before[key])
 		}
 	}
-	if _, ours := entries[string(tasks.FileKey("/etc/new"))]; ours || head.Settled {
-		t.Errorf("what is gone is ours: %v; settled: %v", ours, head.Settled)
+	if _, ours := entries[string(tasks.FileKey("/etc/new"))]; ours || head.Clean {
+		t.Errorf("what is gone is ours: %v; settled: %v", ours, head.Clean)
 	}
 
 	hostroot.Put(t, root, motd, "somebody's")

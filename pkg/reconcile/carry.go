@@ -192,7 +192,8 @@ func (r *run) end(ctx context.Context, p Pass, h *host.Host) error {
 	}
 	// All is right: nothing is held back any more.
 	return errors.Join(err,
-		r.trials.Drop(context.WithoutCancel(ctx), h, func(t ledger.Trial) bool { return t.State == ledger.TrialHeld }))
+		r.trials.Drop(context.WithoutCancel(ctx), h,
+			func(t ledger.Probation) bool { return t.State == ledger.ProbationSuppressed }))
 }
 
 // awaitStarts looks at the units that were started; false: there are none.

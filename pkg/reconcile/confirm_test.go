@@ -133,7 +133,7 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 		t.Fatalf("%q, %v", kept, err)
 	}
 	entries, head, _ := entriesOf(t, root)
-	if !head.Settled || head.Current != 2 || head.Former != 1 || entries["file:/etc/new"].Mode != ledger.Owned ||
+	if !head.Clean || head.Current != 2 || head.Former != 1 || entries["file:/etc/new"].Mode != ledger.Owned ||
 		hostroot.There(root, "/etc/gone") || hostroot.There(root, checkpoint.JournalFile) {
 		t.Errorf("after the confirmation: %+v, %+v", head, entries)
 	}

@@ -104,7 +104,7 @@ func TestWhatAnEarlierReleaseBeganIsRead(t *testing.T) {
 	}
 	_, files = earlierRoot(t, "held")
 	trials, err := ledger.Trials(files)
-	if err != nil || len(trials) != 1 || trials[0].State != ledger.TrialHeld || trials[0].Why == "" || trials[0].Want == "" {
+	if err != nil || len(trials) != 1 || trials[0].State != ledger.ProbationSuppressed || trials[0].Why == "" || trials[0].Want == "" {
 		t.Errorf("the trials are %+v: %v", trials, err)
 	}
 	if undone, err := ledger.ReadUndone(files); err != nil || len(undone) == 0 {
@@ -156,8 +156,8 @@ func TestAnUpgradeMakesNoRevision(t *testing.T) {
 		{"a file", set("3", &off, later), 4, 3},
 	} {
 		mustConverge(t, root, c.list...)
-		if _, head, _ := entriesOf(t, root); head.Current != c.current || head.Former != c.former || !head.Settled {
-			t.Errorf("%s: the node is at %d, was at %d, settled: %v; want %d, %d", c.does, head.Current, head.Former, head.Settled, c.current, c.former)
+		if _, head, _ := entriesOf(t, root); head.Current != c.current || head.Former != c.former || !head.Clean {
+			t.Errorf("%s: the node is at %d, was at %d, settled: %v; want %d, %d", c.does, head.Current, head.Former, head.Clean, c.current, c.former)
 		}
 	}
 }

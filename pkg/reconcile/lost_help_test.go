@@ -29,7 +29,7 @@ func newer(t *testing.T, root string, led *ledger.Ledger) {
 	task.Version = 99
 	e.Task = &task
 	head := led.Head()
-	head.Settled = false
+	head.Clean = false
 	if err := led.Commit(t.Context(), h.Files, ledger.Batch{Put: []ledger.Entry{e}, Head: head}); err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	}
 	var kept []string
 	for _, r := range h.Revisions {
-		kept = append(kept, strings.Join(append(slices.Clone(r.Proofs), r.Unproved...), " "))
+		kept = append(kept, strings.Join(append(slices.Clone(r.Proofs), r.MissingProofs...), " "))
 	}
 	const full = "neighbour:up0/10.0.0.1 dns inbound pods"
 	if want := []string{full, "", full}; !slices.Equal(kept, want) {

@@ -39,7 +39,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 		if x, y := hostroot.Read(t, root, "/etc/netwright/x"), hostroot.Read(t, root, "/etc/other"); x != "1" || y != "2" {
 			t.Errorf("the files are %q and %q", x, y)
 		}
-		if _, head, _ := entriesOf(t, root); hostroot.There(root, "/etc/former") || head.Current != 2 || !head.Settled {
+		if _, head, _ := entriesOf(t, root); hostroot.There(root, "/etc/former") || head.Current != 2 || !head.Clean {
 			t.Errorf("what nobody wants any more stays, or the rest is no revision: %+v\n%s", head, said(plan))
 		}
 	}
@@ -150,8 +150,8 @@ func TestARevisionHasWhatIsRefusedNoMore(t *testing.T) {
 		}
 	}
 	_, head, _ := entriesOf(t, root)
-	if kept := historyOf(t, root); head.Current != 1 || !head.Settled || len(kept) != 2 {
-		t.Errorf("the node is at %d of %d revisions, settled: %v", head.Current, len(kept), head.Settled)
+	if kept := historyOf(t, root); head.Current != 1 || !head.Clean || len(kept) != 2 {
+		t.Errorf("the node is at %d of %d revisions, settled: %v", head.Current, len(kept), head.Clean)
 	}
 }
 

@@ -44,15 +44,15 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 			return nil, fmt.Errorf("roll back to revision %d: nothing was changed: %w", rev.Number, err)
 		}
 		// else it is held since then, by whom it was
-		if was := led.Head().Held; was == nil || was.Revision != rev.Number {
-			led.Hold(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second),
+		if was := led.Head().Pin; was == nil || was.Revision != rev.Number {
+			led.SetPin(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second),
 				Disruptive: p.AllowDisruptive})
 		}
 		plan, err := p.converge(ctx, nil, h, led)
 		if aborted(err) {
 			return plan, err
 		}
-		if err = errors.Join(err, led.SaveHold(ctx, h.Files)); !aborted(err) {
+		if err = errors.Join(err, led.SavePin(ctx, h.Files)); !aborted(err) {
 			deed := ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
 			if paused != nil { // last: until the node is held it must not take what the store has
 				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h.Files))
@@ -102,8 +102,8 @@ func rollbackTo(led *ledger.Ledger, r ledger.Reader, number int) (*ledger.Revisi
 	}
 	head := led.Head()
 	switch {
-	case head.Held != nil: // it goes on backwards; what it has may be numbered anew, with what was rotated since
-		head.Current = min(head.Current, head.Held.Revision)
+	case head.Pin != nil: // it goes on backwards; what it has may be numbered anew, with what was rotated since
+		head.Current = min(head.Current, head.Pin.Revision)
 	case head.Former != 0 && head.Former != head.Current:
 		if rev, err := ledger.ReadRevision(r, head.Former); err == nil {
 			return rev, nil

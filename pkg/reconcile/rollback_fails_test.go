@@ -28,7 +28,7 @@ func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 	}
 	held := func() bool {
 		_, head, _ := entriesOf(t, root)
-		return head.Held != nil
+		return head.Pin != nil
 	}
 	hostroot.Put(t, root, checkpoint.VerdictFile,
 		`{"generation":1,"digest":"d1","bad":true,"why":"tcp:x","tries":1,"at":"2026-11-21T12:00:00Z"}`)
@@ -70,7 +70,7 @@ func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 	if err := os.Rename(blobs+"-away", blobs); err != nil {
 		t.Fatal(err)
 	}
-	if _, head, _ := entriesOf(t, root); head.Held != nil {
+	if _, head, _ := entriesOf(t, root); head.Pin != nil {
 		t.Error("the node is held at a revision that it was not brought to")
 	}
 	if mustConverge(t, root, file("/etc/a", "2")); hostroot.Read(t, root, "/etc/a") != "2" {

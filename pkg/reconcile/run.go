@@ -54,7 +54,7 @@ type run struct {
 	guard    *guard.Guard // of what cuts the node off; nil: nothing does
 	removals *changes.Set
 	pruneRep graph.Report[tasks.Task]
-	apiCache ledger.Learnt       // of the Kubernetes API
+	apiCache ledger.APICache     // of the Kubernetes API
 	late     map[string][]string // effects owed that only the removals' graph has
 }
 
@@ -164,7 +164,7 @@ func directories(graphs ...*graph.Graph[tasks.Task]) []string {
 // has none, and is not decoded to look for them: of ten thousand files that takes longer than the
 // whole pass.
 func unfinished(led *ledger.Ledger) []string {
-	if led.Head().Settled {
+	if led.Head().Clean {
 		return nil
 	}
 	dirs := map[string]bool{}

@@ -108,7 +108,7 @@ func TestTheLedgerForgetsWhatWasUndone(t *testing.T) {
 	if diff := cmp.Diff(entries, entriesNow); diff != "" {
 		t.Errorf("entries after the undo (-before +after):\n%s", diff)
 	}
-	if headNow != head || !headNow.Settled {
+	if headNow != head || !headNow.Clean {
 		t.Errorf("head %+v, before %+v", headNow, head)
 	}
 	if len(owedNow) != len(owed) {

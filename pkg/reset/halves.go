@@ -198,7 +198,7 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),
-		Had: head.Network, Fingerprint: head.Print, Clean: head.Settled, PendingEffects: r.led.Effects.List()}
+		Had: head.Network, Fingerprint: head.Fingerprint, Clean: head.Clean, PendingEffects: r.led.Effects.List()}
 	for _, c := range []*changes.Set{r.risky.going, r.risky.restoring} {
 		for _, key := range slices.Sorted(maps.Keys(c.ByKey)) {
 			if e, known := r.led.Entries()[key]; known {

@@ -195,7 +195,7 @@ func (r *resetting) sort(
 	restorer, restorable := k.(tasks.Restorer)
 	changed := r.ownership.Altered(ctx, v, e, live)
 	ours := !changed || r.ownership.Changed != ""
-	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Asks, tasks.DaemonReload)}
+	meta := tasks.Meta{From: ownership.OriginOf(e), Effects: ownership.Without(e.Effects, tasks.DaemonReload)}
 	holds, err := ownership.UsedBy(ctx, v, r.led, k)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", e.Key, err)

@@ -124,7 +124,7 @@ const ownKubeconfig = "/etc/netwright/kubeconfig"
 // the API is gone: the node has its network, by what was learnt, or waits for the API and has none
 // of it; with the API there it has its network, and then needs the API no more.
 //
-// What keeps it: pkg/ledger/learnt.go SaveLearnt (one rename), pkg/reconcile/carry.go converge:
+// What keeps it: pkg/ledger/learnt.go SaveAPICache (one rename), pkg/reconcile/carry.go converge:
 // Save (before the first change).
 func TestKilledWhileLearning(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestKilledWhileLearning(t *testing.T) {
 // The agent is killed in a switch of networks for which it cordons the node: in the end the node
 // takes pods again, and where a person had cordoned it, it does not.
 //
-// What keeps it: pkg/reconcile/rollout/cordon.go Cordon (SaveLearnt before the API is asked),
+// What keeps it: pkg/reconcile/rollout/cordon.go Cordon (SaveAPICache before the API is asked),
 // Uncordon; pkg/kube/nodes.go Cordon, Uncordon.
 func TestKilledWhileCordoned(t *testing.T) {
 	t.Parallel()

@@ -131,7 +131,7 @@ func (f *fleet) taken(t testing.TB) int64 {
 // is noted as the last good, keys and all. With the store there again it has the new one, and then
 // needs no store for it.
 //
-// What keeps it: pkg/ledger/lastgood.go KeepLastGood (what is named is there first, then one
+// What keeps it: pkg/ledger/lastgood.go SaveLastGood (what is named is there first, then one
 // rename; Tidy last), pkg/reconcile/carry.go converge: keep comes at the end of a pass, and what a
 // killed run had staged goes before anybody asks whether a directory is empty (unfinished; red
 // without it, tried).

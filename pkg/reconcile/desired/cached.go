@@ -13,14 +13,14 @@ import (
 func (d *State) Cached(r ledger.Reader) model.Discovered {
 	d.Planned(r, true)
 	d.Had = ledger.Load(r).Head().Network
-	learnt, err := ledger.LoadLearnt(r)
+	learnt, err := ledger.LoadAPICache(r)
 	if err != nil || learnt.Node != d.Node.Name {
 		return model.Discovered{}
 	}
 	return Discovered(model.Discovered{}, learnt)
 }
 
-func Discovered(out model.Discovered, learnt ledger.Learnt) model.Discovered {
+func Discovered(out model.Discovered, learnt ledger.APICache) model.Discovered {
 	out.PodCIDRs = learnt.PodCIDRs
 	for _, p := range learnt.Peers {
 		out.Peers = append(out.Peers, networks.Peer{Name: p.Name, PodCIDRs: p.PodCIDRs, Address: p.Addresses,

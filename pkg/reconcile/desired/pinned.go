@@ -137,7 +137,7 @@ func (s *Pinned) renew(v host.View, led *ledger.Ledger) {
 // Target is what a pass works towards: what the store wants, or the revision that the node is held
 // at. d may be nil when it is held.
 func Target(d *State, led *ledger.Ledger, v host.View, assets tasks.Fetcher) (*State, error) {
-	pin := led.Head().Held
+	pin := led.Head().Pin
 	switch {
 	case pin == nil && d == nil:
 		return nil, errors.New("no configuration was loaded, and the node is not held at a revision: see why the " +

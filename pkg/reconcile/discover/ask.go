@@ -37,8 +37,8 @@ type Answers struct {
 
 // nodesAnswer is what the Kubernetes API said of its Nodes.
 type nodesAnswer struct {
-	cache ledger.Learnt // as it was before, with what the API said
-	err   error         // what could not be learnt
+	cache ledger.APICache // as it was before, with what the API said
+	err   error           // what could not be learnt
 }
 
 // Ask asks what the networks of these nodes leave to others. It is for a look beside the loop: it
@@ -85,9 +85,9 @@ func (s Sources) needsOthers(nodes []*config.Node) bool {
 
 // askNodes asks the API, as [Pass.ask] does.
 func (s Sources) askNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
-	learnt, err := ledger.LoadLearnt(v.Files)
+	learnt, err := ledger.LoadAPICache(v.Files)
 	if err != nil || learnt.Node != name { // the pass says what is damaged
-		learnt = ledger.Learnt{Node: name}
+		learnt = ledger.APICache{Node: name}
 	}
 	err = s.ask(ctx, name, v.Facts, want, &learnt)
 	return nodesAnswer{cache: learnt, err: err}
@@ -95,7 +95,7 @@ func (s Sources) askNodes(ctx context.Context, name string, v host.View, want ne
 
 // asked brings what was learnt up to date: with what a look was told, else by asking.
 func (s Sources) asked(
-	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt,
+	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.APICache,
 ) error {
 	if s.Answers == nil {
 		return s.ask(ctx, name, facts, want, learnt)

@@ -89,8 +89,8 @@ func groundOf(ctx context.Context, n *config.Node, v host.View, own []netip.Pref
 // the one that is in force counts, else that of the older Node. What an agent of an earlier release
 // believed goes on, with a note, until the documents cover it or its Node claims another.
 func (g ground) believe(
-	claimed []ledger.LearntPeer, before ledger.Learnt,
-) (believed []ledger.LearntPeer, notes []model.Note) {
+	claimed []ledger.CachedPeer, before ledger.APICache,
+) (believed []ledger.CachedPeer, notes []model.Note) {
 	ranges, addresses := map[netip.Prefix]string{}, map[netip.Addr]string{} // of nodes
 	var odd []taken                                                         // ranges of another length
 	kept := map[string]map[netip.Prefix]bool{}                              // by node: whether it stands from before
@@ -135,8 +135,8 @@ func (g ground) believe(
 }
 
 // claims are the ranges that peers claim, in the order in which they count.
-func claims(claimed []ledger.LearntPeer, before ledger.Learnt) (out []claim) {
-	earlier := map[string]ledger.LearntPeer{}
+func claims(claimed []ledger.CachedPeer, before ledger.APICache) (out []claim) {
+	earlier := map[string]ledger.CachedPeer{}
 	for _, p := range before.Peers {
 		earlier[p.Name] = p
 	}
@@ -162,7 +162,7 @@ func claims(claimed []ledger.LearntPeer, before ledger.Learnt) (out []claim) {
 }
 
 // addressOf is where the pods of a range are reached by.
-func addressOf(p ledger.LearntPeer, pods netip.Prefix) netip.Addr {
+func addressOf(p ledger.CachedPeer, pods netip.Prefix) netip.Addr {
 	if pods.Addr().Is4() {
 		return values.Addresses(p.Addresses).V4()
 	}

@@ -27,8 +27,8 @@ func labGround() ground {
 }
 
 // peer is a Node that was made n hours after the first.
-func peer(name string, n int, address string, ranges ...string) ledger.LearntPeer {
-	p := ledger.LearntPeer{Name: name, Made: time.Date(2026, 1, 1, n, 0, 0, 0, time.UTC)}
+func peer(name string, n int, address string, ranges ...string) ledger.CachedPeer {
+	p := ledger.CachedPeer{Name: name, Made: time.Date(2026, 1, 1, n, 0, 0, 0, time.UTC)}
 	for a := range strings.SplitSeq(address, ",") {
 		p.Addresses = append(p.Addresses, netip.MustParseAddr(a))
 	}
@@ -45,7 +45,7 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		g     ground
-		claim ledger.LearntPeer
+		claim ledger.CachedPeer
 		want  string // of the note; "": it is believed
 	}{
 		{"a peer", labGround(), peer("n2", 1, "10.77.0.12", "100.96.2.0/24"), ""},
@@ -63,7 +63,7 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 		{"of a default of ours", unstated, peer("n2", 1, "10.77.0.12", "100.96.2.0/24"), "no document states a range"},
 		{"of another family", single, peer("n2", 1, "10.77.0.12,fd00:77::12", "fd00:10:0:2::/64"), "have no addresses of that family"},
 	} {
-		believed, notes := c.g.believe([]ledger.LearntPeer{c.claim}, ledger.Learnt{Judged: true})
+		believed, notes := c.g.believe([]ledger.CachedPeer{c.claim}, ledger.APICache{Judged: true})
 		if said := fmt.Sprint(notes); !strings.Contains(said, c.want) || (c.want == "") != (len(notes) == 0) || (c.want == "") != (len(believed) == 1) {
 			t.Errorf("%s: believed %v, %s", c.name, believed, said)
 		}
@@ -74,7 +74,7 @@ func TestClaimsAreHeldAgainstTheDocuments(t *testing.T) {
 // other is believed.
 func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
 	g := labGround()
-	names := func(believed []ledger.LearntPeer) (out []string) {
+	names := func(believed []ledger.CachedPeer) (out []string) {
 		for _, p := range believed {
 			out = append(out, p.Name)
 		}
@@ -84,17 +84,17 @@ func TestOfTwoClaimsTheOneInForceStays(t *testing.T) {
 	neighbour := peer("n4", 0, "10.77.0.12", "100.96.4.0/24") // by the address of n2
 	for _, c := range []struct {
 		name    string
-		claimed []ledger.LearntPeer
-		before  []ledger.LearntPeer
+		claimed []ledger.CachedPeer
+		before  []ledger.CachedPeer
 		want    string
 	}{
-		{"the older Node", []ledger.LearntPeer{younger, older}, nil, "[n3]"},
-		{"that in force", []ledger.LearntPeer{younger, older, neighbour}, []ledger.LearntPeer{younger}, "[n2]"},
-		{"it goes", []ledger.LearntPeer{older, neighbour}, []ledger.LearntPeer{younger}, "[n3 n4]"},
-		{"it claims another range", []ledger.LearntPeer{peer("n2", 5, "10.77.0.12", "100.96.5.0/24"), older}, []ledger.LearntPeer{younger}, "[n2 n3]"},
-		{"one address", []ledger.LearntPeer{younger, neighbour}, nil, "[n4]"},
+		{"the older Node", []ledger.CachedPeer{younger, older}, nil, "[n3]"},
+		{"that in force", []ledger.CachedPeer{younger, older, neighbour}, []ledger.CachedPeer{younger}, "[n2]"},
+		{"it goes", []ledger.CachedPeer{older, neighbour}, []ledger.CachedPeer{younger}, "[n3 n4]"},
+		{"it claims another range", []ledger.CachedPeer{peer("n2", 5, "10.77.0.12", "100.96.5.0/24"), older}, []ledger.CachedPeer{younger}, "[n2 n3]"},
+		{"one address", []ledger.CachedPeer{younger, neighbour}, nil, "[n4]"},
 	} {
-		believed, notes := g.believe(c.claimed, ledger.Learnt{Judged: true, Peers: c.before})
+		believed, notes := g.believe(c.claimed, ledger.APICache{Judged: true, Peers: c.before})
 		if got := fmt.Sprint(names(believed)); got != c.want || len(notes) != len(c.claimed)-len(believed) {
 			t.Errorf("%s: %s, want %s; %v", c.name, got, c.want, notes)
 		}
@@ -108,22 +108,22 @@ func TestRoutesThatStandAreNotRemoved(t *testing.T) {
 	g := covered
 	g.stated = nil
 	old := peer("n2", 1, "10.77.0.12", "100.96.2.0/24")
-	learnt := ledger.Learnt{Peers: []ledger.LearntPeer{old}}
+	learnt := ledger.APICache{Peers: []ledger.CachedPeer{old}}
 	for range 2 { // the second is a pass of this agent's
-		believed, notes := g.believe([]ledger.LearntPeer{old}, learnt)
+		believed, notes := g.believe([]ledger.CachedPeer{old}, learnt)
 		if len(believed) != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0].Text, "peer not covered by podCIDR: ") {
 			t.Fatalf("%v, %v", believed, notes)
 		}
-		learnt = ledger.Learnt{Judged: true, Peers: believed}
+		learnt = ledger.APICache{Judged: true, Peers: believed}
 	}
-	if believed, notes := covered.believe([]ledger.LearntPeer{old}, learnt); len(believed) != 1 || len(believed[0].Stands) > 0 || len(notes) > 0 {
+	if believed, notes := covered.believe([]ledger.CachedPeer{old}, learnt); len(believed) != 1 || len(believed[0].Stands) > 0 || len(notes) > 0 {
 		t.Errorf("covered: %v, %v", believed, notes)
 	}
-	if believed, notes := g.believe([]ledger.LearntPeer{peer("n2", 1, "10.77.0.12", "100.96.9.0/24")}, learnt); len(believed) > 0 || len(notes) != 1 {
+	if believed, notes := g.believe([]ledger.CachedPeer{peer("n2", 1, "10.77.0.12", "100.96.9.0/24")}, learnt); len(believed) > 0 || len(notes) != 1 {
 		t.Errorf("another range: %v, %v", believed, notes)
 	}
-	twice := []ledger.LearntPeer{old, peer("n3", 1, "10.77.0.13", "100.96.2.0/24")} // one destination has one route
-	if believed, _ := g.believe(twice, ledger.Learnt{Peers: twice}); len(believed) != 1 {
+	twice := []ledger.CachedPeer{old, peer("n3", 1, "10.77.0.13", "100.96.2.0/24")} // one destination has one route
+	if believed, _ := g.believe(twice, ledger.APICache{Peers: twice}); len(believed) != 1 {
 		t.Errorf("one range twice: %v", believed)
 	}
 }
@@ -135,12 +135,12 @@ func TestHostileListsOfNodes(t *testing.T) {
 	g := labGround()
 	for seed := range uint64(10_000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		var honest, all []ledger.LearntPeer
+		var honest, all []ledger.CachedPeer
 		for i := range 1 + r.IntN(20) {
 			honest = append(honest, peer(fmt.Sprintf("n%d", i), 0, fmt.Sprintf("10.77.1.%d,fd00:77::1:%x", i+1, i+1),
 				fmt.Sprintf("100.98.%d.0/24", i), fmt.Sprintf("fd00:10:0:%x::/64", i+1)))
 		}
-		before := ledger.Learnt{Judged: true, Peers: honest[:r.IntN(len(honest)+1)]}
+		before := ledger.APICache{Judged: true, Peers: honest[:r.IntN(len(honest)+1)]}
 		for i := range len(honest) {
 			all = append(all, honest[i], hostile(r, i))
 		}
@@ -149,7 +149,7 @@ func TestHostileListsOfNodes(t *testing.T) {
 		if len(notes) > 11 {
 			t.Fatalf("seed %d: %d notes", seed, len(notes))
 		}
-		of := map[string]ledger.LearntPeer{}
+		of := map[string]ledger.CachedPeer{}
 		var ranges []netip.Prefix
 		for _, p := range believed {
 			of[p.Name] = p
@@ -172,8 +172,8 @@ func TestHostileListsOfNodes(t *testing.T) {
 }
 
 // hostile is a Node that claims anything: it was made after those of the cluster.
-func hostile(r *rand.Rand, i int) ledger.LearntPeer {
-	p := ledger.LearntPeer{Name: fmt.Sprintf("evil%d", i), Made: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
+func hostile(r *rand.Rand, i int) ledger.CachedPeer {
+	p := ledger.CachedPeer{Name: fmt.Sprintf("evil%d", i), Made: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}
 	for range 1 + r.IntN(2) {
 		p.Addresses = append(p.Addresses, netip.MustParseAddr([]string{
 			"10.77.0.1", "10.77.0.11", "fd00:77::1", "8.8.8.8", fmt.Sprintf("10.77.1.%d", r.IntN(256)), fmt.Sprintf("fd00:77::1:%x", r.IntN(64)),

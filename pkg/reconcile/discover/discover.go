@@ -24,8 +24,8 @@ import (
 // learnt is what is to be remembered.
 func (s Sources) Discover(
 	ctx context.Context, d *desired.State, v host.View,
-) (found model.Discovered, learnt ledger.Learnt, notes []model.Note) {
-	learnt, err := ledger.LoadLearnt(v.Files)
+) (found model.Discovered, learnt ledger.APICache, notes []model.Note) {
+	learnt, err := ledger.LoadAPICache(v.Files)
 	if err != nil {
 		notes = append(notes, model.Note{Level: network.Warning, Text: err.Error()})
 	}
@@ -34,7 +34,7 @@ func (s Sources) Discover(
 		return found, learnt, notes
 	}
 	if learnt.Node != d.Node.Name {
-		learnt = ledger.Learnt{Node: d.Node.Name, Cordoned: learnt.Cordoned}
+		learnt = ledger.APICache{Node: d.Node.Name, Cordoned: learnt.Cordoned}
 	}
 	before := learnt
 	if s.API != nil && !s.CacheOnly && s.Live && !s.Host.Sandbox {
@@ -66,7 +66,7 @@ const askTime = 10 * time.Second
 // ask brings what was learnt up to date. Its error says what could not be learnt: of that, learnt
 // is as it was.
 func (s Sources) ask(
-	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.Learnt,
+	ctx context.Context, name string, facts *host.Facts, want network.NodesWanted, learnt *ledger.APICache,
 ) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no answer within %s", askTime))
 	defer cancel()
@@ -96,31 +96,31 @@ func (s Sources) ask(
 }
 
 // peersAmong are the Nodes besides this one that have pod CIDRs, by name.
-func peersAmong(nodes []kube.Node, name string) []ledger.LearntPeer {
-	var out []ledger.LearntPeer
+func peersAmong(nodes []kube.Node, name string) []ledger.CachedPeer {
+	var out []ledger.CachedPeer
 	for _, n := range nodes {
 		if n.Name != name && len(n.PodCIDRs) > 0 {
 			out = append(out,
-				ledger.LearntPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses, Made: n.Made})
+				ledger.CachedPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses, Made: n.Made})
 		}
 	}
-	slices.SortFunc(out, func(a, b ledger.LearntPeer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b ledger.CachedPeer) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // alike says that two times the same was learnt.
-func alike(a, b ledger.Learnt) bool {
+func alike(a, b ledger.APICache) bool {
 	return a.Node == b.Node && a.Cordoned == b.Cordoned && a.Judged == b.Judged &&
-		slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.LearntPeer) bool {
+		slices.Equal(a.PodCIDRs, b.PodCIDRs) && slices.EqualFunc(a.Peers, b.Peers, func(p, q ledger.CachedPeer) bool {
 		return p.Name == q.Name && slices.Equal(p.PodCIDRs, q.PodCIDRs) && slices.Equal(p.Addresses, q.Addresses) &&
 			p.Made.Equal(q.Made) && slices.Equal(p.Stands, q.Stands)
 	})
 }
 
 // Save writes down what was learnt, where that is new.
-func Save(ctx context.Context, h *host.Host, learnt ledger.Learnt) error {
-	if before, err := ledger.LoadLearnt(h.Live.Files); err == nil && alike(before, learnt) {
+func Save(ctx context.Context, h *host.Host, learnt ledger.APICache) error {
+	if before, err := ledger.LoadAPICache(h.Live.Files); err == nil && alike(before, learnt) {
 		return nil
 	}
-	return ledger.SaveLearnt(ctx, h.Files, learnt)
+	return ledger.SaveAPICache(ctx, h.Files, learnt)
 }

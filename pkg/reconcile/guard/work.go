@@ -169,7 +169,7 @@ func addAtBoot(
 func Remember(of *ownership.Transaction, made *changes.Set, by, network string) (json.RawMessage, error) {
 	head := of.Led.Head()
 	m := revert.LedgerBefore{By: by, Network: network, Tasks: len(of.Set.Order), Had: head.Network,
-		Fingerprint: head.Print, Clean: head.Settled, PendingEffects: of.Led.Effects.List()}
+		Fingerprint: head.Fingerprint, Clean: head.Clean, PendingEffects: of.Led.Effects.List()}
 	for _, t := range of.Set.Order {
 		change := made.Get(t.Owns()[0])
 		if change == nil || !Undone(t, change) || !tasks.IsState(t.Owns()[0]) {

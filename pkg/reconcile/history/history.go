@@ -53,7 +53,7 @@ func Read(opt host.Options) (*History, error) {
 	if len(revisions) == 0 && err != nil {
 		return nil, err
 	}
-	h := &History{Current: led.Head().Current, Pin: led.Head().Held, Revisions: revisions, Damage: led.Damage()}
+	h := &History{Current: led.Head().Current, Pin: led.Head().Pin, Revisions: revisions, Damage: led.Damage()}
 	if err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}

@@ -23,7 +23,7 @@ func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	}
 	out.Proof = &report.Proof{Missing: probe.Unmade()}
 	if p := led.Head().Proof; !p.At.IsZero() {
-		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Missing: split(p.Unproved)}
+		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Missing: split(p.Missing)}
 	}
 	if generation, until := checkpoint.Watched(r); !until.IsZero() {
 		out.Watched = &report.Watched{Generation: generation, Until: until}

@@ -155,7 +155,7 @@ func (s *Switch) decide(
 
 // AllowedBy says who allowed a disruptive switch; flag is a person who asks for the pass.
 func AllowedBy(d *desired.State, led *ledger.Ledger, flag bool) string {
-	pin := led.Head().Held
+	pin := led.Head().Pin
 	switch {
 	case flag:
 		return "--allow-disruptive"

@@ -65,13 +65,13 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	if p := out.Proof; p != nil {
 		b.Head.Proof = ledger.Proof{
 			At: time.Now().UTC().Truncate(time.Second), Generation: out.Desired.Snapshot.Generation,
-			By: strings.Join(probe.ProofKinds(p.Probes), ","), Unproved: strings.Join(p.Unproved, ","),
+			By: strings.Join(probe.ProofKinds(p.Probes), ","), Missing: strings.Join(p.Unproved, ","),
 		}
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
-		b.Head.Print, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
+		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
 		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h.Live.Files)
-		b.Head.Settled = c.clean(b)
+		b.Head.Clean = c.clean(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
 		}

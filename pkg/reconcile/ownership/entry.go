@@ -84,7 +84,7 @@ func (c *Transaction) describe(e *ledger.Entry, t tasks.Task, key graph.Key) {
 	if e.Parent {
 		return
 	}
-	e.Needs, e.Asks = tasks.NeedsOf(t), tasks.EffectsOf(t)
+	e.Needs, e.Effects = tasks.NeedsOf(t), tasks.EffectsOf(t)
 	e.Task, e.Of = nil, ""
 	if first := t.Owns()[0]; key != first {
 		e.Of = first

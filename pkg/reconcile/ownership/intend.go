@@ -18,7 +18,7 @@ import (
 // be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
 func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes.Set, removing bool) error {
 	b := ledger.Batch{Head: c.Led.Head(), Dirs: map[string]int64{}}
-	b.Head.Settled = false
+	b.Head.Clean = false
 	for _, t := range c.Set.Order {
 		first := t.Owns()[0]
 		change := planned.Get(first)

@@ -137,7 +137,7 @@ func (p *Removals) sort(ctx context.Context, v host.View, c *Transaction, e ledg
 		p.release(e, "warning", fmt.Sprintf("%s is no longer wanted and stays: %s", e.Key, holds))
 	default:
 		*list = append(*list, tasks.Removal{
-			Meta: tasks.Meta{From: OriginOf(e), Effects: Without(e.Asks, tasks.DaemonReload)},
+			Meta: tasks.Meta{From: OriginOf(e), Effects: Without(e.Effects, tasks.DaemonReload)},
 			Key:  e.Key, Remover: remover, Last: live, Changed: c.Changed.Reason(c.Altered(ctx, v, e, live)),
 		})
 	}

@@ -45,18 +45,18 @@ func (c *Transaction) commitRemoved(ctx context.Context, v host.View, out Ending
 // revise numbers the set: the one that it had, or the next.
 func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	was := c.Led.Head()
-	if was.Print == c.Set.Fingerprint && was.Current != 0 {
+	if was.Fingerprint == c.Set.Fingerprint && was.Current != 0 {
 		return nil
 	}
 	kept, _ := ledger.Revisions(h.Live.Files) // a damaged one is as good as none here
-	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Print == c.Set.Fingerprint })
+	at := slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Fingerprint == c.Set.Fingerprint })
 	if at < 0 {
 		at = slices.IndexFunc(kept, func(r ledger.Revision) bool { return r.Number == was.Current && c.Set.Same(r) })
 	}
 	if at >= 0 && kept[at].Number == was.Current {
 		return nil
 	}
-	if was.Held == nil {
+	if was.Pin == nil {
 		b.Head.Former = was.Current
 	}
 	if at >= 0 {
@@ -69,13 +69,13 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 	}
 	d := out.Desired
 	rev := &ledger.Revision{
-		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Print: c.Set.Fingerprint,
+		Number: number, Time: time.Now().UTC().Truncate(time.Second), By: out.By, Fingerprint: c.Set.Fingerprint,
 		Cluster: d.Node.Cluster, NodeGroup: d.Node.NodeGroup, Node: d.Node.Name, Network: d.Network(),
 		Declared: d.Declared(),
 		Store:    d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.Proof != nil {
-		rev.Proofs, rev.Unproved = out.Proof.Probes, out.Proof.Unproved
+		rev.Proofs, rev.MissingProofs = out.Proof.Probes, out.Proof.Unproved
 	}
 	for _, rec := range c.Set.All() {
 		rev.Tasks = append(rev.Tasks, rec.Recorded)

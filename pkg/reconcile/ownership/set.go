@@ -17,7 +17,7 @@ func Begin(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*Transaction, error)
 // inStep says that the ledger was left with this very set, and nothing open.
 func (c *Transaction) inStep() bool {
 	head := c.Led.Head()
-	return head.Settled && head.Print == c.Set.Fingerprint
+	return head.Clean && head.Fingerprint == c.Set.Fingerprint
 }
 
 // wants says that the desired set has the key, or something below a directory that was made for it.

@@ -62,7 +62,7 @@ func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (
 	failed := map[graph.Key]error{}
 	for i := 0; i < len(ts.list); i++ {
 		t := &ts.list[i]
-		if t.State == ledger.TrialHeld {
+		if t.State == ledger.ProbationSuppressed {
 			continue
 		}
 		over, err := ts.judge(ctx, h, led, t)
@@ -77,10 +77,10 @@ func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (
 			if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 				return failed, err
 			}
-		case t.State != ledger.TrialOpen:
+		case t.State != ledger.ProbationOpen:
 			for _, f := range t.Files {
 				for _, key := range f.Tasks {
-					failed[key] = graph.Permanent(&UnitDownError{Trial: *t})
+					failed[key] = graph.Permanent(&UnitDownError{Probation: *t})
 				}
 			}
 		default:
@@ -93,8 +93,9 @@ func (ts *Trials) Judge(ctx context.Context, h *host.Host, led *ledger.Ledger) (
 }
 
 // judge goes on with one trial from where it stands. over: nothing is left of it.
-func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) (over bool, err error) {
-	if t.State == ledger.TrialOpen {
+func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Probation) (over bool,
+	err error) {
+	if t.State == ledger.ProbationOpen {
 		v, now, err := ts.await(ctx, h, t.Unit, t.Invocation)
 		if err != nil || v == starts.IsUp || v == starts.NoVerdict {
 			return err == nil, err
@@ -102,7 +103,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 		if v != starts.IsDown {
 			return false, nil
 		}
-		t.State, t.Why, t.Invocation = ledger.TrialUndoing, "it ended", now.Invocation
+		t.State, t.Why, t.Invocation = ledger.ProbationUndoing, "it ended", now.Invocation
 		switch {
 		case now.Result != "":
 			t.Why = now.Result
@@ -117,12 +118,12 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 			return false, err
 		}
 	}
-	if t.State == ledger.TrialUndoing {
+	if t.State == ledger.ProbationUndoing {
 		if err := ts.restore(ctx, h, led, t); err != nil {
 			return false, fmt.Errorf("%s did not come up (%s), and what it ran from before is not wholly back; it is "+
 				"tried again: %w", t.Unit, t.Why, err)
 		}
-		t.State = ledger.TrialUndone
+		t.State = ledger.ProbationUndone
 		if err := ledger.SaveTrials(ctx, h.Files, ts.list); err != nil {
 			return false, err
 		}
@@ -131,8 +132,8 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 	if err != nil || v == starts.Starting || v == starts.Queued {
 		return false, err
 	}
-	t.State, t.Bad, t.Tries, t.Since = ledger.TrialHeld, v == starts.IsUp, t.Tries+1, time.Now().UTC()
-	t.Unchanged, t.Tried = unitFingerprint(h.Live.Files, *t), nil
+	t.State, t.Bad, t.Tries, t.Since = ledger.ProbationSuppressed, v == starts.IsUp, t.Tries+1, time.Now().UTC()
+	t.Unchanged, t.Before = unitFingerprint(h.Live.Files, *t), nil
 	for i := range t.Files {
 		t.Files[i].Content, t.Files[i].Was = nil, tasks.Baseline{}
 	}
@@ -146,7 +147,7 @@ func (ts *Trials) judge(ctx context.Context, h *host.Host, led *ledger.Ledger, t
 
 // restore brings the files back, lets all who read them read them again, and starts the unit.
 // Killed anywhere it is called again, and does none of that twice.
-func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Trial) error {
+func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger, t *ledger.Probation) error {
 	asked := []graph.Key{tasks.DaemonReload}
 	for _, f := range slices.Backward(t.Files) {
 		was := f.Was
@@ -154,7 +155,7 @@ func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger,
 		if err := restorerOf(f.Path).Restore(ctx, h, was); err != nil {
 			return err
 		}
-		for _, effect := range f.Asks {
+		for _, effect := range f.Effects {
 			for _, key := range f.Tasks {
 				led.Effects.Cancel(string(effect), string(key))
 			}
@@ -186,19 +187,19 @@ func (ts *Trials) restore(ctx context.Context, h *host.Host, led *ledger.Ledger,
 
 // try writes down that an effect of the undo is about to be done, or says that a run that was
 // killed did it.
-func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Trial, e tasks.Effect) (done bool, err error) {
+func (ts *Trials) try(ctx context.Context, h *host.Host, t *ledger.Probation, e tasks.Effect) (done bool, err error) {
 	key := e.Owns()[0]
-	if mark, tried := t.Tried[key]; tried {
+	if mark, tried := t.Before[key]; tried {
 		return e.DoneSince(ctx, h.Live.View(), mark)
 	}
 	mark, err := e.Mark(ctx, h.Live.View())
 	if err != nil {
 		return false, err
 	}
-	if t.Tried == nil {
-		t.Tried = map[graph.Key]string{}
+	if t.Before == nil {
+		t.Before = map[graph.Key]string{}
 	}
-	t.Tried[key] = mark
+	t.Before[key] = mark
 	return false, ledger.SaveTrials(ctx, h.Files, ts.list)
 }
 
@@ -219,10 +220,10 @@ func (ts *Trials) Suppressed(
 	}
 	all := askers(g)
 	for _, t := range ts.list {
-		if t.State == ledger.TrialOpen || t.Want != set.Name(all[t.Unit]) {
+		if t.State == ledger.ProbationOpen || t.Want != set.Name(all[t.Unit]) {
 			continue
 		}
-		if t.State == ledger.TrialHeld {
+		if t.State == ledger.ProbationSuppressed {
 			pause := Backoff(t.Tries)
 			since := now.Sub(t.Since)
 			if unitFingerprint(v.Files, t) != t.Unchanged || !t.Bad && (since < 0 || since >= pause) {
@@ -231,7 +232,7 @@ func (ts *Trials) Suppressed(
 		}
 		for _, f := range t.Files {
 			for _, key := range f.Tasks {
-				out[key] = graph.Permanent(&UnitDownError{Trial: t})
+				out[key] = graph.Permanent(&UnitDownError{Probation: t})
 			}
 		}
 	}
@@ -239,7 +240,7 @@ func (ts *Trials) Suppressed(
 }
 
 // unitFingerprint names the unit as it is now, with the files that were brought back.
-func unitFingerprint(f hostfs.Files, t ledger.Trial) string {
+func unitFingerprint(f hostfs.Files, t ledger.Probation) string {
 	var reads []string
 	for _, file := range t.Files {
 		reads = append(reads, file.Path)
@@ -249,7 +250,7 @@ func unitFingerprint(f hostfs.Files, t ledger.Trial) string {
 
 // UnitDownError is a change that is not made, or was taken back, since its unit did not come up
 // with it.
-type UnitDownError struct{ ledger.Trial }
+type UnitDownError struct{ ledger.Probation }
 
 // RefusedBy tells reports what refuses it.
 func (e *UnitDownError) RefusedBy() report.Refusal { return report.RefusedByUnit }
@@ -258,7 +259,7 @@ func (e *UnitDownError) Error() string {
 	text := fmt.Sprintf("%s did not come up with it (%s), see `journalctl -u %s`; it was taken back", e.Unit, e.Why,
 		e.Unit)
 	switch {
-	case e.State != ledger.TrialHeld:
+	case e.State != ledger.ProbationSuppressed:
 		return text + ", and the unit is being started with what it had before"
 	case e.Bad:
 		return text +

@@ -33,8 +33,8 @@ import (
 
 // Trials are those of a pass.
 type Trials struct {
-	list   []ledger.Trial
-	was    []ledger.Trial // before this pass opened any
+	list   []ledger.Probation
+	was    []ledger.Probation // before this pass opened any
 	opened bool
 	Notes  []model.Note
 	log    *zap.Logger
@@ -88,8 +88,9 @@ func (ts *Trials) Begin(
 		case !runs(now):
 			continue
 		}
-		t := ledger.Trial{Unit: unit, State: ledger.TrialOpen, Want: set.Name(all[unit]), Invocation: now.Invocation,
-			Files: files, Since: time.Now().UTC(), Made: made}
+		t := ledger.Probation{Unit: unit, State: ledger.ProbationOpen, Want: set.Name(all[unit]),
+			Invocation: now.Invocation,
+			Files:      files, Since: time.Now().UTC(), Made: made}
 		if i := ts.of(unit); i >= 0 {
 			t.Tries = ts.list[i].Tries
 			t.Files = before(ts.list[i], files)
@@ -127,13 +128,13 @@ func (ts *Trials) Remark(ctx context.Context, v host.View, g *graph.Graph[tasks.
 
 // before keeps of a trial that is not over what was there before it: that is what the unit last ran
 // from.
-func before(t ledger.Trial, files []ledger.TrialFile) []ledger.TrialFile {
-	if t.State != ledger.TrialOpen {
+func before(t ledger.Probation, files []ledger.ProbationFile) []ledger.ProbationFile {
+	if t.State != ledger.ProbationOpen {
 		return files
 	}
 	out := slices.Clone(t.Files)
 	for _, f := range files {
-		if !slices.ContainsFunc(out, func(o ledger.TrialFile) bool { return o.Path == f.Path }) {
+		if !slices.ContainsFunc(out, func(o ledger.ProbationFile) bool { return o.Path == f.Path }) {
 			out = append(out, f)
 		}
 	}
@@ -162,7 +163,7 @@ func (ts *Trials) TakeBack(ctx context.Context, h *host.Host) error {
 }
 
 // Drop ends trials: those that the function names.
-func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Trial) bool) error {
+func (ts *Trials) Drop(ctx context.Context, h *host.Host, which func(ledger.Probation) bool) error {
 	left := slices.DeleteFunc(slices.Clone(ts.list), which)
 	if len(left) == len(ts.list) {
 		return nil
@@ -182,14 +183,14 @@ func Fail(rep graph.Report[tasks.Task], failed map[graph.Key]error) {
 }
 
 func (ts *Trials) of(unit string) int {
-	return slices.IndexFunc(ts.list, func(t ledger.Trial) bool { return t.Unit == unit })
+	return slices.IndexFunc(ts.list, func(t ledger.Probation) bool { return t.Unit == unit })
 }
 
 // filesOfRestart takes down the files whose change asks for a unit's restart.
 func filesOfRestart(
 	ctx context.Context, v host.View, unit string, list []tasks.Task, planned *changes.Set,
-) ([]ledger.TrialFile, error) {
-	var out []ledger.TrialFile
+) ([]ledger.ProbationFile, error) {
+	var out []ledger.ProbationFile
 	for _, t := range list {
 		first := t.Owns()[0]
 		c := planned.Get(first)
@@ -201,7 +202,7 @@ func filesOfRestart(
 			if name == "" {
 				continue
 			}
-			if i := slices.IndexFunc(out, func(f ledger.TrialFile) bool { return f.Path == name }); i >= 0 {
+			if i := slices.IndexFunc(out, func(f ledger.ProbationFile) bool { return f.Path == name }); i >= 0 {
 				out[i].Tasks = append(out[i].Tasks, first) // another key of the same file
 				continue
 			}
@@ -210,7 +211,7 @@ func filesOfRestart(
 				return nil, fmt.Errorf("look at %s before it changes: %w", name, err)
 			}
 			out = append(out,
-				ledger.TrialFile{Path: name, Was: was, Content: was.Content, Asks: c.Effects,
+				ledger.ProbationFile{Path: name, Was: was, Content: was.Content, Effects: c.Effects,
 					Tasks: []graph.Key{first}})
 		}
 	}
@@ -230,5 +231,5 @@ func Open(opt host.Options) bool {
 	}
 	defer files.Close() // only read from
 	return slices.ContainsFunc(Load(files, nil, true).list,
-		func(t ledger.Trial) bool { return t.State != ledger.TrialHeld })
+		func(t ledger.Probation) bool { return t.State != ledger.ProbationSuppressed })
 }

@@ -29,7 +29,7 @@ func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 		}
 		return out
 	}
-	early := []ledger.Trial{{Unit: "a.service", State: ledger.TrialOpen}, {Unit: "b.service", State: ledger.TrialHeld, Tries: 3}}
+	early := []ledger.Probation{{Unit: "a.service", State: ledger.ProbationOpen}, {Unit: "b.service", State: ledger.ProbationSuppressed, Tries: 3}}
 	want := []string{"a.service open", "b.service held"}
 	if err := ledger.SaveTrials(t.Context(), h.Files, early); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestTrialsOfEarlierPassesGoOn(t *testing.T) {
 	for _, opened := range []bool{false, true} {
 		if opened { // b was held back for what the documents wanted before
 			ts.opened, ts.was = true, early
-			ts.list = []ledger.Trial{early[0], {Unit: "b.service", State: ledger.TrialOpen}, {Unit: "c.service", State: ledger.TrialOpen}}
+			ts.list = []ledger.Probation{early[0], {Unit: "b.service", State: ledger.ProbationOpen}, {Unit: "c.service", State: ledger.ProbationOpen}}
 		}
 		if err := ts.TakeBack(t.Context(), h); err != nil || !slices.Equal(units(), want) {
 			t.Errorf("opened %v: %v, %v; want %v", opened, units(), err, want)

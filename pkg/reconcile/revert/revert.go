@@ -72,7 +72,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 // restore brings the entries back. It may be killed and done again.
 func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	b := ledger.Batch{Head: led.Head()}
-	b.Head.Print, b.Head.Settled, b.Head.Network = m.Fingerprint, m.Clean, m.Had
+	b.Head.Fingerprint, b.Head.Clean, b.Head.Network = m.Fingerprint, m.Clean, m.Had
 	mine, back := map[string]bool{}, map[graph.Key]bool{}
 	for _, one := range m.Keys {
 		mine[string(one.Key)] = true
@@ -85,7 +85,7 @@ func (m LedgerBefore) restore(ctx context.Context, h *host.Host, led *ledger.Led
 		}
 	}
 	for key, e := range led.Entries() { // what stays is for the next pass to look at
-		b.Head.Settled = b.Head.Settled && (!e.Pending || back[key])
+		b.Head.Clean = b.Head.Clean && (!e.Pending || back[key])
 	}
 	if len(b.Put)+len(b.Drop) > 0 || b.Head != led.Head() {
 		if err := led.Commit(ctx, h.Files, b); err != nil {

@@ -25,17 +25,17 @@ const cordonTime = 10 * time.Second
 // error is a note of the plan, and what disturbs the pods goes on. It is called once, as that
 // begins.
 func (r Rollout) Cordon(
-	ctx context.Context, h *host.Host, learnt ledger.Learnt, node, why string,
-) (ledger.Learnt, error) {
+	ctx context.Context, h *host.Host, learnt ledger.APICache, node, why string,
+) (ledger.APICache, error) {
 	if r.API == nil || !r.Host.Running() || node == "" {
 		return learnt, nil
 	}
 	now := learnt
 	if now.Node != node {
-		now = ledger.Learnt{Node: node}
+		now = ledger.APICache{Node: node}
 	}
 	now.Cordoned = true
-	if err := ledger.SaveLearnt(ctx, h.Files, now); err != nil {
+	if err := ledger.SaveAPICache(ctx, h.Files, now); err != nil {
 		return learnt, err
 	}
 	return now, markNode(ctx, r.API, h.Live.Facts, func(ctx context.Context, c *kube.Client) error {
@@ -60,7 +60,7 @@ func RetriesLater(err error) bool {
 // Uncordon makes the node schedulable again that a pass cordoned, this one or one that was killed.
 // What fails is tried again in the next pass.
 func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
-	learnt, err := ledger.LoadLearnt(h.Live.Files)
+	learnt, err := ledger.LoadAPICache(h.Live.Files)
 	if err != nil || !learnt.Cordoned || r.API == nil || !r.Host.Running() {
 		return
 	}
@@ -69,7 +69,7 @@ func (r Rollout) Uncordon(ctx context.Context, h *host.Host) {
 		func(ctx context.Context, c *kube.Client) error { return c.Uncordon(ctx, learnt.Node) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // without a kubeconfig or a Node nothing was cordoned either
 		learnt.Cordoned = false
-		err = ledger.SaveLearnt(ctx, h.Files, learnt)
+		err = ledger.SaveAPICache(ctx, h.Files, learnt)
 	}
 	if err != nil && r.Log != nil {
 		r.Log.Warn("the node stays cordoned until a later pass; or: kubectl uncordon "+learnt.Node, zap.Error(err))

@@ -88,7 +88,7 @@ func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *
 		}
 	}
 	now.Taken = time.Now().UTC().Truncate(time.Second)
-	return led.KeepLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, remote.Pack(objects))
+	return led.SaveLastGood(context.WithoutCancel(ctx), h.Files, now, s.Manifest, remote.Pack(objects))
 }
 
 // Seen is what the node took last from a store, for [trust.Policy]: what is older is refused.

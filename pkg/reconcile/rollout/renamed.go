@@ -32,7 +32,7 @@ func (e *RenamedError) Error() string {
 // a node has is made for its name: another one takes it away, a typing error too.
 func (r Rollout) renamed(d *desired.State, files ledger.Reader, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
-	if d == nil || d.Pinned != nil || head.Held != nil || head.Current == 0 || led.Baked() ||
+	if d == nil || d.Pinned != nil || head.Pin != nil || head.Current == 0 || led.Baked() ||
 		!r.Host.Running() && !r.Anywhere || migrate.AllowedBy(d, led, r.AllowDisruptive) != "" {
 		return nil
 	}

@@ -160,7 +160,7 @@ func (r Rollout) waits(d *desired.State, files ledger.Reader) (was, now ledger.U
 // Changes says that d is another configuration than the node has taken last, which is returned;
 // nil: nothing waits.
 func (r Rollout) Changes(d *desired.State, files ledger.Reader, led *ledger.Ledger) *ledger.LastGood {
-	if d == nil || d.Pinned != nil || led.Head().Held != nil || led.Head().Current == 0 || led.Baked() ||
+	if d == nil || d.Pinned != nil || led.Head().Pin != nil || led.Head().Current == 0 || led.Baked() ||
 		!r.Host.Running() && !r.Anywhere {
 		return nil
 	}
@@ -189,12 +189,12 @@ func weigh(plan *Planned, node *config.Node, u *ledger.Update, now time.Time) *r
 		return nil
 	}
 	now = now.UTC().Truncate(time.Second)
-	if u.Print != plan.Fingerprint { // of the same the node has known for as long as it waits
-		u.Print, u.Since, u.Free = plan.Fingerprint, now, time.Time{}
+	if u.Fingerprint != plan.Fingerprint { // of the same the node has known for as long as it waits
+		u.Fingerprint, u.Since, u.Free = plan.Fingerprint, now, time.Time{}
 	}
 	u.Class = class.String()
 	w := &report.Waiting{Generation: u.Generation, Digest: u.Digest, Class: u.Class,
-		Reason: blockedReason(node, class, why, Bucket(node.Name, u.Print))}
+		Reason: blockedReason(node, class, why, Bucket(node.Name, u.Fingerprint))}
 	if w.Reason != "" {
 		u.Free = time.Time{}
 		return w

@@ -19,7 +19,7 @@ import (
 // Pinned says that the node is held at a revision, so that a pass needs nothing of the store.
 func (s Session) Pinned() bool {
 	led, err := s.LoadLedger()
-	return err == nil && led.Head().Held != nil
+	return err == nil && led.Head().Pin != nil
 }
 
 // Applied is what the disk says of the configuration that is applied; nil: none is known.

@@ -78,17 +78,17 @@ func (s Session) Resume(ctx context.Context) (was string, err error) {
 		if z := s.PausedBy(h.Live.Files); z != nil {
 			how = append(how, z.String())
 		}
-		pin := led.Head().Held
+		pin := led.Head().Pin
 		if pin != nil {
 			how = append(how, fmt.Sprintf("held at revision %d by %s", pin.Revision, pin.By))
-			led.Hold(nil)
-			if err := led.SaveHold(ctx, h.Files); err != nil { // it needs room, and to end a pause needs none
+			led.SetPin(nil)
+			if err := led.SavePin(ctx, h.Files); err != nil { // it needs room, and to end a pause needs none
 				return nil, err
 			}
 		}
 		if err := ledger.DropPause(h.Files); err != nil {
-			led.Hold(pin)
-			return nil, errors.Join(err, led.SaveHold(ctx, h.Files))
+			led.SetPin(pin)
+			return nil, errors.Join(err, led.SavePin(ctx, h.Files))
 		}
 		if was = strings.Join(how, ", and "); was != "" {
 			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}
