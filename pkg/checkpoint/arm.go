@@ -36,15 +36,15 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 		s.Window = probe.DefaultWindow
 	}
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
-		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Memory: change.Memory}
+		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
 	if w := watching(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, &RefusedError{err}
 		}
 	} else {
-		j.WatchUS, j.Kept = w.UntilUS, standing(h.Live.Files).Kept
+		j.WatchUS, j.Copies = w.UntilUS, remains(h.Live.Files).Copies
 	}
-	c := &Checkpoint{host: h, settings: s, journal: j, change: change, watched: len(j.Kept)}
+	c := &Checkpoint{host: h, settings: s, journal: j, change: change, watched: len(j.Copies)}
 	if err := c.capture(ctx); err != nil {
 		return nil, &RefusedError{err}
 	}
@@ -57,14 +57,14 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 // there of them after an error.
 func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	h, j := c.host, c.journal
-	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Kept: j.Kept, Twin: firstboot.LargeName}
+	of := undo.Capture{Host: h, Log: &j.Log, Dir: Dir, Copies: j.Copies, Twin: firstboot.LargeName}
 	// what an earlier change that is watched did is taken back, too
 	if c.programs, err = of.Take(ctx, c.change.Keys, c.change.Tasks, j.WatchUS > 0); err != nil {
 		return err
 	}
-	j.Kept = of.Kept
+	j.Copies = of.Copies
 	j.Window = max(j.Window, j.naming()) // also for the timer, and for who looks after the undo
-	if err := j.fits(); err != nil || len(j.Kept) == 0 {
+	if err := j.validate(); err != nil || len(j.Copies) == 0 {
 		return err
 	}
 	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
@@ -73,7 +73,7 @@ func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
-	return of.Keep(ctx)
+	return of.SaveFiles(ctx)
 }
 
 // routesOf are the destinations of the routes that a change names.
@@ -88,7 +88,7 @@ func routesOf(change Change) (named []netip.Prefix) {
 
 // Drop ends a checkpoint that was never armed.
 func (c *Checkpoint) Drop(ctx context.Context) error {
-	if len(c.journal.Kept) == c.watched {
+	if len(c.journal.Copies) == c.watched {
 		return nil
 	}
 	return c.abandon(ctx)
@@ -101,13 +101,13 @@ func (c *Checkpoint) abandon(ctx context.Context) error {
 		return s.dismantle(ctx, h)
 	}
 	errs := []error{h.Units.StopTimer(ctx, TimerName), s.dropBootUnit(h)}
-	for _, file := range s.Kept[c.watched:] {
+	for _, file := range s.Copies[c.watched:] {
 		errs = append(errs, h.Files.Remove(file))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return undo.Save(ctx, h, scaffoldFile, scaffold{Kept: s.Kept[:c.watched]})
+	return undo.Save(ctx, h, scaffoldFile, scaffold{Copies: s.Copies[:c.watched]})
 }
 
 // RefusedError says that a change is not made, for it could not be taken back.
@@ -168,7 +168,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = j.wantBootUnit(ctx, h)
 	}
 	if err == nil {
-		err = firstboot.Keep(ctx, h, c.awaiting(), &j.Log)
+		err = firstboot.Save(ctx, h, c.awaiting(), &j.Log)
 	}
 	if err == nil {
 		err = j.write(ctx, h)
@@ -191,7 +191,7 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = endWatch(ctx, h)
 	}
 	if err != nil {
-		defer c.leaves()
+		defer c.disarm()
 		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, h))
 	}
 	if s.Log != nil {
@@ -201,9 +201,9 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	return nil
 }
 
-// leaves ends the time in which the change is undone if this process is gone. The timer is stopped
+// disarm ends the time in which the change is undone if this process is gone. The timer is stopped
 // by then.
-func (c *Checkpoint) leaves() {
+func (c *Checkpoint) disarm() {
 	if c.made != nil {
 		_ = c.made.Close() // nothing was written
 	}
@@ -222,7 +222,7 @@ func (c *Checkpoint) awaiting() *firstboot.Awaiting {
 	}
 }
 
-// Warnings are what is amiss with a change that [Checkpoint.Settle] let stay, one line each.
+// Warnings are what is amiss with a change that [Checkpoint.Finish] let stay, one line each.
 func (c *Checkpoint) Warnings() []string { return c.warnings }
 
 // Proof is that of the change. A revision keeps it.
@@ -244,10 +244,10 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	errs := []error{h.Files.Remove(WatchFile), h.Units.StopTimer(ctx, TimerName),
 		h.Units.StopTimer(ctx, unconfirmedTimer), h.Units.StopTimer(ctx, watchName), h.Files.Remove(makerFile),
 		s.dropBootUnit(h)}
-	if !s.keepsCopy {
+	if !s.cachesCopy {
 		errs = append(errs, h.Files.Remove(binaryFile))
 	}
-	for _, file := range s.Kept {
+	for _, file := range s.Copies {
 		errs = append(errs, h.Files.Remove(file))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -256,9 +256,9 @@ func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	return h.Files.Remove(scaffoldFile)
 }
 
-// sweep takes away what a run left that was killed before its journal was there, or after it was
-// gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
-func sweep(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
+// removeStale takes away what a run left that was killed before its journal was there, or after it
+// was gone. Without anything to do it takes no lock: whoever arms or disarms just now has it.
+func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (func(), error)) error {
 	if _, err := h.Live.Files.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}

@@ -54,7 +54,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 	for _, file := range files {
 		key := tasks.FileKey(file)
 		c.Keys = append(c.Keys, key)
-		c.AtBoot = append(c.AtBoot, firstboot.Await{Key: key, Files: []string{file}, Memory: []byte(`"` + file + `"`)})
+		c.AtBoot = append(c.AtBoot, firstboot.Await{Key: key, Files: []string{file}, Before: []byte(`"` + file + `"`)})
 	}
 	point, err := Take(t.Context(), h, c, Settings{
 		Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
@@ -66,7 +66,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 		t.Fatal(err)
 	}
 	netns.Shell(t, script)
-	return point.Settle(t.Context(), run)
+	return point.Finish(t.Context(), run)
 }
 
 func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
@@ -105,7 +105,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if diff := cmp.Diff(want, record(t, h).Reach, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the node is reached (-want +got):\n%s", diff)
 	}
-	if due, err := firstboot.Due(h.Live.Files); due || err != nil {
+	if due, err := firstboot.Pending(h.Live.Files); due || err != nil {
 		t.Errorf("it is due in its own boot: %v", err)
 	}
 
@@ -115,10 +115,10 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	}
 	awaits(2, "/etc/nw/a", "/etc/nw/new", "/etc/nw/link", "/etc/nw/large")
 	a := record(t, h)
-	if kept, err := os.ReadFile(a.Files[0].Kept); err != nil || string(kept) != "was" || a.Files[0].Mode != 0o640 {
+	if kept, err := os.ReadFile(a.Files[0].Copy); err != nil || string(kept) != "was" || a.Files[0].Mode != 0o640 {
 		t.Errorf("the original is %q (%v), %+v", kept, err, a.Files[0])
 	}
-	if info, err := os.Stat(a.Files[3].Kept); err != nil || info.Size() != 5000000 {
+	if info, err := os.Stat(a.Files[3].Copy); err != nil || info.Size() != 5000000 {
 		t.Errorf("the large original: %v", err)
 	}
 
@@ -127,7 +127,7 @@ func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaits(2, "/etc/nw/a", "/etc/nw/new", "/etc/nw/link", "/etc/nw/large")
-	if a = record(t, h); a.Reboot || string(a.Keys[0].Memory) != `"/etc/nw/a"` || len(a.Keys) != 4 {
+	if a = record(t, h); a.Reboot || string(a.Keys[0].Before) != `"/etc/nw/a"` || len(a.Keys) != 4 {
 		t.Errorf("after an undo: %+v", a)
 	}
 
@@ -154,7 +154,7 @@ func (s *shelf) Right() string { return s.right }
 
 func (s *shelf) Forget(_ context.Context, _ *host.Host, keys []firstboot.Await, found firstboot.Boot) error {
 	for _, k := range keys {
-		s.said = append(s.said, "forget "+string(k.Memory))
+		s.said = append(s.said, "forget "+string(k.Before))
 	}
 	s.judged = append(s.judged, found.ID)
 	netns.Shell(s.t, s.manager)
@@ -361,14 +361,14 @@ func TestNothingIsLeftOfARecord(t *testing.T) {
 // A record that cannot be read is said, and holds nothing up.
 func TestADamagedRecordIsSaid(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":99}`} {
-		if due, err := firstboot.Due(files{index: text}); due || err == nil || !strings.Contains(err.Error(), index) {
+		if due, err := firstboot.Pending(files{index: text}); due || err == nil || !strings.Contains(err.Error(), index) {
 			t.Errorf("of %q it says %v", text, err)
 		}
 	}
-	if due, err := firstboot.Due(files{}); due || err != nil {
+	if due, err := firstboot.Pending(files{}); due || err != nil {
 		t.Errorf("without a record: %v", err)
 	}
-	if due, _ := firstboot.Due(files{index: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
+	if due, _ := firstboot.Pending(files{index: `{"version":1,"boot":"a"}`, "/proc/sys/kernel/random/boot_id": "a\n"}); due {
 		t.Error("it is due in its own boot")
 	}
 }

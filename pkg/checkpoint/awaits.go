@@ -15,10 +15,10 @@ import (
 // Until is when it is undone.
 func (a *Awaits) Until() time.Time { return a.At.Add(a.For) }
 
-// due says that nobody confirmed it in time.
-func (a *Awaits) due() bool { return host.Uptime() >= a.Up+a.For }
+// expired says that nobody confirmed it in time.
+func (a *Awaits) expired() bool { return host.Uptime() >= a.Up+a.For }
 
-// Await has [Checkpoint.Settle] keep the change only if somebody confirms it. Called before Settle;
+// Await has [Checkpoint.Finish] keep the change only if somebody confirms it. Called before Settle;
 // of a neither Up, At nor WatchUS counts.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 
@@ -71,7 +71,7 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 	if j == nil {
 		return nil, ErrNothingAwaits
 	}
-	err = j.keepChange(ctx, h, j.Awaits.WatchUS, "", nil)
+	err = j.confirm(ctx, h, j.Awaits.WatchUS, "", nil)
 	if still, unread := Pending(h.Live.Files); still != nil || unread != nil {
 		return nil, errors.Join(err, unread)
 	}
@@ -80,5 +80,5 @@ func Confirm(ctx context.Context, h *host.Host) (*Journal, error) {
 
 // mayBeConfirmed says that nobody undoes the change yet.
 func (j *Journal) mayBeConfirmed(r host.FileReader) bool {
-	return j != nil && j.Awaits != nil && !j.Awaits.due() && j.Boot == host.BootID(r)
+	return j != nil && j.Awaits != nil && !j.Awaits.expired() && j.Boot == host.BootID(r)
 }

@@ -28,7 +28,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		c := armed(t, h, settings())
 		c.Await(Awaits{By: "ada", For: within, Set: 3})
 		netns.Shell(t, mild)
-		if err := c.Settle(t.Context(), nil); err != nil {
+		if err := c.Finish(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		j, err := Pending(h.Live.Files)
@@ -44,7 +44,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		if err != nil || v == nil || !v.Unconfirmed || v.Awaits == nil || v.At.Before(begun) || v.Why != "nobody confirmed it within 1h0m0s" {
 			t.Fatalf("%s: %v, %+v", when, err, v)
 		}
-		if held := Held(h.Live.Files, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {
+		if held := Suppressed(h.Live.Files, "d7", time.Now()); held == nil || !strings.Contains(held.Error(), "generation 7 was undone: nobody confirmed it") {
 			t.Errorf("%s: held back by %v", when, held)
 		}
 		unchanged(t, was, file)
@@ -92,7 +92,7 @@ func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 		t.Errorf("what was confirmed is undone: %+v, %v", v, err)
 	}
 	now := look(t)
-	if now["files"] == was["files"] || now["link br9"] == "" || Held(h.Live.Files, "d7", time.Now()) != nil {
+	if now["files"] == was["files"] || now["link br9"] == "" || Suppressed(h.Live.Files, "d7", time.Now()) != nil {
 		t.Error("what was confirmed is not there, or is held back")
 	}
 	if left := netns.Shell(t, "ls "+Dir); left != "" {

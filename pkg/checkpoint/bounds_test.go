@@ -60,7 +60,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 	}{
 		{"two files of 600 MB on another file system", Change{Keys: []graph.Key{tasks.FileKey("/run/a"), tasks.FileKey("/run/b")}}, "would copy 1200 MiB"},
 		{"a hundred thousand keys", Change{Keys: make([]graph.Key, undo.MaxKeys+1)}, "100001 things at once"},
-		{"a memory of 65 MiB", Change{Keys: changed, Memory: []byte(`"` + strings.Repeat("m", 65<<20) + `"`)}, "its undo would be 65 MiB"},
+		{"a memory of 65 MiB", Change{Keys: changed, Before: []byte(`"` + strings.Repeat("m", 65<<20) + `"`)}, "its undo would be 65 MiB"},
 	} {
 		_, err := Take(t.Context(), h, c.change, settings())
 		if err == nil || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "the change is not made") {
@@ -92,7 +92,7 @@ func TestADamagedJournal(t *testing.T) {
 			t.Errorf("%s: a dry run says %v", damage, err)
 		}
 		var undone *UndoneError
-		if err := c.Settle(t.Context(), nil); !errors.As(err, &undone) {
+		if err := c.Finish(t.Context(), nil); !errors.As(err, &undone) {
 			t.Errorf("%s: its own process says %v", damage, err)
 		}
 		unchanged(t, was, VerdictFile)

@@ -27,16 +27,16 @@ type Settings struct {
 	Inbound probe.Knocks
 	// Record tells whoever keeps the books of a change that was undone and judged, while the
 	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
-	// again. memory is [Change.Memory]. nil: nobody does.
+	// again. memory is [Change.Before]. nil: nobody does.
 	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
 	// Lock is taken by [Undo] when the process that made the change is gone; nil: the caller has
 	// it.
 	Lock func(context.Context) (unlock func(), err error)
-	// KeepsCopy leaves the copy of this program where it is when a change was good, for the next
+	// CachesCopy leaves the copy of this program where it is when a change was good, for the next
 	// one of this process: a daemon repairs soon what it repaired once, and the copy takes longer
 	// than everything else.
-	KeepsCopy bool
-	Log       *zap.Logger
+	CachesCopy bool
+	Log        *zap.Logger
 }
 
 func (s Settings) prober(h *host.Host) probe.Prober { return probe.Prober{Host: h, Means: s.Means} }
@@ -50,9 +50,9 @@ type Change struct {
 	Keys []graph.Key
 	// Tasks look after the keys, by key. Keys of kinds that bring themselves back need theirs.
 	Tasks map[graph.Key]tasks.Task
-	// Memory is for [Settings.Record], which another process may call: what was known of the keys
+	// Before is for [Settings.Record], which another process may call: what was known of the keys
 	// before.
-	Memory json.RawMessage
+	Before json.RawMessage
 	// Watch is for how long the gateway and the store are watched once the change was good, if it
 	// starts or stops programs. 0: not at all.
 	Watch time.Duration

@@ -41,7 +41,7 @@ func TestHeld(t *testing.T) {
 		{"inconclusive, again", unsure, "d", at.Add(time.Minute), false},
 		{"the clock was set back", unsure, "d", at.Add(-time.Hour), false},
 	} {
-		if got := Held(c.r, c.digest, c.now); (got != nil) != c.want {
+		if got := Suppressed(c.r, c.digest, c.now); (got != nil) != c.want {
 			t.Errorf("%s: held %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -38,7 +38,7 @@ type Journal struct {
 	scaffold
 	left []string // what an undo could not bring back
 
-	Memory json.RawMessage `json:"memory,omitempty"` // see Change.Memory; nothing of the host depends on it
+	Before json.RawMessage `json:"memory,omitempty"` // see Change.Before; nothing of the host depends on it
 }
 
 const journalVersion = 1
@@ -78,10 +78,10 @@ func Pending(r host.FileReader) (*Journal, error) {
 	return j, nil
 }
 
-// fits says whether the undo, written down, is one that can be read back. Contents of files are
+// validate says whether the undo, written down, is one that can be read back. Contents of files are
 // bounded where they are captured; what is left are routes and the like, in their hundreds of
 // thousands.
-func (j *Journal) fits() error {
+func (j *Journal) validate() error {
 	data, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("encode the checkpoint: %w", err)
@@ -101,7 +101,7 @@ func (j *Journal) fits() error {
 // write writes the journal and reads it back, with all that it names: what cannot be taken back is
 // not begun.
 func (j *Journal) write(ctx context.Context, h *host.Host) error {
-	if err := j.fits(); err != nil {
+	if err := j.validate(); err != nil {
 		return err
 	}
 	if err := undo.Save(ctx, h, JournalFile, j); err != nil {
@@ -115,7 +115,7 @@ func (j *Journal) write(ctx context.Context, h *host.Host) error {
 		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err,
 			failed)
 	}
-	for _, kept := range j.Kept {
+	for _, kept := range j.Copies {
 		if info, err := h.Live.Files.Lstat(kept); err != nil || info.Type != hostfs.Regular {
 			return errors.Join(fmt.Errorf("read the checkpoint back: %s is not kept", kept), err)
 		}
@@ -144,10 +144,10 @@ type scaffold struct {
 	// it and takes it away again. BootLink likewise, for what makes the boot want it.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
-	// Kept are files in the checkpoint's own directory: see [File.Kept].
-	Kept []string `json:"kept,omitempty"`
+	// Copies are files in the checkpoint's own directory: see [File.Copy].
+	Copies []string `json:"kept,omitempty"`
 
-	keepsCopy bool // the change was good: see [Settings.KeepsCopy]
+	cachesCopy bool // the change was good: see [Settings.CachesCopy]
 }
 
 // UnderWay says that a change of this node is under way, or awaits its confirmation.

@@ -85,7 +85,7 @@ func TestHeldReadsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(d time.Duration) string {
-		if why := Held(h.Live.Files, "d", v.At.Add(d)); why != nil {
+		if why := Suppressed(h.Live.Files, "d", v.At.Add(d)); why != nil {
 			return why.Error()
 		}
 		return ""
@@ -95,7 +95,7 @@ func TestHeldReadsTheSame(t *testing.T) {
 	if first := at(0); first != want || at(firstPause-1) != want || (&UndoneError{v}).Error() != want {
 		t.Errorf("held: %s\nand later: %s\nwant %s", first, at(firstPause-1), want)
 	}
-	if at(firstPause) != "" || at(-time.Hour) != "" || Held(h.Live.Files, "another", v.At) != nil {
+	if at(firstPause) != "" || at(-time.Hour) != "" || Suppressed(h.Live.Files, "another", v.At) != nil {
 		t.Error("it is held for longer than it says")
 	}
 }

@@ -106,7 +106,7 @@ func TestUndoOfUnits(t *testing.T) {
 			netns.Shell(t, "systemctl restart nw-dropped") // the boot starts it
 		} else {
 			var undone *UndoneError
-			if err := c.Settle(t.Context(), errors.New("too long")); !errors.As(err, &undone) {
+			if err := c.Finish(t.Context(), errors.New("too long")); !errors.As(err, &undone) {
 				t.Fatal(err)
 			}
 		}

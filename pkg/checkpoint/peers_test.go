@@ -12,7 +12,7 @@ import (
 )
 
 // A port that peers miss undoes the change, and the generation is bad if they reach it again then.
-// Who says nothing undoes nothing. The lines that keep it: undo.go, Settle (HoldTraffic) and undo
+// Who says nothing undoes nothing. The lines that keep it: undo.go, Settle (AwaitTraffic) and undo
 // (Recovered); pkg/checkpoint/probe/comparison.go, Before (findReached).
 func TestPeersJudgeAChange(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -54,7 +54,7 @@ func TestPeersJudgeAChange(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		netns.Shell(t, "printf other >/etc/nw/content")
-		err = point.Settle(t.Context(), nil)
+		err = point.Finish(t.Context(), nil)
 		var undone *UndoneError
 		if stays := !errors.As(err, &undone); stays != c.stays || stays && err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -66,7 +66,7 @@ func TestPeersJudgeAChange(t *testing.T) {
 			unchanged(t, was, VerdictFile)
 			continue
 		}
-		if proved := slices.Contains(point.Proof().Probes, "inbound:tcp4:22"); proved != c.proved || proved == slices.Contains(point.Proof().Unproved, "inbound") {
+		if proved := slices.Contains(point.Proof().Probes, "inbound:tcp4:22"); proved != c.proved || proved == slices.Contains(point.Proof().Missing, "inbound") {
 			t.Errorf("%s: %+v", name, point.Proof())
 		}
 		netns.Shell(t, "printf was >/etc/nw/content")

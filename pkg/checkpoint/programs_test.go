@@ -40,7 +40,7 @@ nft 'add table inet shut; add chain inet shut c { type filter hook output priori
 		}
 		netns.Shell(t, did)
 		if way == "itself" {
-			if err = c.Settle(t.Context(), nil); err == nil {
+			if err = c.Finish(t.Context(), nil); err == nil {
 				t.Error("it was not undone")
 			}
 		} else if _, err = Undo(t.Context(), h, settings()); err != nil {

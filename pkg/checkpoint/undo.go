@@ -23,7 +23,7 @@ type UndoneError struct {
 func (e *UndoneError) Error() string {
 	switch v := e.Verdict; {
 	case v.Digest != "":
-		return (&HeldError{Verdict: v}).Error()
+		return (&SuppressedError{Verdict: v}).Error()
 	case v.Bad:
 		return fmt.Sprintf("it was undone: probe %s failed after it, and passes without it", v.Why)
 	default:
@@ -31,14 +31,14 @@ func (e *UndoneError) Error() string {
 	}
 }
 
-// Settle decides after the change: when all probes that passed before pass again, the checkpoint is
+// Finish decides after the change: when all probes that passed before pass again, the checkpoint is
 // taken away and it stays, or is left for who confirms it: see [Checkpoint.Await]. Else, or when
 // run tells of a change that did not end in time, it is undone now and the error is an
 // [UndoneError].
-func (c *Checkpoint) Settle(ctx context.Context, run error) error {
+func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is told to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
-	defer c.leaves()
+	defer c.disarm()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)
 	defer cancel()
 	still, err := Pending(h.Live.Files)
@@ -50,9 +50,9 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
 	end := time.Now().Add(j.Window)
-	failed := c.hold(ctx)
+	failed := c.awaitProbes(ctx)
 	if len(failed) == 0 && run == nil {
-		failed = c.compared.HoldTraffic(ctx, end)
+		failed = c.compared.AwaitTraffic(ctx, end)
 	}
 	if len(failed) == 0 && run == nil {
 		c.warnings = c.compared.Warnings(ctx)
@@ -65,8 +65,8 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 		}
 	}
 	if len(failed) == 0 && run == nil {
-		j.keepsCopy = s.KeepsCopy
-		if err := j.keepChange(ctx, h, c.watchUntil(), c.program, s.Log); err != nil {
+		j.cachesCopy = s.CachesCopy
+		if err := j.confirm(ctx, h, c.watchUntil(), c.program, s.Log); err != nil {
 			return err
 		}
 		if s.Log != nil {
@@ -82,15 +82,15 @@ func (c *Checkpoint) Settle(ctx context.Context, run error) error {
 	return errors.Join(&UndoneError{Verdict: v}, err)
 }
 
-// WaitFor has [Checkpoint.Settle] see the probes pass after all has started that the change starts:
+// WaitFor has [Checkpoint.Finish] see the probes pass after all has started that the change starts:
 // starting says that something still does. The window bounds that, too: what takes longer is left
 // to the watch. Called before Settle.
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
 
-// hold tries the probes after the change, with what it starts.
-func (c *Checkpoint) hold(ctx context.Context) probe.Failures {
+// awaitProbes tries the probes after the change, with what it starts.
+func (c *Checkpoint) awaitProbes(ctx context.Context) probe.Failures {
 	j := c.journal
-	return c.compared.Hold(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
+	return c.compared.AwaitProbes(ctx, c.starting, max(j.Steady(j.Window), j.naming()))
 }
 
 // naming is how long the probes must pass after a change of what names are found by: this process
@@ -98,17 +98,17 @@ func (c *Checkpoint) hold(ctx context.Context) probe.Failures {
 // dnsclient_unix.go, nss.go), and finds the store by the old ones until then.
 func (j *Journal) naming() time.Duration {
 	if slices.ContainsFunc(j.Files, func(f undo.File) bool { return slices.Contains(nameFiles, f.Path) }) {
-		return namesKept
+		return namesWindow
 	}
 	return 0
 }
 
 var nameFiles = []string{"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"}
 
-const namesKept = 6 * time.Second
+const namesWindow = 6 * time.Second
 
-// keepChange ends the checkpoint of a good change, or has it watched.
-func (j *Journal) keepChange(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) error {
+// confirm ends the checkpoint of a good change, or has it watched.
+func (j *Journal) confirm(ctx context.Context, h *host.Host, untilUS uint64, program string, log *zap.Logger) error {
 	watched, err := j.leave(ctx, h, untilUS, program, log)
 	if err == nil && !watched {
 		_ = h.Files.Remove(VerdictFile) // of an earlier generation or try; it names a digest, and harms nobody
@@ -141,15 +141,15 @@ func (j *Journal) leave(
 //
 // The process that made the change is ended first: stopped, it would go on with it when it wakes.
 // One whose change awaits its confirmation has ended with it, and may be a daemon: it is ended only
-// if it keeps the lock. Whether such a change is due does not matter here: see [UndoDue].
+// if it keeps the lock. Whether such a change is due does not matter here: see [UndoUnconfirmed].
 func Undo(ctx context.Context, h *host.Host, s Settings) (*Verdict, error) {
 	j, err := Pending(h.Live.Files)
 	return takeBack(ctx, h, s, j, err)
 }
 
-// UndoDue is Undo, but for a change that may still be confirmed: its journal is returned, and
-// nothing is done.
-func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, err error) {
+// UndoUnconfirmed is Undo, but for a change that may still be confirmed: its journal is returned,
+// and nothing is done.
+func UndoUnconfirmed(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, err error) {
 	j, err := Pending(h.Live.Files)
 	if err == nil && j.mayBeConfirmed(h.Live.Files) {
 		return j, nil
@@ -161,7 +161,7 @@ func UndoDue(ctx context.Context, h *host.Host, s Settings) (awaiting *Journal, 
 // takeBack is [Undo] for who has looked for the journal.
 func takeBack(ctx context.Context, h *host.Host, s Settings, j *Journal, err error) (*Verdict, error) {
 	if err == nil && j == nil {
-		err = sweep(ctx, h, s.Lock)
+		err = removeStale(ctx, h, s.Lock)
 	}
 	if j == nil || err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (j *Journal) undo(ctx context.Context, h *host.Host, s Settings, failed pro
 	recovered := j.Boot == host.BootID(h.Live.Files) && len(failed) > 0 && j.compare(h, s).Recovered(ctx, failed)
 	v, err := j.judge(ctx, h, failed, recovered, why)
 	if err == nil && s.Record != nil {
-		err = s.Record(ctx, h, j.Memory, v)
+		err = s.Record(ctx, h, j.Before, v)
 	}
 	if err == nil {
 		err = firstboot.Trim(ctx, h)

@@ -134,7 +134,7 @@ func settings() Settings {
 
 func armed(t *testing.T, h *host.Host, s Settings) *Checkpoint {
 	t.Helper()
-	c, err := Take(t.Context(), h, Change{Generation: 7, Digest: "d7", Keys: changed, Memory: json.RawMessage(`"memory"`)}, s)
+	c, err := Take(t.Context(), h, Change{Generation: 7, Digest: "d7", Keys: changed, Before: json.RawMessage(`"memory"`)}, s)
 	if err == nil {
 		err = c.Arm(t.Context())
 	}
@@ -180,7 +180,7 @@ func TestUndoBringsAllBack(t *testing.T) {
 		switch way {
 		case "itself":
 			var undone *UndoneError
-			if err := c.Settle(t.Context(), nil); !errors.As(err, &undone) {
+			if err := c.Finish(t.Context(), nil); !errors.As(err, &undone) {
 				t.Fatalf("%s: %v", way, err)
 			}
 			v = undone.Verdict
@@ -264,11 +264,11 @@ func TestSettle(t *testing.T) {
 	netns.Shell(t, harmless)
 	ended, cancel := context.WithCancel(t.Context()) // the agent is told to end: what must be decided is decided
 	cancel()
-	if v := undone(c.Settle(ended, errors.New("too long"))); v.Bad || v.Why != "too long" || v.Tries != 1 {
+	if v := undone(c.Finish(ended, errors.New("too long"))); v.Bad || v.Why != "too long" || v.Tries != 1 {
 		t.Errorf("of what did not come to its end: %+v", v)
 	}
 	unchanged(t, was, VerdictFile)
-	if Held(h.Live.Files, "d7", time.Now()) == nil || Held(h.Live.Files, "d8", time.Now()) != nil {
+	if Suppressed(h.Live.Files, "d7", time.Now()) == nil || Suppressed(h.Live.Files, "d8", time.Now()) != nil {
 		t.Error("the generation is not held back for a while, or another is")
 	}
 
@@ -276,7 +276,7 @@ func TestSettle(t *testing.T) {
 	c = armed(t, h, settings())
 	netns.Shell(t, harmless)
 	c.journal.Process.Started++
-	if err := c.Settle(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "undone meanwhile") {
+	if err := c.Finish(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "undone meanwhile") {
 		t.Errorf("a checkpoint of somebody else: %v", err)
 	}
 	if j, err := Pending(h.Live.Files); j == nil || err != nil {
@@ -285,9 +285,9 @@ func TestSettle(t *testing.T) {
 	c.journal.Process.Started--
 
 	keeps := settings()
-	keeps.KeepsCopy = true
+	keeps.CachesCopy = true
 	c.settings = keeps
-	if err := c.Settle(t.Context(), nil); err != nil {
+	if err := c.Finish(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	netns.Shell(t, "printf was >/etc/nw/content")

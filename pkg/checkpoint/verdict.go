@@ -33,8 +33,8 @@ type Verdict struct {
 	Awaits *Awaits `json:"-"`
 }
 
-// Told is why it was undone, and what is left of it.
-func (v Verdict) Told() string { return v.Why + v.remains() }
+// Text is why it was undone, and what is left of it.
+func (v Verdict) Text() string { return v.Why + v.remains() }
 
 func (v Verdict) remains() string {
 	if len(v.Left) == 0 {
@@ -63,11 +63,11 @@ func (v Verdict) retry() time.Time {
 	return v.At.Add(min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause))
 }
 
-// HeldError says that a generation is not applied, and what to do. It says the same as long as the
-// same verdict holds: who logs news only, logs it once.
-type HeldError struct{ Verdict }
+// SuppressedError says that a generation is not applied, and what to do. It says the same as long
+// as the same verdict holds: who logs news only, logs it once.
+type SuppressedError struct{ Verdict }
 
-func (e *HeldError) Error() string {
+func (e *SuppressedError) Error() string {
 	text := fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again "+
 		"after %s",
 		e.Generation, e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
@@ -83,9 +83,9 @@ func (e *HeldError) Error() string {
 	return text + e.remains()
 }
 
-// Held says why a snapshot is not to be applied now; nil: it may be. A verdict
+// Suppressed says why a snapshot is not to be applied now; nil: it may be. A verdict
 // that cannot be read holds nothing back: the next apply is under a checkpoint too.
-func Held(r host.FileReader, digest string, now time.Time) *HeldError {
+func Suppressed(r host.FileReader, digest string, now time.Time) *SuppressedError {
 	v := lastVerdict(r)
 	if v == nil || v.Digest != digest {
 		return nil
@@ -94,7 +94,7 @@ func Held(r host.FileReader, digest string, now time.Time) *HeldError {
 	if !v.Bad && (now.Before(v.At) || !now.Before(v.retry())) {
 		return nil
 	}
-	return &HeldError{Verdict: *v}
+	return &SuppressedError{Verdict: *v}
 }
 
 func lastVerdict(r host.FileReader) *Verdict {

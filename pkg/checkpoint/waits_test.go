@@ -40,7 +40,7 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 				return nil
 			}}
 			j := &Journal{Window: 30 * time.Second, Evidence: probe.Evidence{Probes: []probe.Probe{probe.StoreProbe("https://store.lab", "c")}}, Log: undo.Log{Files: point.journal.Files}}
-			failed := (&Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}).hold(t.Context())
+			failed := (&Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}).awaitProbes(t.Context())
 			if (len(failed) > 0) != (window > time.Second) {
 				t.Errorf("%s: it failed by %v", path, failed)
 			}
@@ -75,7 +75,7 @@ func TestWhatStartsIsWaitedFor(t *testing.T) {
 			j := &Journal{Window: window, Evidence: probe.Evidence{Probes: []probe.Probe{"ping:10.0.0.1"}}, Log: undo.Log{Units: []undo.Unit{{Name: "hook.service"}}}}
 			point := &Checkpoint{compared: j.compare(nil, Settings{Means: means}), journal: j}
 			point.WaitFor(func(context.Context) bool { return time.Since(begun) < c.up })
-			failed := point.hold(t.Context())
+			failed := point.awaitProbes(t.Context())
 			if took := time.Since(begun); (len(failed) > 0) != c.failed || took < c.took || took > c.took+time.Second/2 {
 				t.Errorf("%s: failed %v after %s, want %s", name, failed, took, c.took)
 			}

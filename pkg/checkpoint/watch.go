@@ -98,8 +98,8 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 	return err
 }
 
-// standing is what stands of an earlier checkpoint. One that cannot be read names nothing.
-func standing(r host.FileReader) (s scaffold) {
+// remains is what stands of an earlier checkpoint. One that cannot be read names nothing.
+func remains(r host.FileReader) (s scaffold) {
 	if data, err := r.ReadFile(scaffoldFile); err == nil {
 		_ = json.Unmarshal(data, &s)
 	}
@@ -144,8 +144,8 @@ func EndWatch(ctx context.Context, h *host.Host) error {
 	if _, err := h.Live.Files.Lstat(WatchFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	s := standing(h.Live.Files)
-	s.keepsCopy = true // for the next one
+	s := remains(h.Live.Files)
+	s.cachesCopy = true // for the next one
 	if err := endWatch(ctx, h); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func Watch(ctx context.Context, h *host.Host, s Settings) error {
 	for lost := 0; ; {
 		w := watching(h.Live.Files)
 		if w == nil { // or killed in the middle of its end
-			return sweep(ctx, h, s.Lock)
+			return removeStale(ctx, h, s.Lock)
 		}
 		if w.over(h.Live.Files) {
 			return w.end(ctx, h, s)
@@ -247,7 +247,7 @@ func (w *watch) undo(ctx context.Context, h *host.Host, s Settings) (undone bool
 // rearm makes the journal one that is undone by whoever finds it, the next boot too.
 func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	j := w.Journal
-	was := standing(h.Live.Files) // what was begun and killed in the middle stands still
+	was := remains(h.Live.Files) // what was begun and killed in the middle stands still
 	j.scaffold = was
 	j.missing(h)
 	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
@@ -279,7 +279,7 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 	if v := lastVerdict(h.Live.Files); v != nil && (v.Process != w.Journal.Process || v.Taken != w.Journal.Taken) {
 		_ = h.Files.Remove(VerdictFile)
 	}
-	return standing(h.Live.Files).dismantle(ctx, h)
+	return remains(h.Live.Files).dismantle(ctx, h)
 }
 
 // stands says that the watch is still the one that is on, and that nothing else is due to be

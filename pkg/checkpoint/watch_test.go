@@ -43,7 +43,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 	if err := w.begin(t.Context(), h, c.program); !errors.Is(err, host.ErrNoLiveState) { // no systemd runs here
 		t.Fatal(err)
 	}
-	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Kept: w.Journal.Kept})); err != nil {
+	if err := errors.Join(h.Files.RemoveDurably(JournalFile), w.Journal.dropBootUnit(h), undo.Save(t.Context(), h, scaffoldFile, scaffold{Copies: w.Journal.Copies})); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -165,7 +165,7 @@ func TestWatchEnds(t *testing.T) {
 			return errors.Join(os.Remove(WatchFile), Watch(t.Context(), h, settings()))
 		}, true},
 		{"an agent of an earlier release", time.Minute, func() error { // its sweep knows nothing of the watch
-			return errors.Join(standing(h.Live.Files).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
+			return errors.Join(remains(h.Live.Files).dropBootUnit(h), os.Remove(scaffoldFile), os.Remove(binaryFile), Watch(t.Context(), h, settings()), EndWatch(t.Context(), h))
 		}, true},
 		{"a boot", time.Hour, func() error {
 			w := watching(h.Live.Files)
@@ -240,8 +240,8 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	if c, err = Take(t.Context(), h, next, settings()); err == nil {
 		err = c.Arm(t.Context())
 	}
-	if err != nil || watching(h.Live.Files) != nil || c.journal.Around == nil || !slices.Equal(c.journal.Kept, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
-		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", err, watching(h.Live.Files), c.journal.Kept)
+	if err != nil || watching(h.Live.Files) != nil || c.journal.Around == nil || !slices.Equal(c.journal.Copies, []string{Dir + "/file-0", Dir + "/file-1", Dir + "/file-2"}) {
+		t.Fatalf("a change that is begun: %v, beside %+v, keeps %v", err, watching(h.Live.Files), c.journal.Copies)
 	}
 	for way, until := range map[string]uint64{"stays": c.watchUntil(), "is undone": c.journal.WatchUS} {
 		w, err := c.journal.watched(t.Context(), h, until)
@@ -253,7 +253,7 @@ func TestAChangeComesIntoAWatch(t *testing.T) {
 	if got := c.watchUntil(); got <= first.UntilUS {
 		t.Errorf("a change with a hook is watched until %d, the earlier one until %d", got, first.UntilUS)
 	}
-	if err := c.Settle(t.Context(), nil); err != nil { // no systemd runs here, that would watch
+	if err := c.Finish(t.Context(), nil); err != nil { // no systemd runs here, that would watch
 		t.Fatal(err)
 	}
 	unchanged(t, was)

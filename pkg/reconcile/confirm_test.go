@@ -61,7 +61,7 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	if a.Set, a.New, err = r.ownership.Prepare(ctx, h, ownership.Ending{By: "ada", Desired: r.desired}); err != nil {
 		t.Fatal(err)
 	}
-	j := checkpoint.Journal{Version: 1, Generation: 7, Digest: "d7", Memory: memory, Awaits: &a}
+	j := checkpoint.Journal{Version: 1, Generation: 7, Digest: "d7", Before: memory, Awaits: &a}
 	journal, err := json.Marshal(j)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestWhatNobodyConfirmedWaits(t *testing.T) {
 		Tries: 1, At: time.Now(), Awaits: j.Awaits,
 	}
 	for range 2 { // it may be killed and done again
-		if err := revert.Recorder(nil)(t.Context(), h, j.Memory, v); err != nil {
+		if err := revert.Recorder(nil)(t.Context(), h, j.Before, v); err != nil {
 			t.Fatal(err)
 		}
 	}

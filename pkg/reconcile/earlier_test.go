@@ -99,7 +99,7 @@ func TestWhatAnEarlierReleaseBeganIsRead(t *testing.T) {
 		t.Fatalf("the journal is %+v: %v", j, err)
 	}
 	var m revert.LedgerBefore
-	if err := json.Unmarshal(j.Memory, &m); err != nil || len(m.Keys) == 0 || m.Fingerprint == "" || m.Network == "" {
+	if err := json.Unmarshal(j.Before, &m); err != nil || len(m.Keys) == 0 || m.Fingerprint == "" || m.Network == "" {
 		t.Errorf("what the ledger said before is %+v: %v", m, err)
 	}
 	_, files = earlierRoot(t, "held")

@@ -99,7 +99,7 @@ func (p Pass) mayIssue() bool {
 func (p Pass) circumstances(d *desired.State, r host.FileReader, led *ledger.Ledger) migrate.Circumstances {
 	return migrate.Circumstances{
 		Sandbox: p.Host.Sandbox, Live: p.Host.Running(), Allowed: migrate.AllowedBy(d, led, p.AllowDisruptive),
-		Suppressed: func() *checkpoint.HeldError { return p.Rollout().Verdict(r, d) },
+		Suppressed: func() *checkpoint.SuppressedError { return p.Rollout().Verdict(r, d) },
 	}
 }
 

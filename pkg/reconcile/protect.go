@@ -44,7 +44,7 @@ func (p Pass) takeCheckpoint(ctx context.Context, h *host.Host, r *run) (*guard.
 		return nil, ctx, err
 	}
 	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
-		Memory: before, Tasks: map[graph.Key]tasks.Task{},
+		Before: before, Tasks: map[graph.Key]tasks.Task{},
 		Watch: time.Duration(r.desired.Node.Update.Watch)}
 	made.Undoable(&change)
 	gone.Undoable(&change)

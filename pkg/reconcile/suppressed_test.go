@@ -24,7 +24,7 @@ func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 		d := wanting(file("/etc/a", content), file("/etc/b", content))
 		d.Snapshot.Generation, d.Snapshot.Digest = 7, digest
 		if err := do(onRoot(root), d); err != nil {
-			var held *checkpoint.HeldError
+			var held *checkpoint.SuppressedError
 			if !errors.As(err, &held) {
 				t.Fatal(err)
 			}

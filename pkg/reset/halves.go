@@ -182,7 +182,7 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 	if err != nil {
 		return nil, ctx, err
 	}
-	change := checkpoint.Change{Memory: memory, Tasks: map[graph.Key]tasks.Task{}}
+	change := checkpoint.Change{Before: memory, Tasks: map[graph.Key]tasks.Task{}}
 	guard.Work{Graph: of.gone, Changes: of.going}.Undoable(&change)
 	guard.Work{Graph: of.back, Changes: of.restoring}.Undoable(&change)
 	g, ctx, err := guard.Taker{Running: p.Session.Host.Running(), Settings: p.Session.Checkpoint, Log: p.Session.Log,

@@ -80,5 +80,5 @@ func run(ctx context.Context) error {
 	if err := task.Apply(ctx, h, change); err != nil {
 		return err
 	}
-	return point.Settle(ctx, nil)
+	return point.Finish(ctx, nil)
 }

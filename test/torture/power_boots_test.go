@@ -107,8 +107,8 @@ func (p *powerTest) recorded(t *testing.T) {
 		}
 		f := undo.File{Path: path, Mode: 0o640}
 		if was := original[path]; was != "" {
-			f.Type, f.Kept = hostfs.Regular, firstboot.Dir+map[bool]string{true: "/file-", false: "/content-"}[len(was) > 10]+filepath.Base(path)
-			p.write(t, f.Kept, was)
+			f.Type, f.Copy = hostfs.Regular, firstboot.Dir+map[bool]string{true: "/file-", false: "/content-"}[len(was) > 10]+filepath.Base(path)
+			p.write(t, f.Copy, was)
 		}
 		a.Files = append(a.Files, f)
 	}

@@ -54,6 +54,6 @@ var Overlays = []Overlay{
 		{"pkg/checkpoint/probe/comparison.go",
 			"c.askNeighbours(ctx, around.groups(), around.hops(c.Named))",
 			"_ = around.groups()"},
-		{"pkg/checkpoint/probe/comparison.go", "probes = append(probes, around.known()...)", ""},
+		{"pkg/checkpoint/probe/comparison.go", "probes = append(probes, around.ownAddresses()...)", ""},
 	}},
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // Awaiting is what acts at the next boot, with how it was before the oldest change that no boot has
-// proved. The contents of regular files lie beside it, one file each ([undo.File.Kept]).
+// proved. The contents of regular files lie beside it, one file each ([undo.File.Copy]).
 type Awaiting struct {
 	Version    int           `json:"version"`
 	Boot       string        `json:"boot"`            // in which the last of it was changed
@@ -61,7 +61,7 @@ type Await struct {
 	Key    graph.Key       `json:"key"`
 	Files  []string        `json:"files,omitempty"`
 	Units  []string        `json:"units,omitempty"`
-	Memory json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
+	Before json.RawMessage `json:"memory,omitempty"` // what was known of the key before, for [Books]
 }
 
 // Read returns the record, nil where nothing awaits a boot.
@@ -99,10 +99,10 @@ func (a *Awaiting) Names() (names []string) {
 	return names
 }
 
-// Keep writes down, before a change, what of it acts at the next boot, as its log has it; of a
+// Save writes down, before a change, what of it acts at the next boot, as its log has it; of a
 // fresh record that is nil: nothing does. What an older record has of a path stays: that one is
 // older than every change that no boot has proved.
-func Keep(ctx context.Context, h *host.Host, fresh *Awaiting, was *undo.Log) error {
+func Save(ctx context.Context, h *host.Host, fresh *Awaiting, was *undo.Log) error {
 	if fresh == nil {
 		return nil
 	}
@@ -164,14 +164,14 @@ func LargeName(name string) string { return awaitingFileOf("file-", name) }
 // another name.
 func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f undo.File) error {
 	if f.Type == hostfs.Regular {
-		content, kept := f.Content, f.Kept
-		f.Content, f.Kept = nil, LargeName(f.Path)
+		content, kept := f.Content, f.Copy
+		f.Content, f.Copy = nil, LargeName(f.Path)
 		var err error
 		if kept == "" {
-			f.Kept = awaitingFileOf(smallPrefix, f.Path)
-			err = b.Put(f.Kept, content, hostfs.FileSpec{Mode: 0o600})
+			f.Copy = awaitingFileOf(smallPrefix, f.Path)
+			err = b.Put(f.Copy, content, hostfs.FileSpec{Mode: 0o600})
 		} else {
-			_, err = h.Files.Keep(ctx, kept, f.Kept, f.Path)
+			_, err = h.Files.Keep(ctx, kept, f.Copy, f.Path)
 		}
 		if err != nil {
 			return err
@@ -185,13 +185,13 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f und
 // name of what was kept it would have the label of that place.
 func (a *Awaiting) originals(h *host.Host) (list []undo.File, err error) {
 	for _, f := range a.Files {
-		if strings.HasPrefix(path.Base(f.Kept), smallPrefix) {
-			content, failed := h.Live.Files.ReadFile(f.Kept)
+		if strings.HasPrefix(path.Base(f.Copy), smallPrefix) {
+			content, failed := h.Live.Files.ReadFile(f.Copy)
 			if failed != nil {
 				err = errors.Join(err, fmt.Errorf("bring %s back: %w", f.Path, failed))
 				continue
 			}
-			f.Content, f.Kept = content, ""
+			f.Content, f.Copy = content, ""
 		}
 		list = append(list, f)
 	}
@@ -217,7 +217,7 @@ func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.
 	if a.Around, err = undo.PackSysctls(n.Host); err != nil {
 		return err
 	}
-	return a.settle(ctx, n.Host)
+	return a.update(ctx, n.Host)
 }
 
 // Trim takes out of the record what is as it was before: after an undo that is all of the
@@ -230,12 +230,12 @@ func Trim(ctx context.Context, h *host.Host) error {
 	case a == nil:
 		return h.Files.RemoveTree(ctx, Dir)
 	}
-	return a.settle(ctx, h)
+	return a.update(ctx, h)
 }
 
-// settle takes out what is as it was before, and writes down what is left. Of nothing the record
+// update takes out what is as it was before, and writes down what is left. Of nothing the record
 // goes.
-func (a *Awaiting) settle(ctx context.Context, h *host.Host) error {
+func (a *Awaiting) update(ctx context.Context, h *host.Host) error {
 	a.Files = slices.DeleteFunc(a.Files, func(f undo.File) bool { return fileIsBack(h, f) })
 	a.Units = slices.DeleteFunc(a.Units, func(u undo.Unit) bool { return unitIsBack(ctx, h, u) })
 	left := map[string]bool{}
@@ -267,7 +267,7 @@ func fileIsBack(h *host.Host, f undo.File) bool {
 		target, err := h.Live.Files.Readlink(f.Path)
 		return err == nil && target == f.Target
 	case hostfs.Regular:
-		was, err := h.Live.Files.Sum(f.Kept)
+		was, err := h.Live.Files.Sum(f.Copy)
 		if err != nil || !same {
 			return false
 		}
@@ -301,7 +301,7 @@ func (a *Awaiting) save(ctx context.Context, h *host.Host) error {
 	}
 	kept := map[string]bool{awaitingFile: true}
 	for _, f := range a.Files {
-		kept[f.Kept] = true
+		kept[f.Copy] = true
 	}
 	var errs []error
 	for _, name := range names {

@@ -53,9 +53,9 @@ const bootWindows = 3
 // rebootLimit is how long the end is waited for of a boot that is over.
 const rebootLimit = 5 * time.Minute
 
-// Due says that something awaited this boot and is not judged yet. The error is that of a
+// Pending says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
-func Due(r host.FileReader) (bool, error) {
+func Pending(r host.FileReader) (bool, error) {
 	a, err := Read(r)
 	return a != nil && a.Boot != host.BootID(r), err
 }
@@ -89,7 +89,7 @@ func (j Examiner) FirstBoot(ctx context.Context) error {
 	now := host.BootID(h.Live.Files)
 	if a.Judged == "" {
 		// What was undone, or brought back by hand, is not what the boot had.
-		if err := a.settle(ctx, h); err != nil || len(a.Names()) == 0 {
+		if err := a.update(ctx, h); err != nil || len(a.Names()) == 0 {
 			return err
 		}
 		amiss, err := j.look(ctx, a)
@@ -160,7 +160,7 @@ func (a *Awaiting) passedOver(right string) bool {
 
 // look waits until the node is reached as before, and says what is still amiss when time is over.
 func (j Examiner) look(ctx context.Context, a *Awaiting) (probe.Failures, error) {
-	amiss := a.Reach.Hold(ctx, j.Node, bootWindows*a.Window)
+	amiss := a.Reach.AwaitReach(ctx, j.Node, bootWindows*a.Window)
 	return amiss, context.Cause(ctx) // told to end, it knows nothing
 }
 

@@ -64,12 +64,12 @@ func TestEveryNextHopIsProbed(t *testing.T) {
 	}
 	n := Prober{Host: h}
 	asks := func(ctx context.Context) Failures { return n.Attempt(ctx, want) }
-	hold(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses may be used
+	awaitSteady(t.Context(), asks, time.Minute, 0) // IPv6 needs a moment before its addresses may be used
 	if before := n.passing(t.Context(), hops); !slices.Equal(before, want) {
 		t.Fatalf("before the change %q answer", before)
 	}
 	gateways[1].Run("ip", "addr", "flush", "dev", "gw")
-	if lost := hold(t.Context(), asks, 0, 0).probes(); !slices.Equal(lost, []Probe{want[1], want[3]}) {
+	if lost := awaitSteady(t.Context(), asks, 0, 0).probes(); !slices.Equal(lost, []Probe{want[1], want[3]}) {
 		t.Errorf("after it %q are lost, want those of the second gateway", lost)
 	}
 	before := n.passing(t.Context(), hops)

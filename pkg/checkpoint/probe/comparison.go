@@ -12,9 +12,9 @@ import (
 
 // Evidence is what passed before a change, and must pass after it.
 type Evidence struct {
-	Probes   []Probe  `json:"probes"`
-	Unproved []string `json:"unproved,omitempty"` // see [Proof]
-	Traffic  []string `json:"traffic,omitempty"`  // checks of the proof with pods
+	Probes        []Probe  `json:"probes"`
+	MissingProofs []string `json:"unproved,omitempty"` // see [Proof]
+	Traffic       []string `json:"traffic,omitempty"`  // checks of the proof with pods
 	// Inbound are the peers that reached a port, by the port: "tcp4:22".
 	Inbound map[string][]string `json:"inbound,omitempty"`
 	// Stated says that the probes are the user's own: nobody knows what else has to answer after
@@ -60,7 +60,7 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 	probes = append(probes, managed(h.Live.Facts, around.own())...)
 	knocked := func() {}
 	if !c.Stated {
-		probes = append(probes, around.known()...)
+		probes = append(probes, around.ownAddresses()...)
 		knocked = c.findReached(ctx, c.sockets())
 	}
 	c.Probes = c.Node.passing(ctx, probes)
@@ -71,7 +71,7 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 		c.askTraffic(ctx)
 	}
 	c.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(c.Probes, p) })
-	c.Unproved = unproved(probes, c.Probes)
+	c.MissingProofs = missingProofs(probes, c.Probes)
 	knocked()
 	return nil
 }
@@ -113,13 +113,13 @@ func (c *Comparison) Attempt(ctx context.Context) Failures {
 // errStarting stands for a probe that was not asked yet.
 var errStarting = errors.New("something that the change starts is not up yet")
 
-// Hold tries the probes after the change until they have passed for so long without a break, after
-// all has started that the change starts: starting says that something still does. The window
+// AwaitProbes tries the probes after the change until they have passed for so long without a break,
+// after all has started that the change starts: starting says that something still does. The window
 // bounds that, too: what takes longer is left to the watch.
-func (c *Comparison) Hold(
+func (c *Comparison) AwaitProbes(
 	ctx context.Context, starting func(context.Context) bool, steady time.Duration,
 ) Failures {
-	failed := hold(ctx, func(ctx context.Context) Failures {
+	failed := awaitSteady(ctx, func(ctx context.Context) Failures {
 		failed := c.Attempt(ctx)
 		if len(failed) == 0 && starting != nil && starting(ctx) {
 			failed = Failures{{Err: errStarting}}
@@ -129,11 +129,11 @@ func (c *Comparison) Hold(
 	return slices.DeleteFunc(failed, func(f FailedProbe) bool { return f.Err == errStarting })
 }
 
-// HoldTraffic makes the proof with pods after the change, and then has peers knock, until then.
-func (c *Comparison) HoldTraffic(ctx context.Context, until time.Time) Failures {
-	failed := c.holdPods(ctx, time.Until(until))
+// AwaitTraffic makes the proof with pods after the change, and then has peers knock, until then.
+func (c *Comparison) AwaitTraffic(ctx context.Context, until time.Time) Failures {
+	failed := c.awaitPods(ctx, time.Until(until))
 	if len(failed) == 0 {
-		failed = c.keepsReached(ctx, until)
+		failed = c.stillReached(ctx, until)
 	}
 	return failed
 }
@@ -142,7 +142,7 @@ func (c *Comparison) HoldTraffic(ctx context.Context, until time.Time) Failures 
 // did not after it.
 func (c *Comparison) Recovered(ctx context.Context, failed Failures) bool {
 	end := time.Now().Add(c.Window)
-	return len(hold(ctx, func(ctx context.Context) Failures {
+	return len(awaitSteady(ctx, func(ctx context.Context) Failures {
 		left := c.Node.Attempt(ctx, c.Probes)
 		if len(left) == 0 && slices.ContainsFunc(failed, FailedProbe.ofTraffic) {
 			left = c.tryTraffic(ctx)
@@ -161,6 +161,6 @@ func (c *Comparison) DropEnded(ctx context.Context) {
 	had := c.Probes
 	c.Probes = slices.DeleteFunc(slices.Clone(had), ended)
 	if len(c.Traffic) == 0 && !slices.Equal(ProofKinds(had), ProofKinds(c.Probes)) {
-		c.Unproved = append(c.Unproved, podsProbe)
+		c.MissingProofs = append(c.MissingProofs, podsProbe)
 	}
 }

@@ -34,7 +34,7 @@ type Knocks func(
 const (
 	knockBefore = 5 * time.Second        // for peers to answer before the change,
 	knockGrace  = 500 * time.Millisecond // and for the others once one has
-	knockAfter  = 5 * time.Second        // for one attempt after it
+	knockNext   = 5 * time.Second        // for one attempt after it
 )
 
 // inboundOf is the probe of a port.
@@ -79,13 +79,13 @@ func reachedBy(said map[string][]string) map[string][]string {
 	return by
 }
 
-// keepsReached has the same peers knock after the change, until then or a third of the window. What
+// stillReached has the same peers knock after the change, until then or a third of the window. What
 // nobody has said by then is taken off the proof.
-func (c *Comparison) keepsReached(ctx context.Context, until time.Time) Failures {
+func (c *Comparison) stillReached(ctx context.Context, until time.Time) Failures {
 	if len(c.Inbound) == 0 {
 		return nil
 	}
-	reached, failed := c.holdReached(ctx, c.sockets(), until)
+	reached, failed := c.awaitReached(ctx, c.sockets(), until)
 	if len(failed) == 0 {
 		maps.DeleteFunc(c.Inbound, func(port string, _ []string) bool { return !slices.Contains(reached, port) })
 	}
@@ -94,13 +94,13 @@ func (c *Comparison) keepsReached(ctx context.Context, until time.Time) Failures
 
 // reachedAgain says that every port is reached after the undo that peers missed after the change.
 func (c *Comparison) reachedAgain(ctx context.Context, until time.Time) bool {
-	reached, failed := c.holdReached(ctx, c.sockets(), until)
+	reached, failed := c.awaitReached(ctx, c.sockets(), until)
 	return len(failed) == 0 && len(reached) == len(c.Inbound)
 }
 
-// holdReached has peers knock until all ports are reached again on which somebody still listens, or
-// time is over: then it says of which of the others a peer misses what it had.
-func (c *Comparison) holdReached(
+// awaitReached has peers knock until all ports are reached again on which somebody still listens,
+// or time is over: then it says of which of the others a peer misses what it had.
+func (c *Comparison) awaitReached(
 	ctx context.Context, r kernel, until time.Time,
 ) (reached []string, failed Failures) {
 	if least := time.Now().Add(c.Window / 3); until.Before(least) {
@@ -117,7 +117,7 @@ func (c *Comparison) holdReached(
 		if len(want) == 0 {
 			return nil, nil
 		}
-		try, stop := context.WithTimeoutCause(ctx, knockAfter, ErrNoAnswer)
+		try, stop := context.WithTimeoutCause(ctx, knockNext, ErrNoAnswer)
 		said, err := c.Knock(try, ports, peers, func(said map[string][]string) bool {
 			reached, _ := c.compare(want, said)
 			return len(reached) == len(want)

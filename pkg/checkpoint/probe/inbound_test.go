@@ -95,11 +95,11 @@ func TestWhatPeersSayAfterAChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := &Comparison{Knock: c.peers.knock, Window: 3 * time.Second, Evidence: &Evidence{Inbound: map[string][]string{}, Unproved: Unmade()}}
+				j := &Comparison{Knock: c.peers.knock, Window: 3 * time.Second, Evidence: &Evidence{Inbound: map[string][]string{}, MissingProofs: Unmade()}}
 				for port, list := range before {
 					j.Inbound[port] = list
 				}
-				reached, failed := j.holdReached(t.Context(), sockets, time.Now().Add(j.Window))
+				reached, failed := j.awaitReached(t.Context(), sockets, time.Now().Add(j.Window))
 				if failed.String() != c.failed || failed.inbound() != (c.failed != "") {
 					t.Errorf("failed: %s, want %s", failed, c.failed)
 				}
@@ -112,16 +112,16 @@ func TestWhatPeersSayAfterAChange(t *testing.T) {
 }
 
 func TestProofOfPeers(t *testing.T) {
-	j := &Evidence{Probes: []Probe{"ping:10.0.0.1"}, Unproved: Unmade(), Inbound: map[string][]string{"tcp6:22": {"a"}, "tcp4:22": {"a"}}}
+	j := &Evidence{Probes: []Probe{"ping:10.0.0.1"}, MissingProofs: Unmade(), Inbound: map[string][]string{"tcp6:22": {"a"}, "tcp4:22": {"a"}}}
 	p := j.Proof()
-	if got := strings.Join(p.Probes, " "); got != "ping:10.0.0.1 inbound:tcp4:22 inbound:tcp6:22" || slices.Contains(p.Unproved, "inbound") {
-		t.Errorf("%s, not proved: %v", got, p.Unproved)
+	if got := strings.Join(p.Probes, " "); got != "ping:10.0.0.1 inbound:tcp4:22 inbound:tcp6:22" || slices.Contains(p.Missing, "inbound") {
+		t.Errorf("%s, not proved: %v", got, p.Missing)
 	}
 	if got := ProofKinds(p.Probes); !slices.Equal(got, []string{"ping", "inbound"}) {
 		t.Errorf("kinds: %v", got)
 	}
 	j.Inbound = nil
-	if p = j.Proof(); !slices.Contains(p.Unproved, "inbound") {
+	if p = j.Proof(); !slices.Contains(p.Missing, "inbound") {
 		t.Errorf("without peers: %+v", p)
 	}
 }

@@ -25,8 +25,8 @@ func managed(f *host.Facts, own []rtnl.Link) (out []Probe) {
 	return out
 }
 
-// askManager passes if a link's manager is done with it, or leaves it alone as leftAlone allows,
-// or the link is gone: a change may take it away.
+// askManager passes if a link's manager is done with it, or leaves it alone as unmanagedProof
+// allows, or the link is gone: a change may take it away.
 func (n Prober) askManager(ctx context.Context, what string) error {
 	manager, link, _ := strings.Cut(what, "/")
 	setup, err := n.Host.Live.LinkSetup(ctx, manager, link)
@@ -38,14 +38,14 @@ func (n Prober) askManager(ctx context.Context, what string) error {
 	case setup == host.SetupDone:
 		return nil
 	case setup == host.SetupNone:
-		return n.leftAlone(ctx, manager, link)
+		return n.unmanagedProof(ctx, manager, link)
 	}
 	return fmt.Errorf("%s says of link %s: %s", manager, link, setup)
 }
 
-// leftAlone passes if a link that its manager leaves alone has another one, or no address that ends
-// when nobody renews it. Of IPv6 the kernel itself may be who does.
-func (n Prober) leftAlone(ctx context.Context, manager, link string) error {
+// unmanagedProof passes if a link that its manager leaves alone has another one, or no address that
+// ends when nobody renews it. Of IPv6 the kernel itself may be who does.
+func (n Prober) unmanagedProof(ctx context.Context, manager, link string) error {
 	for _, other := range host.LinkManagers() {
 		if setup, err := n.Host.Live.LinkSetup(ctx, other, link); err == nil && setup == host.SetupDone {
 			return nil
@@ -87,6 +87,6 @@ func (n Prober) SetUp(ctx context.Context, probes []Probe, window time.Duration)
 		late = late || len(left) > 0
 		return left
 	}
-	_ = hold(ctx, try, window/3, 0)
+	_ = awaitSteady(ctx, try, window/3, 0)
 	return late
 }

@@ -102,10 +102,10 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	return out[:min(len(out), mostAsked)]
 }
 
-// known are the addresses that others know the node by: on links that a default route leads
+// ownAddresses are the addresses that others know the node by: on links that a default route leads
 // through, those that no server gave. An address of one host beside that of a network may move
 // between nodes.
-func (s neighbourhood) known() (out []Probe) {
+func (s neighbourhood) ownAddresses() (out []Probe) {
 	for _, a := range s.addresses {
 		uplink := slices.ContainsFunc(s.routes,
 			func(r rtnl.Route) bool { return r.Dst.Bits() == 0 && r.Link == a.Link })

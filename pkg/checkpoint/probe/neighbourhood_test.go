@@ -126,7 +126,7 @@ func TestAddressesThatOthersKnow(t *testing.T) {
 		routes: []rtnl.Route{{Dst: netip.MustParsePrefix("0.0.0.0/0"), Link: "up0"}, {Dst: netip.MustParsePrefix("10.244.1.0/24"), Link: "cbr0"}},
 	}
 	want := []Probe{"address:10.0.0.2", "address:2001:db8::2"}
-	if got := s.known(); !slices.Equal(got, want) {
+	if got := s.ownAddresses(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 // How many pods are asked in a family.
 const (
-	triedPods = 8 // before a change, for some answer no echo
-	mostPods  = 3 // after it
+	maxPods  = 8 // before a change, for some answer no echo
+	mostPods = 3 // after it
 )
 
 // running asks for those pods that answer now. Where no runtime says which pods run, none is asked:
@@ -51,7 +51,7 @@ func (n Prober) running(ctx context.Context) (passed []Probe) {
 func podEchoes(pods []cri.Pod, bits int) (out []Probe) {
 	for _, p := range pods {
 		for _, addr := range p.Addresses {
-			if runs(p) && addr.BitLen() == bits && len(out) < triedPods {
+			if runs(p) && addr.BitLen() == bits && len(out) < maxPods {
 				out = append(out, Probe(pingProbe+":"+addr.String()))
 			}
 		}

@@ -71,14 +71,14 @@ func TestPodsOfWhichNobodySaysWhetherTheyRun(t *testing.T) {
 	if err := n.try(t.Context(), both); err == nil || !strings.HasPrefix(err.Error(), "10.244.1.3 does not answer, and nobody says whether its pod runs") {
 		t.Errorf("one is silent: %v", err)
 	}
-	j := &Comparison{Node: n, Evidence: &Evidence{Probes: []Probe{"dns:10.0.0.2", both}, Unproved: []string{"inbound"}}}
+	j := &Comparison{Node: n, Evidence: &Evidence{Probes: []Probe{"dns:10.0.0.2", both}, MissingProofs: []string{"inbound"}}}
 	j.DropEnded(t.Context())
-	if len(j.Probes) != 2 || len(j.Unproved) != 1 {
-		t.Errorf("one answers: proved by %q, not by %q", j.Probes, j.Unproved)
+	if len(j.Probes) != 2 || len(j.MissingProofs) != 1 {
+		t.Errorf("one answers: proved by %q, not by %q", j.Probes, j.MissingProofs)
 	}
 	clear(there)
 	j.DropEnded(t.Context())
-	if !slices.Equal(j.Probes, []Probe{"dns:10.0.0.2"}) || !slices.Equal(j.Unproved, []string{"inbound", "pods"}) {
-		t.Errorf("none answers: proved by %q, not by %q", j.Probes, j.Unproved)
+	if !slices.Equal(j.Probes, []Probe{"dns:10.0.0.2"}) || !slices.Equal(j.MissingProofs, []string{"inbound", "pods"}) {
+		t.Errorf("none answers: proved by %q, not by %q", j.Probes, j.MissingProofs)
 	}
 }

@@ -96,10 +96,10 @@ var (
 	errNoMeans  = errors.New("nobody here can try it")
 )
 
-// hold tries the probes until all have passed for a time without a break, or
+// awaitSteady tries the probes until all have passed for a time without a break, or
 // the window is over; then it returns those that failed last. The window's end cuts no
 // attempt short: what it cut off would count as failed, though nothing ails it.
-func hold(ctx context.Context, try func(context.Context) Failures, window, steady time.Duration) Failures {
+func awaitSteady(ctx context.Context, try func(context.Context) Failures, window, steady time.Duration) Failures {
 	var since time.Time
 	end := time.Now().Add(window)
 	for {

@@ -24,7 +24,7 @@ func TestTheWindowCutsNoProbeShort(t *testing.T) {
 				}
 			},
 		}
-		failed := hold(t.Context(), func(ctx context.Context) Failures {
+		failed := awaitSteady(t.Context(), func(ctx context.Context) Failures {
 			return Prober{Means: means}.Attempt(ctx, []Probe{"ping:10.0.0.1", "store:/s c"})
 		}, 3*time.Second/2, 0)
 		if len(failed) != 1 || !failed.Only(Store) {

@@ -8,9 +8,9 @@ import (
 // Proof is what a change that stayed was proved by, and by what it was not.
 type Proof struct {
 	Probes []string // names of those that passed before the change, and so had to pass after it
-	// Unproved are kinds of proofs that were not made: kinds of probes of which none passed before
+	// Missing are kinds of proofs that were not made: kinds of probes of which none passed before
 	// the change, though there was something to ask, and those of [Unmade].
-	Unproved []string
+	Missing []string
 }
 
 // Unmade are the kinds of proofs that are missed also where there is nobody to ask: that peers
@@ -27,8 +27,8 @@ func ProofKinds[P ~string](probes []P) (kinds []string) {
 	return kinds
 }
 
-// unproved are the kinds of proofs that a change does not have, of all that were worth trying.
-func unproved(candidates, passed []Probe) []string {
+// missingProofs are the kinds of proofs that a change does not have, of all that were worth trying.
+func missingProofs(candidates, passed []Probe) []string {
 	proved := ProofKinds(passed)
 	wanted := append(ProofKinds(candidates), Unmade()...)
 	return slices.DeleteFunc(wanted, func(kind string) bool { return slices.Contains(proved, kind) })
@@ -36,7 +36,7 @@ func unproved(candidates, passed []Probe) []string {
 
 // Proof is what the change is proved by once it stays.
 func (e *Evidence) Proof() *Proof {
-	p := &Proof{Unproved: e.Unproved}
+	p := &Proof{Missing: e.MissingProofs}
 	for _, probe := range e.Probes {
 		p.Probes = append(p.Probes, string(probe))
 	}
@@ -47,7 +47,7 @@ func (e *Evidence) Proof() *Proof {
 		p.Probes = append(p.Probes, string(inboundOf(port)))
 	}
 	if len(e.Inbound) > 0 {
-		p.Unproved = slices.DeleteFunc(slices.Clone(p.Unproved), func(kind string) bool { return kind == inboundProbe })
+		p.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(kind string) bool { return kind == inboundProbe })
 	}
 	return p
 }

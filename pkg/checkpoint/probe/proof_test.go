@@ -26,7 +26,7 @@ func TestWhatAChangeIsNotProvedBy(t *testing.T) {
 		"a pod that runs":        {[]Probe{hop}, []Probe{hop, "pods:10.244.1.2"}, []string{"neighbour", "pods"}, []string{"inbound"}},
 		"what nobody knows":      {[]Probe{"nonsense:x"}, nil, nil, []string{"nonsense", "inbound", "pods"}},
 	} {
-		if by, not := ProofKinds(c.passed), unproved(c.candidates, c.passed); !slices.Equal(by, c.by) || !slices.Equal(not, c.not) {
+		if by, not := ProofKinds(c.passed), missingProofs(c.candidates, c.passed); !slices.Equal(by, c.by) || !slices.Equal(not, c.not) {
 			t.Errorf("%s: by %q, not by %q, want %q and %q", name, by, not, c.by, c.not)
 		}
 	}

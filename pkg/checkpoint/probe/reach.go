@@ -138,9 +138,10 @@ func (r Reach) amiss(ctx context.Context, n Prober) (failed Failures) {
 	return append(failed, r.mute(ctx, n)...)
 }
 
-// Hold waits until the node is reached as it was, and says what is still amiss when time is over.
-func (r Reach) Hold(ctx context.Context, n Prober, window time.Duration) Failures {
-	return hold(ctx, func(ctx context.Context) Failures { return r.amiss(ctx, n) }, window, 0)
+// AwaitReach waits until the node is reached as it was, and says what is still amiss when time is
+// over.
+func (r Reach) AwaitReach(ctx context.Context, n Prober, window time.Duration) Failures {
+	return awaitSteady(ctx, func(ctx context.Context) Failures { return r.amiss(ctx, n) }, window, 0)
 }
 
 // askTCP sends a few packets' worth of bytes over a connection of the node to itself, with sockets

@@ -61,10 +61,10 @@ func (c *Comparison) tryTraffic(ctx context.Context) (failed Failures) {
 // trafficProbe names a check of the proof among the probes.
 func trafficProbe(check string) Probe { return Probe(podsProbe + ":two of our own, " + check) }
 
-// holdPods makes the proof after the change until it passes, or what is left of the window is
+// awaitPods makes the proof after the change until it passes, or what is left of the window is
 // over. One that could not be made proves nothing, and takes nothing back.
-func (c *Comparison) holdPods(ctx context.Context, left time.Duration) Failures {
-	failed := hold(ctx, c.tryTraffic, left, 0)
+func (c *Comparison) awaitPods(ctx context.Context, left time.Duration) Failures {
+	failed := awaitSteady(ctx, c.tryTraffic, left, 0)
 	untried := func(f FailedProbe) bool { return errors.Is(f.Err, errUntried) }
 	if slices.ContainsFunc(failed, untried) {
 		c.Traffic = nil

@@ -11,7 +11,7 @@ import (
 
 // Two pods of the agent's own are added where pods run and they can judge; what passed of their
 // proof before must pass after. A proof that could not be made takes nothing back, and proves
-// nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and holdPods; proof.go,
+// nothing. The lines that keep it: traffic.go, askTraffic, tryTraffic and awaitPods; proof.go,
 // Proof.
 func TestProofWithPodsOfOurOwn(t *testing.T) {
 	const running = Probe("pods:10.244.1.2")
@@ -38,7 +38,7 @@ func TestProofWithPodsOfOurOwn(t *testing.T) {
 		j := &Comparison{Node: Prober{Means: m}, Evidence: &Evidence{Probes: c.probes}, OwnPods: c.judged}
 		j.askTraffic(t.Context())
 		answer, err = c.after, c.untried
-		if got := j.holdPods(t.Context(), 0).probes(); !slices.Equal(got, c.want) {
+		if got := j.awaitPods(t.Context(), 0).probes(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q failed, want %q", name, got, c.want)
 		}
 		if got := len(j.Proof().Probes) - len(c.probes); got != c.proved {

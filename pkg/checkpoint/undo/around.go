@@ -175,7 +175,7 @@ func (s *surroundings) restoreUnits(ctx context.Context, h *host.Host, own []Uni
 		delete(s.Units, u.Name)
 	}
 	for _, b := range unitsBack(s.Units, now, booted) {
-		if err := b.bring(ctx, h); err != nil {
+		if err := b.restore(ctx, h); err != nil {
 			left = append(left, fmt.Sprintf("unit %s (%v)", b.name, err))
 		}
 	}
@@ -202,7 +202,7 @@ func unitsBack(was, now map[string]systemd.UnitBrief, booted bool) (out []unitBa
 	return out
 }
 
-func (b unitBack) bring(ctx context.Context, h *host.Host) error {
+func (b unitBack) restore(ctx context.Context, h *host.Host) error {
 	if b.unmask {
 		if err := h.Units.Unmask(ctx, b.name); err != nil {
 			return err

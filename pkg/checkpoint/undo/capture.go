@@ -20,11 +20,11 @@ import (
 // Capture writes down how everything is that a change may alter. What is too large for the log is
 // kept as a file.
 type Capture struct {
-	Host *host.Host
-	Log  *Log
-	Dir  string                   // where files are kept
-	Kept []string                 // in Dir, those of an earlier capture first
-	Twin func(path string) string // the name that a large file may have besides: where it awaits a boot
+	Host   *host.Host
+	Log    *Log
+	Dir    string                   // where files are kept
+	Copies []string                 // in Dir, those of an earlier capture first
+	Twin   func(path string) string // the name that a large file may have besides: where it awaits a boot
 
 	contents int64 // bytes of Log.Files
 }
@@ -119,8 +119,8 @@ func (c *Capture) file(name string) error {
 	f := File{Path: name, Type: was.Type, Mode: was.Mode, UID: was.UID, GID: was.GID, Content: was.Content,
 		Target: was.Target}
 	if was.Type == hostfs.Regular && c.contents+was.Size > maxContents {
-		f.Content, f.Kept = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Kept)))
-		c.Kept = append(c.Kept, f.Kept)
+		f.Content, f.Copy = nil, path.Join(c.Dir, fmt.Sprintf("file-%d", len(c.Copies)))
+		c.Copies = append(c.Copies, f.Copy)
 	}
 	c.contents += int64(len(f.Content))
 	l.Files = append(l.Files, f)
@@ -135,17 +135,17 @@ const (
 	maxCopies   = 1 << 30 // bytes of files that are copied, since they lie on another file system than the checkpoint
 )
 
-// Keep keeps large files, before anything changes them. Dir is there.
-func (c *Capture) Keep(ctx context.Context) error {
+// SaveFiles keeps large files, before anything changes them. Dir is there.
+func (c *Capture) SaveFiles(ctx context.Context) error {
 	if err := c.affordable(); err != nil {
 		return err
 	}
 	for i := range c.Log.Files {
 		f := &c.Log.Files[i]
-		if f.Kept == "" {
+		if f.Copy == "" {
 			continue
 		}
-		was, err := c.Host.Files.Keep(ctx, f.Path, f.Kept, c.Twin(f.Path))
+		was, err := c.Host.Files.Keep(ctx, f.Path, f.Copy, c.Twin(f.Path))
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (c *Capture) affordable() error {
 	}
 	var sum int64
 	for _, f := range c.Log.Files {
-		if f.Kept == "" {
+		if f.Copy == "" {
 			continue
 		}
 		info, err := files.Plain().Lstat(f.Path)

@@ -43,7 +43,7 @@ type File struct {
 	Content []byte          `json:"content,omitempty"`
 	Target  string          `json:"target,omitempty"`
 	// where the file itself is kept, of one that is too large for the journal
-	Kept string `json:"kept,omitempty"`
+	Copy string `json:"kept,omitempty"`
 }
 
 // Sysctl is a key of the kernel as it was.

@@ -107,7 +107,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 			continue
 		}
 		info, err := at.Lstat(f.Path)
-		if absent(err) || err == nil && info.Type == hostfs.Directory && holds(at, f.Path) {
+		if isMissing(err) || err == nil && info.Type == hostfs.Directory && hasEntries(at, f.Path) {
 			continue // somebody uses the directory by now
 		}
 		if err == nil {
@@ -123,8 +123,8 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 	spec := hostfs.FileSpec{Mode: f.Mode, UID: f.UID, GID: f.GID}
 	switch f.Type {
 	case hostfs.Regular:
-		if f.Kept != "" {
-			return h.Files.BringBack(ctx, f.Kept, f.Path, spec)
+		if f.Copy != "" {
+			return h.Files.BringBack(ctx, f.Copy, f.Path, spec)
 		}
 		if now, err := h.Live.Files.Capture(f.Path,
 			int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) &&
@@ -145,8 +145,8 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 	return nil
 }
 
-// absent says that nothing can be at a path.
-func absent(err error) bool {
+// isMissing says that nothing can be at a path.
+func isMissing(err error) bool {
 	return errors.Is(err, host.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
@@ -196,7 +196,7 @@ func (l *Log) Steady(window time.Duration) (steady time.Duration) {
 // hookSteady is how long the probes must pass after a unit of a hook was started.
 const hookSteady = 3 * time.Second
 
-func holds(at hostfs.Files, dir string) bool {
+func hasEntries(at hostfs.Files, dir string) bool {
 	names, err := at.ReadDir(dir)
 	return err != nil || len(names) > 0
 }

@@ -80,7 +80,7 @@ func (g *Guard) Finish(ctx context.Context, unfinished error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
 		late = cause
 	}
-	return g.point.Settle(ctx, late)
+	return g.point.Finish(ctx, late)
 }
 
 // Proof is what a change was proved by that stayed, nil where no checkpoint was armed.

@@ -34,7 +34,7 @@ func (t Taker) Take(
 		return nil, ctx, nil
 	}
 	settings := t.Settings
-	settings.Log, settings.Record, settings.KeepsCopy = t.Log, revert.Recorder(led), t.CachesCopy
+	settings.Log, settings.Record, settings.CachesCopy = t.Log, revert.Recorder(led), t.CachesCopy
 	if settings.Inbound == nil {
 		settings.Inbound = t.inbound()
 	}

@@ -161,7 +161,7 @@ func addAtBoot(
 	if err != nil {
 		return nil, fmt.Errorf("encode what the ledger says of %s: %w", key, err)
 	}
-	return append(list, firstboot.Await{Key: key, Files: files, Units: units, Memory: raw}), nil
+	return append(list, firstboot.Await{Key: key, Files: files, Units: units, Before: raw}), nil
 }
 
 // Remember takes down what the ledger says of all that a pass writes down before its first change.

@@ -51,10 +51,10 @@ func (e *NotAllowedError) Error() string {
 
 // Circumstances are what of a pass a switch goes by.
 type Circumstances struct {
-	Sandbox    bool                         // everything there is thrown away
-	Live       bool                         // the host runs
-	Allowed    string                       // by whom a disruptive switch is allowed; "": by nobody
-	Suppressed func() *checkpoint.HeldError // why a checkpoint holds back what is wanted; nil: none does
+	Sandbox    bool                               // everything there is thrown away
+	Live       bool                               // the host runs
+	Allowed    string                             // by whom a disruptive switch is allowed; "": by nobody
+	Suppressed func() *checkpoint.SuppressedError // why a checkpoint holds back what is wanted; nil: none does
 }
 
 // Leave says how the node leaves its network for the one that is wanted; g is what d wants. It
@@ -124,7 +124,7 @@ func Leave(
 // decide decides whether the switch is made now.
 func (s *Switch) decide(
 	ctx context.Context, v host.View, had ledger.Network, spec networks.Switch, foreign bool,
-	verdict *checkpoint.HeldError,
+	verdict *checkpoint.SuppressedError,
 ) {
 	alive := slices.ContainsFunc(s.pods, func(p cri.Pod) bool { return p.Ready })
 	switch {

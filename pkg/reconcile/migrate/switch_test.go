@@ -328,6 +328,8 @@ func TestASwitchDoesWithoutTheRemovalOfOtherFiles(t *testing.T) {
 func leaving(t *testing.T, flag bool, d *desired.State, g *graph.Graph[tasks.Task], v host.View, led *ledger.Ledger) (*Switch, error) {
 	t.Helper()
 	return Leave(t.Context(), d, g, v, led, Circumstances{
-		Live: true, Allowed: AllowedBy(d, led, flag), Suppressed: func() *checkpoint.HeldError { return checkpoint.Held(v.Files, d.Snapshot.Digest, time.Now()) },
+		Live: true, Allowed: AllowedBy(d, led, flag), Suppressed: func() *checkpoint.SuppressedError {
+			return checkpoint.Suppressed(v.Files, d.Snapshot.Digest, time.Now())
+		},
 	})
 }

@@ -65,7 +65,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	if p := out.Proof; p != nil {
 		b.Head.Proof = ledger.Proof{
 			At: time.Now().UTC().Truncate(time.Second), Generation: out.Desired.Snapshot.Generation,
-			By: strings.Join(probe.ProofKinds(p.Probes), ","), Missing: strings.Join(p.Unproved, ","),
+			By: strings.Join(probe.ProofKinds(p.Probes), ","), Missing: strings.Join(p.Missing, ","),
 		}
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {

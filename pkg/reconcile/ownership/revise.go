@@ -75,7 +75,7 @@ func (c *Transaction) revise(h *host.Host, out Ending, b *ledger.Batch) error {
 		Store:    d.Snapshot.Origin, Generation: d.Snapshot.Generation, Digest: d.Snapshot.Digest,
 	}
 	if out.Proof != nil {
-		rev.Proofs, rev.MissingProofs = out.Proof.Probes, out.Proof.Unproved
+		rev.Proofs, rev.MissingProofs = out.Proof.Probes, out.Proof.Missing
 	}
 	for _, rec := range c.Set.All() {
 		rev.Tasks = append(rev.Tasks, rec.Recorded)

@@ -63,7 +63,7 @@ func Recorder(led *ledger.Ledger) func(context.Context, *host.Host, json.RawMess
 		}
 		return ledger.NoteUndone(ctx, h.Files, ledger.Undone{
 			Time: v.At, By: m.By, Network: m.Network, Generation: v.Generation, Digest: v.Digest, Tasks: m.Tasks,
-			Bad: v.Bad, Why: v.Told(), Tries: v.Tries,
+			Bad: v.Bad, Why: v.Text(), Tries: v.Tries,
 			Unconfirmed: v.Unconfirmed,
 		})
 	}
@@ -149,7 +149,7 @@ func (b BootBooks) Forget(
 	note.Tries = 1
 	for _, await := range keys {
 		one := EntryBefore{Key: await.Key}
-		if err := json.Unmarshal(await.Memory, &one); err != nil {
+		if err := json.Unmarshal(await.Before, &one); err != nil {
 			return fmt.Errorf("read what the ledger said of %s: %w", await.Key, err)
 		}
 		m.Keys = append(m.Keys, one)

@@ -47,7 +47,7 @@ func (r Rollout) Cordon(
 // RetriesLater says that a change was undone, or is held back, and is made again by itself.
 func RetriesLater(err error) bool {
 	var undone *checkpoint.UndoneError
-	var held *checkpoint.HeldError
+	var held *checkpoint.SuppressedError
 	switch {
 	case errors.As(err, &undone):
 		return !undone.Verdict.Bad && !undone.Verdict.Unconfirmed

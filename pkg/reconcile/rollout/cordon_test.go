@@ -19,8 +19,8 @@ func TestACordonLastsAsLongAsTheSwitchIsTried(t *testing.T) {
 		{fmt.Errorf("it was undone: %w", &checkpoint.UndoneError{}), true},
 		{&checkpoint.UndoneError{Verdict: checkpoint.Verdict{Bad: true}}, false},
 		{&checkpoint.UndoneError{Verdict: checkpoint.Verdict{Unconfirmed: true}}, false},
-		{errors.Join(errors.New("a task failed"), &checkpoint.HeldError{}), true},
-		{&checkpoint.HeldError{Verdict: checkpoint.Verdict{Bad: true}}, false},
+		{errors.Join(errors.New("a task failed"), &checkpoint.SuppressedError{}), true},
+		{&checkpoint.SuppressedError{Verdict: checkpoint.Verdict{Bad: true}}, false},
 		{&checkpoint.RefusedError{Err: errors.New("no room")}, false}, // it was not begun
 	} {
 		if got := RetriesLater(c.err); got != c.want {

@@ -113,8 +113,8 @@ func (r Rollout) Take(
 
 // Verdict holds a generation back. Of one that nobody confirmed nothing is known to be wrong: who
 // asks for it has it.
-func (r Rollout) Verdict(files host.FileReader, d *desired.State) *checkpoint.HeldError {
-	why := checkpoint.Held(files, d.Snapshot.Digest, time.Now())
+func (r Rollout) Verdict(files host.FileReader, d *desired.State) *checkpoint.SuppressedError {
+	why := checkpoint.Suppressed(files, d.Snapshot.Digest, time.Now())
 	if why != nil && why.Unconfirmed && r.TakeNow != "" {
 		return nil
 	}

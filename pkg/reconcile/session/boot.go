@@ -32,7 +32,7 @@ func (s Session) FirstBoot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.Host.Root, err)
 	}
-	due, err := firstboot.Due(files)
+	due, err := firstboot.Pending(files)
 	if err = errors.Join(err, files.Close()); err != nil || !due {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		return nil
 	}
 	log := cmp.Or(s.Log, zap.NewNop())
-	due, err := firstboot.Due(h.Live.Files)
+	due, err := firstboot.Pending(h.Live.Files)
 	if err != nil {
 		log.Warn("what awaited the boot is not known", zap.Error(err))
 	}

@@ -76,7 +76,7 @@ func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 func (s Session) finishUndo(ctx context.Context, h *host.Host, led *ledger.Ledger) error {
 	settings := s.Checkpoint
 	settings.Log, settings.Record = s.Log, revert.Recorder(led)
-	undo := checkpoint.UndoDue
+	undo := checkpoint.UndoUnconfirmed
 	if !s.Host.Running() {
 		undo = func(context.Context, *host.Host, checkpoint.Settings) (*checkpoint.Journal, error) {
 			return checkpoint.Unconfirmed(h.Live.Files)
