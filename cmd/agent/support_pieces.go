@@ -78,7 +78,7 @@ func (g *gathering) pieces() []support.Piece {
 				if strings.HasPrefix(name, "/proc/") {
 					return g.view.Files.ReadFile(name)
 				}
-				return g.view.Files.Plain().ReadFile(name)
+				return g.view.Files.Strict().ReadFile(name)
 			}})
 	}
 	for _, d := range host.Diagnoses() {
@@ -181,7 +181,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 		g.view.Facts.Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		names, err := g.view.Files.Plain().ReadDir(dir)
+		names, err := g.view.Files.Strict().ReadDir(dir)
 		if dir == "" || errors.Is(err, host.ErrNotExist) {
 			continue
 		}
@@ -190,7 +190,7 @@ func (g *gathering) listing(context.Context) ([]byte, error) {
 			fmt.Fprintln(&out, "  ", err)
 		}
 		for _, name := range names {
-			info, err := g.view.Files.Plain().Lstat(path.Join(dir, name))
+			info, err := g.view.Files.Strict().Lstat(path.Join(dir, name))
 			if err != nil {
 				fmt.Fprintln(&out, "  ", err)
 				continue
@@ -208,7 +208,7 @@ func (g *gathering) confs() (list []support.Piece) {
 	dirs := append([]string{g.view.Facts.Runtime.ConfDir}, cniDirs...)
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		names, err := g.view.Files.Plain().ReadDir(dir)
+		names, err := g.view.Files.Strict().ReadDir(dir)
 		if dir == "" || err != nil {
 			continue
 		}
@@ -218,7 +218,7 @@ func (g *gathering) confs() (list []support.Piece) {
 			}
 			file := path.Join(dir, name)
 			list = append(list, support.Piece{Name: "host/cni/" + strings.ReplaceAll(file[1:], "/", "_"), Text: file,
-				Get: func(context.Context) ([]byte, error) { return g.view.Files.Plain().ReadFile(file) }})
+				Get: func(context.Context) ([]byte, error) { return g.view.Files.Strict().ReadFile(file) }})
 		}
 	}
 	return list

@@ -240,7 +240,7 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // dismantle takes away what stands around a journal that is gone. Killed
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
-	h.Files.ClearLeftovers(append([]string{Dir}, Around...))
+	h.Files.RemoveStale(append([]string{Dir}, Around...))
 	errs := []error{h.Files.Remove(WatchFile), h.Units.StopTimer(ctx, TimerName),
 		h.Units.StopTimer(ctx, unconfirmedTimer), h.Units.StopTimer(ctx, watchName), h.Files.Remove(makerFile),
 		s.dropBootUnit(h)}

@@ -58,7 +58,7 @@ func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := Load(d)
-	if got, ok := again.Known("/opt/cni/bin/with space", info); !ok || got != sum {
+	if got, ok := again.Lookup("/opt/cni/bin/with space", info); !ok || got != sum {
 		t.Fatalf("Known = %v, %v; want the recorded digest", got, ok)
 	}
 	for name, change := range map[string]func(*hostfs.FileInfo){
@@ -69,15 +69,15 @@ func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 	} {
 		other := info
 		change(&other)
-		if _, ok := again.Known("/opt/cni/bin/with space", other); ok {
+		if _, ok := again.Lookup("/opt/cni/bin/with space", other); ok {
 			t.Errorf("a file with another %s was believed", name)
 		}
 	}
-	if _, ok := again.Known("/opt/cni/bin/with", info); ok {
+	if _, ok := again.Lookup("/opt/cni/bin/with", info); ok {
 		t.Error("another file was believed")
 	}
 	d[bootIDFile] = "boot-2\n"
-	if _, ok := Load(d).Known("/opt/cni/bin/with space", info); ok {
+	if _, ok := Load(d).Lookup("/opt/cni/bin/with space", info); ok {
 		t.Error("a stamp of another boot was believed")
 	}
 }
@@ -127,13 +127,13 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	if len(l.used) != 2 {
 		t.Errorf("a run that recorded nothing forgot something")
 	}
-	l.Known("/kept", info)
+	l.Lookup("/kept", info)
 	l.Record("/new", info, hostfs.Digest{2})
 	l.Record("/new", info, hostfs.Digest{3}) // what was read last
 	save()
-	_, kept := l.Known("/kept", info)
-	_, gone := l.Known("/gone", info)
-	if sum, ok := l.Known("/new", info); !kept || gone || !ok || sum != (hostfs.Digest{3}) {
+	_, kept := l.Lookup("/kept", info)
+	_, gone := l.Lookup("/gone", info)
+	if sum, ok := l.Lookup("/new", info); !kept || gone || !ok || sum != (hostfs.Digest{3}) {
 		t.Errorf("kept %t, gone %t, new %t %v", kept, gone, ok, sum)
 	}
 }

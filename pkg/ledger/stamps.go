@@ -105,8 +105,8 @@ func (s *Stamps) find(p fingerprint) (int, bool) {
 	return sort.Find(len(s.used), func(i int) int { return bytes.Compare(p[:], s.onDisk[i*stampSize:][:len(p)]) })
 }
 
-// Known implements [hostfs.Stamps].
-func (s *Stamps) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+// Lookup implements [hostfs.Stamps].
+func (s *Stamps) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	return s.lookUp(fingerprintOf(path, info))
 }
 

@@ -36,7 +36,7 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 		return nil, context.Cause(ctx)
 	}
 	p.Hooks.Enter("plan")
-	h.Files.ClearLeftovers(unfinished(led)) // before anybody asks whether a directory is empty
+	h.Files.RemoveStale(unfinished(led)) // before anybody asks whether a directory is empty
 	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil, errors.Join(unsettled, err)
@@ -56,7 +56,7 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 
 // carryOut makes what a run has planned.
 func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan, error) {
-	h.Files.ClearLeftovers(directories(r.graph, r.pruning.Graph))
+	h.Files.RemoveStale(directories(r.graph, r.pruning.Graph))
 	before := r.report(report.Planned)
 	if r.sw != nil && r.sw.Stuck {
 		return before, r.sw.Failure()

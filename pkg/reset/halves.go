@@ -111,7 +111,7 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 			dirs = append(dirs, path.Dir(file))
 		}
 	}
-	h.Files.ClearLeftovers(dirs) // of a reset that was killed with all of its files in place, too
+	h.Files.RemoveStale(dirs) // of a reset that was killed with all of its files in place, too
 	planned := r.report(report.Planned)
 	r.guard = g
 	err := r.risky.do(guarded, r, p, h)

@@ -23,7 +23,7 @@ type notes struct {
 
 func note(path string, info hostfs.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
 
-func (n notes) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (n notes) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	sum, ok := n.sums[note(path, info)]
 	return sum, ok
 }

@@ -100,7 +100,7 @@ func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err err
 	if b.Live, err = p.Live(ctx, v); err != nil || b.Live == "" {
 		return b, err
 	}
-	at := v.Files.Plain() // what is behind a link, or another's by another name, is not taken down
+	at := v.Files.Strict() // what is behind a link, or another's by another name, is not taken down
 	info, err := at.Lstat(string(p))
 	if err != nil {
 		return b, err
@@ -185,7 +185,7 @@ func (p anyPath) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		if b.Blob == nil {
 			return fmt.Errorf("restore %s: what it held was not kept: bring it back by hand", p)
 		}
-		at := h.Live.Files.Plain()
+		at := h.Live.Files.Strict()
 		info, err := at.Lstat(string(p))
 		if now, failed := at.Sum(string(p)); err != nil || failed != nil || now != *b.Blob {
 			spec.Mtime = was.Mtime

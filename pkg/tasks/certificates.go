@@ -161,7 +161,7 @@ func (t CertificateSet) Apply(ctx context.Context, h *host.Host, _ *Change) erro
 	}
 	b := h.Files.Batch()
 	defer b.Discard()
-	b.Together()
+	b.Atomic()
 	for _, f := range t.files() {
 		item, want, err := f.look(h.Live.View())
 		if err == nil && item != nil {

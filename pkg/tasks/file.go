@@ -151,7 +151,7 @@ func (t File) showOld(v host.View, item *Item, info hostfs.FileInfo) error {
 	if info.Size <= maxShown {
 		var err error
 		var names *hostfs.NamesError // what it holds may be another's: it is not shown
-		if old, err = v.Files.Plain().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
+		if old, err = v.Files.Strict().ReadFile(t.Path); err != nil && !errors.As(err, &names) {
 			return err
 		}
 	}

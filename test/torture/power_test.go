@@ -312,7 +312,7 @@ func TestCommittedIsDurable(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(p.at, fmt.Sprintf("etc/theirs-%d", i)), bytes.Repeat([]byte("theirs"), 10_000), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.Files.Keep(t.Context(), fmt.Sprintf("/etc/theirs-%d", i), fmt.Sprintf("/etc/kept-%d", i)); err != nil {
+			if _, err := h.Files.Retain(t.Context(), fmt.Sprintf("/etc/theirs-%d", i), fmt.Sprintf("/etc/kept-%d", i)); err != nil {
 				t.Fatal(err)
 			}
 			done, after := p.r.Len(), p.tree(t)

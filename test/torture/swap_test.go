@@ -47,7 +47,7 @@ var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (rea
 		return "", h.Files.Symlink(dir+"/d/link", "x")
 	},
 	"own": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		info, err := h.Live.Files.Plain().Lstat(dir + "/d/file")
+		info, err := h.Live.Files.Strict().Lstat(dir + "/d/file")
 		if err != nil {
 			return "", err
 		}
@@ -70,16 +70,16 @@ var doings = map[string]func(ctx context.Context, h *host.Host, dir string) (rea
 		return read, err
 	},
 	"keep": func(ctx context.Context, h *host.Host, dir string) (string, error) {
-		_, err := h.Files.Keep(ctx, dir+"/d/file", dir+"/../state/kept")
+		_, err := h.Files.Retain(ctx, dir+"/d/file", dir+"/../state/kept")
 		text, _ := os.ReadFile(dir + "/../state/kept")
 		return string(text), err
 	},
 	"list": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		names, err := h.Live.Files.Plain().ReadDir(dir + "/d/e")
+		names, err := h.Live.Files.Strict().ReadDir(dir + "/d/e")
 		return strings.Join(names, " "), err
 	},
 	"clear up": func(_ context.Context, h *host.Host, dir string) (string, error) {
-		h.Files.ClearLeftovers([]string{dir, dir + "/d", dir + "/d/e"})
+		h.Files.RemoveStale([]string{dir, dir + "/d", dir + "/d/e"})
 		return "", nil
 	},
 }

@@ -171,7 +171,7 @@ func (a *Awaiting) add(ctx context.Context, h *host.Host, b *hostfs.Batch, f und
 			f.Copy = awaitingFileOf(smallPrefix, f.Path)
 			err = b.Put(f.Copy, content, hostfs.FileSpec{Mode: 0o600})
 		} else {
-			_, err = h.Files.Keep(ctx, kept, f.Copy, f.Path)
+			_, err = h.Files.Retain(ctx, kept, f.Copy, f.Path)
 		}
 		if err != nil {
 			return err

@@ -145,7 +145,7 @@ func (c *Capture) SaveFiles(ctx context.Context) error {
 		if f.Copy == "" {
 			continue
 		}
-		was, err := c.Host.Files.Keep(ctx, f.Path, f.Copy, c.Twin(f.Path))
+		was, err := c.Host.Files.Retain(ctx, f.Path, f.Copy, c.Twin(f.Path))
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (c *Capture) affordable() error {
 		if f.Copy == "" {
 			continue
 		}
-		info, err := files.Plain().Lstat(f.Path)
+		info, err := files.Strict().Lstat(f.Path)
 		if err != nil {
 			return err
 		}

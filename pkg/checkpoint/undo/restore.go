@@ -94,14 +94,14 @@ func (r *Reversal) Files(ctx context.Context) error {
 	for _, f := range files {
 		dirs = append(dirs, path.Dir(f.Path))
 	}
-	h.Files.ClearLeftovers(dirs) // of an undo that was killed with all of its files in place, too
+	h.Files.RemoveStale(dirs) // of an undo that was killed with all of its files in place, too
 	b := h.Files.Batch()
 	defer b.Discard()
 	for _, f := range files {
 		note(f.Path, f.restore(ctx, h, b))
 	}
 	errs = append(errs, b.Commit(ctx))
-	at := h.Live.Files.Plain()
+	at := h.Live.Files.Strict()
 	for _, f := range slices.Backward(files) {
 		if f.Type != "" {
 			continue
@@ -124,7 +124,7 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 	switch f.Type {
 	case hostfs.Regular:
 		if f.Copy != "" {
-			return h.Files.BringBack(ctx, f.Copy, f.Path, spec)
+			return h.Files.Restore(ctx, f.Copy, f.Path, spec)
 		}
 		if now, err := h.Live.Files.Capture(f.Path,
 			int64(len(f.Content))); err == nil && now.Type == hostfs.Regular && now.Size == int64(len(f.Content)) &&
@@ -135,7 +135,7 @@ func (f File) restore(ctx context.Context, h *host.Host, b *hostfs.Batch) error 
 	case hostfs.Directory:
 		return h.Files.Mkdir(f.Path, f.Mode, f.UID, f.GID)
 	case hostfs.Symlink:
-		if info, err := h.Live.Files.Plain().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
+		if info, err := h.Live.Files.Strict().Lstat(f.Path); err == nil && info.Type == hostfs.Regular {
 			if err := h.Files.Remove(f.Path); err != nil {
 				return err
 			}

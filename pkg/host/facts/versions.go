@@ -29,7 +29,7 @@ func (l *Sources) cachedVersion(program string) string {
 	if err != nil {
 		return ""
 	}
-	text, ok := l.opt.Stamps.Known(versionStamp(program), info)
+	text, ok := l.opt.Stamps.Lookup(versionStamp(program), info)
 	if !ok {
 		return ""
 	}

@@ -47,7 +47,7 @@ type versionBook map[string]struct {
 	sum  hostfs.Digest
 }
 
-func (b versionBook) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (b versionBook) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	e, ok := b[path]
 	return e.sum, ok && e.info == info
 }

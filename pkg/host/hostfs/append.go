@@ -12,7 +12,7 @@ import (
 // AppendFile adds data to the end of a file and syncs it: what it has added
 // is there after a power cut, whole or, if the cut came first, in part. A file that is
 // absent is made, with the mode given, and its directory synced. It is for the ledger's
-// journal, and for the intents of [Batch.Together].
+// journal, and for the intents of [Batch.Atomic].
 func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) (err error) {
 	name, err = Clean("append to", name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // On an error before the renames nothing has changed; on an error between
 // them those done are taken back. A kill between two renames (microseconds) leaves
 // some files old and some new, each of them whole: the next pass does the rest, or, where they
-// belong together ([Batch.Together]), [Writer.Recover] before it.
+// belong together ([Batch.Atomic]), [Writer.Recover] before it.
 // What a bind mount covers cannot be renamed over: it is written in place, after
 // all others, and a power cut can tear it.
 //
@@ -30,8 +30,8 @@ type Batch struct {
 	dirs map[string]*stagingDir
 	tmp  []*os.File
 
-	together bool
-	intent   string // its file, once written
+	atomic bool
+	intent string // its file, once written
 }
 
 // stagingDir is a directory that files of a batch go into.
@@ -89,7 +89,7 @@ func (b *Batch) dir(name string) (*stagingDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.w.clearLeftovers(fd, name)
+	b.w.removeStale(fd, name)
 	d := &stagingDir{name: name, real: real, fd: fd}
 	b.dirs[name] = d
 	return d, nil
@@ -129,7 +129,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	for _, s := range b.all {
 		s.record(b.w.files)
 		b.w.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
-			zap.Bool("in place", s.state == beside))
+			zap.Bool("in place", s.state == notPlaced))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (b *Batch) scratch(dir string) (*os.File, error) {
 func (b *Batch) publish() error {
 	var covered []*Staged
 	for i, s := range b.all {
-		if s.state != beside {
+		if s.state != notPlaced {
 			continue // by the run that is recovered
 		}
 		put := func() error { return s.rename(len(b.all) > 1) }
@@ -208,7 +208,7 @@ func (b *Batch) syncFiles() error {
 	for _, s := range b.all {
 		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
 	}
-	if b.together { // the staged names count as well
+	if b.atomic { // the staged names count as well
 		group = append(group, b.dirItems()...)
 	}
 	return syncAll(group)

@@ -23,7 +23,7 @@ func (e *CopyError) Error() string {
 // Copy stages a file with the content of another one, which must be what is wanted: what is staged
 // is held against it, so that nothing else is ever in place. A [CopyError] says that it is not.
 // Where the file system can (XFS, Btrfs) the two share their blocks until one of them is written
-// to; unlike two names of one file ([Writer.Keep]), what is written to one is never in the other.
+// to; unlike two names of one file ([Writer.Retain]), what is written to one is never in the other.
 func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	from, err := Clean("copy", from)
 	if err != nil {

@@ -36,8 +36,8 @@ type Staged struct {
 type stagedState int
 
 const (
-	beside  stagedState = iota // under its staged name
-	swapped                    // in place, the old file under the staged name
+	notPlaced stagedState = iota // under its staged name
+	swapped                      // in place, the old file under the staged name
 	inPlace
 )
 
@@ -154,7 +154,7 @@ func (s *Staged) undo() error {
 		if err := unix.Renameat2(s.dir.fd, s.temp, s.dir.fd, s.base, unix.RENAME_EXCHANGE); err != nil {
 			return err
 		}
-		s.state = beside
+		s.state = notPlaced
 	case s.state == inPlace && !s.old:
 		if err := unix.Unlinkat(s.dir.fd, s.base, 0); err != nil {
 			return err
@@ -207,7 +207,7 @@ func (s *Staged) dropOld() {
 // looked at once more. Who writes to it from now on gives it a later mtime, if the clock has ticked
 // since we did: the disk is seldom faster.
 func (s *Staged) record(f *Reader) {
-	if f.opt.Stamps == nil || s.state == beside {
+	if f.opt.Stamps == nil || s.state == notPlaced {
 		return
 	}
 	info, err := statx(int(s.file.Fd()), "", unix.AT_EMPTY_PATH)
@@ -216,7 +216,7 @@ func (s *Staged) record(f *Reader) {
 	case ticked(s.mtime):
 		f.opt.Stamps.Record(s.name, info, s.sum)
 	default:
-		f.restless.add(s.name, info)
+		f.racy.add(s.name, info)
 	}
 }
 

@@ -10,25 +10,25 @@ import (
 
 var processStart = time.Now()
 
-// ClearLeftovers removes what a killed run left staged in directories: new content that never got
+// RemoveStale removes what a killed run left staged in directories: new content that never got
 // to its place, or, where it was swapped in, the old. A pass calls it for all directories that it
 // has files in, since a run that died after its last rename left nothing else to do there. A
 // directory that is not there has none, and one that cannot be read is its tasks' to report.
-func (w *Writer) ClearLeftovers(dirs []string) {
+func (w *Writer) RemoveStale(dirs []string) {
 	for _, name := range dirs {
 		fd, _, err := w.files.Paths.OpenDir(path.Clean(name), false)
 		if err != nil {
 			continue
 		}
-		w.clearLeftovers(fd, name)
+		w.removeStale(fd, name)
 		unix.Close(fd)
 	}
 }
 
-// clearLeftovers removes staged files that a killed run left in a directory, the
+// removeStale removes staged files that a killed run left in a directory, the
 // first time that this pass writes into it.
-func (w *Writer) clearLeftovers(dir int, name string) {
-	if !w.files.sweep.first(name) {
+func (w *Writer) removeStale(dir int, name string) {
+	if !w.files.cleaner.first(name) {
 		return
 	}
 	fd, err := quietly(func(more int) (int, error) {

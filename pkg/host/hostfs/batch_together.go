@@ -40,18 +40,18 @@ type intentFile struct {
 	GID    int         `json:"gid"`
 }
 
-// Together says that the files of the batch belong together: after a kill or a power cut between
+// Atomic says that the files of the batch belong together: after a kill or a power cut between
 // two renames, [Writer.Recover] completes them, before anything else looks at them. It costs one
 // sync more. Archives do without: each of their programs stands for itself.
 //
 // A reader who opens one file after the other while they are renamed can still meet both: no call
 // renames several files at once.
-func (b *Batch) Together() { b.together = true }
+func (b *Batch) Atomic() { b.atomic = true }
 
 // announce writes the intent down. It is called when all that is staged is on the disk under its
 // staged name.
 func (b *Batch) announce() error {
-	if !b.together || len(b.all) < 2 {
+	if !b.atomic || len(b.all) < 2 {
 		return nil
 	}
 	in := intent{Version: intentVersion}
@@ -99,7 +99,7 @@ func Interrupted(f Files) ([]string, error) {
 	return out, err
 }
 
-// Recover completes the batches of [Batch.Together] that a killed run left in the middle, and
+// Recover completes the batches of [Batch.Atomic] that a killed run left in the middle, and
 // returns how many there were. It needs nothing but the files themselves, may be killed and run
 // again, and comes before anything that looks at the files or clears up what is staged. The caller
 // has the lock of a run. Where completing fails, the set is taken back to what it was, and the
@@ -172,8 +172,8 @@ func (b *Batch) resume(f intentFile) error {
 	case nil:
 		s.file = os.NewFile(uintptr(fd), f.Path)
 		s.state = swapped // what is staged is the old file
-		if f.at(b.w.files.Plain(), path.Join(dir.name, f.Staged)) && !f.at(b.w.files.Plain(), f.Path) {
-			s.state = beside
+		if f.at(b.w.files.Strict(), path.Join(dir.name, f.Staged)) && !f.at(b.w.files.Strict(), f.Path) {
+			s.state = notPlaced
 		}
 	case unix.ELOOP: // a symlink was replaced
 		s.state = swapped

@@ -34,7 +34,7 @@ func setOf(t *testing.T) (h *readWriter, root string, old, fresh map[string]stri
 func staged(t *testing.T, h *readWriter) *Batch {
 	t.Helper()
 	b := h.Batch()
-	b.Together()
+	b.Atomic()
 	must(t, b.Put("/etc/a/ca", []byte("new ca"), self(0o644)), b.Put("/etc/a/cert", []byte("cert"), self(0o644)), b.Put("/etc/b/key", []byte("key"), self(0o600)))
 	must(t, b.syncFiles())
 	return b
@@ -73,7 +73,7 @@ func TestTogetherOrNotAtAll(t *testing.T) {
 			if err != nil || n != min(renames+1, 1) {
 				t.Errorf("%d, %v", n, err)
 			}
-			later.ClearLeftovers([]string{"/etc/a", "/etc/b"})
+			later.RemoveStale([]string{"/etc/a", "/etc/b"})
 			sameFiles(t, root, want)
 			if n, err := later.Recover(context.Background()); n != 0 || err != nil {
 				t.Errorf("again: %d, %v", n, err)

@@ -15,8 +15,8 @@ type Content struct {
 
 	// Behind functions, for nothing that prints a struct prints what is behind one: a content may
 	// be secret.
-	held func() []byte
-	read func() ([]byte, error)
+	bytes func() []byte
+	read  func() ([]byte, error)
 }
 
 // String is "12 bytes".
@@ -33,7 +33,7 @@ type Named struct {
 
 // ContentOf is the content that these bytes are. The caller does not change them any more.
 func ContentOf(b []byte) Content {
-	return Content{Size: int64(len(b)), Sum: sha256.Sum256(b), held: func() []byte { return b }}
+	return Content{Size: int64(len(b)), Sum: sha256.Sum256(b), bytes: func() []byte { return b }}
 }
 
 // StoredContent is a content that read gets when it is wanted.
@@ -47,8 +47,8 @@ func StoredContent(size int64, sum Digest, read func() ([]byte, error)) Content 
 func (c Content) Bytes() ([]byte, error) {
 	switch {
 	case c.read != nil:
-	case c.held != nil:
-		return c.held(), nil
+	case c.bytes != nil:
+		return c.bytes(), nil
 	default:
 		return nil, nil
 	}

@@ -61,11 +61,11 @@ func (w *Writer) editOnce(
 		return Explain("edit", name, err)
 	}
 	name = at
-	info, err := w.files.Plain().Lstat(name)
+	info, err := w.files.Strict().Lstat(name)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
-	old, err := w.files.Plain().ReadFile(name)
+	old, err := w.files.Strict().ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}

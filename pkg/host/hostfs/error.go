@@ -49,10 +49,10 @@ var advices = map[syscall.Errno]string{
 	unix.EBUSY:   "something is mounted on it or uses it (findmnt -R DIR)",
 }
 
-// Held says that the host itself keeps a path as it is, for as long as nobody changes that: it is
-// immutable, leads through a link or over a file, something else is in its place, or its file
+// IsBlocked says that the host itself keeps a path as it is, for as long as nobody changes that: it
+// is immutable, leads through a link or over a file, something else is in its place, or its file
 // system is read-only or full.
-func Held(err error) bool {
+func IsBlocked(err error) bool {
 	var link *LinkError
 	var names *NamesError
 	var inTheWay *InTheWayError

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keep makes to the same file as from, durably, also where whoever wrote it has not synced it:
+// Retain makes to the same file as from, durably, also where whoever wrote it has not synced it:
 // another name of it, so that it costs no room and keeps all that it is, or a copy with its owner
 // and mode where it lies on another file system (in a unit of systemd's that is each path of
 // ReadWritePaths). Directories of to are made. It may be done again. What is kept is returned. A
@@ -20,15 +20,15 @@ import (
 //
 // Another name shares what is written to the file in place. That is done to files that something is
 // mounted on only, which have no other name.
-func (w *Writer) Keep(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
-	return w.keep(ctx, from, to, func(info FileInfo, fd int) error {
+func (w *Writer) Retain(ctx context.Context, from, to string, ours ...string) (FileInfo, error) {
+	return w.retain(ctx, from, to, func(info FileInfo, fd int) error {
 		return w.files.only(from, info, append(ours, to))
 	})
 }
 
-// BringBack makes to the file again that was kept, with owner and mode.
-func (w *Writer) BringBack(ctx context.Context, kept, to string, spec FileSpec) error {
-	_, err := w.keep(ctx, kept, to, func(_ FileInfo, fd int) error { return setMeta(fd, spec) })
+// Restore makes to the file again that was kept, with owner and mode.
+func (w *Writer) Restore(ctx context.Context, kept, to string, spec FileSpec) error {
+	_, err := w.retain(ctx, kept, to, func(_ FileInfo, fd int) error { return setMeta(fd, spec) })
 	return err
 }
 
@@ -46,8 +46,8 @@ func (f *Reader) only(name string, info FileInfo, ours []string) error {
 	return nil
 }
 
-// keep is Keep; ready is called with the file.
-func (w *Writer) keep(
+// retain is Keep; ready is called with the file.
+func (w *Writer) retain(
 	ctx context.Context, from, to string, ready func(info FileInfo, fd int) error,
 ) (info FileInfo, err error) {
 	if from, err = Clean("keep", from); err != nil {

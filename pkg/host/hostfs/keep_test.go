@@ -21,21 +21,21 @@ func TestKeep(t *testing.T) {
 	must(t, err)
 	for _, at := range []string{"/var/kept", "/elsewhere/kept"} {
 		for range 2 { // twice is once
-			_, err := h.Keep(ctx, "/bin/program", at, "/var/kept")
+			_, err := h.Retain(ctx, "/bin/program", at, "/var/kept")
 			must(t, err)
 		}
 	}
 	must(t, h.WriteFile(ctx, "/bin/program", []byte("new"), self(0o700)))
-	must(t, h.BringBack(ctx, "/var/kept", "/bin/program", self(0o751)))
+	must(t, h.Restore(ctx, "/var/kept", "/bin/program", self(0o751)))
 	if now, err := h.Lstat("/bin/program"); err != nil || now.Inode != was.Inode || now.Mtime != was.Mtime || now.Mode != was.Mode {
 		t.Errorf("brought back: %+v, %v, was %+v", now, err, was)
 	}
-	must(t, h.Remove("/bin/program"), h.BringBack(ctx, "/elsewhere/kept", "/bin/program", self(0o751)))
+	must(t, h.Remove("/bin/program"), h.Restore(ctx, "/elsewhere/kept", "/bin/program", self(0o751)))
 	sameTree(t, root, map[string]string{
 		"/bin": "drwxr-xr-x", "/bin/program": "-rwxr-x--x old", "/var": "drwxr-xr-x", "/var/kept": "-rwxr-x--x old",
 		"/elsewhere": "dtrwxrwxrwx", "/elsewhere/kept": "-rwxr-x--x old",
 	})
-	if _, err := h.Keep(ctx, "/absent", "/var/other"); err == nil {
+	if _, err := h.Retain(ctx, "/absent", "/var/other"); err == nil {
 		t.Error("what is absent is kept")
 	}
 }

@@ -23,7 +23,7 @@ func TestLooksLeaveNoTrace(t *testing.T) {
 	_, errRead := h.ReadFile("/etc/x")
 	_, errSum := h.Sum("/etc/x")
 	_, errList := h.ReadDir("/etc")
-	h.ClearLeftovers([]string{"/etc"})
+	h.RemoveStale([]string{"/etc"})
 	must(t, errRead, errSum, errList)
 	if accessed(t, dir) != before[0] || accessed(t, file) != before[1] {
 		t.Errorf("times of access of the directory and the file: %d and %d, before the look %v", accessed(t, dir), accessed(t, file), before)

@@ -66,7 +66,7 @@ func (e *TooLargeError) Error() string {
 // SumOf implements [Files].
 func (f *Reader) SumOf(name string, info FileInfo) (Digest, error) {
 	if stamps := f.opt.Stamps; stamps != nil && !f.opt.Verify && info.Type == Regular {
-		if sum, ok := stamps.Known(name, info); ok {
+		if sum, ok := stamps.Lookup(name, info); ok {
 			return sum, nil
 		}
 	}
@@ -86,11 +86,11 @@ func (f *Reader) Sum(name string) (Digest, error) {
 	defer unix.Close(fd)
 	stamps := f.opt.Stamps
 	if stamps != nil && !f.opt.Verify {
-		if sum, ok := stamps.Known(name, before); ok {
+		if sum, ok := stamps.Lookup(name, before); ok {
 			return sum, nil
 		}
 	}
-	settled := stamps != nil && Settled(before)
+	settled := stamps != nil && Stable(before)
 	sum, err := sumOf(fd, before.Size)
 	if err != nil || stamps == nil {
 		return sum, Explain("hash", name, err)
@@ -99,7 +99,7 @@ func (f *Reader) Sum(name string) (Digest, error) {
 	switch after, err := statx(fd, "", unix.AT_EMPTY_PATH); {
 	case err != nil || after != before:
 	case !settled:
-		f.restless.add(name, after)
+		f.racy.add(name, after)
 	default:
 		stamps.Record(name, after, sum)
 	}

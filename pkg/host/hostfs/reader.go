@@ -15,10 +15,10 @@ type Reader struct {
 	opt    Options
 	owners owners
 
-	edits sync.Mutex // one read-modify-write at a time, see [Writer.EditFile]
-	sweep sweeper
+	edits   sync.Mutex // one read-modify-write at a time, see [Writer.EditFile]
+	cleaner sweeper
 
-	restless restlessFiles
+	racy restlessFiles
 }
 
 // Open opens the root. For "/" plain paths are used: there is nothing
@@ -65,11 +65,11 @@ type account struct{ uid, gid int }
 // restlessFiles are those that should be read again.
 type restlessFiles struct {
 	mu   sync.Mutex
-	list []restless
+	list []racyFile
 }
 
-// restless is a file that was read, or written, and not vouched for.
-type restless struct {
+// racyFile is a file that was read, or written, and not vouched for.
+type racyFile struct {
 	name string
 	info FileInfo
 }

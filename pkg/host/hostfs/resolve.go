@@ -22,7 +22,7 @@ func Clean(op, name string) (string, error) {
 // open opens a cleaned path. Symlinks are followed inside the root only: an
 // absolute one in an image means below the image's root, as it will when the
 // image is booted, and ".." ends there. [os.Root] refuses absolute symlinks.
-// Of a plain view none are followed: see [Files.Plain].
+// Of a plain view none are followed: see [Files.Strict].
 func (p Paths) open(name string, flags int, mode uint32) (int, error) {
 	if flags&(unix.O_PATH|unix.O_ACCMODE) == unix.O_RDONLY {
 		return quietly(func(more int) (int, error) { return p.openIn(name, flags|more, mode) })

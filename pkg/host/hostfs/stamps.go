@@ -5,9 +5,9 @@ import "golang.org/x/sys/unix"
 // Stamps remembers digests of files by their metadata, so that a second run
 // need not read 134 MB of binaries, nor ten thousand small files, again. The ledger keeps them.
 type Stamps interface {
-	// Known returns the digest recorded for path if info's size, mode, owner,
+	// Lookup returns the digest recorded for path if info's size, mode, owner,
 	// mtime, ctime, inode and device are those of the record.
-	Known(path string, info FileInfo) (Digest, bool)
+	Lookup(path string, info FileInfo) (Digest, bool)
 	// Record keeps a digest for path as info describes it.
 	Record(path string, info FileInfo, sum Digest)
 }
@@ -17,8 +17,8 @@ type Stamps interface {
 // if the clock has ticked between its last change, by mtime and ctime, and the reading: who changes
 // it from then on gives it another time.
 
-// Settled says that a file which was last changed as info says may be read now and vouched for.
-func Settled(info FileInfo) bool { return ticked(lastChange(info)) }
+// Stable says that a file which was last changed as info says may be read now and vouched for.
+func Stable(info FileInfo) bool { return ticked(lastChange(info)) }
 
 // lastChange is the latest that the last change can have been, in nanoseconds since the epoch.
 func lastChange(info FileInfo) int64 {
@@ -64,11 +64,11 @@ func AwaitTick(info FileInfo) bool {
 func (r *restlessFiles) add(name string, info FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.list = append(r.list, restless{name, info})
+	r.list = append(r.list, racyFile{name, info})
 }
 
 // take empties the list.
-func (r *restlessFiles) take() []restless {
+func (r *restlessFiles) take() []racyFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.list
@@ -76,14 +76,14 @@ func (r *restlessFiles) take() []restless {
 	return list
 }
 
-// SettleStamps reads again what was read, or written, too soon before to be vouched for, so that
+// RecheckRacy reads again what was read, or written, too soon before to be vouched for, so that
 // the next pass need not. It is for the end of a pass that may write, and waits for one tick at
 // most; what cannot be read, or is of the future, is left to the next pass.
-func (w *Writer) SettleStamps() {
-	for _, r := range w.files.restless.take() {
+func (w *Writer) RecheckRacy() {
+	for _, r := range w.files.racy.take() {
 		if AwaitTick(r.info) {
 			_, _ = w.files.Sum(r.name)
 		}
 	}
-	w.files.restless.take()
+	w.files.racy.take()
 }

@@ -35,7 +35,7 @@ func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 	ahead := unix.NsecToTimespec(fileClock() + 3600e9)
 	must(t, unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{ahead, ahead}, 0))
 	mustSum(t, h, "one")
-	h.SettleStamps()
+	h.RecheckRacy()
 	if len(book) != 0 {
 		t.Errorf("vouched for: %v", book)
 	}
@@ -44,7 +44,7 @@ func TestWhatIsNotSettledIsNotVouchedFor(t *testing.T) {
 		mustSum(t, h, "one")
 		before, err := h.Lstat("/f")
 		must(t, err)
-		_, recorded := book.Known("/f", before)
+		_, recorded := book.Lookup("/f", before)
 		must(t, os.WriteFile(path, []byte("two"), 0o644))
 		if after, err := h.Lstat("/f"); err != nil || recorded && after == before {
 			t.Fatalf("it was vouched for, and a change left no trace: %+v, %v", after, err)
@@ -85,7 +85,7 @@ func settledWrongly(now int64) (wrong []string) {
 		{"seconds only, this one", now / 1e9 * 1e9, now / 1e9 * 1e9, false},
 		{"seconds only, long ago", now/1e9*1e9 - 5e9, now/1e9*1e9 - 5e9, true},
 	} {
-		if got := Settled(FileInfo{Mtime: c.mtime, Ctime: c.ctime}); got != c.want {
+		if got := Stable(FileInfo{Mtime: c.mtime, Ctime: c.ctime}); got != c.want {
 			wrong = append(wrong, fmt.Sprintf("%s: %t", c.name, got))
 		}
 		if AwaitTick(FileInfo{Mtime: c.mtime, Ctime: c.ctime}) != c.want {
@@ -129,16 +129,16 @@ func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 	mustSum(t, h, "one")
 	must(t, h.setMetaOf("/f", self(0o600)))
 	mustSum(t, h, "one")
-	h.SettleStamps()
+	h.RecheckRacy()
 	for name, content := range map[string]string{"/f": "one", "/written": "content"} {
 		info, err := h.Lstat(name)
 		must(t, err)
-		if sum, ok := book.Known(name, info); !ok || sum != Digest(sha256.Sum256([]byte(content))) {
+		if sum, ok := book.Lookup(name, info); !ok || sum != Digest(sha256.Sum256([]byte(content))) {
 			t.Errorf("%s: known %t as %s", name, ok, sum)
 		}
 	}
-	if len(h.Reader.restless.list) != 0 {
-		t.Errorf("left over: %v", h.Reader.restless.list)
+	if len(h.Reader.racy.list) != 0 {
+		t.Errorf("left over: %v", h.Reader.racy.list)
 	}
 }
 

@@ -37,10 +37,10 @@ type Files interface {
 	// there it tells of the nearest that is. Fewer than 0 bytes: what is there only gets another
 	// owner or mode.
 	Writable(path string, size int64) error
-	// Plain is the same files for what must not be led astray: no symlink is followed but those
+	// Strict is the same files for what must not be led astray: no symlink is followed but those
 	// that the operating system ships and those of [Options.FollowLinks], any other is a
 	// [LinkError]; a regular file with several names is not read: a [NamesError].
-	Plain() Files
+	Strict() Files
 	// Way says why nothing is written into a directory, nor edited in a file: a [LinkError]. Nil of
 	// what is absent.
 	Way(path string) error

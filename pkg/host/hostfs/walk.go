@@ -38,8 +38,8 @@ func shipped(link, to string) bool {
 	})
 }
 
-// Plain implements [Files].
-func (f *Reader) Plain() Files { return f.plainly() }
+// Strict implements [Files].
+func (f *Reader) Strict() Files { return f.plainly() }
 
 func (f *Reader) plainly() *Reader {
 	opt := f.opt
@@ -74,7 +74,7 @@ func (f *Reader) Followed() []string { return f.Paths.links }
 type Paths struct {
 	root     int      // the root directory, O_PATH; not used for the running host
 	image    bool     // the root is not "/": paths are resolved inside of it
-	plain    bool     // see [Files.Plain]
+	plain    bool     // see [Files.Strict]
 	noOpen   bool     // the kernel has no openat2
 	links    []string // see [Reader.Follow]
 	anyLinks bool     // see [Options.AnyLinks]
@@ -143,7 +143,7 @@ func (p Paths) walkTo(name string) (dir int, base string, err error) {
 // at the disk and a directory that is moved meanwhile cannot lead out.
 type walker struct {
 	paths Paths
-	held  []step // from the root on
+	stack []step // from the root on
 	links int    // that were followed
 	makes bool
 	real  string // what was opened, without links
@@ -165,21 +165,21 @@ func (p Paths) begin() (w *walker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &walker{paths: p, held: []step{{root, "/"}}}, nil
+	return &walker{paths: p, stack: []step{{root, "/"}}}, nil
 }
 
-func (w *walker) at() step { return w.held[len(w.held)-1] }
+func (w *walker) at() step { return w.stack[len(w.stack)-1] }
 
 // up leaves directories, and the root never.
 func (w *walker) up(n int) {
-	for ; n > 0 && len(w.held) > 1; n-- {
+	for ; n > 0 && len(w.stack) > 1; n-- {
 		unix.Close(w.at().fd)
-		w.held = w.held[:len(w.held)-1]
+		w.stack = w.stack[:len(w.stack)-1]
 	}
 }
 
 func (w *walker) close() {
-	for _, s := range w.held {
+	for _, s := range w.stack {
 		unix.Close(s.fd)
 	}
 }
@@ -232,7 +232,7 @@ func (w *walker) open(name string, flags int, mode uint32) (int, error) {
 		if w.real = path.Join(w.at().name, e); last {
 			return fd, nil
 		}
-		w.held = append(w.held, step{fd, w.real})
+		w.stack = append(w.stack, step{fd, w.real})
 		todo = todo[1:]
 	}
 	w.real = w.at().name
@@ -253,7 +253,7 @@ func (w *walker) follow(base, target string) error {
 		return unix.ELOOP
 	}
 	if path.IsAbs(target) {
-		w.up(len(w.held))
+		w.up(len(w.stack))
 	}
 	return nil
 }

@@ -17,13 +17,13 @@ import (
 func reaching(ctx context.Context, h *readWriter, file string) map[string]error {
 	dir := file[:strings.LastIndexByte(file, '/')]
 	info, _ := h.Lstat(file)
-	_, kept := h.Keep(ctx, file, "/state/kept")
+	_, kept := h.Retain(ctx, file, "/state/kept")
 	_, captured := h.Capture(file, 1<<20)
-	_, read := h.Plain().ReadFile(file)
-	_, summed := h.Plain().Sum(file)
-	_, listed := h.Plain().ReadDir(dir)
-	_, looked := h.Plain().Lstat(file)
-	_, told := h.Plain().Attributes(file)
+	_, read := h.Strict().ReadFile(file)
+	_, summed := h.Strict().Sum(file)
+	_, listed := h.Strict().ReadDir(dir)
+	_, looked := h.Strict().Lstat(file)
+	_, told := h.Strict().Attributes(file)
 	fd, _, opened := h.Paths.OpenDir(dir, true)
 	if opened == nil {
 		_ = unix.Close(fd)
@@ -34,7 +34,7 @@ func reaching(ctx context.Context, h *readWriter, file string) map[string]error 
 		"remove a tree": h.RemoveTree(ctx, file), "own": h.SetMeta(file, info, self(0o777)), "time": h.SetMtime(file, 1),
 		"attributes": h.SetAttributes(file, map[string][]byte{"user.x": nil}), "append": h.AppendFile(file, []byte("x"), 0o600),
 		"edit": h.EditFile(ctx, file, func([]byte) ([]byte, error) { return []byte("edited"), nil }),
-		"keep": kept, "bring back": h.BringBack(ctx, "/state/mine", file, self(0o600)), "capture": captured, "read": read,
+		"keep": kept, "bring back": h.Restore(ctx, "/state/mine", file, self(0o600)), "capture": captured, "read": read,
 		"sum": summed, "list": listed, "look": looked, "read attributes": told, "open its directory": opened,
 		"way": h.Way(dir),
 	}
@@ -107,11 +107,11 @@ func TestShippedLinksAreFollowed(t *testing.T) {
 				t.Errorf("%s at %s: %q, %v", path, at, text, err)
 			}
 		}
-		if text, err := h.Plain().ReadFile("/etc/resolv.conf"); err != nil || string(text) != "nameserver" {
+		if text, err := h.Strict().ReadFile("/etc/resolv.conf"); err != nil || string(text) != "nameserver" {
 			t.Errorf("%q, %v", text, err)
 		}
 		must(t, os.Remove(root+"/etc/resolv.conf"), os.Symlink("/theirs/d/f", root+"/etc/resolv.conf"))
-		if text, err := h.Plain().ReadFile("/etc/resolv.conf"); err == nil {
+		if text, err := h.Strict().ReadFile("/etc/resolv.conf"); err == nil {
 			t.Errorf("read through a link of somebody's: %q", text)
 		}
 	})
@@ -144,10 +144,10 @@ func TestFileWithSeveralNames(t *testing.T) {
 	must(t, os.Link(root+"/theirs/d/f", root+"/run/pod/f"))
 	info, err := h.Lstat("/run/pod/f")
 	must(t, err)
-	_, kept := h.Keep(t.Context(), "/run/pod/f", "/state/kept")
+	_, kept := h.Retain(t.Context(), "/run/pod/f", "/state/kept")
 	_, captured := h.Capture("/run/pod/f", 1<<20)
-	_, read := h.Plain().ReadFile("/run/pod/f")
-	_, summed := h.Plain().Sum("/run/pod/f")
+	_, read := h.Strict().ReadFile("/run/pod/f")
+	_, summed := h.Strict().Sum("/run/pod/f")
 	before := readTree(t, root)
 	for op, err := range map[string]error{
 		"keep": kept, "capture": captured, "read": read, "sum": summed, "own": h.SetMeta("/run/pod/f", info, self(0o777)),

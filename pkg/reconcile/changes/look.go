@@ -55,7 +55,7 @@ func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 		return nil, graph.Permanent(&RefusedError{why: meta.Refused, origin: meta.From})
 	}
 	c, err := makable(ctx, t, v)
-	if err != nil && model.Asked(meta) && hostfs.Held(err) {
+	if err != nil && model.Asked(meta) && hostfs.IsBlocked(err) {
 		return nil, &HostError{err}
 	}
 	return c, err

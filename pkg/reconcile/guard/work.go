@@ -83,7 +83,7 @@ func (w Work) Below(v host.View) (keys []graph.Key, err error) {
 			if it.Key.Kind() != tasks.KindFile {
 				continue
 			}
-			if keys, err = walk(v, v.Files.Plain(), it.Key.Name(), keys); err != nil {
+			if keys, err = walk(v, v.Files.Strict(), it.Key.Name(), keys); err != nil {
 				return nil, fmt.Errorf("look at what the switch takes away: %w", err)
 			}
 		}

@@ -142,12 +142,12 @@ type StoreCache struct {
 
 var _ statestore.Memory = StoreCache{}
 
-// Known implements [hostfs.Stamps]. With --verify nothing is known.
-func (m StoreCache) Known(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+// Lookup implements [hostfs.Stamps]. With --verify nothing is known.
+func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
 	if m.Host.Verify {
 		return hostfs.Digest{}, false
 	}
-	return m.Stamps.Known(path, info)
+	return m.Stamps.Lookup(path, info)
 }
 
 // Blob implements [statestore.Memory].

@@ -139,7 +139,7 @@ func (s Session) Holding(
 	if err := h.LearnVersions(ctx); err != nil && s.Log != nil {
 		s.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
-	h.Files.SettleStamps()
+	h.Files.RecheckRacy()
 	return out, errors.Join(err, led.Effects.Save(ctx, h.Files), led.SaveStamps(ctx, h.Files))
 }
 

@@ -117,7 +117,7 @@ func (r *reader) known(name string, s stamp) (hostfs.Digest, bool) {
 	if r.memory == nil {
 		return hostfs.Digest{}, false
 	}
-	return r.memory.Known(r.prefix+name, s.info())
+	return r.memory.Lookup(r.prefix+name, s.info())
 }
 
 // open opens a regular file; it does not hang on a pipe that somebody put there.

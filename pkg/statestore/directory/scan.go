@@ -135,7 +135,7 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 	if known, ok := l.dirs[dir]; ok && is.err == nil && known.stamp == is.stamp {
 		return known.list, nil
 	}
-	settled := is.err == nil && hostfs.Settled(is.info())
+	settled := is.err == nil && hostfs.Stable(is.info())
 	list, err := namesIn(here)
 	list = slices.DeleteFunc(list, func(base string) bool {
 		return strings.HasPrefix(base, ".") // .git, ..data, an editor's swap file: never a document's name
