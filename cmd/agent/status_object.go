@@ -28,7 +28,7 @@ func (f *flags) statusPlace(w *wired) (func(context.Context, []byte) error, erro
 			errors.New("a k8s:// store keeps none: the Node's condition tells as much there; name a directory " +
 				"or s3:// as statusObject in " + defaultConf)
 	}
-	sink, err := stores.OpenSink(place, f.cluster, f.storeOptions(nil))
+	sink, err := stores.OpenDestination(place, f.cluster, f.storeOptions(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (f *flags) inPast(location string, do func(from objectstore.Prunable, clust
 		return err
 	}
 	for _, cluster := range clusters {
-		to, err := stores.OpenSink(location, cluster, options)
+		to, err := stores.OpenDestination(location, cluster, options)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func pastText(s streams, cluster string, list []publisher.Past) {
 	fmt.Fprintf(s.out, "%s\n  %-12s%-22s%-14s%s\n", cluster, "GENERATION", "PUBLISHED", "SHA256", "BY")
 	for _, p := range list {
 		mark := " "
-		if p.InForce {
+		if p.Current {
 			mark = "*"
 		}
 		by := p.Note.String()
@@ -108,7 +108,7 @@ func pastText(s streams, cluster string, list []publisher.Past) {
 		case by == "":
 			by = "nobody says who"
 		}
-		if p.Several && !p.InForce {
+		if p.Several && !p.Current {
 			by += " (one of several records of this number: it may never have been published)"
 		}
 		fmt.Fprintf(s.out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),

@@ -60,7 +60,7 @@ func prune(ctx context.Context, f *flags, s streams, dest string, p publisher.Pr
 	}
 	something := false
 	for _, cluster := range clusters {
-		to, err := stores.OpenSink(dest, cluster, options)
+		to, err := stores.OpenDestination(dest, cluster, options)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ first: you vouch for it.`,
 				return err
 			}
 			for _, cluster := range clusters {
-				to, err := stores.OpenSink(dest, cluster, options)
+				to, err := stores.OpenDestination(dest, cluster, options)
 				if err != nil {
 					return err
 				}
@@ -175,7 +175,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 				cluster, strings.Join(keysets, ", "))
 		}
 		maps.DeleteFunc(all, func(name string, _ []byte) bool { return objects[name] != nil })
-		to, err := stores.OpenSink(dest, cluster, options)
+		to, err := stores.OpenDestination(dest, cluster, options)
 		if err != nil {
 			return err
 		}

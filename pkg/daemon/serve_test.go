@@ -99,7 +99,7 @@ type remembering struct {
 	believes []bool
 }
 
-func (r *remembering) Remember(m statestore.Memory) { r.memory, _ = m.(rollout.StoreCache) }
+func (r *remembering) Remember(m statestore.Cache) { r.memory, _ = m.(rollout.StoreCache) }
 
 func (r *remembering) Fetch(ctx context.Context, last statestore.Revision) (*statestore.Snapshot, error) {
 	r.believes = append(r.believes, !r.memory.Host.Verify)

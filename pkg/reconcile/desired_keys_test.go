@@ -146,7 +146,7 @@ func TestCheckNamesExposedKeys(t *testing.T) {
 		dir := b.dir
 		if !c.documents {
 			dir = t.TempDir()
-			sink, err := stores.OpenSink(dir, "demo", stores.Options{})
+			sink, err := stores.OpenDestination(dir, "demo", stores.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

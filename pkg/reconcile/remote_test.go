@@ -25,7 +25,7 @@ func TestPrivateKeysFromAfar(t *testing.T) {
 		"pki/issued/ca/1.crt": []byte(authority.PEM), "pki/issued/calico-client/1.crt": []byte(client.Cert),
 		"pki/private/calico-client/1.key": []byte(client.Key), "pki/private/other/1.key": []byte("nobody's"),
 	}
-	source, root := new(storetest.Memory), t.TempDir()
+	source, root := new(storetest.MapStore), t.TempDir()
 	for name, data := range storetest.Publication(1, objects, true) {
 		source.Set(name, data)
 	}

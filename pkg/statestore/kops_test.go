@@ -17,8 +17,8 @@ import (
 )
 
 // kopsCluster is a store as kOps 1.24 leaves it, for one group.
-func kopsCluster() *storetest.Memory {
-	m := new(storetest.Memory)
+func kopsCluster() *storetest.MapStore {
+	m := new(storetest.MapStore)
 	m.Set("cluster-completed.spec", []byte("completed"))
 	m.Set("config", []byte("as the user wrote it"))
 	m.Set("instancegroup/nodes", []byte("group"))
@@ -41,7 +41,7 @@ func TestKopsIsReadByName(t *testing.T) {
 	if got := names(s); !slices.Equal(got, want) {
 		t.Errorf("read %q, want %q", got, want)
 	}
-	if err := s.Bring("calico-client"); err != nil || string(s.Objects["pki/private/calico-client/keyset.yaml"]) != "a key" {
+	if err := s.FetchKeys("calico-client"); err != nil || string(s.Objects["pki/private/calico-client/keyset.yaml"]) != "a key" {
 		t.Errorf("the key was not brought: %v", err)
 	}
 
@@ -50,7 +50,7 @@ func TestKopsIsReadByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Bring("calico-client"); err != nil || string(again.Objects["pki/private/calico-client/keyset.yaml"]) != "a key" {
+	if err := again.FetchKeys("calico-client"); err != nil || string(again.Objects["pki/private/calico-client/keyset.yaml"]) != "a key" {
 		t.Errorf("the key is not in what the node kept: %v", err)
 	}
 
@@ -88,7 +88,7 @@ func TestKopsIsNotTrusted(t *testing.T) {
 }
 
 func TestNeitherPublishedNorKops(t *testing.T) {
-	_, err := remote.NewAutodetect(new(storetest.Memory), storetest.Cluster, "nodes", nil).Fetch(t.Context(), statestore.Revision{})
+	_, err := remote.NewAutodetect(new(storetest.MapStore), storetest.Cluster, "nodes", nil).Fetch(t.Context(), statestore.Revision{})
 	if err == nil || !strings.Contains(err.Error(), "no published cluster") {
 		t.Errorf("got %v", err)
 	}
@@ -97,7 +97,7 @@ func TestNeitherPublishedNorKops(t *testing.T) {
 // TestPublishedIsNotTakenForKops: a store that was published once and lost its manifest is not read
 // another way.
 func TestPublishedIsNotTakenForKops(t *testing.T) {
-	m := new(storetest.Memory)
+	m := new(storetest.MapStore)
 	store := remote.NewAutodetect(m, storetest.Cluster, "nodes", nil)
 	m.Set("manifest", []byte("{"))
 	if _, err := store.Fetch(t.Context(), statestore.Revision{}); err == nil {

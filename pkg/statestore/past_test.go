@@ -46,7 +46,7 @@ func TestWhoPublished(t *testing.T) {
 				return
 			}
 			list, err := publisher.History(t.Context(), records, storetest.Cluster, 2)
-			if err != nil || len(list) != 2 || list[0].Publisher != "dave" || !list[0].InForce || list[1].Publisher != "carol" || list[1].InForce || list[1].Objects != 4 {
+			if err != nil || len(list) != 2 || list[0].Publisher != "dave" || !list[0].Current || list[1].Publisher != "carol" || list[1].Current || list[1].Objects != 4 {
 				t.Errorf("the last two are %+v, %v", list, err)
 			}
 			cmp, err := publisher.Compare(t.Context(), records, storetest.Cluster, "1", "")
@@ -71,7 +71,7 @@ func TestWhoPublished(t *testing.T) {
 func TestAStoreWithoutNotes(t *testing.T) {
 	dir := t.TempDir()
 	sink := func() objectstore.Prunable {
-		s, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
+		s, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestAStoreWithoutNotes(t *testing.T) {
 		t.Errorf("the same, with a note: %+v, %v", done, err)
 	}
 	list, err := publisher.History(t.Context(), sink(), storetest.Cluster, 9)
-	if err != nil || len(list) != 1 || list[0].String() != "" || !list[0].InForce {
+	if err != nil || len(list) != 1 || list[0].String() != "" || !list[0].Current {
 		t.Errorf("its history is %+v, %v", list, err)
 	}
 }

@@ -28,7 +28,7 @@ type prunable struct {
 
 func (p prunable) sink() objectstore.Prunable {
 	p.t.Helper()
-	s, err := stores.OpenSink(p.dir, storetest.Cluster, stores.Options{})
+	s, err := stores.OpenDestination(p.dir, storetest.Cluster, stores.Options{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestPrune(t *testing.T) {
 	}
 	before := p.files("*/*/*")
 	dry, err := p.prune(func(p *publisher.Pruning) { p.DryRun = true })
-	if err != nil || len(dry.Objects) != 8 || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Kept != 5 {
+	if err != nil || len(dry.Objects) != 8 || len(dry.Generations) != 2 || dry.Oldest != 3 || dry.Retained != 5 {
 		t.Errorf("%+v, %v", dry, err)
 	}
 	if now := p.files("*/*/*"); !slices.Equal(before, now) || len(p.files("prune")) > 0 {
@@ -269,7 +269,7 @@ type pruneBefore struct {
 
 func TestPruneBesidePublishers(t *testing.T) {
 	p := prunable{t, t.TempDir()}
-	storetest.PruneBeside(t, 30, 2, p.sink, func() statestore.Store { return openIn(p.dir)(t, storetest.Cluster) })
+	storetest.PruneConcurrently(t, 30, 2, p.sink, func() statestore.Store { return openIn(p.dir)(t, storetest.Cluster) })
 }
 
 func (b *beside) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
@@ -341,11 +341,11 @@ func TestControlPlaneKeys(t *testing.T) {
 		t.Errorf("a copy without it has %q", got)
 	}
 	got := mustFetch(t, openIn(p.dir)(t, storetest.Cluster), statestore.Revision{})
-	if err := got.Bring("a"); !graph.IsTransient(err) || !strings.Contains(err.Error(), `object "pki/private/a/1.key" of generation 1 is missing`) {
+	if err := got.FetchKeys("a"); !graph.IsTransient(err) || !strings.Contains(err.Error(), `object "pki/private/a/1.key" of generation 1 is missing`) {
 		t.Errorf("who needs the key: %v", err)
 	}
 	rename(t, guarded+".away", guarded)
-	if err := got.Bring("a"); err != nil || string(got.Objects[name]) != "key of one" {
+	if err := got.FetchKeys("a"); err != nil || string(got.Objects[name]) != "key of one" {
 		t.Errorf("when it has come: %q, %v", got.Objects[name], err)
 	}
 }

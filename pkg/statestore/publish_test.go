@@ -29,22 +29,22 @@ func publication(content string) publisher.Publication {
 
 // sinks are what can be published to, and a reader of each.
 func sinksUnderTest(t *testing.T) map[string]struct {
-	sink func() objectstore.Sink
+	sink func() objectstore.Destination
 	read func() statestore.Store
 } {
-	dir, memory := t.TempDir(), new(storetest.Memory)
+	dir, memory := t.TempDir(), new(storetest.MapStore)
 	return map[string]struct {
-		sink func() objectstore.Sink
+		sink func() objectstore.Destination
 		read func() statestore.Store
 	}{
-		"directory": {func() objectstore.Sink {
-			s, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
+		"directory": {func() objectstore.Destination {
+			s, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return s
 		}, func() statestore.Store { return openIn(dir)(t, storetest.Cluster) }},
-		"memory": {func() objectstore.Sink { return memory }, func() statestore.Store { return remote.New(memory, storetest.Cluster, nil) }},
+		"memory": {func() objectstore.Destination { return memory }, func() statestore.Store { return remote.New(memory, storetest.Cluster, nil) }},
 	}
 }
 
@@ -76,13 +76,13 @@ func TestPublish(t *testing.T) {
 // meanwhile is a sink on which somebody else publishes between the reading of the manifest and its
 // replacement.
 type meanwhile struct {
-	objectstore.Sink
+	objectstore.Destination
 	other func()
 }
 
 func (m meanwhile) Replace(ctx context.Context, name string, data []byte, known string) error {
 	m.other()
-	return m.Sink.Replace(ctx, name, data, known)
+	return m.Destination.Replace(ctx, name, data, known)
 }
 
 func TestTwoPublishers(t *testing.T) {
@@ -140,7 +140,7 @@ func TestManyPublishers(t *testing.T) {
 
 // failing is a sink that fails at its nth write.
 type failing struct {
-	objectstore.Sink
+	objectstore.Destination
 	left int
 	mu   *sync.Mutex
 }
@@ -151,7 +151,7 @@ func (f *failing) Put(ctx context.Context, name string, data []byte) error {
 	if f.left--; f.left < 0 {
 		return errors.New("no space left")
 	}
-	return f.Sink.Put(ctx, name, data)
+	return f.Destination.Put(ctx, name, data)
 }
 
 // Whatever fails on the way: readers have what they had.
@@ -178,7 +178,7 @@ func TestPublishFails(t *testing.T) {
 // is not overwritten.
 func TestPublishIntoADirectory(t *testing.T) {
 	dir := t.TempDir()
-	sink, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
+	sink, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestPublishIntoADirectory(t *testing.T) {
 // No number follows the highest: a publication over it is refused, and changes nothing.
 func TestNoGenerationFollowsTheHighest(t *testing.T) {
 	dir := t.TempDir()
-	sink, err := stores.OpenSink(dir, storetest.Cluster, stores.Options{})
+	sink, err := stores.OpenDestination(dir, storetest.Cluster, stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

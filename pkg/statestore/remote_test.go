@@ -19,10 +19,10 @@ import (
 
 func remoteHarness(bundle bool) func(*testing.T) storetest.Harness {
 	return func(*testing.T) storetest.Harness {
-		source := new(storetest.Memory)
+		source := new(storetest.MapStore)
 		return source.Harness(bundle, func(_ *testing.T, cluster string) statestore.Store {
 			if cluster != storetest.Cluster {
-				return remote.New(new(storetest.Memory), cluster, nil)
+				return remote.New(new(storetest.MapStore), cluster, nil)
 			}
 			return remote.New(source, cluster, nil)
 		})
@@ -49,7 +49,7 @@ func mustFetch(t *testing.T, s statestore.Store, last statestore.Revision) *stat
 }
 
 // asked holds the requests since the last call to a number of them by kind.
-func asked(t *testing.T, source *storetest.Memory, want ...string) {
+func asked(t *testing.T, source *storetest.MapStore, want ...string) {
 	t.Helper()
 	got := source.Gets()
 	for i, name := range got {
@@ -61,13 +61,13 @@ func asked(t *testing.T, source *storetest.Memory, want ...string) {
 }
 
 func TestRemoteRequests(t *testing.T) {
-	source, objects := new(storetest.Memory), remoteObjects()
+	source, objects := new(storetest.MapStore), remoteObjects()
 	source.Publish(storetest.Publication(1, objects, true))
 	s := remote.New(source, storetest.Cluster, nil)
 
 	boot := mustFetch(t, s, statestore.Revision{})
 	asked(t, source, "manifest", "objects")
-	if err := boot.Bring("a"); err != nil || string(boot.Objects["pki/private/a/1.key"]) != "key a" {
+	if err := boot.FetchKeys("a"); err != nil || string(boot.Objects["pki/private/a/1.key"]) != "key a" {
 		t.Errorf("%v, %q", err, boot.Objects)
 	}
 	asked(t, source, "objects")
@@ -94,14 +94,14 @@ func TestRemoteRequests(t *testing.T) {
 
 // What the node has kept it does not ask for.
 func TestRemoteRemembers(t *testing.T) {
-	source := new(storetest.Memory)
+	source := new(storetest.MapStore)
 	source.Publish(storetest.Publication(1, remoteObjects(), true))
 	s := remote.New(source, storetest.Cluster, nil)
 	kept := hostfs.ContentOf([]byte("key a"))
 	s.Remember(notes{map[string]hostfs.Digest{}, map[hostfs.Digest][]byte{kept.Sum: []byte("key a")}})
 	got := mustFetch(t, s, statestore.Revision{})
 	source.Gets()
-	if err := got.Bring("a"); err != nil {
+	if err := got.FetchKeys("a"); err != nil {
 		t.Error(err)
 	}
 	asked(t, source)
@@ -110,7 +110,7 @@ func TestRemoteRemembers(t *testing.T) {
 // A manifest that is refused is fetched again a few times, in case it was damaged on its way, and
 // then seldom until it changes; at each look it is judged again, for it may have been the clock.
 func TestRemoteRefuses(t *testing.T) {
-	source := new(storetest.Memory)
+	source := new(storetest.MapStore)
 	m := manifest.New(storetest.Cluster, 1, remoteObjects())
 	clock := time.Unix(2e9, 0)
 	m.Expires = clock
@@ -135,7 +135,7 @@ func TestRemoteDamagedBundle(t *testing.T) {
 		func(b []byte) []byte { return b[:len(b)-1] },
 		func([]byte) []byte { return []byte{} },
 	} {
-		source, all := new(storetest.Memory), storetest.Publication(1, remoteObjects(), true)
+		source, all := new(storetest.MapStore), storetest.Publication(1, remoteObjects(), true)
 		source.Publish(all)
 		for name, data := range all {
 			if bytes.Contains(data, []byte("certificate")) && bytes.Contains(data, []byte("kind: Cluster")) {

@@ -21,10 +21,10 @@ func (s *Snapshot) Complete() error {
 	return nil
 }
 
-// Bring reads the private objects of these keypairs, as far as they were left in the store, into
-// Objects, for [keypairs.Of]. The caller has the snapshot for itself. Its error is marked as those
-// of Fetch are.
-func (s *Snapshot) Bring(pairs ...string) error {
+// FetchKeys reads the private objects of these keypairs, as far as they were left in the store,
+// into Objects, for [keypairs.Of]. The caller has the snapshot for itself. Its error is marked as
+// those of Fetch are.
+func (s *Snapshot) FetchKeys(pairs ...string) error {
 	var rest []hostfs.Named
 	for i, object := range s.Private {
 		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, manifest.PrivateDir), "/")

@@ -55,8 +55,8 @@ type Watcher interface {
 // ErrNotModified is returned by Fetch when the store has nothing newer than last.
 var ErrNotModified = objectstore.ErrNotModified
 
-// Memory is what a reader of a store may know from earlier runs.
-type Memory interface {
+// Cache is what a reader of a store may know from earlier runs.
+type Cache interface {
 	// Stamps spare it to read files that are as they were. What is parsed is always read.
 	hostfs.Stamps
 	// Blob is a content that the node has kept itself, for when the store has it no longer.
@@ -80,7 +80,7 @@ type Snapshot struct {
 	// verified when they are read.
 	Files []hostfs.Named
 	// Private are the objects below pki/private that were left in the store, sorted by path, until
-	// [Snapshot.Bring] says which are wanted.
+	// [Snapshot.FetchKeys] says which are wanted.
 	Private []hostfs.Named
 	// Manifest is that of the objects as it was read, with its signatures, or as it was made up.
 	Manifest []byte

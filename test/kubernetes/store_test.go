@@ -181,7 +181,7 @@ func storeLayout(t *testing.T, all *namespaces) {
 	if string(got.Objects["nodes/n1.yaml"]) != big {
 		t.Errorf("the big document came with %d bytes of %d", len(got.Objects["nodes/n1.yaml"]), len(big))
 	}
-	if err := got.Bring("a"); err != nil || string(got.Objects["pki/private/a/1.key"]) != "a private key" {
+	if err := got.FetchKeys("a"); err != nil || string(got.Objects["pki/private/a/1.key"]) != "a private key" {
 		t.Errorf("the key: %v", err)
 	}
 	if data, err := got.Files[0].Bytes(); err != nil || string(data) != "a secret file" {
@@ -219,7 +219,7 @@ func storeOfControlPlanes(t *testing.T, all *namespaces) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = got.Bring("ca")
+		err = got.FetchKeys("ca")
 		return string(got.Objects[name]), err
 	}
 	if key, err := bring(worker); !errors.Is(err, fs.ErrPermission) || key != "" {

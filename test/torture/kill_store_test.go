@@ -27,7 +27,7 @@ import (
 type fleet struct {
 	image
 	key    minisign.PrivateKey
-	memory *storetest.Memory
+	memory *storetest.MapStore
 	server *toxic.Server
 	conf   string
 }
@@ -38,7 +38,7 @@ func newFleet(t *testing.T) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{image: image{agent: agent(t), root: t.TempDir()}, key: private, memory: new(storetest.Memory), conf: t.TempDir()}
+	f := &fleet{image: image{agent: agent(t), root: t.TempDir()}, key: private, memory: new(storetest.MapStore), conf: t.TempDir()}
 	ca := pki.New(t, "store")
 	pair := ca.Server("store", "127.0.0.1")
 	certificate, err := tls.X509KeyPair([]byte(pair.Cert), []byte(pair.Key))

@@ -44,7 +44,7 @@ var expires = fault{
 // old is a store as it was once, before all that the node took: a copy that was put back, or a
 // cache.
 func old(m *machine) http.Handler {
-	before := new(storetest.Memory)
+	before := new(storetest.MapStore)
 	m.publish(before, 5)
 	return toxic.Files(before)
 }

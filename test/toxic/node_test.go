@@ -48,7 +48,7 @@ type machine struct {
 	t       *testing.T
 	dir     string // root, hosts, token …
 	key     minisign.PrivateKey
-	memory  *storetest.Memory
+	memory  *storetest.MapStore
 	server  *toxic.Server
 	shown   atomic.Pointer[tls.Certificate] // by the server
 	token   atomic.Pointer[string]          // that the server lets in; nil: everybody
@@ -70,7 +70,7 @@ func newMachine(t *testing.T, inS3 bool) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{t: t, key: private, memory: new(storetest.Memory), ca: pki.New(t, "store")}
+	m := &machine{t: t, key: private, memory: new(storetest.MapStore), ca: pki.New(t, "store")}
 	if m.dir, err = os.MkdirTemp("/tmp", "netwright-"); err != nil { // short: a socket's path may have 107 bytes (unix(7))
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ var plugins = func() []byte {
 }()
 
 // publish signs and publishes a generation, the manifest last.
-func (m *machine) publish(to *storetest.Memory, generation int64) {
+func (m *machine) publish(to *storetest.MapStore, generation int64) {
 	all := storetest.Publication(generation, map[string][]byte{
 		"cluster.yaml": fmt.Appendf(nil, `apiVersion: netwright.dev/v1alpha1
 kind: Cluster

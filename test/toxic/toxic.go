@@ -104,7 +104,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // Files serves the objects of a cluster with their ETags, conditions and ranges.
-func Files(m *storetest.Memory) http.Handler {
+func Files(m *storetest.MapStore) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/"+storetest.Cluster+"/")
 		object, err := m.Get(r.Context(), name, "", 1<<40)
@@ -119,7 +119,7 @@ func Files(m *storetest.Memory) http.Handler {
 }
 
 // Bucket serves them as S3 does a bucket by path, to everybody.
-func Bucket(name string, m *storetest.Memory) http.Handler {
+func Bucket(name string, m *storetest.MapStore) http.Handler {
 	return http.StripPrefix("/"+name, Files(m))
 }
 

@@ -20,7 +20,7 @@ import (
 func (d *State) fetchKeys() error {
 	wanted := network.Keypairs(d.Node)
 	for _, name := range wanted {
-		err := d.Snapshot.Bring(name)
+		err := d.Snapshot.FetchKeys(name)
 		if graph.IsTransient(err) {
 			return fmt.Errorf("fetch the private key of %s: %w", name, err)
 		}

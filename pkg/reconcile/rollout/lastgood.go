@@ -104,7 +104,7 @@ func (r Rollout) Seen(store string) trust.Seen {
 	}
 	if r.Trust != nil && len(r.Trust.Keys) > 0 {
 		if raw, err := ledger.Blob(files, good.Manifest); err == nil {
-			if _, err := r.Trust.CheckKept(raw); err != nil {
+			if _, err := r.Trust.CheckCached(raw); err != nil {
 				// a key signed it that is listed no more: whoever has that key says nothing of how
 				// far the store has come
 				return trust.Seen{}
@@ -140,7 +140,7 @@ type StoreCache struct {
 	Host host.Options
 }
 
-var _ statestore.Memory = StoreCache{}
+var _ statestore.Cache = StoreCache{}
 
 // Lookup implements [hostfs.Stamps]. With --verify nothing is known.
 func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
@@ -150,7 +150,7 @@ func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bo
 	return m.Stamps.Lookup(path, info)
 }
 
-// Blob implements [statestore.Memory].
+// Blob implements [statestore.Cache].
 func (m StoreCache) Blob(sum hostfs.Digest) ([]byte, error) {
 	files, err := host.OpenFiles(m.Host)
 	if err != nil {
@@ -164,7 +164,7 @@ func (m StoreCache) Blob(sum hostfs.Digest) ([]byte, error) {
 // both have then. The caller does so once, before anything is fetched; without it everything is
 // read.
 func Remember(opt host.Options, store statestore.Store) (*ledger.Stamps, error) {
-	s, ok := store.(interface{ Remember(statestore.Memory) })
+	s, ok := store.(interface{ Remember(statestore.Cache) })
 	if !ok {
 		return nil, nil
 	}

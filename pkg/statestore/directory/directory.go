@@ -17,11 +17,11 @@ import (
 type Directory struct {
 	dir     string // absolute
 	cluster string
-	memory  statestore.Memory // nil: none
-	trust   *trust.Policy     // nil: whatever is there is taken
+	cache   statestore.Cache // nil: none
+	trust   *trust.Policy    // nil: whatever is there is taken
 
-	mu    sync.Mutex
-	known knowledge
+	mu   sync.Mutex
+	seen knowledge
 }
 
 // knowledge is what the last reading found, so that the next one need not read.
@@ -43,7 +43,7 @@ func New(dir, cluster string, policy *trust.Policy) (*Directory, error) {
 }
 
 // Remember gives the store a memory, before it is used.
-func (d *Directory) Remember(m statestore.Memory) { d.memory = m }
+func (d *Directory) Remember(m statestore.Cache) { d.cache = m }
 
 // String implements [statestore.Store].
 func (d *Directory) String() string { return filepath.Join(d.dir, d.cluster) }

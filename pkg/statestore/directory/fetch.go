@@ -59,7 +59,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	if d.knows(before.objects, last) {
 		return nil, statestore.ErrNotModified
 	}
-	read := d.readPlain
+	read := d.readUnsigned
 	if before.published {
 		read = d.readPublished
 	}
@@ -73,7 +73,7 @@ func (d *Directory) fetch(ctx context.Context, last statestore.Revision) (*state
 	if err != nil {
 		return nil, err
 	}
-	if before.newest() < start.Add(-settled).UnixNano() {
+	if before.newest() < start.Add(-stableAge).UnixNano() {
 		d.remember(before.objects, snapshot.Revision)
 	}
 	if snapshot.Revision == last {
@@ -94,13 +94,13 @@ func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (
 func (d *Directory) knows(objects []listed, last statestore.Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return last != statestore.Revision{} && d.known.revision == last && slices.Equal(d.known.objects, objects)
+	return last != statestore.Revision{} && d.seen.revision == last && slices.Equal(d.seen.objects, objects)
 }
 
 func (d *Directory) remember(objects []listed, r statestore.Revision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.known = knowledge{objects, r}
+	d.seen = knowledge{objects, r}
 }
 
 // Open implements [statestore.Store].
@@ -126,7 +126,7 @@ func (d *Directory) Open(ctx context.Context, name string) (io.ReadCloser, int64
 	return f, at.size, nil
 }
 
-// settled is how much older than the reading a file's ctime must be for stat to vouch for it.
+// stableAge is how much older than the reading a file's ctime must be for stat to vouch for it.
 // Within one tick of the file system's clock a file can change twice under one time stamp; 2 s is
 // the coarsest clock there is (FAT), and kind to a server's clock of NFS.
-const settled = 2 * time.Second
+const stableAge = 2 * time.Second

@@ -14,8 +14,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
 
-// readPlain reads the listed documents and makes up their manifest.
-func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*statestore.Snapshot, error) {
+// readUnsigned reads the listed documents and makes up their manifest.
+func (d *Directory) readUnsigned(ctx context.Context, root *os.Root, l *listing) (*statestore.Snapshot, error) {
 	all := make([]wanted, len(l.objects))
 	for i := range l.objects {
 		o := &l.objects[i]
@@ -47,7 +47,7 @@ func (d *Directory) readPlain(ctx context.Context, root *os.Root, l *listing) (*
 	}
 	out := e.End()
 	if d.trust != nil {
-		if err := d.trust.CheckOwn(out, d.foreign(l)); err != nil {
+		if err := d.trust.CheckOwn(out, d.untrustedOwner(l)); err != nil {
 			return nil, err
 		}
 	}
@@ -87,8 +87,8 @@ func (d *Directory) stored(path string, c *content) hostfs.Content {
 		if err == nil {
 			return data, nil
 		}
-		if d.memory != nil {
-			if data, kept := d.memory.Blob(sum); kept == nil {
+		if d.cache != nil {
+			if data, kept := d.cache.Blob(sum); kept == nil {
 				return data, nil
 			}
 		}

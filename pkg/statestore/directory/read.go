@@ -25,7 +25,7 @@ type wanted struct {
 func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []content {
 	out := make([]content, len(all))
 	inShares(len(all), func(from, to int) {
-		r := reader{root: root, cluster: d.cluster, prefix: d.dir + "/" + d.cluster + "/", memory: d.memory}
+		r := reader{root: root, cluster: d.cluster, prefix: d.dir + "/" + d.cluster + "/", cache: d.cache}
 		defer r.leave()
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			out[i] = r.read(all[i], manifest.MaxObjectSize)
@@ -58,9 +58,9 @@ func (d *Directory) readOne(name string, sum hostfs.Digest) ([]byte, error) {
 type reader struct {
 	root    *os.Root
 	cluster string
-	prefix  string            // of a file's path in memory
-	memory  statestore.Memory // nil: none
-	in      string            // the directory that is open
+	prefix  string           // of a file's path in memory
+	cache   statestore.Cache // nil: none
+	in      string           // the directory that is open
 	at      *os.Root
 	buf     []byte // for what is read to be hashed alone
 }
@@ -68,7 +68,7 @@ type reader struct {
 // read returns a file below the cluster's directory, of at most limit bytes.
 func (r *reader) read(w wanted, limit int64) content {
 	if manifest.IsFile(w.name) && w.seen != nil {
-		if sum, ok := r.known(w.path, *w.seen); ok {
+		if sum, ok := r.cached(w.path, *w.seen); ok {
 			return content{sum: sum, stamp: *w.seen}
 		}
 	}
@@ -83,17 +83,17 @@ func (r *reader) read(w wanted, limit int64) content {
 	if !manifest.IsFile(w.name) {
 		return slurp(f, w.path, make([]byte, before.size), before)
 	}
-	if sum, ok := r.known(w.path, before); ok {
+	if sum, ok := r.cached(w.path, before); ok {
 		return content{sum: sum, stamp: before}
 	}
-	settled := r.memory != nil && hostfs.AwaitTick(before.info()) // else it cannot be vouched for
+	settled := r.cache != nil && hostfs.AwaitTick(before.info()) // else it cannot be vouched for
 	if int64(cap(r.buf)) < before.size {
 		r.buf = make([]byte, before.size+4096)
 	}
 	c := slurp(f, w.path, r.buf[:before.size], before)
 	c.data = nil
 	if settled && c.err == nil && !c.short && seenAs(f.Stat()).stamp == before {
-		r.memory.Record(r.prefix+w.path, before.info(), c.sum)
+		r.cache.Record(r.prefix+w.path, before.info(), c.sum)
 	}
 	return c
 }
@@ -112,12 +112,12 @@ func slurp(f *os.File, name string, data []byte, before stamp) content {
 	return c
 }
 
-// known asks the memory for a file's digest.
-func (r *reader) known(name string, s stamp) (hostfs.Digest, bool) {
-	if r.memory == nil {
+// cached asks the memory for a file's digest.
+func (r *reader) cached(name string, s stamp) (hostfs.Digest, bool) {
+	if r.cache == nil {
 		return hostfs.Digest{}, false
 	}
-	return r.memory.Lookup(r.prefix+name, s.info())
+	return r.cache.Lookup(r.prefix+name, s.info())
 }
 
 // open opens a regular file; it does not hang on a pipe that somebody put there.

@@ -36,7 +36,7 @@ func notOwn(parts []string, why, remedy string) error {
 // policy is what a published manifest is held against. The host's own directory vouches for one
 // that nobody signed.
 func (d *Directory) policy(l *listing) *trust.Policy {
-	if d.trust == nil || d.foreign(l) != nil {
+	if d.trust == nil || d.untrustedOwner(l) != nil {
 		return d.trust
 	}
 	own := *d.trust
@@ -44,12 +44,12 @@ func (d *Directory) policy(l *listing) *trust.Policy {
 	return &own
 }
 
-// foreign says who else may change what was listed, or put another directory in the place of the
-// cluster's; nil: nobody. A symbolic link counts with where it lies, with all that it leads through
-// and with where it ends.
-func (d *Directory) foreign(l *listing) error {
-	if l.foreign != nil {
-		return l.foreign
+// untrustedOwner says who else may change what was listed, or put another directory in the place of
+// the cluster's; nil: nobody. A symbolic link counts with where it lies, with all that it leads
+// through and with where it ends.
+func (d *Directory) untrustedOwner(l *listing) error {
+	if l.untrusted != nil {
+		return l.untrusted
 	}
 	steps, err := passed(d.String())
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *Directory) foreign(l *listing) error {
 		if e.err != nil {
 			return explainDir(at, e.err)
 		}
-		if why := e.foreign(i < len(steps)-1, at); why != nil {
+		if why := e.untrustedOwner(i < len(steps)-1, at); why != nil {
 			return why
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type listing struct {
 	objects   []listed
 	notes     []string
-	foreign   error            // who else may change one of them; nil: nobody
+	untrusted error            // who else may change one of them; nil: nobody
 	kops      bool             // it is kOps' own
 	published bool             // it is the manifest alone
 	dirs      map[string]names // by path; of an earlier listing those that are as they were need not be listed again
@@ -81,7 +81,7 @@ func scanManifest(root *os.Root, cluster string) (*listing, error) {
 	}
 	e := seenAs(info, nil)
 	return &listing{published: true, objects: []listed{{manifest.Name, e.stamp}},
-		foreign: e.foreign(false, cluster, manifest.Name)}, nil
+		untrusted: e.untrustedOwner(false, cluster, manifest.Name)}, nil
 }
 
 func (l *listing) walk(ctx context.Context, root *os.Root, cluster, dir string) error {
@@ -149,8 +149,8 @@ func (l *listing) names(here *os.File, dir string) ([]string, error) {
 // visit sorts one directory entry in.
 func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string, e seen) error {
 	leads := e.mode.IsDir() && manifest.LeadsToObjects(name)
-	if l.foreign == nil && (leads || l.takes(name)) {
-		l.foreign = e.foreign(false, cluster, name)
+	if l.untrusted == nil && (leads || l.takes(name)) {
+		l.untrusted = e.untrustedOwner(false, cluster, name)
 	}
 	switch {
 	case leads:

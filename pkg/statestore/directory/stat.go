@@ -86,10 +86,10 @@ func typeWord(m fs.FileMode) string {
 // access is who may change a file or a directory, as stat(2) says it.
 type access struct{ mode, uid, gid uint32 }
 
-// foreign says who else may change what has this path, in parts; nil: nobody. within is of a
+// untrustedOwner says who else may change what has this path, in parts; nil: nobody. within is of a
 // directory on the way to it, where a sticky bit keeps others from all but names of their own. Of
 // ten thousand files of root's it asks and makes nothing.
-func (a access) foreign(within bool, parts ...string) error {
+func (a access) untrustedOwner(within bool, parts ...string) error {
 	switch {
 	case a.uid != 0 && !slices.Contains(ownIDs(os.Geteuid(), "SUDO_UID"), a.uid):
 		return notOwn(parts, fmt.Sprintf("belongs to user %d", a.uid), "chown it to root")

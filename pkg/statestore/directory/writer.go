@@ -38,7 +38,7 @@ func NewWriter(dir, cluster string) (*Writer, error) {
 	return &Writer{dir: filepath.Join(abs, cluster)}, nil
 }
 
-var _ objectstore.Sink = (*Writer)(nil)
+var _ objectstore.Destination = (*Writer)(nil)
 
 func (d *Writer) String() string { return d.dir }
 
@@ -73,7 +73,8 @@ func (d *Writer) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 	return io.NopCloser(strings.NewReader(string(got.Body))), int64(len(got.Body)), nil
 }
 
-// Put implements [objectstore.Sink]. An object that is not what its name says is written again.
+// Put implements [objectstore.Destination]. An object that is not what its name says is written
+// again.
 func (d *Writer) Put(ctx context.Context, name string, data []byte) error {
 	if got, err := d.Get(ctx, name, "", int64(len(data))); err == nil && trust.Digest(got.Body) == trust.Digest(data) {
 		return nil
@@ -81,7 +82,7 @@ func (d *Writer) Put(ctx context.Context, name string, data []byte) error {
 	return d.write(ctx, name, data)
 }
 
-// Replace implements [objectstore.Sink].
+// Replace implements [objectstore.Destination].
 func (d *Writer) Replace(ctx context.Context, name string, data []byte, known string) error {
 	sinks.Lock()
 	defer sinks.Unlock()

@@ -152,7 +152,7 @@ func (s *Source) refused(name string, r *http.Response) error {
 		return fmt.Errorf("%w: put the proxy's user and password into HTTPS_PROXY of the unit", err)
 	case transfer.Passing(code):
 		if after := transfer.RetryAfter(r, time.Now()); after > 0 {
-			return graph.Transient(&objectstore.Busy{After: after, Err: err})
+			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: err})
 		}
 		return graph.Transient(err)
 	}

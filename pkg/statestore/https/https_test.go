@@ -24,7 +24,7 @@ import (
 
 // What a boot, a look that finds nothing new and a new generation cost.
 func TestRequests(t *testing.T) {
-	memory := new(storetest.Memory)
+	memory := new(storetest.MapStore)
 	settings, _, ca := serverTLS(t, "127.0.0.1")
 	server := toxic.New(t, toxic.Files(memory), settings)
 	memory.Publish(generation(1))
@@ -84,7 +84,7 @@ func open(t *testing.T, location, cluster string, settings https.Settings) state
 
 func TestConforms(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		memory := new(storetest.Memory)
+		memory := new(storetest.MapStore)
 		settings, _, ca := serverTLS(t, "127.0.0.1")
 		server := toxic.New(t, toxic.Files(memory), settings)
 		return memory.Harness(true, func(t *testing.T, cluster string) statestore.Store {
@@ -115,7 +115,7 @@ func TestRefusedURLs(t *testing.T) {
 // A server that wants to know who asks is told by a token, or by a certificate, that may be renewed
 // at any time.
 func TestIdentity(t *testing.T) {
-	memory := new(storetest.Memory)
+	memory := new(storetest.MapStore)
 	memory.Publish(storetest.Publication(1, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, true))
 	settings, authority, ca := serverTLS(t, "127.0.0.1")
 	settings.ClientAuth = tls.RequestClientCert
@@ -194,7 +194,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 
 // An asset whose download breaks off is taken up again where it did, if it is still the same.
 func TestAssetResumes(t *testing.T) {
-	memory := new(storetest.Memory)
+	memory := new(storetest.MapStore)
 	settings, _, ca := serverTLS(t, "127.0.0.1")
 	server := toxic.New(t, toxic.Files(memory), settings)
 	s := open(t, server.URL, storetest.Cluster, https.Settings{CA: ca})

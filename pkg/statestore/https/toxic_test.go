@@ -65,7 +65,7 @@ func TestToxic(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			memory := new(storetest.Memory)
+			memory := new(storetest.MapStore)
 			settings, _, ca := serverTLS(t, "127.0.0.1")
 			server := toxic.New(t, toxic.Files(memory), settings)
 			memory.Publish(generation(1))
@@ -132,7 +132,7 @@ func expect(t *testing.T, s statestore.Store, last statestore.Revision, n int64)
 
 // What may be wrong with a server's certificate, or with the clock that it is held against.
 func TestToxicTLS(t *testing.T) {
-	memory := new(storetest.Memory)
+	memory := new(storetest.MapStore)
 	memory.Publish(generation(1))
 	good, _, ca := serverTLS(t, "127.0.0.1")
 	other, _, otherCA := serverTLS(t, "store.example.com")

@@ -14,9 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// kept is what names of API objects have behind that of the cluster: an object by its sha256, a
-// record of a generation, and the parts of either.
-var kept = lazyregexp.New(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
+// objectNames is what names of API objects have behind that of the cluster: an object by its
+// sha256, a record of a generation, and the parts of either.
+var objectNames = lazyregexp.New(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
 
 // List implements [objectstore.Prunable]. Of an object of several parts it tells once.
 func (n *Namespace) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
@@ -64,7 +64,7 @@ func (n *Namespace) storeName(at, dir string) string {
 	switch {
 	case ours && (rest == manifest || rest == prune):
 		return rest
-	case !ours || !kept().MatchString(rest):
+	case !ours || !objectNames().MatchString(rest):
 		return ""
 	case strings.Contains(first, "-"):
 		return records + first

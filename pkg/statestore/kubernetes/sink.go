@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Put implements [objectstore.Sink].
+// Put implements [objectstore.Destination].
 func (n *Namespace) Put(ctx context.Context, name string, data []byte) error {
 	return n.put(ctx, kube.ConfigMap, name, data)
 }
@@ -60,7 +60,7 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 // maxManifest is what a manifest may have: it is one ConfigMap, for it is replaced as a whole.
 const maxManifest = 1<<20 - 4<<10
 
-// Replace implements [objectstore.Sink].
+// Replace implements [objectstore.Destination].
 func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known string) error {
 	namespace, at, err := n.named(name)
 	if err != nil {

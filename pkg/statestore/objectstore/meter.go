@@ -14,12 +14,12 @@ import (
 const (
 	read = iota
 	notModified
-	absent
+	missing
 	failed  // a later one may succeed
 	refused // none will
 )
 
-var outcomes = [...]string{read: "read", notModified: "not_modified", absent: "absent", failed: "failed",
+var outcomes = [...]string{read: "read", notModified: "not_modified", missing: "absent", failed: "failed",
 	refused: "refused"}
 
 // Meter counts requests to the sources that [Meter.Of] was given, each attempt as one, and the
@@ -65,7 +65,7 @@ func (m *Meter) count(ctx context.Context, err error) {
 	case errors.Is(err, ErrNotModified):
 		outcome = notModified
 	case errors.Is(err, fs.ErrNotExist):
-		outcome = absent
+		outcome = missing
 	case graph.IsTransient(err):
 		outcome = failed
 	}

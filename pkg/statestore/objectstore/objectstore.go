@@ -37,9 +37,9 @@ type Object struct {
 	ETag string // as it came, with its quotes; "" when the server gives none, and then every read has a body
 }
 
-// Sink is where a cluster is published: objects first, which are never changed, and the manifest
-// last.
-type Sink interface {
+// Destination is where a cluster is published: objects first, which are never changed, and the
+// manifest last.
+type Destination interface {
 	Source
 	// Put writes an object unless one of its name is there, which is success: names are hashes of
 	// what they name.
@@ -51,7 +51,7 @@ type Sink interface {
 
 // Prunable is a Sink of which can be listed and removed what nobody needs any more.
 type Prunable interface {
-	Sink
+	Destination
 	// List tells of each object whose name begins with prefix, in no order.
 	List(ctx context.Context, prefix string, each func(Listed) error) error
 	// Remove removes an object. One that is not there is success.

@@ -14,16 +14,16 @@ import (
 
 // How a source is tried again that does not answer as it should.
 const (
-	attempts   = 3                      // of one call, while all is well
-	firstPause = 400 * time.Millisecond // between two, on average half of it, doubled each time
-	longWait   = 10 * time.Second       // a server that asks for more is not waited for within a call
-	maxQuiet   = 15 * time.Minute       // and it is not obeyed for longer
+	attempts      = 3                      // of one call, while all is well
+	firstPause    = 400 * time.Millisecond // between two, on average half of it, doubled each time
+	longWait      = 10 * time.Second       // a server that asks for more is not waited for within a call
+	maxRetryAfter = 15 * time.Minute       // and it is not obeyed for longer
 )
 
 // Busy is the error of a server that says how long to leave it alone (Retry-After).
 type Busy struct {
-	After time.Duration
-	Err   error
+	RetryAfter time.Duration
+	Err        error
 }
 
 func (b *Busy) Error() string { return b.Err.Error() }
@@ -39,10 +39,10 @@ type Retrying struct {
 	sleep func(context.Context, time.Duration) error
 	now   func() time.Time
 
-	mu      sync.Mutex
-	failing bool
-	quiet   time.Time // no request before it
-	why     error
+	mu        sync.Mutex
+	failing   bool
+	notBefore time.Time // no request before it
+	why       error
 }
 
 // NewRetrying returns s, tried again.
@@ -87,7 +87,7 @@ func (p *Retrying) try(ctx context.Context, once func() error) error {
 func (p *Retrying) begin() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.quiet.After(p.now()) {
+	if p.notBefore.After(p.now()) {
 		return 0, p.asked()
 	}
 	if p.failing {
@@ -99,7 +99,7 @@ func (p *Retrying) begin() (int, error) {
 // asked is the error of a source that wants to be left alone: the same for who heard that, and for
 // who does not ask.
 func (p *Retrying) asked() error {
-	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.quiet.UTC().Format(time.RFC3339),
+	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.notBefore.UTC().Format(time.RFC3339),
 		p.why))
 }
 
@@ -114,9 +114,9 @@ func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, ag
 	}
 	wait = time.Duration(rand.Int64N(int64(pause)))
 	if busy := (*Busy)(nil); errors.As(err, &busy) {
-		after := min(busy.After, maxQuiet)
+		after := min(busy.RetryAfter, maxRetryAfter)
 		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many were told the same time
-		p.quiet, p.why = p.now().Add(after), err
+		p.notBefore, p.why = p.now().Add(after), err
 		err = p.asked()
 	}
 	return wait, wait <= longWait, err

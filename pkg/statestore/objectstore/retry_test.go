@@ -90,10 +90,10 @@ func TestPatienceAsLongAsAsked(t *testing.T) {
 			t.Errorf("%v after %d requests", err, m.asked)
 		}
 	}
-	if err := get(p); !strings.Contains(err.Error(), "left alone until "+clock.Add(maxQuiet).UTC().Format(time.RFC3339)) {
+	if err := get(p); !strings.Contains(err.Error(), "left alone until "+clock.Add(maxRetryAfter).UTC().Format(time.RFC3339)) {
 		t.Error(err)
 	}
-	*clock = clock.Add(maxQuiet)
+	*clock = clock.Add(maxRetryAfter)
 	if err := get(p); err != nil || m.asked != 2 {
 		t.Errorf("%v after %d requests", err, m.asked)
 	}

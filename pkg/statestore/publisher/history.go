@@ -26,7 +26,7 @@ type Past struct {
 	Expires    time.Time `json:"expires,omitzero"`
 	manifest.Note
 	Objects int  `json:"objects"`
-	InForce bool `json:"inForce,omitempty"` // it is what nodes take now
+	Current bool `json:"inForce,omitempty"` // it is what nodes take now
 	// Several says that there are several records of this number: one was published, of the others
 	// only the objects were uploaded.
 	Several bool `json:"several,omitempty"`
@@ -50,7 +50,7 @@ func History(
 	list = make([]Past, 0, min(last, len(records)))
 	for i, r := range records[:min(last, len(records))] {
 		p := r.past(ctx, from, cluster)
-		p.InForce = p.Digest == now
+		p.Current = p.Digest == now
 		p.Several = i > 0 && records[i-1].number == r.number || i+1 < len(records) && records[i+1].number == r.number
 		list = append(list, p)
 	}
@@ -153,7 +153,7 @@ func Compare(
 		if side.of.manifest == nil {
 			return nil, problem.StoreDamaged.Errorf("%s", side.of.Error)
 		}
-		side.of.InForce = side.of.Digest == now
+		side.of.Current = side.of.Digest == now
 	}
 	before, after := out.From.manifest.Objects, out.To.manifest.Objects
 	names := maps.Clone(before)

@@ -33,7 +33,7 @@ type fence struct {
 }
 
 // newFence looks whether somebody prunes, which a publication has to wait for.
-func newFence(ctx context.Context, to objectstore.Sink) (*fence, error) {
+func newFence(ctx context.Context, to objectstore.Destination) (*fence, error) {
 	p, ok := to.(objectstore.Prunable)
 	if !ok {
 		return &fence{}, nil

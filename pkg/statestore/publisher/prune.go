@@ -33,15 +33,15 @@ type Pruned struct {
 	From        string   `json:"from"`
 	Generation  int64    `json:"generation"`  // what nodes take now
 	Oldest      int64    `json:"oldest"`      // the oldest generation that is still complete
-	Kept        int      `json:"kept"`        // objects
+	Retained    int      `json:"kept"`        // objects
 	Objects     []string `json:"objects"`     // what was removed, or with DryRun would be
 	Generations []string `json:"generations"` // records, likewise
 	Bytes       int64    `json:"bytes"`       // of both
 	DryRun      bool     `json:"dryRun,omitempty"`
 }
 
-// pruneTogether is how many objects are removed between two looks whether the prune is still ours.
-const pruneTogether = 64
+// pruneBatch is how many objects are removed between two looks whether the prune is still ours.
+const pruneBatch = 64
 
 // pruneBatchLimit bounds the removal of so many, all attempts together.
 const pruneBatchLimit = 2 * time.Minute
@@ -123,7 +123,7 @@ func Prune(ctx context.Context, to objectstore.Prunable, p Pruning) (out *Pruned
 		dir, sha := path.Split(o.Name)
 		exposed := guarded[sha] && !shared[sha] && path.Clean(dir) == manifest.ObjectsDir // who may read the key finds it at its other name
 		if needed[sha] && !exposed || o.Put.After(cutoff) {
-			out.Kept++
+			out.Retained++
 		} else {
 			out.Objects, out.Bytes = append(out.Objects, o.Name), out.Bytes+o.Size
 		}
@@ -159,7 +159,7 @@ func twice(to map[string]bool, m *manifest.Manifest) map[string]bool {
 func removeAll(
 	ctx context.Context, from objectstore.Prunable, names []string, stillMine func(context.Context) error,
 ) error {
-	for few := range slices.Chunk(names, pruneTogether) {
+	for few := range slices.Chunk(names, pruneBatch) {
 		if err := stillMine(ctx); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ const writers = 8
 // the one that was there before. So a reader sees the state of before or of after, and of two
 // publishers at once one loses: that is an error, and nothing has changed for any reader. It may be
 // retried.
-func Publish(ctx context.Context, to objectstore.Sink, p Publication) (out *Published, err error) {
+func Publish(ctx context.Context, to objectstore.Destination, p Publication) (out *Published, err error) {
 	defer within(&err, "publish to", to)
 	raw, old, err := current(ctx, to, p.Cluster)
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *Publication) annotate(ctx context.Context, from objectstore.Source, old
 }
 
 // move replaces the manifest, the last step.
-func move(ctx context.Context, to objectstore.Sink, signed []byte, known string) error {
+func move(ctx context.Context, to objectstore.Destination, signed []byte, known string) error {
 	err := to.Replace(ctx, manifest.Name, signed, known)
 	if errors.Is(err, objectstore.ErrConflict) {
 		return fmt.Errorf("somebody else published meanwhile, and this was not: see what they did, "+
@@ -194,7 +194,7 @@ func current(ctx context.Context, from objectstore.Source, cluster string) (obje
 }
 
 // upload puts what the manifest names there.
-func upload(ctx context.Context, to objectstore.Sink, m *manifest.Manifest, p Publication, bundle []byte) error {
+func upload(ctx context.Context, to objectstore.Destination, m *manifest.Manifest, p Publication, bundle []byte) error {
 	all, private, single, open := map[string][]byte{m.Bundle.Path(): bundle}, map[string]bool{},
 		map[string]bool{}, map[manifest.Object]bool{}
 	for name, o := range m.Objects {
@@ -273,6 +273,6 @@ func signedBy(raw []byte, key *minisign.PrivateKey) bool {
 		return true
 	}
 	public, _ := key.Public().(minisign.PublicKey)
-	_, err := trust.Policy{Keys: []trust.Key{{Public: public}}}.CheckKept(raw)
+	_, err := trust.Policy{Keys: []trust.Key{{Public: public}}}.CheckCached(raw)
 	return err == nil
 }

@@ -13,7 +13,8 @@ import (
 
 // Sign adds a key's signature to the manifest that is there, in the place of an older one of that
 // key. The manifest stays what it is, so that a pin of it holds.
-func Sign(ctx context.Context, to objectstore.Sink, cluster string, key minisign.PrivateKey) (out *Published, err error) {
+func Sign(ctx context.Context, to objectstore.Destination, cluster string, key minisign.PrivateKey) (out *Published,
+	err error) {
 	defer within(&err, "sign", to)
 	raw, m, err := current(ctx, to, cluster)
 	switch {

@@ -30,7 +30,7 @@ func Pack(objects map[string][]byte) []byte {
 // like the store's own, but that it may have expired. name is that of the store which it stands
 // for.
 func NewLastGood(name, cluster string, raw, packed []byte, policy *trust.Policy) *Remote {
-	source := &kept{name: name, objects: map[string][]byte{manifest.Name: raw}}
+	source := &localSource{name: name, objects: map[string][]byte{manifest.Name: raw}}
 	for len(packed) >= 8 {
 		size := binary.BigEndian.Uint64(packed)
 		if packed = packed[8:]; size > uint64(len(packed)) {
@@ -40,13 +40,13 @@ func NewLastGood(name, cluster string, raw, packed []byte, policy *trust.Policy)
 		packed = packed[size:]
 	}
 	r := New(source, cluster, policy)
-	r.open = openKept
+	r.open = openCached
 	return r
 }
 
-// openKept is openManifest for what was trusted when it was kept.
-func openKept(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifest.Manifest, digest string, err error) {
-	statement, err := policy.CheckKept(raw)
+// openCached is openManifest for what was trusted when it was kept.
+func openCached(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifest.Manifest, digest string, err error) {
+	statement, err := policy.CheckCached(raw)
 	if err == nil {
 		m, err = manifest.Decode(statement, cluster)
 	}
@@ -58,17 +58,17 @@ func openKept(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifest.
 	return m, trust.Digest(statement), nil
 }
 
-// kept is a source in memory.
-type kept struct {
+// localSource is a source in memory.
+type localSource struct {
 	name    string
 	objects map[string][]byte
 }
 
-var _ objectstore.Source = (*kept)(nil)
+var _ objectstore.Source = (*localSource)(nil)
 
-func (k *kept) String() string { return k.name }
+func (k *localSource) String() string { return k.name }
 
-func (k *kept) Get(_ context.Context, name, _ string, _ int64) (objectstore.Object, error) {
+func (k *localSource) Get(_ context.Context, name, _ string, _ int64) (objectstore.Object, error) {
 	data, ok := k.objects[name]
 	if !ok {
 		return objectstore.Object{}, fmt.Errorf("it was not kept on this node: %w", fs.ErrNotExist)
@@ -76,6 +76,6 @@ func (k *kept) Get(_ context.Context, name, _ string, _ int64) (objectstore.Obje
 	return objectstore.Object{Body: data}, nil
 }
 
-func (k *kept) Open(_ context.Context, name string) (io.ReadCloser, int64, error) {
+func (k *localSource) Open(_ context.Context, name string) (io.ReadCloser, int64, error) {
 	return nil, 0, fmt.Errorf("%s was not kept on this node: %w", name, fs.ErrNotExist)
 }

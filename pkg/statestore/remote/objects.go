@@ -46,7 +46,7 @@ func (r *Remote) fill(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		if err := r.keep(name, parts[name]); err != nil {
+		if err := r.save(name, parts[name]); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (r *Remote) fillSingly(ctx context.Context, names []string) error {
 				data, err := r.get(ctx, names[i], r.manifest.Objects[names[i]])
 				results.Lock()
 				if err == nil {
-					err = r.keep(names[i], data)
+					err = r.save(names[i], data)
 				}
 				if err != nil {
 					failed = cmp.Or(failed, err)
@@ -110,8 +110,8 @@ func (r *Remote) read(ctx context.Context, name string, o manifest.Object) ([]by
 	return got.Body, err
 }
 
-// keep takes an object that is what the manifest says.
-func (r *Remote) keep(name string, data []byte) error {
+// save takes an object that is what the manifest says.
+func (r *Remote) save(name string, data []byte) error {
 	o := r.manifest.Objects[name]
 	if err := o.VerifyBytes(name, data); err != nil {
 		return err
@@ -182,8 +182,8 @@ func (r *Remote) snapshot() (*statestore.Snapshot, error) {
 func (r *Remote) stored(name string, o manifest.Object) hostfs.Content {
 	digest, generation := o.Digest(), r.manifest.Generation
 	return o.Stored(func() ([]byte, error) {
-		if r.memory != nil {
-			if data, err := r.memory.Blob(digest); err == nil && trust.Digest(data) == o.SHA256 {
+		if r.cache != nil {
+			if data, err := r.cache.Blob(digest); err == nil && trust.Digest(data) == o.SHA256 {
 				return data, nil
 			}
 		}

@@ -26,8 +26,8 @@ import (
 type Remote struct {
 	cluster string
 	source  objectstore.Source
-	trust   *trust.Policy     // nil: whatever is there is taken
-	memory  statestore.Memory // nil: none
+	trust   *trust.Policy    // nil: whatever is there is taken
+	cache   statestore.Cache // nil: none
 	open    func(raw []byte, cluster, store string, policy *trust.Policy) (*manifest.Manifest, string, error)
 
 	mu       sync.Mutex
@@ -50,7 +50,7 @@ func New(source objectstore.Source, cluster string, policy *trust.Policy) *Remot
 }
 
 // Remember gives the store a memory, before it is used.
-func (r *Remote) Remember(m statestore.Memory) { r.memory = m }
+func (r *Remote) Remember(m statestore.Cache) { r.cache = m }
 
 // String implements [statestore.Store].
 func (r *Remote) String() string { return r.source.String() }
@@ -103,7 +103,7 @@ func (r *Remote) look(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	got, err := r.source.Get(ctx, manifest.Name, r.known(), manifest.MaxSize+trust.MaxSignaturesSize)
+	got, err := r.source.Get(ctx, manifest.Name, r.currentETag(), manifest.MaxSize+trust.MaxSignaturesSize)
 	switch {
 	case errors.Is(err, statestore.ErrNotModified) && r.raw == nil:
 		return graph.Transient(errors.New("it says that the manifest is as it was, and was not told of any: look at " +
@@ -136,9 +136,10 @@ func (r *Remote) take() error {
 	return nil
 }
 
-// known is the ETag to ask with. A manifest that was refused may have been damaged on its way,
-// under an ETag that is right: it is asked for anew, ever more seldom, and at every sixteenth look.
-func (r *Remote) known() string {
+// currentETag is the ETag to ask with. A manifest that was refused may have been damaged on its
+// way, under an ETag that is right: it is asked for anew, ever more seldom, and at every sixteenth
+// look.
+func (r *Remote) currentETag() string {
 	if r.raw != nil && r.manifest == nil {
 		if r.looks++; r.looks&(r.looks-1) == 0 || r.looks%16 == 0 {
 			return ""

@@ -63,7 +63,7 @@ func role(t *testing.T, m *metadata) {
 func TestCredentialsThatExpire(t *testing.T) {
 	m := &metadata{token: true}
 	role(t, m)
-	memory := new(storetest.Memory)
+	memory := new(storetest.MapStore)
 	set(memory, 1)
 	valid := "key1"
 	server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func TestCredentialsThatExpire(t *testing.T) {
 func TestNoMetadataOfVersion1(t *testing.T) {
 	m := &metadata{}
 	role(t, m)
-	server := toxic.New(t, bucket(new(storetest.Memory)), nil)
+	server := toxic.New(t, bucket(new(storetest.MapStore)), nil)
 	_, err := open(t, "s3://b?endpoint="+server.URL, storetest.Cluster, trust(t, server)).Fetch(t.Context(), statestore.Revision{})
 	if err == nil || !graph.IsTransient(err) || !strings.Contains(err.Error(), "give the machine a role that may read arn:aws:s3:::b/"+storetest.Cluster+"/*") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
@@ -120,7 +120,7 @@ func TestRegion(t *testing.T) {
 	for in, first := range map[string]int{"eu-west-3": 2, "eu-north-1": 3} {
 		m := &metadata{token: true}
 		role(t, m)
-		memory := new(storetest.Memory)
+		memory := new(storetest.MapStore)
 		set(memory, 1)
 		server := toxic.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !strings.Contains(r.Header.Get("Authorization"), "/"+in+"/s3/") {

@@ -29,7 +29,7 @@ type request struct {
 var (
 	staleCredentials = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestExpired"}
 	wrongCredentials = []string{"InvalidAccessKeyId", "SignatureDoesNotMatch"}
-	absent           = []string{"NoSuchKey", "NoSuchVersion", "NotFound"}
+	missingCodes     = []string{"NoSuchKey", "NoSuchVersion", "NotFound"}
 )
 
 // explain is the error of a request: what S3 says, and what to do.
@@ -57,11 +57,11 @@ func (s *Source) explain(ctx context.Context, r request, err error) error {
 			elsewhere(err))
 	case status == http.StatusForbidden:
 		return objectstore.Denied(fmt.Errorf("%w: %s", said, s.missing(r, err)))
-	case slices.Contains(absent, code):
+	case slices.Contains(missingCodes, code):
 		return fmt.Errorf("%w: %w", said, fs.ErrNotExist)
 	case transfer.Passing(status) || code == "SlowDown" || code == "RequestTimeout":
 		if after := transfer.RetryAfter(response, time.Now()); after > 0 {
-			return graph.Transient(&objectstore.Busy{After: after, Err: said})
+			return graph.Transient(&objectstore.Busy{RetryAfter: after, Err: said})
 		}
 		return graph.Transient(said)
 	}

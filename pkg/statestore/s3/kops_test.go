@@ -33,7 +33,7 @@ func TestKopsStore(t *testing.T) {
 	if _, err := store.Fetch(t.Context(), s.Revision); !errors.Is(err, statestore.ErrNotModified) {
 		t.Errorf("nothing changed: %v", err)
 	}
-	if err := s.Bring("calico-client", "absent"); err != nil || len(s.Objects) != 4 {
+	if err := s.FetchKeys("calico-client", "absent"); err != nil || len(s.Objects) != 4 {
 		t.Errorf("%d objects with the key of the network, want 4: %v", len(s.Objects), err)
 	}
 	server.Put("clusters", at("instancegroup/nodes"), []byte("kind: InstanceGroup # edited\n"))

@@ -53,12 +53,12 @@ func TestPrune(t *testing.T) {
 		}
 		return done
 	}
-	if done := prune(time.Hour, false); len(done.Objects) > 0 || done.Oldest != 1 || done.Kept != 13 {
+	if done := prune(time.Hour, false); len(done.Objects) > 0 || done.Oldest != 1 || done.Retained != 13 {
 		t.Errorf("what was just replaced: %+v", done)
 	}
 	// The server's times have seconds, so that what was put in the second of the prune is not older
 	// than it.
-	if done := prune(-time.Minute, false); len(done.Objects) != 8 || len(done.Generations) != 2 || done.Kept != 5 {
+	if done := prune(-time.Minute, false); len(done.Objects) != 8 || len(done.Generations) != 2 || done.Retained != 5 {
 		t.Errorf("%+v", done)
 	}
 	if done := prune(-time.Minute, false); len(done.Objects) > 0 || len(done.Generations) > 0 {
@@ -112,7 +112,7 @@ func TestPruneBesidePublishers(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
-	storetest.PruneBeside(t, 20, 1, func() objectstore.Prunable { return prunable(t, "s3://fleet") },
+	storetest.PruneConcurrently(t, 20, 1, func() objectstore.Prunable { return prunable(t, "s3://fleet") },
 		func() statestore.Store { return open(t, "s3://fleet", storetest.Cluster, stores.Options{}) })
 }
 

@@ -28,7 +28,7 @@ type Source struct {
 	client *awss3.Client
 }
 
-var _ objectstore.Sink = (*Source)(nil)
+var _ objectstore.Destination = (*Source)(nil)
 
 // Settings are what the machine adds to a URL.
 type Settings struct {
@@ -142,7 +142,7 @@ func (s *Source) get(ctx context.Context, name string, in *awss3.GetObjectInput)
 		cancel(err)
 		return nil, err
 	}
-	out.Body = transfer.Guard(ctx, out.Body, transfer.Stall, cancel)
+	out.Body = transfer.LimitStalls(ctx, out.Body, transfer.Stall, cancel)
 	return out, nil
 }
 
@@ -156,15 +156,15 @@ func (s *Source) do(ctx context.Context, r request, ask func(*awss3.Client) erro
 		return nil
 	}
 	if region := elsewhere(err); region != "" && region != client.Options().Region && s.endpoint() == "" {
-		if err = ask(s.moved(client, region)); err == nil {
+		if err = ask(s.inRegion(client, region)); err == nil {
 			return nil
 		}
 	}
 	return s.explain(ctx, r, err)
 }
 
-// moved is the client of the region that the bucket is in.
-func (s *Source) moved(client *awss3.Client, region string) *awss3.Client {
+// inRegion is the client of the region that the bucket is in.
+func (s *Source) inRegion(client *awss3.Client, region string) *awss3.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.client = awss3.New(client.Options(), func(o *awss3.Options) { o.Region = region })

@@ -46,7 +46,7 @@ func open(t *testing.T, location, cluster string, o stores.Options) statestore.S
 }
 
 // sink is where a test publishes.
-func sink(t *testing.T, location string) objectstore.Sink {
+func sink(t *testing.T, location string) objectstore.Destination {
 	t.Helper()
 	u, err := url.Parse(location)
 	if err != nil {
@@ -60,7 +60,7 @@ func sink(t *testing.T, location string) objectstore.Sink {
 }
 
 // publish puts a generation through a sink: objects if they are not there, and the manifest last.
-func publish(t *testing.T, to objectstore.Sink, publication map[string][]byte) {
+func publish(t *testing.T, to objectstore.Destination, publication map[string][]byte) {
 	t.Helper()
 	for name, data := range publication {
 		if name != "manifest" {
@@ -172,7 +172,7 @@ func TestRequests(t *testing.T) {
 		return err
 	}
 	step("boot", 2, true, fetch)
-	step("one private key", 1, true, func() error { return snapshot.Bring("a") })
+	step("one private key", 1, true, func() error { return snapshot.FetchKeys("a") })
 	step("poll", 1, false, fetch)
 	step("poll again", 1, false, fetch)
 	objects["nodes/n1.yaml"] = []byte("# two\n")
@@ -324,7 +324,7 @@ func TestPublish(t *testing.T) {
 	server := s3server.Start(t)
 	server.Bucket("fleet")
 	account(t, server.URL, s3server.Access, s3server.Secret)
-	to, err := stores.OpenSink("s3://fleet/x", storetest.Cluster, stores.Options{})
+	to, err := stores.OpenDestination("s3://fleet/x", storetest.Cluster, stores.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Put implements [objectstore.Sink]. Some servers take what was removed from a bucket that keeps
-// versions for what is there, other than AWS' does: so what is said to be there is looked for.
+// Put implements [objectstore.Destination]. Some servers take what was removed from a bucket that
+// keeps versions for what is there, other than AWS' does: so what is said to be there is looked
+// for.
 func (s *Source) Put(ctx context.Context, name string, data []byte) error {
 	err := s.Replace(ctx, name, data, "")
 	if !errors.Is(err, objectstore.ErrConflict) {
@@ -31,7 +32,7 @@ func (s *Source) Put(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// Replace implements [objectstore.Sink]. S3 compares the ETag itself.
+// Replace implements [objectstore.Destination]. S3 compares the ETag itself.
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 func (s *Source) Replace(ctx context.Context, name string, data []byte, known string) error {
 	in := &awss3.PutObjectInput{IfMatch: aws.String(known)}

@@ -31,7 +31,7 @@ func file(t *testing.T, text string) string {
 }
 
 // bucket serves the objects of a cluster as S3 does by path, to everybody.
-func bucket(m *storetest.Memory) http.Handler { return toxic.Bucket("b", m) }
+func bucket(m *storetest.MapStore) http.Handler { return toxic.Bucket("b", m) }
 
 type outcome struct {
 	text      string // in the error; "": there is none
@@ -78,7 +78,7 @@ func TestToxic(t *testing.T) {
 		{"no ETags", toxic.NoETags, outcome{"", false, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			memory := new(storetest.Memory)
+			memory := new(storetest.MapStore)
 			server := toxic.New(t, bucket(memory), nil)
 			set(memory, 1)
 			s := open(t, "s3://b?endpoint="+server.URL, storetest.Cluster, trust(t, server))
@@ -118,7 +118,7 @@ func TestToxic(t *testing.T) {
 }
 
 // set puts a generation whose documents say its number, the manifest last.
-func set(m *storetest.Memory, n int64) {
+func set(m *storetest.MapStore, n int64) {
 	text := []byte(strings.Repeat(fmt.Sprintf("# generation %d\n", n), 100))
 	all := storetest.Publication(n, map[string][]byte{"cluster.yaml": text, "nodes/n.yaml": text}, true)
 	for name, data := range all {

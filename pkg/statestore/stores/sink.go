@@ -13,9 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/s3"
 )
 
-// OpenSink returns where a cluster is published: a directory, or a URL of those stores that can be
-// written. It writes nothing yet.
-func OpenSink(location, cluster string, o Options) (objectstore.Prunable, error) {
+// OpenDestination returns where a cluster is published: a directory, or a URL of those stores that
+// can be written. It writes nothing yet.
+func OpenDestination(location, cluster string, o Options) (objectstore.Prunable, error) {
 	if !manifest.ValidCluster(cluster) {
 		return nil, fmt.Errorf("cluster name %q is no directory name: name it without slashes", cluster)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Publish puts what [Publication] made, the manifest last.
-func (m *Memory) Publish(publication map[string][]byte) {
+func (m *MapStore) Publish(publication map[string][]byte) {
 	for name, data := range publication {
 		if name != "manifest" {
 			m.Set(name, data)
@@ -21,7 +21,7 @@ func (m *Memory) Publish(publication map[string][]byte) {
 
 // Harness is one over what is published in m, with bundles or without, which open reads in its own
 // way.
-func (m *Memory) Harness(bundle bool, open func(t *testing.T, cluster string) statestore.Store) Harness {
+func (m *MapStore) Harness(bundle bool, open func(t *testing.T, cluster string) statestore.Store) Harness {
 	generation := int64(0)
 	var last, published map[string][]byte
 	return Harness{

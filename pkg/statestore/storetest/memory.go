@@ -15,29 +15,29 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-// Memory is an object store in memory, for tests of what reads and what publishes. Its zero value
+// MapStore is an object store in memory, for tests of what reads and what publishes. Its zero value
 // is empty.
 //
 //nolint:house typenames it stands in for every object store, in tests alone
-type Memory struct {
+type MapStore struct {
 	mu      sync.Mutex
 	objects map[string][]byte
 	gets    []string // the names that were asked for, with "=" before one that was not modified
 }
 
-var _ objectstore.Sink = (*Memory)(nil)
+var _ objectstore.Destination = (*MapStore)(nil)
 
 // String implements [objectstore.Source].
-func (m *Memory) String() string { return "memory://" + Cluster }
+func (m *MapStore) String() string { return "memory://" + Cluster }
 
 // Set puts an object, or takes it away when data is nil.
-func (m *Memory) Set(name string, data []byte) {
+func (m *MapStore) Set(name string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.set(name, data)
 }
 
-func (m *Memory) set(name string, data []byte) {
+func (m *MapStore) set(name string, data []byte) {
 	if m.objects == nil {
 		m.objects = map[string][]byte{}
 	}
@@ -48,7 +48,7 @@ func (m *Memory) set(name string, data []byte) {
 
 // Gets are the names that were asked for since the last call, in order, with "=" before each that
 // was not modified.
-func (m *Memory) Gets() []string {
+func (m *MapStore) Gets() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	gets := m.gets
@@ -57,7 +57,7 @@ func (m *Memory) Gets() []string {
 }
 
 // Get implements [objectstore.Source]. The body is not to be changed.
-func (m *Memory) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
+func (m *MapStore) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
@@ -80,7 +80,7 @@ func (m *Memory) Get(ctx context.Context, name, known string, limit int64) (obje
 }
 
 // Open implements [objectstore.Source].
-func (m *Memory) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
+func (m *MapStore) Open(ctx context.Context, name string) (io.ReadCloser, int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
@@ -93,8 +93,8 @@ func (m *Memory) Open(ctx context.Context, name string) (io.ReadCloser, int64, e
 	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
 }
 
-// Put implements [objectstore.Sink].
-func (m *Memory) Put(ctx context.Context, name string, data []byte) error {
+// Put implements [objectstore.Destination].
+func (m *MapStore) Put(ctx context.Context, name string, data []byte) error {
 	err := m.Replace(ctx, name, data, "")
 	if errors.Is(err, objectstore.ErrConflict) {
 		return nil
@@ -102,8 +102,8 @@ func (m *Memory) Put(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// Replace implements [objectstore.Sink].
-func (m *Memory) Replace(ctx context.Context, name string, data []byte, known string) error {
+// Replace implements [objectstore.Destination].
+func (m *MapStore) Replace(ctx context.Context, name string, data []byte, known string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old, ok := m.objects[name]

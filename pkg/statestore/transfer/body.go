@@ -31,10 +31,12 @@ type body struct {
 	explain func(error) error
 }
 
-// Guard is an answer's body that gives up when reads waited for as long as stall, and less than
+// LimitStalls is an answer's body that gives up when reads waited for as long as stall, and less
+// than
 // [Floor] came meanwhile. ctx is its request's, which done ends; errors are what [Explain] makes of
 // them.
-func Guard(ctx context.Context, rest io.ReadCloser, stall time.Duration, done context.CancelCauseFunc) io.ReadCloser {
+func LimitStalls(ctx context.Context, rest io.ReadCloser, stall time.Duration,
+	done context.CancelCauseFunc) io.ReadCloser {
 	b := &body{rest: rest, stall: stall, least: int64(stall.Seconds() * Floor), left: stall, done: done}
 	b.explain = func(err error) error { return Explain(ctx, err) }
 	b.timer = time.AfterFunc(stall, b.giveUp)

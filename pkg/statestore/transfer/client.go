@@ -103,7 +103,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 		cancel(err)
 		return nil, err
 	}
-	response.Body = Guard(ctx, response.Body, c.Stall, cancel)
+	response.Body = LimitStalls(ctx, response.Body, c.Stall, cancel)
 	return response, nil
 }
 

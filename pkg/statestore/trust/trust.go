@@ -113,10 +113,10 @@ func (p Policy) CheckOwn(statement []byte, foreign error) error {
 	return nil
 }
 
-// CheckKept is Check for what a node has kept of what it took: it may have expired meanwhile, it is
-// what was seen last, and a pin says which is to be taken next. Where no key is asked for, the
+// CheckCached is Check for what a node has kept of what it took: it may have expired meanwhile, it
+// is what was seen last, and a pin says which is to be taken next. Where no key is asked for, the
 // policy of that time vouched for it, or the directory that it lay in.
-func (p Policy) CheckKept(raw []byte) (statement []byte, err error) {
+func (p Policy) CheckCached(raw []byte) (statement []byte, err error) {
 	statement, signatures, err := Split(raw)
 	if err == nil {
 		p.Pin, p.Unsigned = Pin{}, true
