@@ -81,9 +81,9 @@ func writeFound(w io.Writer, found verify.Found, verdict bool) {
 		fmt.Fprintln(w, verdictOf(found))
 	}
 	for _, t := range found.Things {
-		of, what := oneOf(t.Of), t.What
+		of, what := oneOf(t.Of), t.Detail
 		switch {
-		case t.InForce:
+		case t.Current:
 			what += "; in force"
 		case t.Ours:
 			of, what = "netwright", what+"; ours"
@@ -95,11 +95,11 @@ func writeFound(w io.Writer, found verify.Found, verdict bool) {
 // verdictOf says in one line which networks are and were here.
 func verdictOf(found verify.Found) string {
 	var parts []string
-	if found.InForce != "" {
-		parts = append(parts, "in force: "+found.InForce)
+	if found.Current != "" {
+		parts = append(parts, "in force: "+found.Current)
 	}
 	left := "left by"
-	if n, known := network.Find(found.InForce); known && n.Conf.Writer == network.WriterUser {
+	if n, known := network.Find(found.Current); known && n.Conf.Writer == network.WriterUser {
 		left = "brought, or left, by" // nobody here knows which
 	}
 	for i, v := range found.LooksLike {
@@ -110,7 +110,7 @@ func verdictOf(found verify.Found) string {
 		switch {
 		case len(v.Networks) > 1:
 			parts = append(parts, things+" of "+strings.Join(v.Networks, " or ")+", which nothing here tells apart")
-		case i == 0 && found.InForce == "":
+		case i == 0 && found.Current == "":
 			parts = append(parts, "this looks like "+v.Networks[0]+": "+things)
 		default:
 			parts = append(parts, things+" "+left+" "+v.Networks[0])

@@ -93,7 +93,7 @@ func verdicts(results []verify.Result) map[string]error {
 	checks := map[string]error{}
 	for _, r := range results {
 		switch {
-		case r.State == verify.NotHere || r.Check == traffic.Hairpin:
+		case r.State == verify.NotApplicable || r.Check == traffic.Hairpin:
 		case r.State == verify.OK:
 			checks[r.Check] = nil
 		default:

@@ -13,7 +13,7 @@ func TestWhatOfAProofWithPodsCounts(t *testing.T) {
 	got := verdicts([]verify.Result{
 		{Check: "pods", State: verify.Waiting, Seen: "no CNI conf"},
 		{Check: "pod to pod", State: verify.OK},
-		{Check: "pod to outside", State: verify.NotHere},
+		{Check: "pod to outside", State: verify.NotApplicable},
 		{Check: traffic.Hairpin, State: verify.Failed},
 		{Check: "MTU", State: verify.Failed, Seen: "a black hole"},
 	})

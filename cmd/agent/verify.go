@@ -137,7 +137,7 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	if !ok {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
-	l.want = verify.Expect{Network: net, Signs: model.HealthChecks(net, d.Node, h.Live.Facts),
+	l.want = verify.Expect{Network: net, HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
 		KubeProxy: d.Node.KubeProxy,
 		Minimums:  verify.Minimums(net)}
 	l.unjudged = model.Untestable(net, d.Node, h.Live.Facts)
@@ -177,7 +177,7 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 	all, err := issue.List(pass.Host, node, time.Now())
 	if err != nil {
-		return []verify.Result{{Check: "certificates", State: verify.NotHere, Seen: err.Error()}}
+		return []verify.Result{{Check: "certificates", State: verify.NotApplicable, Seen: err.Error()}}
 	}
 	for i := range all {
 		c := &all[i]
@@ -200,7 +200,7 @@ func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 // write is the text form: a line a check, and under it what to do.
 func (v *verified) write(s streams) error {
 	var b strings.Builder
-	marks := map[verify.State]string{verify.OK: "✓", verify.Failed: "✗", verify.Waiting: "…", verify.NotHere: "·"}
+	marks := map[verify.State]string{verify.OK: "✓", verify.Failed: "✗", verify.Waiting: "…", verify.NotApplicable: "·"}
 	width := 0
 	for _, r := range v.Checks {
 		width = max(width, len(r.Check))

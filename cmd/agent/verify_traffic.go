@@ -104,11 +104,11 @@ func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
 // prove has one proof at a time on this host.
 func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result, error) {
 	if l.want.Conf == nil {
-		return []verify.Result{{Check: "pods", State: verify.NotHere,
+		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
 			Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
 	}
 	if u := l.unjudged; u != nil {
-		return []verify.Result{{Check: "pods", State: verify.NotHere,
+		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
 			Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
 	}
 	t, err := p.wanted(l)

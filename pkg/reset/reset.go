@@ -63,7 +63,7 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 	defer unlock() // when nothing is left that another pass could go by
 	out, err := p.Session.Holding(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		confDir, binDirs := model.CNIDirs(&config.Node{}, h.Live.Facts)
-		left := traffic.Sweep(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
+		left := traffic.RemoveStale(ctx, h, confDir, binDirs) // pods of a proof that was killed would be waited for
 		r, err := p.plan(ctx, h.Live.View(), led)
 		if err != nil {
 			return nil, err

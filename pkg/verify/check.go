@@ -20,7 +20,7 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.kubeProxy(ctx, proxyHealth)
 	c.clusterDNS(ctx)
 	c.podsLogged(ctx)
-	if err := c.signs(ctx); err != nil {
+	if err := c.healthChecks(ctx); err != nil {
 		return nil, err
 	}
 	return c.results, nil

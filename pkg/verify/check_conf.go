@@ -12,7 +12,7 @@ import (
 func (c *checker) conf() {
 	const check = "conf"
 	if c.want.Conf == nil {
-		c.add(check, NotHere,
+		c.add(check, NotApplicable,
 			"kubelet itself calls the plugins of "+c.want.Network.Name+": there is no conf in a directory", "")
 		return
 	}

@@ -21,7 +21,7 @@ func (c *checker) clusterDNS(ctx context.Context) {
 	}
 	servers := c.view.Facts.Kubelet.ClusterDNS
 	if len(servers) == 0 {
-		c.add(check, NotHere, "kubelet on this node names no cluster DNS", "")
+		c.add(check, NotApplicable, "kubelet on this node names no cluster DNS", "")
 		return
 	}
 	for _, server := range servers {

@@ -11,9 +11,9 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// healthPatience is how long a network's agent may take to say how it is: less than kubelet's
+// healthTimeout is how long a network's agent may take to say how it is: less than kubelet's
 // probes give it by default would call it dead on a busy node.
-const healthPatience = 2 * time.Second
+const healthTimeout = 2 * time.Second
 
 // health asks the network's own agent, at an address of this host.
 func (c *checker) health(ctx context.Context, s network.HealthCheck) (string, bool, error) {
@@ -27,7 +27,7 @@ func (c *checker) health(ctx context.Context, s network.HealthCheck) (string, bo
 // askHealth asks a program of this host how it is: the status that it answers with. An error says
 // that it does not answer; seen says either.
 func askHealth(ctx context.Context, url string) (status int, seen string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, healthPatience, probe.ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, probe.ErrNoAnswer)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

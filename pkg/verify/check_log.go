@@ -17,10 +17,10 @@ func (c *checker) podsLogged(ctx context.Context) {
 	log, err := c.run.Live.PodLog(ctx)
 	switch {
 	case err != nil:
-		c.add(check, NotHere, err.Error(), "")
+		c.add(check, NotApplicable, err.Error(), "")
 		return
 	case log.Made+log.Removed+log.Failed == 0:
-		c.add(check, NotHere, fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt), "")
+		c.add(check, NotApplicable, fmt.Sprintf("%s has logged no pod in this boot, of what the journal has", rt), "")
 		return
 	}
 	seen := fmt.Sprintf("%s has made %d pods and taken away %d in this boot, of what the journal has; %d attempts "+

@@ -66,7 +66,7 @@ func TestDirectories(t *testing.T) {
 		"the network's plugins are in /nowhere, ": {containerd(l.conf, "/usr/lib/cni"), Failed},
 		"kubelet looks for confs in ":             {kubelet("cni"), OK},
 		`kubelet has --network-plugin="kubenet"`:  {kubelet("kubenet"), Failed},
-		"kubelet's unit has no --network-plugin":  {kubelet(""), NotHere},
+		"kubelet's unit has no --network-plugin":  {kubelet(""), NotApplicable},
 	} {
 		if r := of(c.facts); r.State != c.state || !strings.Contains(r.Seen, says) {
 			t.Errorf("%+v, want %s %q", r, c.state, says)
@@ -136,7 +136,7 @@ func TestKubeProxy(t *testing.T) {
 	status = http.StatusServiceUnavailable
 	of(nil, Failed, "says 503 Service Unavailable")
 	server.Close()
-	of(nil, NotHere, "connection refused: it does not run here, or answers elsewhere")
+	of(nil, NotApplicable, "connection refused: it does not run here, or answers elsewhere")
 	of(&on, Failed, "connection refused")
 	c := &checker{view: l.host.Live.View(), run: l.host, want: Expect{KubeProxy: &off}}
 	if c.kubeProxy(t.Context(), server.URL); len(c.results) != 0 {
@@ -162,7 +162,7 @@ func TestWorst(t *testing.T) {
 		states []State
 		want   State
 	}{
-		{nil, OK}, {[]State{OK, NotHere}, OK}, {[]State{OK, Waiting, OK}, Waiting}, {[]State{Waiting, Failed}, Failed}, {[]State{Failed, Waiting, OK}, Failed},
+		{nil, OK}, {[]State{OK, NotApplicable}, OK}, {[]State{OK, Waiting, OK}, Waiting}, {[]State{Waiting, Failed}, Failed}, {[]State{Failed, Waiting, OK}, Failed},
 	} {
 		var results []Result
 		for _, state := range c.states {

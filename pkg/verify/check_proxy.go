@@ -37,7 +37,7 @@ func (c *checker) kubeProxy(ctx context.Context, at string) {
 				"k8s-app=kube-proxy -o wide`)?")
 	default:
 		c.proxy = "kube-proxy does not answer here, and without what stands for it no service does"
-		c.add(checkKubeProxy, NotHere,
+		c.add(checkKubeProxy, NotApplicable,
 			fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen), "")
 	}
 }

@@ -16,7 +16,7 @@ func (c *checker) runtime() {
 	case c.want.Conf == nil || rt.Name == "docker":
 		return
 	case rt.Name == "":
-		c.add(check, NotHere, "there is no container runtime on this host", "")
+		c.add(check, NotApplicable, "there is no container runtime on this host", "")
 		return
 	case rt.CRIDisabled:
 		c.add(check, Failed, fmt.Sprintf("the CRI of %s is switched off by disabled_plugins in %s", rt.Name,
@@ -71,8 +71,9 @@ func (c *checker) directories() {
 		k := c.view.Facts.Kubelet
 		who, from, confDir, binDirs = "kubelet", k.Unit, k.CNI.ConfDir, k.CNI.BinDirs
 		if k.CNI.Plugin == "" {
-			c.add(check, NotHere, "kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods "+
-				"no network, later cri-dockerd has the flag", "")
+			c.add(check, NotApplicable,
+				"kubelet's unit has no --network-plugin: below Kubernetes 1.24 it then gives pods "+
+					"no network, later cri-dockerd has the flag", "")
 			return
 		}
 		if k.CNI.Plugin != c.want.Network.Kubelet {

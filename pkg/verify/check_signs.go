@@ -15,14 +15,14 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 )
 
-// signs looks for the network's own signs of life. One that is missing is waited for until the conf
-// is in force, which says that the network is ready; from then on it is a failure.
-func (c *checker) signs(ctx context.Context) error {
-	for _, s := range c.want.Signs {
+// healthChecks looks for the network's own signs of life. One that is missing is waited for until
+// the conf is in force, which says that the network is ready; from then on it is a failure.
+func (c *checker) healthChecks(ctx context.Context) error {
+	for _, s := range c.want.HealthChecks {
 		seen, there, err := c.sign(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrNoLiveState):
-			c.add("sign of life", NotHere, s.Text+": nothing on this host can tell", "")
+			c.add("sign of life", NotApplicable, s.Text+": nothing on this host can tell", "")
 		case err != nil:
 			return fmt.Errorf("look whether %s: %w", s.Text, err)
 		case there:

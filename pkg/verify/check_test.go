@@ -86,7 +86,7 @@ func (l *lab) check(signs ...network.HealthCheck) []Result {
 	l.t.Helper()
 	net, _ := network.Find("flannel")
 	view := l.with(host.Facts{Runtime: l.runtime}, podsOf{l.pods, l.podsErr})
-	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, Signs: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
+	results, err := Check(l.t.Context(), view, l.host, Expect{Network: net, HealthChecks: signs, Minimums: map[string]string{"bridge": "0.2.0", "host-local": "0.2.0"},
 		Conf: conf(l)})
 	ok(l.t, err)
 	return results

@@ -22,9 +22,9 @@ func (c *checker) add(check string, state State, seen, next string) {
 
 // Expect is what a node must show.
 type Expect struct {
-	Network network.Network
-	Conf    *tasks.WaitConf       // nil: this network has no conf in a directory
-	Signs   []network.HealthCheck // those that apply
+	Network      network.Network
+	Conf         *tasks.WaitConf       // nil: this network has no conf in a directory
+	HealthChecks []network.HealthCheck // those that apply
 	// KubeProxy says whether documents say that kube-proxy runs here; nil: they do not say.
 	KubeProxy *bool
 	// Minimums are by plugin the oldest spec version that it must support.

@@ -14,8 +14,8 @@ const FoundVersion = "netwright.dev/found/v1"
 // Found is what bears the marks of networks on a host, and which networks it looks like.
 type Found struct {
 	Version string `json:"version"`
-	// InForce is the network that this node was last converged to; "": none was.
-	InForce string `json:"inForce,omitempty"`
+	// Current is the network that this node was last converged to; "": none was.
+	Current string `json:"inForce,omitempty"`
 	// LooksLike are the networks that explain what does not belong to the one in force, those with
 	// the most things first.
 	LooksLike []Verdict `json:"looksLike,omitempty"`
@@ -31,10 +31,10 @@ type Verdict struct {
 // Thing is one thing that bears the mark of a network, or of several.
 type Thing struct {
 	Key      graph.Key `json:"key"`
-	What     string    `json:"what"`
+	Detail   string    `json:"what"`
 	Networks []string  `json:"networks"`          // whose mark it may be
 	Of       []string  `json:"of,omitempty"`      // those of them that the verdict leaves
-	InForce  bool      `json:"inForce,omitempty"` // the network in force has it
+	Current  bool      `json:"inForce,omitempty"` // the network in force has it
 	Ours     bool      `json:"ours,omitempty"`    // the ledger has it: the agent made it
 }
 
@@ -49,7 +49,7 @@ type Claim struct {
 // ours, is not left by anybody. The rest is explained by as few networks as possible: the one that
 // claims most of it, and so on with what remains.
 func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
-	out := Found{Version: FoundVersion, InForce: inForce, Things: []Thing{}}
+	out := Found{Version: FoundVersion, Current: inForce, Things: []Thing{}}
 	type identity struct {
 		key  graph.Key
 		what string
@@ -64,12 +64,12 @@ func Judge(claims []Claim, inForce string, ours func(graph.Key) bool) Found {
 			if !known {
 				i = len(out.Things)
 				at[id] = i
-				out.Things = append(out.Things, Thing{Key: f.Key, What: f.Detail, Ours: ours(f.Key)})
+				out.Things = append(out.Things, Thing{Key: f.Key, Detail: f.Detail, Ours: ours(f.Key)})
 			}
 			t := &out.Things[i]
 			t.Networks = append(t.Networks, c.Network)
 			if c.Network == inForce {
-				t.InForce, t.Of = true, []string{inForce}
+				t.Current, t.Of = true, []string{inForce}
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func TestJudge(t *testing.T) {
 		}
 		for _, thing := range got.Things {
 			mark := ""
-			if thing.InForce {
+			if thing.Current {
 				mark = "!"
 			}
 			things = append(things, fmt.Sprintf("%s=%s%s", thing.Key, strings.Join(thing.Of, "|"), mark))

@@ -5,10 +5,10 @@ type State string
 
 // The states of a check.
 const (
-	OK      State = "ok"
-	Failed  State = "failed"
-	Waiting State = "waiting"  // only time, or somebody else, brings it
-	NotHere State = "not here" // cannot be told on this host
+	OK            State = "ok"
+	Failed        State = "failed"
+	Waiting       State = "waiting"  // only time, or somebody else, brings it
+	NotApplicable State = "not here" // cannot be told on this host
 )
 
 // Result is one check: what was looked at, how it is, and where it is not well what to do next.

@@ -19,7 +19,7 @@ import (
 // What a datagram of ours begins with: answers are not answered, so that two endpoints cannot keep
 // each other busy.
 var (
-	probeAsks    = []byte("netwright asks: ")
+	probeRequest = []byte("netwright asks: ")
 	probeAnswers = []byte("netwright says: ")
 )
 
@@ -32,10 +32,10 @@ var ladder = []int{9001, 8951, 8500, 1500, 1480, 1460, 1450, 1440, 1430, 1420, 1
 
 // Carried is what [Path] found of a path.
 type Carried struct {
-	MTU   int   // that the kernel has for the path, with the headers of IP and UDP
-	Takes int   // the largest packet that was answered
-	Told  int   // the MTU of which a router told meanwhile; 0: none
-	Above error // what sending one byte more says
+	MTU       int   // that the kernel has for the path, with the headers of IP and UDP
+	Takes     int   // the largest packet that was answered
+	RouterMTU int   // the MTU of which a router told meanwhile; 0: none
+	Above     error // what sending one byte more says
 }
 
 // Path sends datagrams that must not be fragmented to an endpoint, which answers each with one
@@ -69,16 +69,16 @@ func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err 
 	case answered:
 		p.Takes = p.MTU
 	case errors.Is(err, unix.EMSGSIZE): // a router on the way told
-		if p.Told, err = pathMTU(c, to.Addr()); err != nil {
+		if p.RouterMTU, err = pathMTU(c, to.Addr()); err != nil {
 			return p, err
 		}
-		p.Takes = p.Told
+		p.Takes = p.RouterMTU
 		return p, nil
 	default:
 		p.Takes = climb(ctx, c, p.MTU, headers)
 		return p, nil
 	}
-	_, p.Above = c.Write(datagram(probeAsks, p.MTU-headers+1))
+	_, p.Above = c.Write(datagram(probeRequest, p.MTU-headers+1))
 	return p, nil
 }
 
@@ -87,7 +87,7 @@ func exchange(ctx context.Context, c *net.UDPConn, size int) (bool, error) {
 	var said error
 	buf := make([]byte, 1<<16)
 	for range pathTries {
-		if _, err := c.Write(datagram(probeAsks, size)); errors.Is(err, unix.EMSGSIZE) {
+		if _, err := c.Write(datagram(probeRequest, size)); errors.Is(err, unix.EMSGSIZE) {
 			return false, err
 		} else if err != nil {
 			said = err
@@ -112,7 +112,7 @@ func climb(ctx context.Context, c *net.UDPConn, limit, headers int) (most int) {
 	for range pathTries {
 		for _, size := range slices.Backward(ladder) {
 			if size < limit && size > most {
-				_, _ = c.Write(datagram(probeAsks, size-headers)) // too large is what is looked for
+				_, _ = c.Write(datagram(probeRequest, size-headers)) // too large is what is looked for
 			}
 		}
 		_ = c.SetReadDeadline(time.Now().Add(Pause))
@@ -135,7 +135,7 @@ func Echo(p net.PacketConn) {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err == nil && bytes.HasPrefix(buf[:n], probeAsks) {
+		if err == nil && bytes.HasPrefix(buf[:n], probeRequest) {
 			_, _ = p.WriteTo(datagram(probeAnswers, n), from) // what is too large for the way back is missed there
 		}
 	}

@@ -16,7 +16,9 @@ import (
 
 func well(seen string) verify.Result { return verify.Result{State: verify.OK, Seen: seen} }
 
-func notHere(seen string) verify.Result { return verify.Result{State: verify.NotHere, Seen: seen} }
+func notHere(seen string) verify.Result {
+	return verify.Result{State: verify.NotApplicable, Seen: seen}
+}
 
 func failed(seen, next string) verify.Result {
 	return verify.Result{State: verify.Failed, Seen: seen, Next: next}
@@ -156,10 +158,10 @@ func (bed *testbed) carries(ctx context.Context, to []netip.Prefix, where string
 		switch {
 		case err != nil:
 			return failed(where+": "+err.Error(), "look for what drops UDP")
-		case p.Told > 0:
+		case p.RouterMTU > 0:
 			return failed(fmt.Sprintf("%s: pods send %d bytes, and the way takes %d: a router says so, but large packets "+
-				"are split or sent twice", where, p.MTU, p.Told),
-				fmt.Sprintf("make the pods' MTU %d (`mtu` under the network), or raise that of the way", p.Told))
+				"are split or sent twice", where, p.MTU, p.RouterMTU),
+				fmt.Sprintf("make the pods' MTU %d (`mtu` under the network), or raise that of the way", p.RouterMTU))
 		case p.Takes < p.MTU:
 			return failed(fmt.Sprintf("%s: packets of %d bytes vanish, and those of %d arrive: a black hole", where, p.MTU,
 				p.Takes), fmt.Sprintf("find the link with the smaller MTU (`tracepath -n %s`), or make the pods' MTU %d "+

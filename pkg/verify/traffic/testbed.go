@@ -22,20 +22,20 @@ import (
 const (
 	podA, podB = "verify-a", "verify-b"
 	outsideNS  = "netwright-verify-outside"
-	cableLink  = "nwverify0"
+	vethLink   = "nwverify0"
 	tableName  = "netwright-verify"
 )
 
-// cableMTU is the largest that a veth has: while the cable is there, it must not be the node's link
+// vethMTU is the largest that a veth has: while the cable is there, it must not be the node's link
 // of the smallest MTU, after which networks choose.
-const cableMTU = 65535
+const vethMTU = 65535
 
 // The addresses of the outside and of a service, of ranges for documentation (RFC 5737, RFC 3849),
 // which nobody has.
 var (
-	cableHere  = []netip.Prefix{netip.MustParsePrefix("198.51.100.1/30"), netip.MustParsePrefix("2001:db8:6e77::1/126")}
-	cableThere = []netip.Prefix{netip.MustParsePrefix("198.51.100.2/30"), netip.MustParsePrefix("2001:db8:6e77::2/126")}
-	virtual    = []netip.Addr{netip.MustParseAddr("198.51.100.10"), netip.MustParseAddr("2001:db8:6e77::10")}
+	vethHere  = []netip.Prefix{netip.MustParsePrefix("198.51.100.1/30"), netip.MustParsePrefix("2001:db8:6e77::1/126")}
+	vethThere = []netip.Prefix{netip.MustParsePrefix("198.51.100.2/30"), netip.MustParsePrefix("2001:db8:6e77::2/126")}
+	virtual   = []netip.Addr{netip.MustParseAddr("198.51.100.10"), netip.MustParseAddr("2001:db8:6e77::10")}
 )
 
 // bridgeFilter has the kernel translate what stays on a bridge, too.
@@ -127,11 +127,11 @@ func (bed *testbed) openOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cable := rtnl.VethPair{Name: cableLink, NetNS: ns, MTU: cableMTU}
+	cable := rtnl.VethPair{Name: vethLink, NetNS: ns, MTU: vethMTU}
 	var at []netip.AddrPort
-	for i, there := range cableThere {
+	for i, there := range vethThere {
 		if bed.a.Address(there.Addr()).IsValid() {
-			cable.Here, cable.There = append(cable.Here, cableHere[i]), append(cable.There, there)
+			cable.Here, cable.There = append(cable.Here, vethHere[i]), append(cable.There, there)
 			at = append(at, netip.AddrPortFrom(there.Addr(), endpointPort))
 		}
 	}
@@ -199,7 +199,7 @@ func (bed *testbed) close(ctx context.Context) error {
 
 // dismantle takes away what is made around the pods; absence is success.
 func dismantle(ctx context.Context, h *host.Host) error {
-	return errors.Join(h.DelVethPair(ctx, cableLink), h.Net.DelNetNS(ctx, outsideNS),
+	return errors.Join(h.DelVethPair(ctx, vethLink), h.Net.DelNetNS(ctx, outsideNS),
 		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip", Name: tableName}),
 		h.Firewall.DelTableNamed(ctx, firewall.TableName{Family: "ip6", Name: tableName}))
 }

@@ -103,9 +103,9 @@ func (bed *testbed) prove(ctx context.Context) []verify.Result {
 	return results
 }
 
-// Sweep takes away what proofs and endpoints that were killed have left in this boot; where nothing
-// is left it starts no plugin. Reset calls it. It may be retried.
-func Sweep(ctx context.Context, h *host.Host, confDir string, binDirs []string) error {
+// RemoveStale takes away what proofs and endpoints that were killed have left in this boot; where
+// nothing is left it starts no plugin. Reset calls it. It may be retried.
+func RemoveStale(ctx context.Context, h *host.Host, confDir string, binDirs []string) error {
 	return clearAll(ctx, h, confDir, binDirs, false, podA, podB, podPeer)
 }
 
