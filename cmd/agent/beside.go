@@ -29,9 +29,9 @@ func endingOf(plan *report.Plan, err error) ending {
 	return ending{plan: plan, err: err, besides: changes.BesidesTasks(err), again: execute.OnlyChangedSincePlanned(err)}
 }
 
-// beside has the daemon do it, if one works on this root, in its own loop; else here does it, under
-// the lock of a pass.
-func (f *flags) beside(
+// viaDaemon has the daemon do it, if one works on this root, in its own loop; else here does it,
+// under the lock of a pass.
+func (f *flags) viaDaemon(
 	ctx context.Context, s streams, p *progress, req control.Request,
 	here func(context.Context, reconcile.Hooks) ending,
 ) ending {
@@ -44,13 +44,13 @@ func (f *flags) beside(
 		return ending{err: err, besides: err}
 	}
 	defer c.Close() // all was said
-	if c.Version != version && !p.toldVersion {
+	if c.Version != version && !p.saidVersion {
 		p.say("agent: the daemon is netwright %s and does this; this command is of %s: restart the daemon for it to "+
 			"be of the same version\n", c.Version, version)
-		p.toldVersion = true
+		p.saidVersion = true
 	}
-	req.Version, req.By = version, whoAmI()
-	last, err := c.Do(ctx, req, p.hears())
+	req.Version, req.By = version, currentUser()
+	last, err := c.Do(ctx, req, p.onEvent())
 	out := ending{plan: last.Plan, text: last.Text, err: err, besides: err}
 	if f := last.Error; f != nil {
 		out.again, out.besides = f.Again, nil
@@ -61,8 +61,8 @@ func (f *flags) beside(
 	return out
 }
 
-// hears shows what a daemon tells as if it were done here.
-func (p *progress) hears() func(control.Event) {
+// onEvent shows what a daemon tells as if it were done here.
+func (p *progress) onEvent() func(control.Event) {
 	h := p.hooks()
 	return func(e control.Event) {
 		switch e.Event {
@@ -92,7 +92,7 @@ func (f *flags) show(
 	here func(context.Context, reconcile.Hooks) (*report.Plan, error),
 ) error {
 	p := newProgress(f, s, false)
-	end := f.beside(ctx, s, p, req,
+	end := f.viaDaemon(ctx, s, p, req,
 		func(ctx context.Context, h reconcile.Hooks) ending { return endingOf(here(ctx, h)) })
 	return p.shows(end)
 }

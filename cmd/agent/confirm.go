@@ -33,7 +33,7 @@ Open a new ssh session, or log in at the console, and run it there.`,
 				kept, err := pass.Confirm(ctx)
 				return ending{text: kept, err: err}
 			}
-			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Confirm}, here)
+			end := f.viaDaemon(cmd.Context(), s, p, control.Request{Command: control.Confirm}, here)
 			if end.err == nil {
 				fmt.Fprintln(s.out, end.text)
 			}

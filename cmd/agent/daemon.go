@@ -55,7 +55,7 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 	d.Reload = reload
 	end := f.observe(ctx, &d, w)
 	defer end()
-	observers, told := f.tell(ctx, w.pass.Host, s, log)
+	observers, told := f.observers(ctx, w.pass.Host, s, log)
 	d.Observers = append(d.Observers, observers...)
 	defer told()
 	if d.Control, err = control.Listen(w.pass.Host, version, log); err != nil {

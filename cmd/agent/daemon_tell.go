@@ -12,11 +12,11 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// tell begins to tell how the node is: on the status socket, in the status file, and until the node
-// is prepared on the console. What of it cannot be is a warning: a node is kept right whether or
-// not anybody can see it. end waits until all was told that there is to tell; it is called while
+// observers begins to tell how the node is: on the status socket, in the status file, and until the
+// node is prepared on the console. What of it cannot be is a warning: a node is kept right whether
+// or not anybody can see it. end waits until all was told that there is to tell; it is called while
 // the daemon's lock is held.
-func (f *flags) tell(
+func (f *flags) observers(
 	ctx context.Context, opt host.Options, s streams, log *zap.Logger,
 ) (list []daemon.Observer, end func()) {
 	telling, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // the daemon's last word is to be told too

@@ -10,11 +10,11 @@ var version = "devel"
 
 // The exit codes; docs/command-line.md tells users of them.
 const (
-	exitOK      = 0
-	exitError   = 1
-	exitChanges = 2 // --dry-run: there is something to do
-	exitWaiting = 3 // --once --wait: still waiting
-	exitNobody  = 4 // status: no daemon runs
+	exitOK         = 0
+	exitError      = 1
+	exitChanges    = 2 // --dry-run: there is something to do
+	exitWaiting    = 3 // --once --wait: still waiting
+	exitNotRunning = 4 // status: no daemon runs
 )
 
 // streams are where a command reads and writes: data on out, all else on err.

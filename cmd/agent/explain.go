@@ -82,7 +82,7 @@ type explained struct {
 	Now       string      `json:"now"`
 	After     []neighbour `json:"after"`
 	Before    []neighbour `json:"before"`
-	keptFrom
+	obstacles
 }
 
 type neighbour struct {
@@ -103,7 +103,7 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	e := explained{
 		Key: key, Owns: t.Owns(), Origin: m.From, Why: m.Why, Overrides: m.Overrides, Gate: "before kubelet",
 		MadeFor: madeFor, Now: now(plan, t.Owns()[0], key),
-		After: neighbours(g.Dependencies(t)), Before: neighbours(g.Dependents(t)), keptFrom: keptFrom{plan.Off,
+		After: neighbours(g.Dependencies(t)), Before: neighbours(g.Dependents(t)), obstacles: obstacles{plan.Off,
 			plan.Paused},
 	}
 	if m.At == graph.AfterKubelet {

@@ -20,7 +20,7 @@ type flags struct {
 	conf, store, cluster, group, node string
 	root, output                      string
 	confRead                          bool
-	told                              bool // data for a program was printed
+	printed                           bool // data for a program was printed
 
 	once, dryRun, sandbox, verify bool
 	disruptive                    bool
@@ -38,8 +38,8 @@ type flags struct {
 	metrics, nodeStatus, statusGroup, statusObject string // where the daemon tells how it is, and whom
 }
 
-// addTelling gives the daemon the flags of how it tells how it is.
-func (f *flags) addTelling(cmd *cobra.Command) {
+// addObservers gives the daemon the flags of how it tells how it is.
+func (f *flags) addObservers(cmd *cobra.Command) {
 	l := cmd.Flags()
 	l.StringVar(&f.metrics, "metrics", "",
 		"where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")

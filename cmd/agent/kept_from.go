@@ -5,19 +5,19 @@ import (
 	"github.com/netwright/netwright/pkg/service"
 )
 
-// keptFrom is what keeps the daemon from making this node right, whatever is wrong with it: who
+// obstacles is what keeps the daemon from making this node right, whatever is wrong with it: who
 // looks at one key, or at the network, should not wait for a repair that does not come.
-type keptFrom struct {
+type obstacles struct {
 	Off    []string       `json:"off,omitempty"` // switches, each with what to do to turn the agent on again
 	Paused *report.Paused `json:"paused,omitempty"`
 }
 
-func (w *wired) keptFrom() keptFrom {
-	return keptFrom{service.Off(w.pass.Host), w.pass.Session().Paused()}
+func (w *wired) obstacles() obstacles {
+	return obstacles{service.Off(w.pass.Host), w.pass.Session().Paused()}
 }
 
 // lines are for eyes; none where nothing does.
-func (k keptFrom) lines() (out []string) {
+func (k obstacles) lines() (out []string) {
 	for _, off := range k.Off {
 		out = append(out, "the agent is switched off: "+off)
 	}

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	}
 	err = problem.Other.Wrap(err)
 	fmt.Fprintf(s.err, "agent: %v\n", err)
-	if f.checkOutput() == nil && !f.text() && !f.told {
+	if f.checkOutput() == nil && !f.text() && !f.printed {
 		if err := f.data(s, failed{failure{ID: problem.Find(err), Message: err.Error(),
 			Page: problem.Find(err).Section()}}); err != nil {
 			fmt.Fprintln(s.err, "agent:", err)

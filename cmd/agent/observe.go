@@ -44,7 +44,7 @@ func (f *flags) observe(ctx context.Context, d *daemon.Daemon, w *wired) (end fu
 		r := &inbound.Responder{Static: f.peers, Busy: d.Pass.Session().MidChange, Log: d.Pass.Log}
 		running.Go(func() { r.Run(ctx) })
 	}
-	if put, err := f.statusPlace(w); err != nil {
+	if put, err := f.statusWriter(w); err != nil {
 		d.Pass.Log.Warn("no status object is written", zap.Error(err))
 	} else if put != nil {
 		o := &publish.Object{Put: put, Log: d.Pass.Log}

@@ -35,7 +35,7 @@ func runDryRun(ctx context.Context, f *flags, s streams) error {
 	if plan == nil {
 		return planErr
 	}
-	if err := f.print(s, plan); err != nil {
+	if err := f.printPlan(s, plan); err != nil {
 		return err
 	}
 	switch {
@@ -64,7 +64,7 @@ func (w *wired) desired(ctx context.Context, s streams) (*desired.State, error) 
 	return d, err
 }
 
-func (f *flags) print(s streams, plan *report.Plan) error {
+func (f *flags) printPlan(s streams, plan *report.Plan) error {
 	if !f.text() {
 		return f.data(s, plan)
 	}
@@ -83,7 +83,7 @@ func runOnce(ctx context.Context, f *flags, s streams) error {
 	}
 	var here func(context.Context, reconcile.Hooks) ending
 	return f.converge(ctx, p, func(ctx context.Context) ending {
-		return f.beside(ctx, s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
+		return f.viaDaemon(ctx, s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
 			if here == nil { // not before it is known that no daemon runs: it may be held, and without a store
 				w, err := f.wire(zap.NewNop())
 				if err != nil {
@@ -115,7 +115,7 @@ func (w *wired) passes(s streams) func(context.Context, reconcile.Hooks) ending 
 			loaded = true
 		}
 		pass := w.pass
-		pass.Hooks, pass.TakeNow, pass.ForceRepair = h, whoAmI(), true
+		pass.Hooks, pass.TakeNow, pass.ForceRepair = h, currentUser(), true
 		end := endingOf(pass.Converge(ctx, d))
 		end.besides = errors.Join(end.besides, w.unused)
 		return end

@@ -27,7 +27,7 @@ func (f *flags) text() bool { return f.output == outText }
 
 // data prints a value for a program: the fields are those of its JSON form, also as YAML.
 func (f *flags) data(s streams, v any) error {
-	f.told = true
+	f.printed = true
 	if f.output == outYAML {
 		return report.YAML(s.out, v)
 	}

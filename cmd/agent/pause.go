@@ -34,7 +34,7 @@ pause takes the place of the first.`,
 				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], session.MaxPause)
 			}
 			p, req := newProgress(f, s, false), control.Request{Command: control.Pause, For: d, Reason: reason}
-			end := f.beside(cmd.Context(), s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
+			end := f.viaDaemon(cmd.Context(), s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
 				pass := f.localThatChanges()
 				pass.Hooks = h
 				z, err := pass.Session().Pause(ctx, d, reason)

@@ -29,7 +29,7 @@ type progress struct {
 	stop        chan struct{}
 	ended       chan struct{} // closed by the goroutine that draws
 	waited      string
-	toldVersion bool // that the daemon is of another version
+	saidVersion bool // that the daemon is of another version
 }
 
 // slow is how long a key is worked on before a terminal hears of it.

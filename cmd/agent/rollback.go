@@ -65,7 +65,7 @@ spec.update.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
-			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume},
+			end := f.viaDaemon(cmd.Context(), s, p, control.Request{Command: control.Resume},
 				func(ctx context.Context, h reconcile.Hooks) ending {
 					next = "from the next run on it follows the store again (now: agent --once)"
 					pass := f.local()
@@ -124,7 +124,7 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 			if err != nil {
 				return err
 			}
-			if err := f.print(s, plan); err != nil {
+			if err := f.printPlan(s, plan); err != nil {
 				return err
 			}
 			if plan.Summary.Changes() > 0 {

@@ -82,7 +82,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 		"of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
 	complete(cmd, "log-format", agentfile.LogText, agentfile.LogJSON)
 	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
-	f.addTelling(cmd)
+	f.addObservers(cmd)
 	addVersion(cmd, s)
 	cmd.AddCommand(f.commands(s)...)
 	cmd.AddCommand(buildTools()...)

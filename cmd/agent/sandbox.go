@@ -66,7 +66,7 @@ func runSandbox(ctx context.Context, f *flags, s streams) error {
 func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *desired.State, why error) error {
 	plan, planErr := w.pass.DryRun(ctx, d)
 	if plan != nil {
-		if err := f.print(s, plan); err != nil {
+		if err := f.printPlan(s, plan); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func statusExit(v report.StatusView) error {
 	case report.Awaited:
 		return exit(exitWaiting)
 	}
-	return exit(exitNobody)
+	return exit(exitNotRunning)
 }
 
 // judged is a status for programs. state is the daemon's, also of one that is dead; verdict is what

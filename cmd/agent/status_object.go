@@ -14,8 +14,8 @@ import (
 // maxStatusObject is more than a status has.
 const maxStatusObject = 8 << 20
 
-// statusPlace is how the status object is written, nil where none is wanted.
-func (f *flags) statusPlace(w *wired) (func(context.Context, []byte) error, error) {
+// statusWriter is how the status object is written, nil where none is wanted.
+func (f *flags) statusWriter(w *wired) (func(context.Context, []byte) error, error) {
 	place := f.statusObject
 	switch {
 	case place == "":

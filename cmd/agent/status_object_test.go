@@ -47,7 +47,7 @@ func TestStatusObjectOnS3(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	f := &flags{store: "s3://fleet/some/prefix", cluster: "demo.example.com", statusObject: agentfile.On}
-	put, err := f.statusPlace(&wired{sel: config.Select{Node: "node-1"}})
+	put, err := f.statusWriter(&wired{sel: config.Select{Node: "node-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

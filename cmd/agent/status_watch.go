@@ -22,7 +22,7 @@ func (st *statusReader) watch(ctx context.Context) error {
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	if err := st.tell(nil, view, publish.News{}); err != nil {
+	if err := st.showChange(nil, view, publish.News{}); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
@@ -37,7 +37,7 @@ func (st *statusReader) watch(ctx context.Context) error {
 			case found == nil && next.Daemon.Why == view.Daemon.Why:
 				continue // nothing new
 			}
-			if err := st.tell(view.Status, next, publish.News{}); err != nil {
+			if err := st.showChange(view.Status, next, publish.News{}); err != nil {
 				leave(found)
 				return err
 			}
@@ -51,14 +51,14 @@ func (st *statusReader) watch(ctx context.Context) error {
 				return stopped(ctx, err)
 			}
 			view.Daemon = report.Daemon{Why: err.Error()}
-			if err := st.tell(view.Status, view, publish.News{}); err != nil {
+			if err := st.showChange(view.Status, view, publish.News{}); err != nil {
 				return err
 			}
 			continue
 		}
 		before := view.Status
 		view.Status = news.Status
-		if err := st.tell(before, view, news); err != nil {
+		if err := st.showChange(before, view, news); err != nil {
 			leave(feed)
 			return err
 		}
@@ -82,9 +82,10 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// tell shows a view: to a person the table first and then lines, to a program a document each time.
-func (st *statusReader) tell(before *report.Status, now report.StatusView, news publish.News) error {
-	st.f.told = true
+// showChange shows a view: to a person the table first and then lines, to a program a document each
+// time.
+func (st *statusReader) showChange(before *report.Status, now report.StatusView, news publish.News) error {
+	st.f.printed = true
 	switch {
 	case st.f.output == outJSON:
 		enc := json.NewEncoder(st.s.out)

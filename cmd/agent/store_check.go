@@ -70,7 +70,7 @@ func (c *checking) run(ctx context.Context, f *flags, s streams, dir string) err
 	case c.format == formatGitHub:
 		annotate(s.out, dir, all)
 	default:
-		c.print(s.out, all)
+		c.printAll(s.out, all)
 	}
 	if err == nil && !ok {
 		return exit(exitError)
@@ -113,7 +113,7 @@ func (c *checking) passes(one *check.Checked) bool {
 const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node " +
 	"takes a generation that names them"
 
-func (c *checking) print(out io.Writer, all []*check.Checked) {
+func (c *checking) printAll(out io.Writer, all []*check.Checked) {
 	for _, one := range all {
 		said(out, one)
 		for _, n := range one.Nodes {

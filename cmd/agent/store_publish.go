@@ -151,7 +151,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 	case err != nil:
 		return err
 	case !ok:
-		p.check.print(s.err, checked)
+		p.check.printAll(s.err, checked)
 		return problem.StorePublish.Errorf("%s has errors: nothing was published", dir)
 	}
 	of := map[string]*check.Checked{}

@@ -142,7 +142,7 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 		fmt.Fprintf(s.out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
 	}
 	for _, by := range v.SignedBy {
-		fmt.Fprintf(s.out, "  signed by key %s%s\n", by, f.trust.known(by))
+		fmt.Fprintf(s.out, "  signed by key %s%s\n", by, f.trust.has(by))
 	}
 	for _, t := range []struct {
 		what string
@@ -158,8 +158,8 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 	return nil
 }
 
-// known says whether a signature's key is one that is trusted.
-func (t *trusted) known(id string) string {
+// has says whether a signature's key is one that is trusted.
+func (t *trusted) has(id string) string {
 	for _, k := range t.keys {
 		if trust.ID(k.Public.ID()) == id {
 			return ", which is trusted"

@@ -64,7 +64,7 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 			r.AddText(value)
 		}
 		if p.Secret || key.Kind() == tasks.KindFile && p.Mode != 0 && p.Mode&0o004 == 0 {
-			g.tellFile(fileOf(key), r)
+			g.redactFile(fileOf(key), r)
 			for _, sum := range e.Task.Blobs {
 				if text, err := ledger.Blob(g.view.Files, sum); err == nil {
 					r.AddText(string(text))
@@ -74,11 +74,11 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 	}
 	if list, err := issue.List(g.f.local().Host, g.f.node, time.Now()); err == nil {
 		for i := range list {
-			g.tellFile(list[i].Key, r)
+			g.redactFile(list[i].Key, r)
 		}
 	}
 	for _, file := range []string{g.f.storeFiles.Key, g.f.storeFiles.TokenFile} {
-		g.tellFile(file, r)
+		g.redactFile(file, r)
 	}
 	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts.Kubelet.Kubeconfig} {
 		if text, err := g.read(file); err == nil {
@@ -124,7 +124,7 @@ func fileOf(key graph.Key) string {
 	return key.Name()
 }
 
-func (g *gathering) tellFile(name string, r *support.Redactor) {
+func (g *gathering) redactFile(name string, r *support.Redactor) {
 	if text, err := g.read(name); err == nil {
 		r.AddText(string(text))
 	}

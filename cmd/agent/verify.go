@@ -101,19 +101,19 @@ type verified struct {
 	Network string          `json:"network"`
 	State   verify.State    `json:"state"`
 	Checks  []verify.Result `json:"checks"`
-	keptFrom
+	obstacles
 }
 
 // looked is this host beside what its documents want of it.
 type looked struct {
-	pass    reconcile.Pass
-	desired *desired.State
-	host    *host.Host
-	tasks   []tasks.Task
-	want    verify.Expect
-	kept    keptFrom
-	// unjudged is why packets tell nothing here; nil: they do.
-	unjudged *network.Untestable
+	pass      reconcile.Pass
+	desired   *desired.State
+	host      *host.Host
+	tasks     []tasks.Task
+	want      verify.Expect
+	obstacles obstacles
+	// untestable is why packets tell nothing here; nil: they do.
+	untestable *network.Untestable
 }
 
 // lookAt opens the host, which the caller closes.
@@ -126,7 +126,7 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
-	l := &looked{pass: w.pass, desired: d, host: h, kept: w.keptFrom()}
+	l := &looked{pass: w.pass, desired: d, host: h, obstacles: w.obstacles()}
 	g, _, err := d.Graph(h.Live.Facts, d.Cached(h.Live.Files), w.pass.Assets)
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -140,7 +140,7 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 	l.want = verify.Expect{Network: net, HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
 		KubeProxy: d.Node.KubeProxy,
 		Minimums:  verify.Minimums(net)}
-	l.unjudged = model.Untestable(net, d.Node, h.Live.Facts)
+	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
 			l.want.Conf = &conf
@@ -169,7 +169,7 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 		results = append(results, proved...)
 	}
 	return &verified{Version: verifyVersion, Cluster: n.Cluster, Node: n.Name, Network: l.want.Network.Name,
-		State: verify.Worst(results), Checks: results, keptFrom: l.kept}, nil
+		State: verify.Worst(results), Checks: results, obstacles: l.obstacles}, nil
 }
 
 // certificates checks those that the agent installed. One that ends is well as long as it works:

@@ -107,7 +107,7 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
 			Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
 	}
-	if u := l.unjudged; u != nil {
+	if u := l.untestable; u != nil {
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
 			Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
 	}
@@ -129,7 +129,7 @@ func (p proof) answer(ctx context.Context, s streams, l *looked) error {
 	if l.want.Conf == nil {
 		return problem.Usage.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
 	}
-	if u := l.unjudged; u != nil {
+	if u := l.untestable; u != nil {
 		return problem.Usage.Errorf("--serve: its pod would answer nobody: %s; use instead: %s", u.Why, u.Instead)
 	}
 	listen := p.listen

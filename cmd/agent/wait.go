@@ -98,7 +98,7 @@ func (w *waiter) reached(v report.StatusView) bool {
 func (w *waiter) late(s streams, v report.StatusView) error {
 	if !v.Daemon.Running || v.Status == nil {
 		fmt.Fprintf(s.err, "agent: not within %s: no daemon runs here: %s\n", w.timeout, v.Daemon.Why)
-		return exit(exitNobody)
+		return exit(exitNotRunning)
 	}
 	what := "it is not right yet"
 	if c := v.Configuration; w.generation > 0 && (c.Applied == nil || c.Applied.Number < w.generation) {

@@ -143,7 +143,7 @@ func (w *wired) documents(ctx context.Context) (d *desired.State, why, err error
 
 // local is a pass that needs no store: for what the ledger alone knows.
 func (f *flags) local() reconcile.Pass {
-	return reconcile.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: whoAmI(),
+	return reconcile.Pass{Host: host.Options{Root: f.root, Verify: f.verify}, Log: zap.NewNop(), By: currentUser(),
 		AllowDisruptive: f.disruptive, Checkpoint: checkpoint.Settings{Means: means(nil)}}
 }
 
@@ -157,8 +157,8 @@ func (f *flags) localThatChanges() reconcile.Pass {
 	return pass
 }
 
-// whoAmI is the person at the keyboard, also behind sudo.
-func whoAmI() string {
+// currentUser is the person at the keyboard, also behind sudo.
+func currentUser() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
 		return name
 	}
