@@ -80,7 +80,7 @@ func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 
 // What acts at the next boot stays on record when its change is confirmed, with what was there
 // before the oldest change. What was undone, or is as it was again, leaves it. The lines that
-// keep it: pkg/checkpoint/firstboot/awaiting.go, Keep, Prove and settle; undo.go, Settle and undo
+// keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and settle; undo.go, Finish and undo
 // (Trim).
 func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -327,7 +327,7 @@ func TestABootEndsInTheMiddle(t *testing.T) {
 
 // What ended in the middle of its end says nothing, and leaves nothing. What ended before its
 // beginning neither. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, drop and Trim;
-// arm.go, sweep.
+// arm.go, removeStale.
 func TestNothingIsLeftOfARecord(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -15,7 +15,7 @@ import (
 )
 
 // Files that are large together, on this file system and on another, make no large journal, and all
-// come back. The lines that keep it: pkg/checkpoint/undo/capture.go, file (contents) and Keep;
+// come back. The lines that keep it: pkg/checkpoint/undo/capture.go, file (contents) and SaveFiles;
 // journal.go, write.
 func TestManyFilesAreTakenBack(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
@@ -46,7 +46,7 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 
 // What is too much to be taken back is refused before anything is written.
 // The lines that keep it: pkg/checkpoint/undo/capture.go, Take (MaxKeys) and affordable;
-// journal.go, fits.
+// journal.go, validate.
 func TestTooMuchIsRefused(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -75,7 +75,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 
 // A journal that somebody damaged while its change was under way is not needed by the process that
 // made it. To others it says what to do, whatever it became. The lines that keep it: undo.go,
-// Settle; journal.go, DamagedError.
+// Finish; journal.go, DamagedError.
 func TestADamagedJournal(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -146,7 +146,7 @@ func alive(p host.Process) bool {
 }
 
 // Other passes leave a watch alone; its end, a boot and a reset end it.
-// The lines that keep it: watch.go, EndWatch, over and Watch (sweep); arm.go, sweep.
+// The lines that keep it: watch.go, EndWatch, over and Watch (removeStale); arm.go, removeStale.
 func TestWatchEnds(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

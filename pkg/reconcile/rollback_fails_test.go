@@ -15,7 +15,7 @@ import (
 )
 
 // A rollback that ends with an error holds nothing: what was not done is not done later.
-// The lines that keep it: rollback.go, Rollback (aborted); pkg/ledger/hold.go.
+// The lines that keep it: rollback.go, Rollback (aborted); pkg/ledger/pin.go.
 func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()
@@ -47,7 +47,7 @@ func TestARollbackThatFailsHasNoLaterEffect(t *testing.T) {
 }
 
 // Where the ledger cannot be written, neither is the pin: it comes last.
-// The line that keeps it: pkg/ledger/hold.go, durable.
+// The line that keeps it: pkg/ledger/pin.go, durable.
 func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

@@ -198,7 +198,7 @@ func TestKilledAtTheFirstBoot(t *testing.T) {
 // timer or the boot has it, the record names the file if it is there, and else is gone with all
 // that was kept for it.
 //
-// What keeps it: pkg/checkpoint/arm.go arm (Keep before the journal) and sweep;
+// What keeps it: pkg/checkpoint/arm.go arm (Keep before the journal) and removeStale;
 // pkg/checkpoint/undo.go undo (Trim before disarm); pkg/checkpoint/firstboot/awaiting.go Prove.
 func TestKilledWhileItIsRecorded(t *testing.T) {
 	t.Parallel()

@@ -236,7 +236,7 @@ func (s swap) put(l *lair) {
 // and with that of kernels that have none. `make test` samples the calls.
 //
 // What keeps it: pkg/host/hostfs/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go removeAt
-// (O_NOFOLLOW); pkg/host/hostfs/keep.go openRegularAt and only; pkg/host/hostfs/meta.go single.
+// (O_NOFOLLOW); pkg/host/hostfs/retain.go openRegularAt and only; pkg/host/hostfs/meta.go single.
 func TestSwappedPaths(t *testing.T) {
 	needs.Root(t)
 	tried := 0

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/host"
@@ -20,7 +21,7 @@ import (
 // What a mirror gives is held against its checksum as it comes, and not by the pass that asks for
 // it: a gigabyte of something else would hold all repair up for seconds.
 func TestADownloadIsCheckedAsItComes(t *testing.T) {
-	root, m := t.TempDir(), &mirror{content: []byte("what there is")}
+	root, m := t.TempDir(), &mirror{content: []byte("what there is"), takes: time.Second}
 	const url = "https://mirror.example.com/plugins.tar"
 	right := archive.Wanted{Name: "plugins", Sum: archive.ChecksumOf(m.content)}
 	wrong := archive.Wanted{Name: "plugins", Sum: archive.ChecksumOf(nil)}
@@ -37,6 +38,7 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 			if there, err := a.begin(url, want); there || err != nil {
 				t.Fatalf("it is there at once: %t, %v", there, err)
 			}
+			time.Sleep(2 * m.takes)
 			synctest.Wait()
 			there, err := a.begin(url, want)
 			var refused *archive.Error
@@ -95,10 +97,12 @@ func TestTwoChecksumsOfOneURL(t *testing.T) {
 // mirror is a server of one asset.
 type mirror struct {
 	content []byte
+	takes   time.Duration // until it answers
 	times   atomic.Int32
 }
 
 func (m *mirror) Open(context.Context, string) (io.ReadCloser, int64, error) {
 	m.times.Add(1)
+	time.Sleep(m.takes)
 	return io.NopCloser(bytes.NewReader(m.content)), -1, nil
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // A file that is kept outlives its replacement and its removal, as the file that it was where that
-// can be: the same inode, with all that is of it. The lines that keep it: keep.go, linkFile;
-// Keep (b.Create) on another file system.
+// can be: the same inode, with all that is of it. The lines that keep it: retain.go, linkFile;
+// Retain (b.Create) on another file system.
 func TestKeep(t *testing.T) {
 	needs.Root(t)
 	ctx := t.Context()
