@@ -68,7 +68,7 @@ func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 }
 
 func (p proof) wanted(l *looked) (t traffic.Options, err error) {
-	t = traffic.Options{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Keep: l.desired.Node.NonMasqueradeCIDR,
+	t = traffic.Options{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Unmasqueraded: l.desired.Node.NonMasqueradeCIDR,
 		Resolvers: l.host.Live.Facts.Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
 		if table, ok := task.(tasks.Table); ok && masquerades(table.Table) {

@@ -45,39 +45,28 @@ var phrases = []string{"in place", "wire guard"}
 
 // fieldsOwn are names that say what the field says by them, with the reason.
 var fieldsOwn = map[string]string{
-	"cmd/agent.explained.After":              "what comes after a key, beside what comes before it",
-	"pkg/config/document.flow.plain":         "YAML's plain style",
-	"pkg/config/document.isPlain":            "YAML's plain style",
-	"pkg/config/document.plainKind":          "YAML's plain style",
-	"pkg/config/networks.CustomMount.What":   "systemd.mount's What=",
-	"pkg/config/policy.Keep":                 "a value that documents have",
-	"pkg/model/network.Mount.What":           "systemd.mount's What=",
-	"pkg/reconcile.run.guard":                "a guard.Guard",
-	"pkg/reconcile/rollout.StoreCache.Known": "as [hostfs.Stamps] has it",
-	"pkg/reconcile/guard.Guard":              "its package has the name",
-	"pkg/reconcile/guard.guard":              "its package has the name",
-	"pkg/report.Field.After":                 "the value after, beside the one before",
-	"pkg/reset.resetting.guard":              "a guard.Guard",
-	"pkg/statestore.Difference.After":        "the object after, beside the one before",
-	"pkg/tasks.Field.After":                  "the value after, beside the one before",
-	"pkg/tasks.Item.After":                   "the content after, beside the one before",
-	"pkg/tasks.Mount.What":                   "systemd.mount's What=",
+	"cmd/agent.explained.After":                 "what comes after a key, beside what comes before it",
+	"pkg/config/document.flow.plain":            "YAML's plain style",
+	"pkg/config/document.isPlain":               "YAML's plain style",
+	"pkg/config/document.plainKind":             "YAML's plain style",
+	"pkg/config/networks.CustomMount.What":      "systemd.mount's What=",
+	"pkg/config/policy.Keep":                    "a value that documents have",
+	"pkg/model/network.Mount.What":              "systemd.mount's What=",
+	"pkg/reconcile.run.guard":                   "a guard.Guard",
+	"pkg/reconcile/guard.Guard":                 "its package has the name",
+	"pkg/reconcile/guard.guard":                 "its package has the name",
+	"pkg/report.Field.After":                    "the value after, beside the one before",
+	"pkg/reset.resetting.guard":                 "a guard.Guard",
+	"pkg/statestore/publisher.Difference.After": "the object after, beside the one before",
+	"pkg/tasks.Field.After":                     "the value after, beside the one before",
+	"pkg/tasks.Item.After":                      "the content after, beside the one before",
+	"pkg/tasks.Mount.What":                      "systemd.mount's What=",
 }
 
 // privateStill lists the packages whose names are not all the field's yet, with the reason.
 var privateStill = map[string]string{
-	"cmd/agent":                  notRenamed,
-	"pkg/checkpoint":             notRenamed,
-	"pkg/host/hostfs":            notRenamed,
-	"pkg/ledger":                 notRenamed,
-	"pkg/statestore":             notRenamed,
-	"pkg/statestore/kubernetes":  notRenamed,
-	"pkg/statestore/objectstore": notRenamed,
-	"pkg/statestore/s3":          notRenamed,
-	"pkg/statestore/storetest":   notRenamed,
-	"pkg/statestore/transfer":    notRenamed,
-	"pkg/statestore/trust":       notRenamed,
-	"pkg/verify":                 notRenamed,
+	"pkg/host/hostfs": notRenamed,
+	"pkg/ledger":      notRenamed,
 }
 
 const notRenamed = "not yet renamed"

@@ -17,8 +17,6 @@ import (
 
 // MapStore is an object store in memory, for tests of what reads and what publishes. Its zero value
 // is empty.
-//
-//nolint:house typenames it stands in for every object store, in tests alone
 type MapStore struct {
 	mu      sync.Mutex
 	objects map[string][]byte

@@ -27,9 +27,9 @@ const (
 	pingTotal = 5 * time.Second        // unless the context ends before
 )
 
-// Patience is how long one question may take: a lost first packet is sent again after one
+// Timeout is how long one question may take: a lost first packet is sent again after one
 // second.
-const Patience = 3 * time.Second
+const Timeout = 3 * time.Second
 
 // ErrNoAnswer says that no echo was answered in time.
 var ErrNoAnswer = errors.New("no answer")

@@ -18,7 +18,7 @@ import (
 
 // Connect opens a connection from a network namespace.
 func Connect(ctx context.Context, netns string, to netip.AddrPort) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrNoAnswer)
 	defer cancel()
 	err := rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
@@ -43,7 +43,7 @@ func Late(err error) bool {
 // ("": ours), until it answers or 3 s are over. Any answer of a name server will do, also that
 // there is no such name; what it said is returned.
 func Resolve(ctx context.Context, netns string, server netip.Addr, name string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrNoAnswer)
 	defer cancel()
 	var id [2]byte
 	_, _ = rand.Read(id[:]) // never fails (crypto/rand)

@@ -53,7 +53,7 @@ func serveAt(netns string, says hello, addrs ...netip.AddrPort) (*endpoint, erro
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", e.hello)
 	mux.HandleFunc("GET /back", e.back)
-	e.server = &http.Server{Handler: mux, ReadTimeout: probe.Patience, WriteTimeout: 2 * probe.Patience, MaxHeaderBytes: 4096}
+	e.server = &http.Server{Handler: mux, ReadTimeout: probe.Timeout, WriteTimeout: 2 * probe.Timeout, MaxHeaderBytes: 4096}
 	for _, at := range addrs {
 		if err := e.listen(at); err != nil {
 			return nil, errors.Join(fmt.Errorf("start a test endpoint: %w", err), e.Close())
@@ -119,7 +119,7 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "expected port=, 1024 to 65535", http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(r.Context(), probe.Patience, probe.ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), probe.Timeout, probe.ErrNoAnswer)
 	defer cancel()
 	answer, err := ask(ctx, e.netns, netip.AddrPortFrom(says.From.Addr(), uint16(port)), "/")
 	if err != nil {
@@ -133,7 +133,7 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 // ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error
 // is of the last try.
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, probe.Patience, probe.ErrNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, probe.Timeout, probe.ErrNoAnswer)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {

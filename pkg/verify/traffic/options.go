@@ -10,10 +10,10 @@ import (
 type Options struct {
 	ConfDir string   // has the confs, of which the first by name is taken
 	BinDirs []string // have the plugins
-	// Keep is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one per
+	// Unmasqueraded is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one per
 	// family.
-	Keep []netip.Prefix
-	// Masquerades says that our own tables hide pods from what lies outside of Keep. Else whoever
+	Unmasqueraded []netip.Prefix
+	// Masquerades says that our own tables hide pods from what lies outside of Unmasqueraded. Else whoever
 	// does it decides, and is only told of.
 	Masquerades bool
 	// Services are reached from a pod besides what is made here: an address and a port of a
@@ -39,7 +39,7 @@ const (
 	clearLimit = 30 * time.Second
 )
 
-// keeps tells that something of an address's family is kept: else none is masqueraded.
-func (t Options) keeps(as netip.Addr) bool {
-	return slices.ContainsFunc(t.Keep, func(p netip.Prefix) bool { return p.Addr().Is4() == as.Is4() && p.Bits() > 0 })
+// unmasquerades tells that something of an address's family is kept: else none is masqueraded.
+func (t Options) unmasquerades(as netip.Addr) bool {
+	return slices.ContainsFunc(t.Unmasqueraded, func(p netip.Prefix) bool { return p.Addr().Is4() == as.Is4() && p.Bits() > 0 })
 }

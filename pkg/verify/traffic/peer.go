@@ -89,7 +89,7 @@ func (p *peer) meet(ctx context.Context) verify.Result {
 func (p *peer) pods() ([]netip.Prefix, verify.Result) {
 	<-p.asked
 	if p.err != nil {
-		return nil, notHere(errUnmet.Error())
+		return nil, notApplicable(errUnmet.Error())
 	}
 	var out []netip.Prefix
 	for _, a := range p.says.Pods {
@@ -98,7 +98,7 @@ func (p *peer) pods() ([]netip.Prefix, verify.Result) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, notHere("pods here and there have no address family in common")
+		return nil, notApplicable("pods here and there have no address family in common")
 	}
 	return out, verify.Result{}
 }
@@ -144,7 +144,7 @@ func (p *peer) masquerade(ctx context.Context) verify.Result {
 	case to == nil:
 		return none
 	case !p.bed.a.Address(at).IsValid():
-		return notHere("pods have no address of the node's family")
+		return notApplicable("pods have no address of the node's family")
 	}
 	says, err := reach(ctx, p.bed.a.NetNS, p.at, p.says.Name)
 	if err != nil {
@@ -161,9 +161,9 @@ func (p *peer) hostPort(ctx context.Context) verify.Result {
 	case to == nil:
 		return none
 	case p.bed.port == 0:
-		return notHere(noPortmap)
+		return notApplicable(noPortmap)
 	case p.at.Addr().Is6():
-		return notHere("the endpoint is asked by IPv6, and portmap makes ports of IPv4")
+		return notApplicable("the endpoint is asked by IPv6, and portmap makes ports of IPv4")
 	}
 	says, err := ask(ctx, p.bed.want.node, p.at, fmt.Sprintf("/back?port=%d", p.bed.port))
 	switch {

@@ -16,7 +16,7 @@ import (
 
 func well(seen string) verify.Result { return verify.Result{State: verify.OK, Seen: seen} }
 
-func notHere(seen string) verify.Result {
+func notApplicable(seen string) verify.Result {
 	return verify.Result{State: verify.NotApplicable, Seen: seen}
 }
 
@@ -126,7 +126,7 @@ const noPortmap = "the conf's chain has nothing that makes ports of the host (po
 // hostPort has the outside reach a pod by a port of the node.
 func (bed *testbed) hostPort(ctx context.Context) verify.Result {
 	if bed.port == 0 {
-		return notHere(noPortmap)
+		return notApplicable(noPortmap)
 	}
 	for _, at := range bed.nodeAt {
 		if at.Addr().Is6() {

@@ -46,30 +46,30 @@ func (bed *testbed) masquerade(ctx context.Context) verify.Result {
 }
 
 // seenBy judges by which address somebody sees pod a. Pods see its own, always (Kubernetes' rule
-// for networks); so does what lies within Keep.
+// for networks); so does what lies within Unmasqueraded.
 func (bed *testbed) seenBy(who string, at netip.Addr, says hello, err error) verify.Result {
 	own := bed.a.Address(at)
 	from := says.From.Addr()
-	kept := slices.ContainsFunc(bed.want.Keep, func(p netip.Prefix) bool { return p.Contains(at) })
+	kept := slices.ContainsFunc(bed.want.Unmasqueraded, func(p netip.Prefix) bool { return p.Contains(at) })
 	pod := bed.b.Address(at) == at
 	switch {
 	case err != nil:
-		return notHere(fmt.Sprintf("%s is not reached: %s", who, err))
+		return notApplicable(fmt.Sprintf("%s is not reached: %s", who, err))
 	case pod && from != own, bed.want.Masquerades && kept && from != own:
 		return failed(fmt.Sprintf("%s (%s) sees %s, and not the pod's own %s", who, at, from, own),
 			"something masquerades what stays in the cluster: `nft list ruleset | grep masquerade`, `iptables -t "+
 				"nat -S POSTROUTING`; is nonMasqueradeCIDR wide enough?")
-	case bed.want.Masquerades && !pod && !kept && bed.want.keeps(at) && from == own:
+	case bed.want.Masquerades && !pod && !kept && bed.want.unmasquerades(at) && from == own:
 		return failed(fmt.Sprintf("%s (%s) sees the pod's own %s, to which nobody there can answer", who, at, own),
 			"nothing masquerades: `agent --once` writes the rule; `nft list table ip netwright` shows it")
 	}
 	return well(fmt.Sprintf("%s sees %s", who, from))
 }
 
-// given has a pod reach a service that the caller names. Whatever answers the connection will do.
-func (bed *testbed) given(ctx context.Context, to netip.AddrPort) verify.Result {
+// reachService has a pod reach a service that the caller names. Whatever answers the connection will do.
+func (bed *testbed) reachService(ctx context.Context, to netip.AddrPort) verify.Result {
 	if !bed.a.Address(to.Addr()).IsValid() {
-		return notHere("pods have no address of its family")
+		return notApplicable("pods have no address of its family")
 	}
 	if err := probe.Connect(ctx, bed.a.NetNS, to); err != nil {
 		next := "does kube-proxy run here, and has the service an endpoint? `kubectl get endpointslices -A`"

@@ -75,7 +75,7 @@ func (bed *testbed) prove(ctx context.Context) []verify.Result {
 	}
 	for _, to := range bed.want.Services {
 		proofs = append(proofs, proof{"service " + to.String(), false, func(ctx context.Context) verify.Result {
-			return bed.given(ctx, to)
+			return bed.reachService(ctx, to)
 		}})
 	}
 	if len(bed.want.Resolvers) > 0 {
@@ -93,7 +93,7 @@ func (bed *testbed) prove(ctx context.Context) []verify.Result {
 	var running sync.WaitGroup
 	for i, p := range proofs {
 		running.Go(func() {
-			if results[i] = notHere(passedBy); bed.passes || !p.passes {
+			if results[i] = notApplicable(passedBy); bed.passes || !p.passes {
 				results[i] = p.try(ctx)
 			}
 			results[i].Check = p.check

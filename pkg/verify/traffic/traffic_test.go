@@ -41,7 +41,7 @@ func newStage(t *testing.T) *stage {
 		{"type":"portmap","capabilities":{"portMappings":true},"backend":"nftables"}]}`
 	ok(t, os.WriteFile(filepath.Join(dir, "05-test.conflist"), []byte(conf), 0o600))
 	s.want = Options{ConfDir: dir, BinDirs: []string{assets.CNIPlugins(t)}, Masquerades: true, node: s.Path(),
-		Keep: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/16")}}
+		Unmasqueraded: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/16")}}
 	for _, line := range strings.Split(`link add up0 type bridge
 link set up0 up
 addr add 10.77.0.11/24 dev up0
