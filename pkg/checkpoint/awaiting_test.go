@@ -80,7 +80,7 @@ func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 
 // What acts at the next boot stays on record when its change is confirmed, with what was there
 // before the oldest change. What was undone, or is as it was again, leaves it. The lines that
-// keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and settle; undo.go, Finish and undo
+// keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and update; undo.go, Finish and undo
 // (Trim).
 func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

@@ -16,8 +16,8 @@ import (
 )
 
 // What names are found by is changed when this process has forgotten what it said before; a window
-// that is shorter than that is as long. The lines that keep it: undo.go, naming and awaitProbes; arm.go,
-// capture.
+// that is shorter than that is as long. The lines that keep it: undo.go, naming and awaitProbes;
+// arm.go, capture.
 func TestNamesAreForgottenFirst(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -50,7 +50,7 @@ func TestNamesAreForgottenFirst(t *testing.T) {
 
 // What a hook breaks on its way is seen: the probes must pass after it is up. Within the window,
 // that is: a hook that takes longer holds nobody up, and is watched. The line that keeps it:
-// pkg/checkpoint/probe/comparison.go, AwaitReach.
+// pkg/checkpoint/probe/comparison.go, AwaitProbes.
 func TestWhatStartsIsWaitedFor(t *testing.T) {
 	const window, never = 30 * time.Second, time.Hour
 	for name, c := range map[string]struct {

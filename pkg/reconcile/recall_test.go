@@ -28,7 +28,8 @@ import (
 // revision: also of one that somebody confirmed. What is harmless changes nothing of it, nor does
 // an undo. The lines that keep it: pkg/reconcile/history/recall.go;
 // pkg/reconcile/ownership/commit.go, Commit (Proof); pkg/reconcile/ownership/revise.go;
-// awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/probe/comparison.go, Dependencies (MissingProofs).
+// awaiting.go, await; confirm.go, Confirm; pkg/checkpoint/probe/comparison.go, Before
+// (MissingProofs).
 func TestTheProofOfAChangeIsKept(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -15,7 +15,7 @@ import (
 // is there. The old ones go on answering here. ip and cat judge.
 //
 // The lines that keep it: pkg/checkpoint/probe/arrived.go, newHops, newServers and Warnings;
-// pkg/checkpoint/probe/ask.go, askRoute; pkg/checkpoint/probe/neighbourhood.go, known;
+// pkg/checkpoint/probe/ask.go, askRoute; pkg/checkpoint/probe/neighbourhood.go, ownAddresses;
 // pkg/checkpoint/probe/turned.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes

@@ -13,8 +13,8 @@ import (
 // next file is acted on, and judged by what it does. networkctl and ip judge.
 //
 // The lines that keep it: pkg/checkpoint/undo/restore_units.go, act; pkg/checkpoint/undo.go,
-// restore (SetUp); pkg/checkpoint/probe/managers.go, unmanagedProof; pkg/host/managers.go, SetUpLink. Of
-// a reload that takes longer than the probes: pkg/host/managers.go, LinkSetup.
+// restore (SetUp); pkg/checkpoint/probe/managers.go, unmanagedProof; pkg/host/managers.go,
+// SetUpLink. Of a reload that takes longer than the probes: pkg/host/managers.go, LinkSetup.
 func TestAnUndoLeavesNetworkdConfigured(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

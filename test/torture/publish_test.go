@@ -18,7 +18,7 @@ import (
 // The real containerd loads every conf that the agent publishes, by its watch on the directory:
 // none of many in a row is missed.
 //
-// What keeps it: pkg/host/hostfs/batch_staged.go stageFile, which stages notPlaced the target. A file
+// What keeps it: pkg/host/hostfs/batch_staged.go stageFile, which stages beside the target. A file
 // that comes from another directory by a rename raises no event that containerd heeds
 // (https://github.com/containerd/containerd/issues/11715).
 func TestEveryConfIsLoaded(t *testing.T) {

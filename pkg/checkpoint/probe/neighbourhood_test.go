@@ -112,7 +112,7 @@ func TestWhoIsAskedAround(t *testing.T) {
 	}
 }
 
-// What others know the node by. The line that keeps it: neighbourhood.go, known.
+// What others know the node by. The line that keeps it: neighbourhood.go, ownAddresses.
 func TestAddressesThatOthersKnow(t *testing.T) {
 	on := func(link, prefix, scope string, dynamic bool) rtnl.Address {
 		return rtnl.Address{Link: link, Prefix: netip.MustParsePrefix(prefix), Scope: scope, Dynamic: dynamic}

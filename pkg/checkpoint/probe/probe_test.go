@@ -10,7 +10,7 @@ import (
 )
 
 // The end of the window cuts no attempt short, or a store's outage would drag along what is only
-// slow. The line that keeps it: probe.go, hold (attempt with the caller's context).
+// slow. The line that keeps it: probe.go, awaitSteady (attempt with the caller's context).
 func TestTheWindowCutsNoProbeShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		means := Means{

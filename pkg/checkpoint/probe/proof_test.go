@@ -6,7 +6,7 @@ import (
 )
 
 // A kind of proof is made if one of its probes passed; what nobody could ask is not missing.
-// The lines that keep it: proof.go, ProofKinds, kind and unproved.
+// The lines that keep it: proof.go, ProofKinds, kind and missingProofs.
 func TestWhatAChangeIsNotProvedBy(t *testing.T) {
 	const (
 		hop, echo   = "neighbour:eth0/10.0.0.1", "ping:10.0.0.1"

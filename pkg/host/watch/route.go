@@ -171,9 +171,9 @@ func aimRoutes(i *Interest) *routeAim {
 	return a
 }
 
-// SysctlNotifies says that the kernel tells of each change of a key, by netconf (net/ipv4/devinet.c,
-// devinet_conf_proc; net/ipv6/addrconf.c). Of other keys who writes through the host's procfs is
-// heard, and nobody else: they have to be looked at, too.
+// SysctlNotifies says that the kernel tells of each change of a key, by netconf
+// (net/ipv4/devinet.c, devinet_conf_proc; net/ipv6/addrconf.c). Of other keys who writes through
+// the host's procfs is heard, and nobody else: they have to be looked at, too.
 func SysctlNotifies(key string) bool {
 	if key == "net.ipv4.ip_forward" {
 		return true

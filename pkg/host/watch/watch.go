@@ -59,9 +59,10 @@ type Event struct {
 // changes nothing and reads only what it must to know what to listen to. Its costs are those of the
 // events: without any, its goroutines sleep.
 //
-// What the kernel tells nobody of it cannot hear: most sysctls where a container writes them through
-// a procfs of its own, ip_tables, a write through a memory map or another hard link, extended
-// attributes of what a directory above is mounted over. So it is an addition to looking at everything now and then, and not a replacement.
+// What the kernel tells nobody of it cannot hear: most sysctls where a container writes them
+// through a procfs of its own, ip_tables, a write through a memory map or another hard link,
+// extended attributes of what a directory above is mounted over. So it is an addition to looking at
+// everything now and then, and not a replacement.
 type Watcher struct {
 	events  chan struct{}
 	sources []source

@@ -114,8 +114,8 @@ func stillOurs(ctx context.Context, v host.View, e ledger.Entry) bool {
 	return err == nil && live != ""
 }
 
-// cancelEffects takes back what the undone changes owed: the undo did their effects, over what it brought
-// back.
+// cancelEffects takes back what the undone changes owed: the undo did their effects, over what it
+// brought back.
 func (m LedgerBefore) cancelEffects(led *ledger.Ledger, mine map[string]bool) {
 	for effect, by := range led.Effects.List() {
 		for _, key := range by {

@@ -51,8 +51,8 @@ func (s Session) CheckUndo() error {
 	return checkpoint.Check(files)
 }
 
-// PendingUndo is what a dry run says of a change that was not confirmed. One that cannot be taken back
-// holds up every pass: it is an error here too.
+// PendingUndo is what a dry run says of a change that was not confirmed. One that cannot be taken
+// back holds up every pass: it is an error here too.
 func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 	due := checkpoint.Pending
 	if !s.Host.Running() { // see finishUndo

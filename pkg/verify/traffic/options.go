@@ -10,11 +10,11 @@ import (
 type Options struct {
 	ConfDir string   // has the confs, of which the first by name is taken
 	BinDirs []string // have the plugins
-	// Unmasqueraded is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one per
-	// family.
+	// Unmasqueraded is where pods are seen by their own addresses (nonMasqueradeCIDR); at most one
+	// per family.
 	Unmasqueraded []netip.Prefix
-	// Masquerades says that our own tables hide pods from what lies outside of Unmasqueraded. Else whoever
-	// does it decides, and is only told of.
+	// Masquerades says that our own tables hide pods from what lies outside of Unmasqueraded. Else
+	// whoever does it decides, and is only told of.
 	Masquerades bool
 	// Services are reached from a pod besides what is made here: an address and a port of a
 	// service.

@@ -66,7 +66,8 @@ func (bed *testbed) seenBy(who string, at netip.Addr, says hello, err error) ver
 	return well(fmt.Sprintf("%s sees %s", who, from))
 }
 
-// reachService has a pod reach a service that the caller names. Whatever answers the connection will do.
+// reachService has a pod reach a service that the caller names. Whatever answers the connection
+// will do.
 func (bed *testbed) reachService(ctx context.Context, to netip.AddrPort) verify.Result {
 	if !bed.a.Address(to.Addr()).IsValid() {
 		return notApplicable("pods have no address of its family")
