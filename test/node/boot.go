@@ -51,14 +51,20 @@ func (n *Node) boot(ctx context.Context) (state string, err error) {
 	if err := n.await(ctx); err != nil {
 		return "", err
 	}
-	result, err := n.enter(ctx, "systemctl", "is-system-running", "--wait")
+	err = retry(func() error { // its socket is there before it answers
+		result, err := n.enter(ctx, "systemctl", "is-system-running", "--wait")
+		if state = strings.TrimSpace(result.Stdout); err == nil && state == "" {
+			err = fmt.Errorf("it says nothing: %s", result.Stderr)
+		}
+		return err
+	})
 	if err != nil {
 		return "", fmt.Errorf("waiting for systemd: %w", err)
 	}
 	if n.options.Networkd && n.options.Address != "" {
 		err = retry(func() error { return n.Do(routed) })
 	}
-	return strings.TrimSpace(result.Stdout), err
+	return state, err
 }
 
 // routed is an error while networkd, which systemd does not wait for, has not set both default
