@@ -114,4 +114,4 @@ func (t Hosts) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 // inHosts is where on disk the kind's keys are.
 var inHosts = disk{func(string) string { return hostsFile }, noDirs}
 
-func hearHosts(_ Task, _ string, i *watch.Interest) { i.Paths = append(i.Paths, hostsFile) }
+func watchHosts(_ Task, _ string, i *watch.Interest) { i.Paths = append(i.Paths, hostsFile) }
