@@ -24,7 +24,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	traffic "github.com/netwright/netwright/pkg/verify/probe"
+	netprobe "github.com/netwright/netwright/pkg/verify/probe"
 )
 
 // undoLimit is above what an undo takes, and ends one that hangs: it is then started anew.
@@ -130,11 +130,11 @@ func means(by *stores.Options) probe.Means {
 			return client.Answer(ctx, wholeAnswer)
 		},
 		Ping: func(ctx context.Context, to netip.Addr) error {
-			_, err := traffic.Ping(ctx, "", to)
+			_, err := netprobe.Ping(ctx, "", to)
 			return err
 		},
 		Full: func(ctx context.Context, to netip.Addr, size int) error {
-			_, err := traffic.PingFull(ctx, "", to, size)
+			_, err := netprobe.PingFull(ctx, "", to, size)
 			return err
 		},
 		Traffic: askTraffic,

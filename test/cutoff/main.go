@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/tasks"
-	traffic "github.com/netwright/netwright/pkg/verify/probe"
+	netprobe "github.com/netwright/netwright/pkg/verify/probe"
 )
 
 func main() {
@@ -40,11 +40,11 @@ func run(ctx context.Context) error {
 	defer h.Close() // every write was checked where it was made
 	settings := checkpoint.Settings{Probes: []probe.Probe{"tcp:10.79.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: probe.Means{
 		Ping: func(ctx context.Context, to netip.Addr) error {
-			_, err := traffic.Ping(ctx, "", to)
+			_, err := netprobe.Ping(ctx, "", to)
 			return err
 		},
 		Full: func(ctx context.Context, to netip.Addr, size int) error {
-			_, err := traffic.PingFull(ctx, "", to, size)
+			_, err := netprobe.PingFull(ctx, "", to, size)
 			return err
 		},
 	}}
