@@ -18,7 +18,7 @@ func (a *Awaits) Until() time.Time { return a.At.Add(a.For) }
 // expired says that nobody confirmed it in time.
 func (a *Awaits) expired() bool { return host.Uptime() >= a.Up+a.For }
 
-// Await has [Checkpoint.Finish] keep the change only if somebody confirms it. Called before Settle;
+// Await has [Checkpoint.Finish] keep the change only if somebody confirms it. Called before Finish;
 // of a neither Up, At nor WatchUS counts.
 func (c *Checkpoint) Await(a Awaits) { c.awaits = &a }
 

@@ -84,7 +84,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 
 // WaitFor has [Checkpoint.Finish] see the probes pass after all has started that the change starts:
 // starting says that something still does. The window bounds that, too: what takes longer is left
-// to the watch. Called before Settle.
+// to the watch. Called before Finish.
 func (c *Checkpoint) WaitFor(starting func(context.Context) bool) { c.starting = starting }
 
 // awaitProbes tries the probes after the change, with what it starts.
