@@ -13,7 +13,7 @@ func storeCommand(f *flags, s streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "store", Short: "Work with a state store", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(checkCommand(f, s), publishCommand(f, s), signCommand(f, s), pruneCommand(f, s),
-		verifyStoreCommand(f, s), storeHistoryCommand(f, s), storeDiffCommand(f, s), keygenCommand(s))
+		verifyStoreCommand(f, s), storeHistoryCommand(f, s), storeDiffCommand(f, s), vendorCommand(f, s), keygenCommand(s))
 	return cmd
 }
 
