@@ -108,7 +108,7 @@ func (f *flags) commands(s streams) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s),
 		networksCommand(f, s),
-		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s),
+		explainCommand(f, s), diffCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s),
 		confirmCommand(f, s), rollbackCommand(f, s),
 		resumeCommand(f, s), pauseCommand(f, s), waitCommand(f, s), resetCommand(f, s), undoCommand(s),
 		provePodsCommand(), recoverCommand(f, s), installCommand(f, s),

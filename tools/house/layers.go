@@ -52,11 +52,13 @@ var allowed = map[string][]string{
 	"daemon":     slices.Concat([]string{"reconcile"}, upper, slices.Sorted(maps.Keys(inner))),
 	"reset":      slices.Concat(upper, slices.Sorted(maps.Keys(inner))),
 	"check":      slices.Concat([]string{"reconcile/changes", "reconcile/desired"}, upper),
+	"takeover":   slices.Concat([]string{"reconcile/changes"}, upper),
 	"mirror":     slices.Concat([]string{"check", "reconcile/desired"}, upper),
 	"install":    slices.Concat([]string{"reconcile/changes", "reconcile/execute"}, upper),
 	"bootstrap":  {"config", "host"},
 	"support":    nil, // what it packs its caller brings
-	"cmd":        slices.Concat([]string{"daemon", "reconcile", "reset", "check", "mirror", "install", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
+	"cmd": slices.Concat([]string{"daemon", "reconcile", "reset", "check", "mirror", "takeover", "install", "bootstrap", "support"},
+		upper, slices.Sorted(maps.Keys(inner))),
 }
 
 // inner says the same of packages below a component that are none of its parts: they know what the
