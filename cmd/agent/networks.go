@@ -120,7 +120,7 @@ func describe(w io.Writer, n network.Network) {
 		row("port", fmt.Sprintf("%s %d", p.Proto, p.Port), p.Use)
 	}
 	row("MTU", n.MTU)
-	row("IPv6", yesNo(n.IPv6))
+	row("IPv6", yesNo(n.IPv6), n.IPv6When)
 	for _, sh := range n.SharedHost.Describe() {
 		row("shared host", sh.Service, "leaves alone "+sh.Ignores)
 	}

@@ -164,7 +164,17 @@ type Kubelet struct {
 	ConfigureCBR0 *bool `json:"configureCbr0,omitempty"`
 	// how many pods the node takes, --max-pods or maxPods of kubelet's configuration
 	MaxPods int `json:"maxPods,omitempty"`
+	// NodeIP: by which address the node is known, --node-ip: an address, a range that the node has
+	// one of, or a link; two families with a comma
+	NodeIP string `json:"nodeIP,omitempty"`
+	// ResolvConf: what pods resolve names by that are not the cluster's, resolvConf of kubelet's
+	// configuration or --resolv-conf: a file, or auto: the host's own, or behind a stub of the
+	// host's the one that has the stub's servers
+	ResolvConf string `json:"resolvConf,omitempty"`
 }
+
+// ResolvConfAuto is [Kubelet.ResolvConf] where the host decides.
+const ResolvConfAuto = "auto"
 
 // Containerd says where the runtime is. Netwright does not own its configuration.
 type Containerd struct {

@@ -136,7 +136,11 @@ func (w *writer) between(n network.Network) {
 	w.table([]string{"let through", "what"}, rows)
 	w.para("MTU: %s.", strings.TrimSuffix(n.MTU, "."))
 	if n.IPv6 {
-		w.para("Pods may have IPv6 addresses.")
+		when := ""
+		if n.IPv6When != "" {
+			when = ", with " + n.IPv6When
+		}
+		w.para("Pods may have IPv6 addresses%s.", when)
 	} else {
 		w.para("Pods have IPv4 addresses only.")
 	}

@@ -28,6 +28,7 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	g.peers()
 	g.services()
 	g.lateSysctls()
+	g.resolvConf()
 	g.kubelet()
 	// The runtime is asked while the rest is read: it takes as long to answer.
 	done := make(chan RuntimeFacts, 1)

@@ -43,11 +43,19 @@ func flannel() Network {
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 28 (udp), 80 (wireguard) or nothing (host-gw)",
+		// https://github.com/flannel-io/flannel/blob/master/Documentation/configuration.md#dual-stack
+		IPv6: true, IPv6If: flannelIPv6,
+		IPv6When: "flannel 0.15 and newer and a backend other than udp, outside of kOps' clusters",
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
 				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
-			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
-				If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan, pods have IPv4",
+				If:      func(in Input) bool { return in.V4 && flannelBackend("vxlan")(in) },
+				Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{Text: "the VXLAN device of IPv6 is up", Link: "flannel-v6.1", Kind: "vxlan",
+				When: "backend vxlan, pods have IPv6", If: func(in Input) bool { return in.V6 && flannelBackend("vxlan")(in) },
+				Missing: "pods of other nodes are not reached over IPv6: flanneld makes it where its net-conf.json has " +
+					"EnableIPv6, and the node an IPv6 default route"},
 			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp",
 				If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
 			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard",
@@ -91,6 +99,9 @@ func flannel() Network {
 func flannelBackend(name string) func(Input) bool {
 	return func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }
 }
+
+// flannelIPv6: kOps writes no IPv6Network into its net-conf.json.
+func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp")(in) }
 
 // oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.
 func oldPlugins(in Input) bool {

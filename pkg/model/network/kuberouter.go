@@ -49,6 +49,9 @@ func kubeRouter() Network {
 			{Proto: "udp", Port: 3784, Use: "BFD"},
 		},
 		MTU: "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
+		// https://github.com/cloudnativelabs/kube-router/blob/master/docs/ipv6.md
+		IPv6: true, IPv6When: "kube-router 2.0 and newer (--enable-ipv6), outside of kOps' clusters",
+		IPv6If: func(in Input) bool { return !in.Node.OfKops() },
 		HealthChecks: []HealthCheck{
 			{Text: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge",
 				Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},

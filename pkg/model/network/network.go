@@ -29,6 +29,7 @@ type Network struct {
 	Ports        []Port          `json:"ports,omitempty"`      // between nodes
 	MTU          string          `json:"mtu"`                  // the rule, in one line
 	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
+	IPv6When     string          `json:"ipv6When,omitempty"`   // which of its variants give them; "": all
 	Requires     Requires        `json:"requires"`             // what no agent can add to a host
 	SharedHost   SharedHost      `json:"sharedHost"`
 	HealthChecks []HealthCheck   `json:"signs,omitempty"`
@@ -41,6 +42,8 @@ type Network struct {
 	Agents []string `json:"agents,omitempty"`
 	// why it may give way to another network without disruption; "": it may not
 	SafeToReplace string `json:"yields,omitempty"`
+
+	IPv6If func(Input) bool `json:"-"` // whether the variant gives pods IPv6 addresses; nil: as IPv6 says
 
 	// Nodes says what the network wants to know of the Nodes of the API, because no document says
 	// it. Nil: nothing.
