@@ -2,62 +2,104 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// desired loads what the store wants, or wanted last. A node that is held at a revision does
-// without.
-func (w *wired) desired(ctx context.Context, s streams) (*desired.State, error) {
-	d, why, err := w.documents(ctx)
-	switch {
-	case why != nil && w.pass.Session().Held():
-		fmt.Fprintf(s.err, "agent: %v; going on, for the node is held at a revision\n", why)
-		return nil, nil
-	case err == nil:
-		w.unused = why
+// waitPause is the time between two looks of --once --wait.
+const waitPause = 2 * time.Second
+
+// maxPasses bounds --once: what changes under our hands for so long is somebody else's doing.
+const maxPasses = 3
+
+// desired loads what the store wants, or wanted last: unused says why it is not used then. A node
+// that is held at a revision does without.
+func (o *runOptions) desired(ctx context.Context, w *Opened) (d *desired.State, unused, err error) {
+	d, unused, err = w.Documents(ctx)
+	if unused != nil && w.Pass.Session().Held() {
+		fmt.Fprintf(o.Err, "agent: %v; going on, for the node is held at a revision\n", unused)
+		return nil, nil, nil
 	}
-	return d, err
+	return d, unused, err
+}
+
+// passes makes passes in this process, with the documents as they are at the first.
+func (o *runOptions) passes(w *Opened) func(context.Context, reconcile.Hooks) Ended {
+	var d *desired.State
+	var unused error
+	loaded := false
+	return func(ctx context.Context, h reconcile.Hooks) Ended {
+		if !loaded {
+			if _, err := w.Pass.Session().Recover(ctx); err != nil { // also where the store cannot be read
+				fmt.Fprintln(o.Err, "agent: warning:", err)
+			}
+			err := w.Pass.Session().FirstBoot(ctx)
+			if err == nil {
+				d, unused, err = o.desired(ctx, w)
+			}
+			if err != nil {
+				return Ended{Err: err}
+			}
+			loaded = true
+		}
+		pass := w.Pass
+		pass.Hooks, pass.TakeNow, pass.Afresh = h, WhoAmI(), true
+		end := EndedWith(pass.Converge(ctx, d))
+		end.Besides = errors.Join(end.Besides, unused)
+		return end
+	}
 }
 
 // converge makes passes until all is right, or only time can help.
-func (f *flags) converge(ctx context.Context, p *progress, pass func(context.Context) ending) error {
-	deadline := time.Now().Add(f.wait)
+func (o *runOptions) converge(ctx context.Context, d *Display, pass func(context.Context) Ended) error {
+	deadline := time.Now().Add(o.wait)
 	var earlier report.Plan
 	for passes := 1; ; passes++ {
 		end := pass(ctx)
-		p.end()
-		if end.plan != nil {
-			end.plan.After(&earlier)
-			earlier = *end.plan
+		d.End()
+		if end.Plan == nil {
+			return end.Err
 		}
+		end.Plan.After(&earlier)
+		earlier = *end.Plan
 		switch {
-		case end.plan == nil:
-			return end.err
-		case end.plan.Awaits != nil: // nothing more is changed before
-		case end.err != nil && passes < maxPasses && end.again:
+		case end.Plan.Awaits != nil: // nothing more is changed before
+		case end.Err != nil && passes < maxPasses && end.Again:
 			continue
-		case end.err == nil && end.plan.Summary.Waiting > 0 && time.Now().Before(deadline):
-			p.waiting(end.plan)
+		case end.Err == nil && end.Plan.Summary.Waiting > 0 && time.Now().Before(deadline):
+			d.Waiting(end.Plan)
 			if err := sleep(ctx, waitPause); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := p.result(end.plan); err != nil {
+		if err := d.Result(end.Plan); err != nil {
 			return err
 		}
 		switch {
-		case end.besides != nil: // the plan does not tell it
-			return end.besides
-		case end.err != nil:
-			return exit(exitError)
-		case end.plan.Summary.Waiting > 0 && f.wait > 0:
-			return exit(exitWaiting)
+		case end.Besides != nil: // the plan does not tell it
+			return end.Besides
+		case end.Err != nil:
+			return ExitError
+		case end.Plan.Summary.Waiting > 0 && o.wait > 0:
+			return ExitWaiting
 		}
+		return nil
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("wait: %w", context.Cause(ctx))
+	case <-t.C:
 		return nil
 	}
 }

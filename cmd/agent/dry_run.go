@@ -4,33 +4,35 @@ import (
 	"context"
 
 	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/report"
 )
 
-func runDryRun(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(zap.NewNop())
+func (o *runOptions) runDryRun(ctx context.Context) error {
+	w, err := o.open(zap.NewNop())
 	if err != nil {
 		return err
 	}
-	d, err := w.desired(ctx, s)
+	d, unused, err := o.desired(ctx, w)
 	if err != nil {
 		return err
 	}
-	w.pass.Afresh = true // as --once would
-	plan, planErr := w.pass.DryRun(ctx, d)
+	w.Pass.Afresh = true // as --once would
+	plan, planErr := w.Pass.DryRun(ctx, d)
 	if plan == nil {
 		return planErr
 	}
-	if err := f.print(s, plan); err != nil {
+	if err := o.Plan(plan, report.TextOptions{Diffs: true}); err != nil {
 		return err
 	}
 	switch {
 	case planErr != nil:
-		return exit(exitError) // the plan says what failed
-	case w.unused != nil:
-		return w.unused
+		return ExitError // the plan says what failed
+	case unused != nil:
+		return unused
 	case plan.Summary.Changes() > 0,
 		plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
-		return exit(exitChanges)
+		return ExitChanges
 	}
 	return nil
 }

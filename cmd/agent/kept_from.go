@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 )
@@ -12,8 +13,8 @@ type keptFrom struct {
 	Paused *report.Paused `json:"paused,omitempty"`
 }
 
-func (w *wired) keptFrom() keptFrom {
-	return keptFrom{service.Off(w.pass.Host), w.pass.Session().Paused()}
+func keptFromOf(p reconcile.Pass) keptFrom {
+	return keptFrom{service.Off(p.Host), p.Session().Paused()}
 }
 
 // lines are for eyes; none where nothing does.

@@ -52,10 +52,10 @@ func TestPublishToS3(t *testing.T) {
 	}
 	server.Put("fleet", "some/prefix/"+cluster+"/assets/plugins.tgz", archive)
 
-	says := func(code int, want string, args ...string) {
+	says := func(code Exit, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &errs}); got != code || !strings.Contains(out.String()+errs.String(), want) {
+		if got := run(t.Context(), args, Output{In: strings.NewReader(""), Out: &out, Err: &errs}); got != code || !strings.Contains(out.String()+errs.String(), want) {
 			t.Errorf("agent %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, want, out.String(), errs.String())
 		}
 	}

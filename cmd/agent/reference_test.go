@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 
 // tree is all commands, with those that cobra adds when it runs.
 func tree() *cobra.Command {
-	root := (&flags{}).rootCommand(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	root := rootCommand(&Flags{Output: Output{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}})
 	root.InitDefaultHelpFlag()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -5,10 +5,11 @@ import (
 
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/reset"
 )
 
-func resetCommand(f *flags, s streams) *cobra.Command {
+func resetCommand(f *Flags) *cobra.Command {
 	dry, changed := false, policy.Keep
 	cmd := &cobra.Command{
 		Use:   "reset",
@@ -24,28 +25,26 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
   agent reset --changed remove           also what somebody changed since`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := reset.Reset{Session: f.localThatChanges().Session(), RemoveChanged: changed == policy.Remove}
-			switch changed {
-			case policy.Keep, policy.Remove:
-			default:
+			if changed != policy.Keep && changed != policy.Remove {
 				return problem.Usage.Errorf("--changed %q: expected keep or remove", changed)
 			}
+			r := reset.Reset{Session: f.LocalThatChanges().Session(), RemoveChanged: changed == policy.Remove}
 			if !dry {
-				p := newProgress(f, s, false)
-				hooks := p.hooks()
+				d := NewDisplay(f)
+				hooks := d.Hooks()
 				r.Session.Progress, r.Hooks, r.OnPlan = hooks.Progress, hooks.Hooks, hooks.OnPlan
-				outlivePipe()
-				return p.shows(endingOf(r.Run(cmd.Context())))
+				OutlivePipe()
+				return d.Show(EndedWith(r.Run(cmd.Context())))
 			}
 			plan, err := r.Plan(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := f.print(s, plan); err != nil {
+			if err := f.Plan(plan, report.TextOptions{Diffs: true}); err != nil {
 				return err
 			}
 			if plan.Summary.Changes() > 0 {
-				return exit(exitChanges)
+				return ExitChanges
 			}
 			return nil
 		},

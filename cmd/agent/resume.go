@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
-func resumeCommand(f *flags, s streams) *cobra.Command {
+func resumeCommand(f *Flags) *cobra.Command {
 	apply := false
 	cmd := &cobra.Command{
 		Use:   "resume",
@@ -22,25 +22,25 @@ spec.update.`,
   agent resume --apply                   and take now what waits`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, next := newProgress(f, s, false), "from now on the daemon follows the store again"
-			end := f.beside(cmd.Context(), s, p, control.Request{Command: control.Resume},
-				func(ctx context.Context, h reconcile.Hooks) ending {
-					next = "from the next run on it follows the store again (now: agent --once)"
-					pass := f.local()
-					pass.Hooks = h
-					was, err := pass.Session().Resume(ctx)
-					return ending{text: was, err: err}
-				})
+			req, next := control.Request{Command: control.Resume}, "from now on the daemon follows the store again"
+			end := NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end Ended) {
+				next = "from the next run on it follows the store again (now: agent --once)"
+				pass := f.Local()
+				pass.Hooks = h
+				end.Text, end.Err = pass.Session().Resume(ctx)
+				return end
+			})
 			switch {
-			case end.err != nil:
-				return end.err
-			case end.text == "":
-				fmt.Fprintln(s.out, "the node is not held and not paused; it follows the store")
+			case end.Err != nil:
+				return end.Err
+			case end.Text == "":
+				fmt.Fprintln(f.Out, "the node is not held and not paused; it follows the store")
 			default:
-				fmt.Fprintf(s.out, "the node was %s; %s\n", end.text, next)
+				fmt.Fprintf(f.Out, "the node was %s; %s\n", end.Text, next)
 			}
 			if apply {
-				return runOnce(cmd.Context(), f, s)
+				o := runOptions{Flags: f}
+				return o.runOnce(cmd.Context())
 			}
 			return nil
 		},

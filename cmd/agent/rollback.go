@@ -9,11 +9,10 @@ import (
 
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
-	"github.com/netwright/netwright/pkg/report"
 )
 
-func rollbackCommand(f *flags, s streams) *cobra.Command {
-	endPause := false
+func rollbackCommand(f *Flags) *cobra.Command {
+	var disruptive, endPause bool
 	cmd := &cobra.Command{
 		Use:   "rollback [N]",
 		Short: "Apply an earlier revision again and hold the node there",
@@ -35,16 +34,17 @@ pause: resume would take what the store has first.`,
 						"them", args[0])
 				}
 			}
-			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: f.disruptive,
+			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: disruptive,
 				EndPause: endPause}
-			return f.show(cmd.Context(), s, req, func(ctx context.Context, h reconcile.Hooks) (*report.Plan, error) {
-				pass := f.localThatChanges()
-				pass.Hooks, pass.EndPause = h, endPause
-				return pass.Rollback(ctx, number)
-			})
+			d := NewDisplay(f)
+			return d.Show(d.Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) Ended {
+				pass := f.LocalThatChanges()
+				pass.Hooks, pass.AllowDisruptive, pass.EndPause = h, disruptive, endPause
+				return EndedWith(pass.Rollback(ctx, number))
+			}))
 		},
 	}
-	f.addDisruptive(cmd)
+	addDisruptive(cmd, &disruptive)
 	cmd.Flags().BoolVar(&endPause, "end-pause", false, "end a pause, and hold the node at the revision")
 	return cmd
 }

@@ -94,7 +94,7 @@ func planned(t *testing.T, store string) report.Plan {
 	t.Helper()
 	var plan report.Plan
 	out, err := exec.Command("agent", "--dry-run", "--store", store, "--node", "node-1", "-o", "json").Output()
-	if code := exitCode(err); code != exitChanges {
+	if code := exitCode(err); code != int(ExitChanges) {
 		t.Errorf("dry run: exit code %d\n%s", code, out)
 	}
 	if err := json.Unmarshal(out, &plan); err != nil {

@@ -15,24 +15,24 @@ import (
 const maxStatusObject = 8 << 20
 
 // statusPlace is how the status object is written, nil where none is wanted.
-func (f *flags) statusPlace(w *wired) (func(context.Context, []byte) error, error) {
-	place := f.statusObject
+func (o *runOptions) statusPlace(w *Opened) (func(context.Context, []byte) error, error) {
+	place := o.StatusObject
 	switch {
 	case place == "":
 		return nil, nil
 	case place == agentfile.On:
-		place = f.store
+		place = o.Store
 	}
 	if strings.HasPrefix(place, "k8s://") {
 		return nil,
 			errors.New("a k8s:// store keeps none: the Node's condition tells as much there; name a directory " +
 				"or s3:// as statusObject in " + defaultConf)
 	}
-	sink, err := statestore.OpenSink(place, f.cluster, f.storeOptions(nil))
+	sink, err := statestore.OpenSink(place, o.Cluster, o.StoreOptions(nil))
 	if err != nil {
 		return nil, err
 	}
-	name := "status/" + w.sel.Node + ".json"
+	name := "status/" + w.Select.Node + ".json"
 	return func(ctx context.Context, data []byte) error {
 		known := ""
 		switch got, err := sink.Get(ctx, name, "", maxStatusObject); {

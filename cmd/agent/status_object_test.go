@@ -46,8 +46,9 @@ func TestStatusObjectOnS3(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	f := &flags{store: "s3://fleet/some/prefix", cluster: "demo.example.com", statusObject: agentfile.On}
-	put, err := f.statusPlace(&wired{sel: config.Select{Node: "node-1"}})
+	o := runOptions{Flags: &Flags{Settings: Settings{AgentFile: agentfile.AgentFile{Store: "s3://fleet/some/prefix", Cluster: "demo.example.com",
+		StatusObject: agentfile.On}}}}
+	put, err := o.statusPlace(&Opened{Select: config.Select{Node: "node-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

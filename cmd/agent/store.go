@@ -1,30 +1,83 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func storeCommand(f *flags, s streams) *cobra.Command {
+func storeCommand(f *Flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "store", Short: "Work with a state store", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(checkCommand(f, s), publishCommand(f, s), signCommand(f, s), pruneCommand(f, s),
-		verifyStoreCommand(f, s), storeHistoryCommand(f, s), storeDiffCommand(f, s), keygenCommand(s))
+	cmd.AddCommand(checkCommand(f), publishCommand(f), signCommand(f), pruneCommand(f), verifyStoreCommand(f),
+		storeHistoryCommand(f), storeDiffCommand(f), keygenCommand(f))
 	return cmd
 }
 
-func readFacts(path string) (*host.Facts, error) {
-	data, err := readFile(path)
+// eachPublished calls do for each cluster that is published at a location.
+func eachPublished(f *Flags, location string, do func(at objectstore.Prunable, cluster string) error) error {
+	options, err := publisherOptions(f)
 	if err != nil {
-		return nil, fmt.Errorf("read the saved facts: %w: save them on a node with `agent facts -o json`", err)
+		return err
 	}
-	facts := &host.Facts{}
-	if err := json.Unmarshal(data, facts); err != nil {
-		return nil, fmt.Errorf("%s holds no facts (%w): save them on a node with `agent facts -o json`", path, err)
+	location, clusters, err := clustersOf(f, location)
+	if err != nil {
+		return err
 	}
-	return facts, nil
+	for _, cluster := range clusters {
+		to, err := statestore.OpenSink(location, cluster, options)
+		if err != nil {
+			return err
+		}
+		if err := do(to, cluster); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publisherOptions are how a person's own machine publishes: with the settings for stores of the
+// agent's own file, as the daemon would, and without one to Kubernetes as kubectl would. What the
+// file says of clusters is of the node that it is on.
+func publisherOptions(f *Flags) (statestore.Options, error) {
+	named := f.Cluster
+	if err := f.Read(); err != nil {
+		return statestore.Options{}, err
+	}
+	f.Cluster = named
+	o := f.StoreOptions(nil)
+	if o.Kubernetes.Kubeconfig == "" {
+		o.Kubernetes.Kubeconfig = os.Getenv("KUBECONFIG")
+	}
+	if home, err := os.UserHomeDir(); err == nil && o.Kubernetes.Kubeconfig == "" {
+		o.Kubernetes.Kubeconfig = filepath.Join(home, ".kube", "config")
+	}
+	return o, nil
+}
+
+// clustersOf are the clusters that a command is about: the named one, or all of a directory.
+func clustersOf(f *Flags, location string) (store string, clusters []string, err error) {
+	if f.Cluster != "" {
+		return location, []string{f.Cluster}, nil
+	}
+	return statestore.Clusters(location)
+}
+
+// caller is who runs this, for whoever has to wait for it.
+func caller() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	who := fmt.Sprintf("user %d", os.Getuid())
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	return who + " on " + host
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func storeDiffCommand(f *flags, s streams) *cobra.Command {
+func storeDiffCommand(f *Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff DEST A [B]",
 		Short: "Show what differs between two published generations",
@@ -32,21 +33,21 @@ Exit code: 0 they are the same, 2 they differ, 1 error.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = append(args, "")
-			return f.diff(cmd.Context(), s, args[0], args[1], args[2])
+			return diff(cmd.Context(), f, args[0], args[1], args[2])
 		},
 	}
 }
 
-func (f *flags) diff(ctx context.Context, s streams, location, from, to string) error {
+func diff(ctx context.Context, f *Flags, location, from, to string) error {
 	differ := false
-	err := f.inPast(location, func(store objectstore.Prunable, cluster string) error {
+	err := eachPublished(f, location, func(store objectstore.Prunable, cluster string) error {
 		c, err := statestore.Compare(ctx, store, cluster, from, to)
 		if err != nil {
 			return problem.Store.Wrap(err)
 		}
 		differ = differ || len(c.Objects) > 0
-		if f.text() {
-			comparedText(s, c)
+		if f.Text() {
+			comparedText(f.Out, c)
 			return nil
 		}
 		type difference struct {
@@ -57,43 +58,43 @@ func (f *flags) diff(ctx context.Context, s streams, location, from, to string) 
 		for i, d := range c.Objects {
 			list[i] = difference{d, report.Unified(d.Name, d.Former, d.Later)}
 		}
-		return f.data(s, struct {
+		return f.Data(struct {
 			*statestore.Compared
 			Objects []difference `json:"objects"`
 		}{c, list})
 	})
 	if err == nil && differ {
-		return exit(exitChanges)
+		return ExitChanges
 	}
 	return err
 }
 
-func comparedText(s streams, c *statestore.Compared) {
+func comparedText(out io.Writer, c *statestore.Compared) {
 	for _, p := range []struct {
 		mark string
 		statestore.Past
 	}{{"---", c.From}, {"+++", c.To}} {
-		fmt.Fprintf(s.out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest,
+		fmt.Fprintf(out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest,
 			p.Published.UTC().Format(time.RFC3339))
 		if by := p.Note.String(); by != "" {
-			fmt.Fprintf(s.out, " by %s", by)
+			fmt.Fprintf(out, " by %s", by)
 		}
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(out)
 	}
 	for _, d := range c.Objects {
 		switch {
 		case d.Before == nil:
-			fmt.Fprintf(s.out, "+ %s, %d bytes, sha256 %.12s\n", d.Name, d.After.Size, d.After.SHA256)
+			fmt.Fprintf(out, "+ %s, %d bytes, sha256 %.12s\n", d.Name, d.After.Size, d.After.SHA256)
 		case d.After == nil:
-			fmt.Fprintf(s.out, "- %s, %d bytes, sha256 %.12s\n", d.Name, d.Before.Size, d.Before.SHA256)
+			fmt.Fprintf(out, "- %s, %d bytes, sha256 %.12s\n", d.Name, d.Before.Size, d.Before.SHA256)
 		default:
-			fmt.Fprintf(s.out, "~ %s, sha256 %.12s → %.12s\n", d.Name, d.Before.SHA256, d.After.SHA256)
+			fmt.Fprintf(out, "~ %s, sha256 %.12s → %.12s\n", d.Name, d.Before.SHA256, d.After.SHA256)
 		}
 		if d.Texts {
-			fmt.Fprint(s.out, report.Unified(d.Name, d.Former, d.Later))
+			fmt.Fprint(out, report.Unified(d.Name, d.Former, d.Later))
 		}
 	}
 	if len(c.Objects) == 0 {
-		fmt.Fprintln(s.out, "both have the same objects")
+		fmt.Fprintln(out, "both have the same objects")
 	}
 }

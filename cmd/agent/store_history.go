@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func storeHistoryCommand(f *flags, s streams) *cobra.Command {
+func storeHistoryCommand(f *Flags) *cobra.Command {
 	last := 0
 	cmd := &cobra.Command{
 		Use:   "history DEST",
@@ -25,18 +26,18 @@ is part of what was signed.`,
 			if last < 1 {
 				return problem.Usage.Errorf("--last %d: expected a number from 1", last)
 			}
-			return f.inPast(args[0], func(from objectstore.Prunable, cluster string) error {
+			return eachPublished(f, args[0], func(from objectstore.Prunable, cluster string) error {
 				list, err := statestore.History(cmd.Context(), from, cluster, last)
 				if err != nil {
 					return problem.Store.Wrap(err)
 				}
-				if !f.text() {
-					return f.data(s, struct {
+				if !f.Text() {
+					return f.Data(struct {
 						Cluster     string            `json:"cluster"`
 						Generations []statestore.Past `json:"generations"`
 					}{cluster, list})
 				}
-				pastText(s, cluster, list)
+				pastText(f.Out, cluster, list)
 				return nil
 			})
 		},
@@ -45,30 +46,8 @@ is part of what was signed.`,
 	return cmd
 }
 
-// inPast calls do for each cluster of a store that keeps records of its generations.
-func (f *flags) inPast(location string, do func(from objectstore.Prunable, cluster string) error) error {
-	options, err := f.publisherOptions()
-	if err != nil {
-		return err
-	}
-	location, clusters, err := clustersOf(f, location)
-	if err != nil {
-		return err
-	}
-	for _, cluster := range clusters {
-		to, err := statestore.OpenSink(location, cluster, options)
-		if err != nil {
-			return err
-		}
-		if err := do(to, cluster); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func pastText(s streams, cluster string, list []statestore.Past) {
-	fmt.Fprintf(s.out, "%s\n  %-12s%-22s%-14s%s\n", cluster, "GENERATION", "PUBLISHED", "SHA256", "BY")
+func pastText(out io.Writer, cluster string, list []statestore.Past) {
+	fmt.Fprintf(out, "%s\n  %-12s%-22s%-14s%s\n", cluster, "GENERATION", "PUBLISHED", "SHA256", "BY")
 	for _, p := range list {
 		mark := " "
 		if p.InForce {
@@ -84,7 +63,7 @@ func pastText(s streams, cluster string, list []statestore.Past) {
 		if p.Several && !p.InForce {
 			by += " (one of several records of this number: it may never have been published)"
 		}
-		fmt.Fprintf(s.out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),
+		fmt.Fprintf(out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),
 			p.Digest, by)
 	}
 }

@@ -1,14 +1,22 @@
 package main
 
 import (
+	"fmt"
+	"time"
+
+	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func signCommand(f *flags, s streams) *cobra.Command {
-	var p publishing
+// signOptions are the flags of sign. Publish has them too.
+type signOptions struct{ key, passwordFile string }
+
+func signCommand(f *Flags) *cobra.Command {
+	var o signOptions
 	cmd := &cobra.Command{
 		Use:   "sign DEST",
 		Short: "Sign what is published, as it is",
@@ -19,37 +27,55 @@ first: you vouch for it.`,
   agent store sign s3://bucket/prefix --cluster demo.example.com --key next.key`,
 		Args: oneArg("where it is published", "agent store sign s3://bucket/prefix --key netwright.key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := p.private()
+			key, err := o.private()
 			if err != nil {
 				return err
 			}
 			if key == nil {
 				return problem.Usage.Errorf("sign needs a key: give --key; `agent store keygen` makes one")
 			}
-			options, err := f.publisherOptions()
-			if err != nil {
-				return err
-			}
-			dest, clusters, err := clustersOf(f, args[0])
-			if err != nil {
-				return err
-			}
-			for _, cluster := range clusters {
-				to, err := statestore.OpenSink(dest, cluster, options)
+			return eachPublished(f, args[0], func(at objectstore.Prunable, cluster string) error {
+				done, err := statestore.Sign(cmd.Context(), at, cluster, *key)
 				if err != nil {
 					return err
 				}
-				done, err := statestore.Sign(cmd.Context(), to, cluster, *key)
-				if err != nil {
-					return err
-				}
-				if err := f.printPublished(s, done, "signed"); err != nil {
-					return err
-				}
-			}
-			return nil
+				return printPublished(f, done, "signed")
+			})
 		},
 	}
-	p.addKey(cmd)
+	o.bindKey(cmd)
 	return cmd
+}
+
+func (o *signOptions) bindKey(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.key, "key", "",
+		"`FILE` of the private key that signs, from agent store keygen or minisign -G")
+	addPasswordFile(cmd, &o.passwordFile)
+}
+
+// private is the key that signs, nil where none is named.
+func (o *signOptions) private() (*minisign.PrivateKey, error) {
+	if o.key == "" {
+		return nil, nil
+	}
+	return readKey(o.key, o.passwordFile)
+}
+
+func printPublished(f *Flags, p *statestore.Published, done string) error {
+	if !f.Text() {
+		return f.Data(p)
+	}
+	if p.Unchanged {
+		done = "nothing to publish: it is there already as"
+	}
+	fmt.Fprintf(f.Out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
+		p.Objects, p.Digest)
+	if p.SignedBy != "" {
+		fmt.Fprintf(f.Out, "  signed by key %s\n", p.SignedBy)
+	}
+	if !p.Expires.IsZero() {
+		fmt.Fprintf(f.Out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
+			"it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
+	}
+	return nil
 }

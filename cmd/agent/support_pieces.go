@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,10 +26,10 @@ import (
 
 // gathering is what a support archive is made from.
 type gathering struct {
-	f       *flags
+	*Flags
 	view    *host.Live
 	confErr error
-	wired   *wired         // nil where the store cannot be opened; then why
+	opened  *Opened        // nil where the store cannot be opened; then why
 	desired *desired.State // nil where no documents can be used; then why
 	why     error
 }
@@ -41,10 +42,12 @@ func (g *gathering) pieces() []support.Piece {
 	list := []support.Piece{
 		{Name: "agent/version.txt", What: "the agent's version and the system's", Get: g.versions},
 		{Name: "agent/status.txt", What: "agent status", Get: g.status},
-		{Name: "agent/status.json", What: "agent status -o json", Get: g.statusJSON},
+		{Name: "agent/status.json", What: "agent status -o json", Get: asJSON(func(ctx context.Context) (any, error) {
+			return g.look(ctx)
+		})},
 		{Name: "agent/plan.txt", What: "agent --dry-run: what would change, and why", Limit: planTime, Get: g.plan},
 		{Name: "agent/history.json", What: "agent history -o json", Get: asJSON(func(context.Context) (any, error) {
-			h, err := history.Read(g.f.local().Host)
+			h, err := history.Read(g.Host)
 			if err != nil {
 				return nil, err
 			}
@@ -60,10 +63,10 @@ func (g *gathering) pieces() []support.Piece {
 				return configured{g.desired.Node, origins(g.desired.Node)}, nil
 			})},
 		{Name: "agent/certs.json", What: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
-			return issue.List(g.f.local().Host, g.f.node, time.Now())
+			return issue.List(g.Host, g.Node, time.Now())
 		})},
 		{Name: "agent/agent.yaml", What: "the agent's own file", Get: func(context.Context) ([]byte, error) {
-			text, err := readFile(g.conf())
+			text, err := ReadFile(cmp.Or(g.Conf, defaultConf))
 			return text, errors.Join(err, g.confErr)
 		}},
 		{Name: "host/facts.json", What: "agent facts -o json",
@@ -100,13 +103,6 @@ func asJSON(get func(context.Context) (any, error)) func(context.Context) ([]byt
 	}
 }
 
-func (g *gathering) conf() string {
-	if g.f.conf != "" {
-		return g.f.conf
-	}
-	return defaultConf
-}
-
 func (g *gathering) versions(context.Context) ([]byte, error) {
 	f := g.view.Facts
 	return fmt.Appendf(nil, "agent %s\nsystem %s\nkernel %s %s\nruntime %s %s\nkubelet %s\n", version, f.OS.Pretty,
@@ -114,8 +110,7 @@ func (g *gathering) versions(context.Context) ([]byte, error) {
 }
 
 func (g *gathering) look(ctx context.Context) (report.StatusView, error) {
-	st := &statusReader{f: g.f, opt: host.Options{Root: g.f.root}}
-	view, feed, err := st.look(ctx)
+	view, feed, err := statusReader{g.Flags}.look(ctx)
 	leave(feed)
 	return view, err
 }
@@ -130,16 +125,12 @@ func (g *gathering) status(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (g *gathering) statusJSON(ctx context.Context) ([]byte, error) {
-	return asJSON(func(ctx context.Context) (any, error) { return g.look(ctx) })(ctx)
-}
-
 // plan is a dry run as `agent --dry-run` makes it.
 func (g *gathering) plan(ctx context.Context) ([]byte, error) {
-	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Held() {
+	if g.opened == nil || g.desired == nil && !g.opened.Pass.Session().Held() {
 		return nil, g.why
 	}
-	pass := g.wired.pass
+	pass := g.opened.Pass
 	pass.Log, pass.Afresh = zap.NewNop(), true
 	plan, err := pass.DryRun(ctx, g.desired)
 	if plan == nil {
