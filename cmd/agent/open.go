@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cli/probes"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/control"
@@ -74,7 +75,7 @@ func (s *Settings) Open(log *zap.Logger) (*Opened, error) {
 			API:    &access.API{Kubeconfig: cmp.Or(s.Kubeconfig, kube.DefaultKubeconfig), Options: s.Kube},
 			EC2:    new(ec2.Client),
 			Checkpoint: checkpoint.Settings{
-				Window: s.ProbeWindow, Store: checkpoint.StoreProbe(s.Store, s.Cluster), Means: Means(&options),
+				Window: s.ProbeWindow, Store: checkpoint.StoreProbe(s.Store, s.Cluster), Means: probes.Means(&options),
 			},
 		}}
 	for _, p := range s.Probes {
@@ -111,7 +112,7 @@ func (o *Opened) Documents(ctx context.Context) (d *desired.State, why, err erro
 // Local is a pass that needs no store: for what the ledger alone knows.
 func (s *Settings) Local() reconcile.Pass {
 	return reconcile.Pass{Host: s.Host, Log: zap.NewNop(), By: WhoAmI(),
-		Checkpoint: checkpoint.Settings{Means: Means(nil)}}
+		Checkpoint: checkpoint.Settings{Means: probes.Means(nil)}}
 }
 
 // LocalThatChanges is a pass that needs no store and may cut the node off, or fetch an archive:

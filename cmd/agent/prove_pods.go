@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/cli/probes"
 )
 
 // A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
@@ -16,6 +18,6 @@ func provePodsCommand() *cobra.Command {
 		Short:  "Make a checkpoint's proof with pods",
 		Args:   noArgs,
 		Hidden: true,
-		RunE:   func(cmd *cobra.Command, _ []string) error { return MakeProof(cmd.Context()) },
+		RunE:   func(cmd *cobra.Command, _ []string) error { return probes.MakeProof(cmd.Context()) },
 	}
 }

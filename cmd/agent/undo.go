@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cli/probes"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
@@ -27,7 +28,7 @@ func undoCommand(f *Flags) *cobra.Command {
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: Logger(f.Err, "", zapcore.DebugLevel),
-				Checkpoint: checkpoint.Settings{Means: Means(nil)}}
+				Checkpoint: checkpoint.Settings{Means: probes.Means(nil)}}
 			if check {
 				return p.Session().CheckUndo()
 			}
