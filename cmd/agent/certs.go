@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/cli"
 )
 
-func certsCommand(f *Flags) *cobra.Command {
+func certsCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "certs",
 		Short: "List the certificates of this node, and how long they last",
@@ -30,7 +31,7 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 			}
 			node := f.Node
 			if node == "" {
-				if node, err = Hostname(); err != nil {
+				if node, err = cli.Hostname(); err != nil {
 					return err
 				}
 			}
@@ -50,16 +51,16 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 
 // certsExit is the exit code: what needs somebody comes before what only needs time.
 func certsExit(all []issue.CertStatus) error {
-	code := ExitOK
+	code := cli.ExitOK
 	for i := range all {
 		switch c := &all[i]; {
-		case c.State == issue.CertRequested && code == ExitOK:
-			code = ExitWaiting
+		case c.State == issue.CertRequested && code == cli.ExitOK:
+			code = cli.ExitWaiting
 		case c.State != issue.CertRequested && !c.OK() && c.Wanted:
-			code = ExitChanges
+			code = cli.ExitChanges
 		}
 	}
-	if code != ExitOK {
+	if code != cli.ExitOK {
 		return code
 	}
 	return nil

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 )
 
-func configCommand(f *Flags) *cobra.Command {
+func configCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print this node's merged configuration, each value with its origin",

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
-func confirmCommand(f *Flags) *cobra.Command {
+func confirmCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "confirm",
 		Short: "Keep a change that was made with --once --confirm",
@@ -26,7 +27,7 @@ Open a new ssh session, or log in at the console, and run it there.`,
 				return err
 			}
 			req := control.Request{Command: control.Confirm}
-			end := NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end Ended) {
+			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end cli.Ended) {
 				pass := f.LocalThatChanges()
 				pass.Hooks = h
 				end.Text, end.Err = pass.Confirm(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
@@ -19,7 +20,7 @@ const maxPasses = 3
 
 // desired loads what the store wants, or wanted last: unused says why it is not used then. A node
 // that is held at a revision does without.
-func (o *runOptions) desired(ctx context.Context, w *Opened) (d *desired.State, unused, err error) {
+func (o *runOptions) desired(ctx context.Context, w *cli.Opened) (d *desired.State, unused, err error) {
 	d, unused, err = w.Documents(ctx)
 	if unused != nil && w.Pass.Session().Held() {
 		fmt.Fprintf(o.Err, "agent: %v; going on, for the node is held at a revision\n", unused)
@@ -29,11 +30,11 @@ func (o *runOptions) desired(ctx context.Context, w *Opened) (d *desired.State, 
 }
 
 // passes makes passes in this process, with the documents as they are at the first.
-func (o *runOptions) passes(w *Opened) func(context.Context, reconcile.Hooks) Ended {
+func (o *runOptions) passes(w *cli.Opened) func(context.Context, reconcile.Hooks) cli.Ended {
 	var d *desired.State
 	var unused error
 	loaded := false
-	return func(ctx context.Context, h reconcile.Hooks) Ended {
+	return func(ctx context.Context, h reconcile.Hooks) cli.Ended {
 		if !loaded {
 			if _, err := w.Pass.Session().Recover(ctx); err != nil { // also where the store cannot be read
 				fmt.Fprintln(o.Err, "agent: warning:", err)
@@ -43,20 +44,20 @@ func (o *runOptions) passes(w *Opened) func(context.Context, reconcile.Hooks) En
 				d, unused, err = o.desired(ctx, w)
 			}
 			if err != nil {
-				return Ended{Err: err}
+				return cli.Ended{Err: err}
 			}
 			loaded = true
 		}
 		pass := w.Pass
-		pass.Hooks, pass.TakeNow, pass.Afresh = h, WhoAmI(), true
-		end := EndedWith(pass.Converge(ctx, d))
+		pass.Hooks, pass.TakeNow, pass.Afresh = h, cli.WhoAmI(), true
+		end := cli.EndedWith(pass.Converge(ctx, d))
 		end.Besides = errors.Join(end.Besides, unused)
 		return end
 	}
 }
 
 // converge makes passes until all is right, or only time can help.
-func (o *runOptions) converge(ctx context.Context, d *Display, pass func(context.Context) Ended) error {
+func (o *runOptions) converge(ctx context.Context, d *cli.Display, pass func(context.Context) cli.Ended) error {
 	deadline := time.Now().Add(o.wait)
 	var earlier report.Plan
 	for passes := 1; ; passes++ {
@@ -85,9 +86,9 @@ func (o *runOptions) converge(ctx context.Context, d *Display, pass func(context
 		case end.Besides != nil: // the plan does not tell it
 			return end.Besides
 		case end.Err != nil:
-			return ExitError
+			return cli.ExitError
 		case end.Plan.Summary.Waiting > 0 && o.wait > 0:
-			return ExitWaiting
+			return cli.ExitWaiting
 		}
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/daemon"
@@ -26,11 +27,11 @@ import (
 const watchVariable = "NETWRIGHT_WATCH"
 
 func (o *runOptions) runDaemon(ctx context.Context) (err error) {
-	OutlivePipe()
+	cli.OutlivePipe()
 	if err := o.Read(); err != nil {
 		return err
 	}
-	log := Logger(o.Err, o.LogFormat, zapcore.InfoLevel)
+	log := cli.Logger(o.Err, o.LogFormat, zapcore.InfoLevel)
 	if o.Store == "" && os.Getenv("NOTIFY_SOCKET") != "" {
 		return o.nothingToDo(log)
 	}

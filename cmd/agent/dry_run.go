@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -27,12 +28,12 @@ func (o *runOptions) runDryRun(ctx context.Context) error {
 	}
 	switch {
 	case planErr != nil:
-		return ExitError // the plan says what failed
+		return cli.ExitError // the plan says what failed
 	case unused != nil:
 		return unused
 	case plan.Summary.Changes() > 0,
 		plan.Switch != nil && plan.Switch.Held != "": // the documents are not what the node has
-		return ExitChanges
+		return cli.ExitChanges
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
@@ -20,7 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func explainCommand(f *Flags) *cobra.Command {
+func explainCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain KEY",
 		Short: "Say who wants a key, why, whether it is so now, what comes before it and after it",
@@ -57,8 +58,8 @@ A key is kind:name, as --dry-run prints them.`,
 }
 
 // wantedGraph is what this node's documents want of this host, in order.
-func wantedGraph(ctx context.Context, f *Flags) (
-	w *Opened, d *desired.State, g *graph.Graph[tasks.Task], err error,
+func wantedGraph(ctx context.Context, f *cli.Flags) (
+	w *cli.Opened, d *desired.State, g *graph.Graph[tasks.Task], err error,
 ) {
 	w, d, err = f.Load(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ type neighbour struct {
 	Reason string    `json:"reason"`
 }
 
-func explain(f *Flags, g *graph.Graph[tasks.Task], plan *report.Plan, key graph.Key) error {
+func explain(f *cli.Flags, g *graph.Graph[tasks.Task], plan *report.Plan, key graph.Key) error {
 	t, ok := g.Find(key)
 	var madeFor graph.Key
 	if !ok {

@@ -11,10 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 )
 
-func factsCommand(f *Flags) *cobra.Command {
+func factsCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "facts",
 		Short: "Print what the agent knows of this host",

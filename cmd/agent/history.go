@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 )
 
-func historyCommand(f *Flags) *cobra.Command {
+func historyCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history",
 		Short: "List what was applied to this node, newest last",

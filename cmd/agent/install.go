@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/install"
 	"github.com/netwright/netwright/pkg/report"
 )
 
-func installCommand(f *Flags) *cobra.Command {
+func installCommand(f *cli.Flags) *cobra.Command {
 	var i install.Installation
 	binary, dryRun := "", false
 	cmd := &cobra.Command{
@@ -50,9 +51,9 @@ A package that brought the same units keeps them. To take the agent away again:
 			}
 			switch {
 			case err != nil:
-				return ExitError // the plan says what failed
+				return cli.ExitError // the plan says what failed
 			case dryRun && plan.Summary.Changes() > 0:
-				return ExitChanges
+				return cli.ExitChanges
 			}
 			return nil
 		},

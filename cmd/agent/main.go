@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -24,7 +25,7 @@ func main() {
 	silenceClients()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends it at once, whatever hangs
-	code := run(ctx, os.Args[1:], Output{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	code := run(ctx, os.Args[1:], cli.Output{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(int(code))
 }
@@ -42,21 +43,21 @@ func deferCollection() {
 func silenceClients() { klog.SetLogger(klog.Logger{}) }
 
 // run is the whole program without its process: tests call it.
-func run(ctx context.Context, args []string, out Output) Exit {
-	f := &Flags{Output: out}
+func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
+	f := &cli.Flags{Output: out}
 	f.Kube.Version = version
 	cmd := rootCommand(f)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	var code Exit
+	var code cli.Exit
 	switch {
 	case err == nil:
-		return ExitOK
+		return cli.ExitOK
 	case errors.As(err, &code):
 		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(f.Err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
-		return ExitError
+		return cli.ExitError
 	}
 	err = problem.Other.Wrap(err)
 	fmt.Fprintf(f.Err, "agent: %v\n", err)
@@ -67,5 +68,5 @@ func run(ctx context.Context, args []string, out Output) Exit {
 			fmt.Fprintln(f.Err, "agent:", err)
 		}
 	}
-	return ExitError
+	return cli.ExitError
 }

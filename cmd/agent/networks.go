@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func networksCommand(f *Flags) *cobra.Command {
+func networksCommand(f *cli.Flags) *cobra.Command {
 	found := false
 	cmd := &cobra.Command{
 		Use:   "networks [NAME]",
@@ -58,7 +59,7 @@ func networksCommand(f *Flags) *cobra.Command {
 
 // networkCalled is the one of that name: as the documents declare it where they can be read and do, else
 // the row of the list.
-func networkCalled(ctx context.Context, f *Flags, name string) (network.Network, bool) {
+func networkCalled(ctx context.Context, f *cli.Flags, name string) (network.Network, bool) {
 	if _, d, err := f.Load(ctx); err == nil {
 		if n, known := network.Of(d.Node); known && n.Name == name {
 			return n, true

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -20,7 +21,7 @@ import (
 )
 
 // networksFound says what the networks of the list, or the one named, left on this host.
-func networksFound(ctx context.Context, f *Flags, args []string) (err error) {
+func networksFound(ctx context.Context, f *cli.Flags, args []string) (err error) {
 	all := network.All()
 	if len(args) == 1 {
 		one, known := networkCalled(ctx, f, args[0])

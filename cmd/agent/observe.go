@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/inbound"
@@ -22,7 +23,7 @@ import (
 // object, the status file and its socket, and until the node is prepared the console. What of it
 // cannot be is a warning: a node is kept right whether or not anybody can see it. end waits until all
 // was told that there is to tell; it is called while the daemon's lock is held.
-func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *Opened) (end func()) {
+func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *cli.Opened) (end func()) {
 	// the last thing that a daemon tells is that it ends
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var running sync.WaitGroup

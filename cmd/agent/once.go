@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
@@ -13,19 +14,19 @@ func (o *runOptions) runOnce(ctx context.Context) error {
 	if err := o.Read(); err != nil {
 		return err
 	}
-	d := NewDisplay(o.Flags)
+	d := cli.NewDisplay(o.Flags)
 	req := control.Request{Command: control.Once, Verify: o.Host.Verify, Target: o.Target(),
 		AllowDisruptive: o.disruptive, AcceptOlder: o.Trust.Older}
 	if o.confirm > 0 {
 		req.Command, req.For = control.OnceConfirmed, o.confirm
 	}
-	var here func(context.Context, reconcile.Hooks) Ended
-	return o.converge(ctx, d, func(ctx context.Context) Ended {
-		return d.Ask(ctx, req, func(ctx context.Context, h reconcile.Hooks) Ended {
+	var here func(context.Context, reconcile.Hooks) cli.Ended
+	return o.converge(ctx, d, func(ctx context.Context) cli.Ended {
+		return d.Ask(ctx, req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
 			if here == nil { // not before it is known that no daemon runs: it may be held, and without a store
 				w, err := o.open(zap.NewNop())
 				if err != nil {
-					return Ended{Err: err}
+					return cli.Ended{Err: err}
 				}
 				here = o.passes(w)
 			}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 )
 
-func pauseCommand(f *Flags) *cobra.Command {
+func pauseCommand(f *cli.Flags) *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use:   "pause DURATION --reason TEXT",
@@ -34,14 +35,14 @@ pause takes the place of the first.`,
 				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], session.MaxPause)
 			}
 			req := control.Request{Command: control.Pause, For: d, Reason: reason}
-			end := NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) Ended {
+			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
 				pass := f.LocalThatChanges()
 				pass.Hooks = h
 				z, err := pass.Session().Pause(ctx, d, reason)
 				if err != nil {
-					return Ended{Err: err}
+					return cli.Ended{Err: err}
 				}
-				return Ended{Text: z.String()}
+				return cli.Ended{Text: z.String()}
 			})
 			if end.Err == nil {
 				fmt.Fprintf(f.Out, "the node is %s; `agent resume` ends it\n", end.Text)

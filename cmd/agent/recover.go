@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 // recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and
 // for people on an image (--root).
-func recoverCommand(f *Flags) *cobra.Command {
+func recoverCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recover",
 		Short: "Complete files that belong together, of a run that was killed",
@@ -21,7 +22,7 @@ the same when it starts; this is for the boot, before anybody reads the files.`,
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := reconcile.Pass{Host: f.Host, Log: Logger(f.Err, "", zapcore.DebugLevel)}
+			p := reconcile.Pass{Host: f.Host, Log: cli.Logger(f.Err, "", zapcore.DebugLevel)}
 			n, err := p.Session().Recover(cmd.Context())
 			if err == nil && n > 0 {
 				fmt.Fprintf(f.Out, "completed: %d\n", n)

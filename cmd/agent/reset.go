@@ -3,13 +3,14 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/reset"
 )
 
-func resetCommand(f *Flags) *cobra.Command {
+func resetCommand(f *cli.Flags) *cobra.Command {
 	dry, changed := false, policy.Keep
 	cmd := &cobra.Command{
 		Use:   "reset",
@@ -30,11 +31,11 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 			}
 			r := reset.Reset{Session: f.LocalThatChanges().Session(), RemoveChanged: changed == policy.Remove}
 			if !dry {
-				d := NewDisplay(f)
+				d := cli.NewDisplay(f)
 				hooks := d.Hooks()
 				r.Session.Progress, r.Hooks, r.OnPlan = hooks.Progress, hooks.Hooks, hooks.OnPlan
-				OutlivePipe()
-				return d.Show(EndedWith(r.Run(cmd.Context())))
+				cli.OutlivePipe()
+				return d.Show(cli.EndedWith(r.Run(cmd.Context())))
 			}
 			plan, err := r.Plan(cmd.Context())
 			if err != nil {
@@ -44,7 +45,7 @@ comes back by itself if the node is cut off (see probes in the agent's file).`,
 				return err
 			}
 			if plan.Summary.Changes() > 0 {
-				return ExitChanges
+				return cli.ExitChanges
 			}
 			return nil
 		},

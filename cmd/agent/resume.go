@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
-func resumeCommand(f *Flags) *cobra.Command {
+func resumeCommand(f *cli.Flags) *cobra.Command {
 	apply := false
 	cmd := &cobra.Command{
 		Use:   "resume",
@@ -23,7 +24,7 @@ spec.update.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req, next := control.Request{Command: control.Resume}, "from now on the daemon follows the store again"
-			end := NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end Ended) {
+			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end cli.Ended) {
 				next = "from the next run on it follows the store again (now: agent --once)"
 				pass := f.Local()
 				pass.Hooks = h

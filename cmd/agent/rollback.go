@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
-func rollbackCommand(f *Flags) *cobra.Command {
+func rollbackCommand(f *cli.Flags) *cobra.Command {
 	var disruptive, endPause bool
 	cmd := &cobra.Command{
 		Use:   "rollback [N]",
@@ -36,11 +37,11 @@ pause: resume would take what the store has first.`,
 			}
 			req := control.Request{Command: control.Rollback, Revision: number, AllowDisruptive: disruptive,
 				EndPause: endPause}
-			d := NewDisplay(f)
-			return d.Show(d.Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) Ended {
+			d := cli.NewDisplay(f)
+			return d.Show(d.Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
 				pass := f.LocalThatChanges()
 				pass.Hooks, pass.AllowDisruptive, pass.EndPause = h, disruptive, endPause
-				return EndedWith(pass.Rollback(ctx, number))
+				return cli.EndedWith(pass.Rollback(ctx, number))
 			}))
 		},
 	}

@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func rootCommand(f *Flags) *cobra.Command {
+func rootCommand(f *cli.Flags) *cobra.Command {
 	o := runOptions{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "agent",
@@ -67,8 +68,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	p.StringVar(&f.NodeGroup, "node-group", "", "node group (default: the one that the node's document names)")
 	p.StringVar(&f.Node, "node", "", "node name (default: the host's name)")
 	p.StringVar(&f.Host.Root, "root", "/", "root of a mounted image: files only, nothing live")
-	p.StringVarP(&f.Form, "output", "o", FormText, "text, json or yaml")
-	complete(cmd, "output", FormText, FormJSON, FormYAML)
+	p.StringVarP(&f.Form, "output", "o", cli.FormText, "text, json or yaml")
+	complete(cmd, "output", cli.FormText, cli.FormJSON, cli.FormYAML)
 	addTrust(cmd, f)
 	o.bind(cmd)
 	addVersion(cmd, f)

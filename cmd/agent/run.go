@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/publish/metrics"
 	"github.com/netwright/netwright/pkg/reconcile"
@@ -18,7 +19,7 @@ const defaultConf = agentfile.Path
 // runOptions are the flags of the agent itself, which makes passes: as the daemon, or as --once,
 // --dry-run and --sandbox say.
 type runOptions struct {
-	*Flags
+	*cli.Flags
 	once, dryRun, sandbox bool
 	disruptive            bool
 	wait, confirm         time.Duration
@@ -93,7 +94,7 @@ func (o *runOptions) check(interval bool) error {
 
 // open opens the store for passes. A dry run starts no program for its credentials, and in a
 // sandbox nothing of this host is at stake.
-func (o *runOptions) open(log *zap.Logger) (*Opened, error) {
+func (o *runOptions) open(log *zap.Logger) (*cli.Opened, error) {
 	o.Kube.OnlyFiles, o.Trust.Unsigned = o.dryRun, o.Trust.Unsigned || o.sandbox
 	w, err := o.Open(log)
 	if err == nil {
@@ -109,7 +110,7 @@ func addDisruptive(cmd *cobra.Command, to *bool) {
 }
 
 // addTrust gives all commands the flag that lets an unsigned store be used.
-func addTrust(cmd *cobra.Command, f *Flags) {
+func addTrust(cmd *cobra.Command, f *cli.Flags) {
 	cmd.PersistentFlags().BoolVar(&f.Trust.Unsigned, "insecure-unsigned", false,
 		"take a configuration that is neither pinned nor signed (insecureUnsigned in the agent's file)")
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host/sandbox"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -64,14 +65,14 @@ func (o *runOptions) runSandbox(ctx context.Context) error {
 	case err != nil:
 		return err
 	case code != 0:
-		return Exit(code)
+		return cli.Exit(code)
 	}
 	return nil
 }
 
 // stopAtPlan shows what can be shown where no sandbox can be made. It is an
 // error: what was asked for is not proved.
-func (o *runOptions) stopAtPlan(ctx context.Context, w *Opened, d *desired.State, why error) error {
+func (o *runOptions) stopAtPlan(ctx context.Context, w *cli.Opened, d *desired.State, why error) error {
 	plan, planErr := w.Pass.DryRun(ctx, d)
 	if plan != nil {
 		if err := o.Plan(plan, report.TextOptions{Diffs: true}); err != nil {
@@ -82,16 +83,16 @@ func (o *runOptions) stopAtPlan(ctx context.Context, w *Opened, d *desired.State
 	if plan == nil {
 		return planErr
 	}
-	return ExitError
+	return cli.ExitError
 }
 
 // insideSandbox is a whole life of an agent: converge, pods, converge again. No daemon is asked.
-func (o *runOptions) insideSandbox(ctx context.Context, w *Opened) error {
+func (o *runOptions) insideSandbox(ctx context.Context, w *cli.Opened) error {
 	w.Pass.Host.Sandbox = true
 	converge := func(again bool) error {
-		shown, pass := NewDisplay(o.Flags), o.passes(w)
+		shown, pass := cli.NewDisplay(o.Flags), o.passes(w)
 		shown.Quiet = again
-		return o.converge(ctx, shown, func(ctx context.Context) Ended { return pass(ctx, shown.Hooks()) })
+		return o.converge(ctx, shown, func(ctx context.Context) cli.Ended { return pass(ctx, shown.Hooks()) })
 	}
 	if err := converge(false); err != nil || !o.Text() {
 		return err

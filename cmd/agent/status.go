@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 )
 
-func statusCommand(f *Flags) *cobra.Command {
+func statusCommand(f *cli.Flags) *cobra.Command {
 	watch := false
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -57,11 +58,11 @@ func statusExit(v report.StatusView) error {
 	case report.Right:
 		return nil
 	case report.Wrong:
-		return ExitChanges
+		return cli.ExitChanges
 	case report.Awaited:
-		return ExitWaiting
+		return cli.ExitWaiting
 	}
-	return ExitNobody
+	return cli.ExitNobody
 }
 
 // judged is a status for programs. state is the daemon's, also of one that is dead; verdict is what
@@ -74,7 +75,7 @@ type judged struct {
 func judgedStatus(v report.StatusView) judged { return judged{v, v.Verdict()} }
 
 // statusReader finds out how a node is, and shows it.
-type statusReader struct{ *Flags }
+type statusReader struct{ *cli.Flags }
 
 // look asks the daemon, or where none answers what the last one left. feed is open where a daemon
 // answers: the caller closes it.
@@ -129,7 +130,7 @@ func (st statusReader) show(v report.StatusView) error {
 }
 
 func (st statusReader) options() report.StatusOptions {
-	opt := report.StatusOptions{Color: IsTerminal(st.Out), Now: time.Now()}
+	opt := report.StatusOptions{Color: cli.IsTerminal(st.Out), Now: time.Now()}
 	if f, ok := st.Out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			opt.Width = width

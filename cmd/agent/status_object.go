@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -15,7 +16,7 @@ import (
 const maxStatusObject = 8 << 20
 
 // statusPlace is how the status object is written, nil where none is wanted.
-func (o *runOptions) statusPlace(w *Opened) (func(context.Context, []byte) error, error) {
+func (o *runOptions) statusPlace(w *cli.Opened) (func(context.Context, []byte) error, error) {
 	place := o.StatusObject
 	switch {
 	case place == "":

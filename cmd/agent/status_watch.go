@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -85,14 +86,14 @@ func stopped(ctx context.Context, err error) error {
 func (st statusReader) tell(before *report.Status, now report.StatusView, news publish.News) error {
 	st.Printed = true
 	switch {
-	case st.Form == FormJSON:
+	case st.Form == cli.FormJSON:
 		enc := json.NewEncoder(st.Out)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(judgedStatus(now)); err != nil {
 			return fmt.Errorf("write JSON: %w", err)
 		}
 		return nil
-	case st.Form == FormYAML:
+	case st.Form == cli.FormYAML:
 		fmt.Fprintln(st.Out, "---")
 		return report.YAML(st.Out, judgedStatus(now))
 	case before == nil:

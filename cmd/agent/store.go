@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func storeCommand(f *Flags) *cobra.Command {
+func storeCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{Use: "store", Short: "Work with a state store", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(checkCommand(f), publishCommand(f), signCommand(f), pruneCommand(f), verifyStoreCommand(f),
@@ -21,7 +22,7 @@ func storeCommand(f *Flags) *cobra.Command {
 }
 
 // eachPublished calls do for each cluster that is published at a location.
-func eachPublished(f *Flags, location string, do func(at objectstore.Prunable, cluster string) error) error {
+func eachPublished(f *cli.Flags, location string, do func(at objectstore.Prunable, cluster string) error) error {
 	options, err := publisherOptions(f)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func eachPublished(f *Flags, location string, do func(at objectstore.Prunable, c
 // publisherOptions are how a person's own machine publishes: with the settings for stores of the
 // agent's own file, as the daemon would, and without one to Kubernetes as kubectl would. What the
 // file says of clusters is of the node that it is on.
-func publisherOptions(f *Flags) (statestore.Options, error) {
+func publisherOptions(f *cli.Flags) (statestore.Options, error) {
 	named := f.Cluster
 	if err := f.Read(); err != nil {
 		return statestore.Options{}, err
@@ -62,7 +63,7 @@ func publisherOptions(f *Flags) (statestore.Options, error) {
 }
 
 // clustersOf are the clusters that a command is about: the named one, or all of a directory.
-func clustersOf(f *Flags, location string) (store string, clusters []string, err error) {
+func clustersOf(f *cli.Flags, location string) (store string, clusters []string, err error) {
 	if f.Cluster != "" {
 		return location, []string{f.Cluster}, nil
 	}

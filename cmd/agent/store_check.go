@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/check"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
@@ -27,7 +28,7 @@ type checkOptions struct {
 
 const formatGitHub = "github"
 
-func checkCommand(f *Flags) *cobra.Command {
+func checkCommand(f *cli.Flags) *cobra.Command {
 	var c checkOptions
 	cmd := &cobra.Command{
 		Use:   "check DIR",
@@ -61,7 +62,7 @@ func (c *checkOptions) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "take warnings for errors")
 }
 
-func (c *checkOptions) run(ctx context.Context, f *Flags, dir string) error {
+func (c *checkOptions) run(ctx context.Context, f *cli.Flags, dir string) error {
 	all, ok, err := c.all(ctx, f, dir)
 	switch {
 	case err != nil:
@@ -74,13 +75,13 @@ func (c *checkOptions) run(ctx context.Context, f *Flags, dir string) error {
 		c.print(f.Out, all)
 	}
 	if err == nil && !ok {
-		return ExitError
+		return cli.ExitError
 	}
 	return err
 }
 
 // all checks the clusters of a directory, or the one that is named.
-func (c *checkOptions) all(ctx context.Context, f *Flags, dir string) (all []*check.Checked, ok bool, err error) {
+func (c *checkOptions) all(ctx context.Context, f *cli.Flags, dir string) (all []*check.Checked, ok bool, err error) {
 	var facts *host.Facts
 	if c.facts != "" {
 		if facts, err = readFacts(c.facts); err != nil {
@@ -107,7 +108,7 @@ func (c *checkOptions) all(ctx context.Context, f *Flags, dir string) (all []*ch
 }
 
 func readFacts(path string) (*host.Facts, error) {
-	data, err := ReadFile(path)
+	data, err := cli.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the saved facts: %w: save them on a node with `agent facts -o json`", err)
 	}

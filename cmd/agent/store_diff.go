@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func storeDiffCommand(f *Flags) *cobra.Command {
+func storeDiffCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff DEST A [B]",
 		Short: "Show what differs between two published generations",
@@ -38,7 +39,7 @@ Exit code: 0 they are the same, 2 they differ, 1 error.`,
 	}
 }
 
-func diff(ctx context.Context, f *Flags, location, from, to string) error {
+func diff(ctx context.Context, f *cli.Flags, location, from, to string) error {
 	differ := false
 	err := eachPublished(f, location, func(store objectstore.Prunable, cluster string) error {
 		c, err := statestore.Compare(ctx, store, cluster, from, to)
@@ -64,7 +65,7 @@ func diff(ctx context.Context, f *Flags, location, from, to string) error {
 		}{c, list})
 	})
 	if err == nil && differ {
-		return ExitChanges
+		return cli.ExitChanges
 	}
 	return err
 }

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
-func storeHistoryCommand(f *Flags) *cobra.Command {
+func storeHistoryCommand(f *cli.Flags) *cobra.Command {
 	last := 0
 	cmd := &cobra.Command{
 		Use:   "history DEST",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -20,7 +21,7 @@ const (
 	pruneLeast = time.Hour
 )
 
-func pruneCommand(f *Flags) *cobra.Command {
+func pruneCommand(f *cli.Flags) *cobra.Command {
 	var p statestore.Pruning
 	cmd := &cobra.Command{
 		Use:   "prune DEST",
@@ -47,7 +48,7 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 				return printPruned(f, done)
 			})
 			if err == nil && p.DryRun && something {
-				return ExitChanges
+				return cli.ExitChanges
 			}
 			return err
 		},
@@ -59,7 +60,7 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 	return cmd
 }
 
-func printPruned(f *Flags, p *statestore.Pruned) error {
+func printPruned(f *cli.Flags, p *statestore.Pruned) error {
 	if !f.Text() {
 		return f.Data(p)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/check"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 )
@@ -24,14 +25,14 @@ const defaultExpires = 30 * 24 * time.Hour
 
 // publishOptions are the flags of publish.
 type publishOptions struct {
-	*Flags
+	*cli.Flags
 	signOptions
 	checkOptions
 	expires time.Duration
 	note    statestore.Note
 }
 
-func publishCommand(f *Flags) *cobra.Command {
+func publishCommand(f *cli.Flags) *cobra.Command {
 	o := publishOptions{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "publish DIR DEST",

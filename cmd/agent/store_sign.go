@@ -7,6 +7,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
@@ -15,7 +16,7 @@ import (
 // signOptions are the flags of sign. Publish has them too.
 type signOptions struct{ key, passwordFile string }
 
-func signCommand(f *Flags) *cobra.Command {
+func signCommand(f *cli.Flags) *cobra.Command {
 	var o signOptions
 	cmd := &cobra.Command{
 		Use:   "sign DEST",
@@ -61,7 +62,7 @@ func (o *signOptions) private() (*minisign.PrivateKey, error) {
 	return readKey(o.key, o.passwordFile)
 }
 
-func printPublished(f *Flags, p *statestore.Published, done string) error {
+func printPublished(f *cli.Flags, p *statestore.Published, done string) error {
 	if !f.Text() {
 		return f.Data(p)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -30,7 +31,7 @@ type verifiedStore struct {
 	Denied []string `json:"denied,omitempty"`
 }
 
-func verifyStoreCommand(f *Flags) *cobra.Command {
+func verifyStoreCommand(f *cli.Flags) *cobra.Command {
 	var keys []string
 	var pin string
 	cmd := &cobra.Command{
@@ -76,7 +77,7 @@ nothing. Exit 0: a node takes it; 1: it does not, and why.`,
 // publicKey reads a key that stands on the command line, or in a file named there.
 func publicKey(text string) (trust.Key, error) {
 	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
-		data, err := ReadFile(text)
+		data, err := cli.ReadFile(text)
 		if err != nil {
 			return trust.Key{}, problem.KeyWrong.Errorf("read a public key: %w", err)
 		}
@@ -85,7 +86,7 @@ func publicKey(text string) (trust.Key, error) {
 	return trust.ParseKey(text, "--public-key")
 }
 
-func verifyStore(ctx context.Context, f *Flags, location, cluster string) error {
+func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) error {
 	store, err := statestore.Open(location, cluster, f.StoreOptions(&f.Trust))
 	if err != nil {
 		return err

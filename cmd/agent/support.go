@@ -12,12 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/support"
 )
 
-func supportCommand(f *Flags) *cobra.Command {
+func supportCommand(f *cli.Flags) *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "support",
@@ -41,7 +42,7 @@ before you send it.`,
 	return cmd
 }
 
-func runSupport(ctx context.Context, f *Flags, file string) error {
+func runSupport(ctx context.Context, f *cli.Flags, file string) error {
 	confErr := f.Read() // what is wrong with it belongs into the archive
 	node := f.Node
 	if node == "" {

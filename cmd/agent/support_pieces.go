@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -26,10 +27,10 @@ import (
 
 // gathering is what a support archive is made from.
 type gathering struct {
-	*Flags
+	*cli.Flags
 	view    *host.Live
 	confErr error
-	opened  *Opened        // nil where the store cannot be opened; then why
+	opened  *cli.Opened    // nil where the store cannot be opened; then why
 	desired *desired.State // nil where no documents can be used; then why
 	why     error
 }
@@ -66,7 +67,7 @@ func (g *gathering) pieces() []support.Piece {
 			return issue.List(g.Host, g.Node, time.Now())
 		})},
 		{Name: "agent/agent.yaml", What: "the agent's own file", Get: func(context.Context) ([]byte, error) {
-			text, err := ReadFile(cmp.Or(g.Conf, defaultConf))
+			text, err := cli.ReadFile(cmp.Or(g.Conf, defaultConf))
 			return text, errors.Join(err, g.confErr)
 		}},
 		{Name: "host/facts.json", What: "agent facts -o json",

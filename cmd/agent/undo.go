@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/cli/probes"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile"
@@ -19,7 +20,7 @@ const undoLimit = 15 * time.Minute
 
 // undoCommand is for the timer and the boot, and no command for people: it
 // needs nothing but the checkpoint's own directory, neither the agent's file nor the store.
-func undoCommand(f *Flags) *cobra.Command {
+func undoCommand(f *cli.Flags) *cobra.Command {
 	check, watch := false, false
 	cmd := &cobra.Command{
 		Use:    "undo",
@@ -27,7 +28,7 @@ func undoCommand(f *Flags) *cobra.Command {
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: Logger(f.Err, "", zapcore.DebugLevel),
+			p := reconcile.Pass{Host: host.Options{Root: "/"}, Log: cli.Logger(f.Err, "", zapcore.DebugLevel),
 				Checkpoint: checkpoint.Settings{Means: probes.Means(nil)}}
 			if check {
 				return p.Session().CheckUndo()

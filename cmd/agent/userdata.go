@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/bootstrap"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // userData is what the command line says of a machine's first boot.
 type userData struct {
-	*Flags
+	*cli.Flags
 	format      string
 	urls, sums  []string
 	sumsFile    string
@@ -32,7 +33,7 @@ type userData struct {
 	proxy       bootstrap.Proxy
 }
 
-func userDataCommand(f *Flags) *cobra.Command {
+func userDataCommand(f *cli.Flags) *cobra.Command {
 	u := &userData{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "user-data",
@@ -104,7 +105,7 @@ func (u *userData) sha256() (map[string]string, error) {
 	case u.sumsFile != "" && len(u.sums) > 0:
 		return nil, problem.Usage.Errorf("--sums and --sha256 exclude each other: both say what the agent must have")
 	case u.sumsFile != "":
-		content, err := ReadFile(u.sumsFile)
+		content, err := cli.ReadFile(u.sumsFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the release's sums: %w", err)
 		}
@@ -134,7 +135,7 @@ func (u *userData) agentFile() (string, error) {
 				problem.Usage.Errorf("--conf and flags that say what is in it exclude each other: write all of " +
 					"it into the file")
 		}
-		content, err := ReadFile(u.Conf)
+		content, err := cli.ReadFile(u.Conf)
 		if err != nil {
 			return "", fmt.Errorf("read the agent's file: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -23,13 +24,13 @@ import (
 
 // verifyOptions are the flags of verify: whether it sends packets, and to whom.
 type verifyOptions struct {
-	*Flags
+	*cli.Flags
 	traffic, serve  bool
 	listen          string
 	peers, services []string
 }
 
-func verifyCommand(f *Flags) *cobra.Command {
+func verifyCommand(f *cli.Flags) *cobra.Command {
 	o := verifyOptions{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -92,9 +93,9 @@ func (o *verifyOptions) run(ctx context.Context) (err error) {
 	}
 	switch v.State {
 	case verify.Failed:
-		return ExitError
+		return cli.ExitError
 	case verify.Waiting:
-		return ExitWaiting
+		return cli.ExitWaiting
 	}
 	return nil
 }

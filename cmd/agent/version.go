@@ -5,9 +5,11 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/cli"
 )
 
-func versionCommand(f *Flags) *cobra.Command {
+func versionCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the agent's version",
@@ -32,7 +34,7 @@ func versionLine() string {
 // own does. That is not used: to make it print our line takes a template, and text/template calls
 // methods by names that only a run knows, so that the linker keeps every exported method of every
 // type, some 10 MB.
-func addVersion(cmd *cobra.Command, f *Flags) {
+func addVersion(cmd *cobra.Command, f *cli.Flags) {
 	asked := cmd.Flags().Bool("version", false, "print the agent's version and exit")
 	args, prepare, run := cmd.Args, cmd.PersistentPreRunE, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, given []string) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
@@ -20,7 +21,7 @@ type waiter struct {
 	timeout    time.Duration
 }
 
-func waitCommand(f *Flags) *cobra.Command {
+func waitCommand(f *cli.Flags) *cobra.Command {
 	var w waiter
 	cmd := &cobra.Command{
 		Use:   "wait",
@@ -98,12 +99,12 @@ func (w *waiter) reached(v report.StatusView) bool {
 func (w *waiter) late(to io.Writer, v report.StatusView) error {
 	if !v.Daemon.Running || v.Status == nil {
 		fmt.Fprintf(to, "agent: not within %s: no daemon runs here: %s\n", w.timeout, v.Daemon.Why)
-		return ExitNobody
+		return cli.ExitNobody
 	}
 	what := "it is not right yet"
 	if c := v.Configuration; w.generation > 0 && (c.Applied == nil || c.Applied.Number < w.generation) {
 		what = fmt.Sprintf("generation %d is not applied", w.generation)
 	}
 	fmt.Fprintf(to, "agent: not within %s: %s: %s\n", w.timeout, what, v.Line())
-	return ExitWaiting
+	return cli.ExitWaiting
 }
