@@ -6,12 +6,9 @@ import (
 	"github.com/netwright/netwright/pkg/cli/probes"
 )
 
-// A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
-// undo let nobody make a namespace.
-
-// provePodsCommand is that service, and no command for people: it needs neither documents nor
-// store, which a change may have cut off. The runtime says by which conf and plugins pods are
-// added.
+// provePodsCommand is the service of [probes.MakeProof], and no command for people: it needs neither
+// documents nor store, which a change may have cut off. The runtime says by which conf and plugins
+// pods are added.
 func provePodsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "prove-pods",

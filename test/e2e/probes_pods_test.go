@@ -11,7 +11,7 @@ import (
 // that ended meanwhile need not. What costs them their way is undone, though the node itself lacks
 // nothing. Without pods status and history say that none was asked. The lines that keep it:
 // pkg/checkpoint/pods.go; pkg/checkpoint/traffic.go; pkg/checkpoint/arm.go, ask (askRunning,
-// askTraffic); pkg/reconcile/protect.go, judged; cmd/agent/prove_pods.go.
+// askTraffic); pkg/reconcile/protect.go, judged; cmd/agent/prove_pods.go; pkg/cli/probes/traffic.go.
 func TestWhatAChangeTakesFromPods(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts pods off")

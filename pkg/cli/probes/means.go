@@ -1,3 +1,6 @@
+// Package probes is what a checkpoint asks of others: the store, the Kubernetes API, addresses and
+// pods. Whoever opens a store has it from here, and so has the undo, which has neither settings nor
+// a store.
 package probes
 
 import (
@@ -95,6 +98,6 @@ func Means(by *statestore.Options) checkpoint.Means {
 			_, err := verify.PingFull(ctx, "", to, size)
 			return err
 		},
-		Traffic: AskTraffic,
+		Traffic: askTraffic,
 	}
 }

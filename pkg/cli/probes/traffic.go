@@ -13,6 +13,9 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
+// A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
+// undo let nobody make a namespace.
+
 // Where that service runs from, what it is called, and where it leaves what it saw.
 const (
 	provingUnit = "netwright-pods"
@@ -20,6 +23,7 @@ const (
 	proofFile   = "/run/netwright/pods.json"
 )
 
+// MakeProof makes the proof, and leaves in a file what it saw: it is what that service runs.
 func MakeProof(ctx context.Context) (err error) {
 	opt := host.Options{Root: "/"}
 	h, err := host.Open(ctx, opt)
@@ -44,8 +48,8 @@ func MakeProof(ctx context.Context) (err error) {
 	return h.Files.WriteFile(ctx, proofFile, data, hostfs.FileSpec{Mode: 0o600})
 }
 
-// AskTraffic has the proof made, as long as ctx lasts.
-func AskTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
+// askTraffic has the proof made, as long as ctx lasts.
+func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
 	if err := h.Files.Remove(proofFile); err != nil {
 		return nil, err
 	}
