@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/install"
 	"github.com/netwright/netwright/pkg/report"
 )
 
-func installCommand(f *flags, s streams) *cobra.Command {
-	var binary string
-	var dryRun, enable, start bool
+func installCommand(f *cli.Flags) *cobra.Command {
+	var i install.Installation
+	binary, dryRun := "", false
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
@@ -33,11 +33,11 @@ A package that brought the same units keeps them. To take the agent away again:
   agent install --root /mnt/image --binary netwright-linux-arm64`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i := install.Installation{Host: host.Options{Root: f.root}, Enable: enable, Start: start && f.root == "/"}
 			var err error
 			if i.Program, i.Arch, err = program(binary); err != nil {
 				return err
 			}
+			i.Host, i.Start = f.Host, i.Start && f.Host.Root == "/"
 			do := i.Install
 			if dryRun {
 				do = i.DryRun
@@ -46,14 +46,14 @@ A package that brought the same units keeps them. To take the agent away again:
 			if plan == nil {
 				return err
 			}
-			if err := f.printInstalled(s, plan); err != nil {
+			if err := f.Plan(plan, report.TextOptions{NoHeader: true}); err != nil {
 				return err
 			}
 			switch {
 			case err != nil:
-				return exit(exitError) // the plan says what failed
+				return cli.ExitError // the plan says what failed
 			case dryRun && plan.Summary.Changes() > 0:
-				return exit(exitChanges)
+				return cli.ExitChanges
 			}
 			return nil
 		},
@@ -61,16 +61,9 @@ A package that brought the same units keeps them. To take the agent away again:
 	l := cmd.Flags()
 	l.StringVar(&binary, "binary", "", "the program to install (default: this one)")
 	l.BoolVar(&dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
-	l.BoolVar(&enable, "enable", true, "let the units start at boot")
-	l.BoolVar(&start, "start", true, "start the daemon now; never below --root")
+	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")
+	l.BoolVar(&i.Start, "start", true, "start the daemon now; never below --root")
 	return cmd
-}
-
-func (f *flags) printInstalled(s streams, plan *report.Plan) error {
-	if !f.text() {
-		return f.data(s, plan)
-	}
-	return report.Text(s.out, plan, report.TextOptions{Color: isTerminal(s.out), NoHeader: true})
 }
 
 // program is the content of the program at a path, "" for this one, and the architecture that it is

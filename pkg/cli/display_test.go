@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// TestProgress: a terminal hears of what takes long, of attempts, and is left clean.
-func TestProgress(t *testing.T) {
+// TestDisplay: a terminal hears of what takes long, of attempts, and is left clean.
+func TestDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errOut bytes.Buffer
-		p := newProgress(&flags{output: "text"}, streams{out: &out, err: &errOut}, false)
-		p.live = true // as on a terminal
-		h := p.hooks()
+		d := NewDisplay(&Flags{Output: Output{Form: FormText, Out: &out, Err: &errOut}})
+		d.live = true // as on a terminal
+		h := d.Hooks()
 		plan := &report.Plan{Steps: []report.Step{{Key: "file:/a", State: report.Planned, Items: []report.Item{{Key: "file:/a", Op: "+"}}}}}
 		plan.Notes = []report.Note{{Level: "info", Text: "known before"}}
 		plan.Finish(1)
@@ -29,12 +29,12 @@ func TestProgress(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		h.OnRetry("file:/slow", errors.New("connection refused"), 200*time.Millisecond)
-		p.end()
+		d.End()
 		if got := errOut.String(); !strings.Contains(got, "… file:/slow (1.5s)") || !strings.HasSuffix(got, "\r\x1b[K  … file:/slow: connection refused; trying again in 200ms\n") || strings.Contains(got, "quick") {
 			t.Errorf("%q", got)
 		}
 		plan.Notes = append(plan.Notes, report.Note{Level: "warning", Text: "it awaits its confirmation"})
-		if err := p.result(plan); err != nil {
+		if err := d.Result(plan); err != nil {
 			t.Error(err)
 		}
 		if got := out.String(); strings.Count(got, "known before") != 1 || strings.Count(got, "warning: it awaits its confirmation") != 1 {
@@ -46,12 +46,12 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-func TestProgressIsQuietWithoutATerminal(t *testing.T) {
+func TestDisplayIsQuietWithoutATerminal(t *testing.T) {
 	var errOut bytes.Buffer
-	p := newProgress(&flags{output: "text"}, streams{out: &errOut, err: &errOut}, true)
-	p.hooks().OnStart("file:/slow")
-	p.begin()
-	p.end()
+	d := NewDisplay(&Flags{Output: Output{Form: FormText, Out: &errOut, Err: &errOut}})
+	d.Hooks().OnStart("file:/slow")
+	d.begin()
+	d.End()
 	if errOut.Len() > 0 {
 		t.Errorf("%q", errOut.String())
 	}
