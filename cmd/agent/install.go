@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/install"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/systemd"
 )
 
 func installCommand(f *cli.Flags) *cobra.Command {
@@ -21,11 +24,15 @@ func installCommand(f *cli.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
-		Long: `install puts this program to ` + install.Program + `, with ` + "`agent`" + ` as a link where nothing else
+		Long: `install puts this program to ` + systemd.Program + `, with ` + "`agent`" + ` as a link where nothing else
 has that name, and the units to /etc/systemd/system; it enables them and asks
 systemd to start the daemon, and does not wait for that. A daemon that runs is
 restarted when it changed. What is right is left alone, so that it can be run
 at every boot. The configuration (` + defaultConf + `) is yours to write.
+
+Where /usr is read-only or mounted noexec, the program goes into bin below the
+first of ` + strings.Join(install.Prefixes[1:], ", ") + ` that will do, or
+below --prefix. A later install stays there.
 
 A package that brought the same units keeps them. To take the agent away again:
 ` + "`agent reset`" + `, then remove the files that install named.`,
@@ -33,6 +40,9 @@ A package that brought the same units keeps them. To take the agent away again:
   agent install --root /mnt/image --binary netwright-linux-arm64`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if p := i.Prefix; p != "" && (!path.IsAbs(p) || path.Clean(p) != p || p == "/") {
+				return fmt.Errorf("--prefix %s: name a directory by its absolute path, such as /opt/netwright", p)
+			}
 			var err error
 			if i.Program, i.Arch, err = program(binary); err != nil {
 				return err
@@ -59,6 +69,7 @@ A package that brought the same units keeps them. To take the agent away again:
 		},
 	}
 	l := cmd.Flags()
+	l.StringVar(&i.Prefix, "prefix", "", "the directory whose bin gets the program (default: where it is, else /usr)")
 	l.StringVar(&binary, "binary", "", "the program to install (default: this one)")
 	l.BoolVar(&dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
 	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")

@@ -134,7 +134,6 @@ var rooms = map[string]map[string][]string{
 		"remote":      {"", "manifest", "objectstore", "transfer", "trust"},
 		"s3":          {"objectstore", "transfer"},
 		"stores":      {"", "directory", "https", "kubernetes", "manifest", "objectstore", "remote", "s3", "trust"},
-		"storetest":   {"", "manifest", "objectstore", "publisher"},
 		"transfer":    nil,
 		"trust":       nil,
 	},
