@@ -57,8 +57,8 @@ func networksCommand(f *cli.Flags) *cobra.Command {
 	return cmd
 }
 
-// networkCalled is the one of that name: as the documents declare it where they can be read and do, else
-// the row of the list.
+// networkCalled is the one of that name: as the documents declare it where they can be read and do,
+// else the row of the list.
 func networkCalled(ctx context.Context, f *cli.Flags, name string) (network.Network, bool) {
 	if _, d, err := f.Load(ctx); err == nil {
 		if n, known := network.Of(d.Node); known && n.Name == name {

@@ -19,10 +19,10 @@ import (
 	"github.com/netwright/netwright/pkg/publish/nodestatus"
 )
 
-// observe gives the daemon those whom it tells how the node is: metrics, the Node, peers, the status
-// object, the status file and its socket, and until the node is prepared the console. What of it
-// cannot be is a warning: a node is kept right whether or not anybody can see it. end waits until all
-// was told that there is to tell; it is called while the daemon's lock is held.
+// observe gives the daemon those whom it tells how the node is: metrics, the Node, peers, the
+// status object, the status file and its socket, and until the node is prepared the console. What
+// of it cannot be is a warning: a node is kept right whether or not anybody can see it. end waits
+// until all was told that there is to tell; it is called while the daemon's lock is held.
 func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *cli.Opened) (end func()) {
 	// the last thing that a daemon tells is that it ends
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -91,7 +91,7 @@ func (o *runOptions) insideSandbox(ctx context.Context, w *cli.Opened) error {
 	w.Pass.Host.Sandbox = true
 	converge := func(again bool) error {
 		shown, pass := cli.NewDisplay(o.f), o.passes(w)
-		shown.Quiet = again
+		shown.Shown = again
 		return o.converge(ctx, shown, func(ctx context.Context) cli.Ended { return pass(ctx, shown.Hooks()) })
 	}
 	if err := converge(false); err != nil || !o.f.Text() {

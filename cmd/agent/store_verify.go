@@ -143,7 +143,7 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 		fmt.Fprintf(f.Out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
 	}
 	for _, by := range v.SignedBy {
-		fmt.Fprintf(f.Out, "  signed by key %s%s\n", by, known(f.Trust.Keys, by))
+		fmt.Fprintf(f.Out, "  signed by key %s%s\n", by, trustNote(f.Trust.Keys, by))
 	}
 	for _, t := range []struct {
 		what string
@@ -159,8 +159,8 @@ func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) er
 	return nil
 }
 
-// known says whether a signature's key is one that is trusted.
-func known(keys []trust.Key, id string) string {
+// trustNote says whether a signature's key is one that is trusted.
+func trustNote(keys []trust.Key, id string) string {
 	for _, k := range keys {
 		if trust.ID(k.Public.ID()) == id {
 			return ", which is trusted"

@@ -19,7 +19,7 @@ import (
 // says what is worked on when it takes long, and the end.
 type Display struct {
 	f           *Flags
-	Quiet       bool // the plan was printed, or need not be
+	Shown       bool // the plan was printed, or need not be
 	live        bool
 	mu          sync.Mutex
 	since       map[graph.Key]time.Time
@@ -52,7 +52,7 @@ func (d *Display) Hooks() reconcile.Hooks {
 		OnPlan: func(plan *report.Plan) {
 			if d.f.Text() && plan.Summary.Changes() > 0 {
 				_ = d.f.Plan(plan, report.TextOptions{Diffs: true})
-				d.Quiet, d.notes = true, append([]report.Note{}, plan.Notes...)
+				d.Shown, d.notes = true, append([]report.Note{}, plan.Notes...)
 				d.begin()
 			}
 		},
@@ -132,7 +132,7 @@ func (d *Display) Waiting(plan *report.Plan) {
 
 // Result prints what became of it: all, or after the plan only what needs a person and what is new.
 func (d *Display) Result(plan *report.Plan) error {
-	opt := report.TextOptions{Brief: d.Quiet, Diffs: true}
+	opt := report.TextOptions{Brief: d.Shown, Diffs: true}
 	if d.notes != nil {
 		opt.News = slices.DeleteFunc(slices.Clone(plan.Notes),
 			func(n report.Note) bool { return slices.Contains(d.notes, n) })

@@ -34,7 +34,8 @@ type Settings struct {
 	read  bool
 }
 
-// Read reads the agent's own file, once. A file that is not there is an error where --conf names it.
+// Read reads the agent's own file, once. A file that is not there is an error where --conf names
+// it.
 func (s *Settings) Read() error {
 	if s.read {
 		return nil
