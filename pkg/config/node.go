@@ -80,7 +80,7 @@ type Node struct {
 	// cni-plugins the table of the agent is used
 	Assets []extras.Asset `json:"assets,omitempty"`
 	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that
-	// reach only this
+	// reach only this. "assets": the store has the copies that `agent store vendor` made
 	AssetsMirror string  `json:"assetsMirror,omitempty"`
 	Kubelet      Kubelet `json:"kubelet"`             // settings of kubelet that concern the network, in kOps' words
 	KubeProxy    *bool   `json:"kubeProxy,omitempty"` // whether services are kube-proxy's

@@ -1,6 +1,6 @@
 // Package statestore is the contract of a place that keeps the configuration of nodes: what is read
-// from it, and what a reader may rely on. Package stores opens each kind, package test/storetest is the
-// suite that holds them all to the contract.
+// from it, and what a reader may rely on. Package stores opens each kind, package test/storetest is
+// the suite that holds them all to the contract.
 //
 // A store holds clusters. Each has documents and pki files under the names of [manifest.Layout],
 // either as people write them (a plain directory, for which a manifest is made up) or published: a

@@ -53,10 +53,11 @@ var allowed = map[string][]string{
 	"cli":        slices.Concat([]string{"reconcile"}, upper, slices.Sorted(maps.Keys(inner))), // what verbs share
 	"reset":      slices.Concat(upper, slices.Sorted(maps.Keys(inner))),
 	"check":      slices.Concat([]string{"reconcile/changes", "reconcile/desired"}, upper),
+	"mirror":     slices.Concat([]string{"check", "reconcile/desired"}, upper),
 	"install":    slices.Concat([]string{"reconcile/changes", "reconcile/execute"}, upper),
 	"bootstrap":  {"config", "host"},
 	"support":    nil, // what it packs its caller brings
-	"cmd":        slices.Concat([]string{"cli", "daemon", "reconcile", "reset", "check", "install", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
+	"cmd":        slices.Concat([]string{"cli", "daemon", "reconcile", "reset", "check", "mirror", "install", "bootstrap", "support"}, upper, slices.Sorted(maps.Keys(inner))),
 }
 
 // inner says the same of packages below a component that are none of its parts: they know what the

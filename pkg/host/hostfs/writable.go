@@ -39,7 +39,7 @@ func (f *Reader) Writable(name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.nearest(name)
+	dir, base, err := f.Paths.nearest(name)
 	if err != nil { // whoever writes tells of it
 		return nil
 	}
@@ -62,7 +62,7 @@ func (f *Reader) Runnable(name string) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.nearest(name)
+	dir, base, err := f.Paths.nearest(name)
 	if err != nil { // whoever runs it tells of it
 		return nil
 	}
@@ -75,11 +75,11 @@ func (f *Reader) Runnable(name string) error {
 
 // nearest opens the directory of a path, or of the nearest above it that is there. The caller
 // closes dir.
-func (f *Reader) nearest(name string) (dir int, base string, err error) {
-	dir, base, err = f.Paths.OpenParent(name)
+func (p Paths) nearest(name string) (dir int, base string, err error) {
+	dir, base, err = p.OpenParent(name)
 	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
 		at = path.Dir(at)
-		dir, base, err = f.Paths.OpenParent(at)
+		dir, base, err = p.OpenParent(at)
 	}
 	return dir, base, err
 }
