@@ -10,16 +10,7 @@ import (
 )
 
 func (o *runOptions) runDryRun(ctx context.Context) error {
-	w, err := o.open(zap.NewNop())
-	if err != nil {
-		return err
-	}
-	d, unused, err := o.desired(ctx, w)
-	if err != nil {
-		return err
-	}
-	w.Pass.ForceRepair = true // as --once would
-	plan, planErr := w.Pass.DryRun(ctx, d)
+	plan, unused, planErr := o.wouldChange(ctx)
 	if plan == nil {
 		return planErr
 	}
@@ -31,9 +22,31 @@ func (o *runOptions) runDryRun(ctx context.Context) error {
 		return cli.ExitError // the plan says what failed
 	case unused != nil:
 		return unused
-	case plan.Summary.Changes() > 0,
-		plan.Switch != nil && plan.Switch.Blocked != "": // the documents are not what the node has
+	}
+	if o.out != "" {
+		if err := o.save(ctx, plan); err != nil {
+			return err
+		}
+	}
+	if plan.Summary.Changes() > 0 ||
+		plan.Switch != nil && plan.Switch.Blocked != "" { // the documents are not what the node has
 		return cli.ExitChanges
 	}
 	return nil
+}
+
+// wouldChange is what --once would change; nil where there is no plan. unused is why the store is
+// not used, and the error is told by the plan, if there is one.
+func (o *runOptions) wouldChange(ctx context.Context) (plan *report.Plan, unused, err error) {
+	w, err := o.open(zap.NewNop())
+	if err != nil {
+		return nil, nil, err
+	}
+	d, unused, err := o.desired(ctx, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	w.Pass.ForceRepair = true // as --once would
+	plan, err = w.Pass.DryRun(ctx, d)
+	return plan, unused, err
 }

@@ -23,6 +23,7 @@ type runOptions struct {
 	once, dryRun, sandbox bool
 	disruptive            bool
 	wait, confirm         time.Duration
+	out                   string // the file that the plan goes to; "": none
 }
 
 func (o *runOptions) bind(cmd *cobra.Command) {
@@ -33,10 +34,7 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 		"with --once: undo the change after this time, unless agent confirm keeps it")
 	l.BoolVar(&o.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
 	l.BoolVar(&o.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
-	l.BoolVar(&o.f.Host.Verify, "verify", false, "read every installed byte instead of believing recorded metadata")
-	l.BoolVar(&o.f.Trust.Older, "accept-older-generation", false,
-		"with --once: take a generation from the store that is older than the last")
-	addDisruptive(cmd, &o.disruptive)
+	o.bindPlan(cmd)
 	l.StringVar(&o.f.LogFormat, "log-format", "",
 		"of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
 	complete(cmd, "log-format", agentfile.LogText, agentfile.LogJSON)
@@ -46,6 +44,15 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	l.StringVar(&o.f.NodeStatus, "node-status", "",
 		"whether the daemon tells the node's Node how it is, on or off (default on)")
 	complete(cmd, "node-status", agentfile.On, agentfile.Off)
+}
+
+// bindPlan binds the flags of what a plan depends on.
+func (o *runOptions) bindPlan(cmd *cobra.Command) {
+	l := cmd.Flags()
+	l.BoolVar(&o.f.Host.Verify, "verify", false, "read every installed byte instead of believing recorded metadata")
+	l.BoolVar(&o.f.Trust.Older, "accept-older-generation", false,
+		"once: take a generation from the store that is older than the last")
+	addDisruptive(cmd, &o.disruptive)
 }
 
 // check refuses flags that do not go together. interval says that --interval is among them, 0 too.

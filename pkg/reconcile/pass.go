@@ -60,7 +60,10 @@ type Pass struct {
 	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it
 	// changes; 0: what passes its probes stays.
 	ConfirmWithin time.Duration
-	By            string // who makes the pass, for the history; "" is the agent itself
+	// Agreed is the intent of the plan that the pass may make, and no other; "": any. See
+	// [report.Plan.Intent].
+	Agreed string
+	By     string // who makes the pass, for the history; "" is the agent itself
 
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
 	// which may so below any root. A dry run never calls it.
