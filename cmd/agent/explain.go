@@ -23,16 +23,29 @@ import (
 
 func explainCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain KEY",
-		Short: "Say who wants a key, why, whether it is so now, what comes before it and after it",
+		Use:   "explain KEY|FIELD",
+		Short: "Say who wants a key, why, and whether it is so now; or what a field of the documents is",
 		Long: `explain says of one key of the plan who asked for it, whose value it overrides,
 whether the host is so now, and what comes before it and after it.
 
-A key is kind:name, as --dry-run prints them.`,
+A key is kind:name, as --dry-run prints them.
+
+Of a field it says what it is, what it takes, its default, and where it may stand. The
+end of its path is enough. That needs neither a store nor a node; agent config says
+which value the field has here, and from where.`,
 		Example: `  agent explain sysctl:net.ipv4.ip_forward
-  agent explain file:/etc/cni/net.d/05-netwright-bridge.conflist`,
+  agent explain file:/etc/cni/net.d/05-netwright-bridge.conflist
+  agent explain spec.networking.calico.mtu
+  agent explain probeWindow              of the agent's own file`,
 		Args: oneArg("a key", "agent explain sysctl:net.ipv4.ip_forward"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if !strings.Contains(args[0], ":") {
+				if found := fieldNamed(args[0]); len(found) > 0 {
+					return explainFields(f, found)
+				} else if strings.HasPrefix(args[0], "spec.") {
+					return noSuchField(args[0])
+				}
+			}
 			w, d, g, err := wantedGraph(cmd.Context(), f)
 			if err != nil {
 				return err
@@ -43,8 +56,14 @@ A key is kind:name, as --dry-run prints them.`,
 			}
 			return explain(f, g, plan, graph.Key(args[0]))
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (keys []string,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (keys []string,
 			_ cobra.ShellCompDirective) {
+			if strings.HasPrefix(begun, "spec") {
+				for _, f := range allFields() {
+					keys = append(keys, f.Path)
+				}
+				return keys, cobra.ShellCompDirectiveNoFileComp
+			}
 			if _, _, g, err := wantedGraph(cmd.Context(), f); err == nil && len(args) == 0 {
 				for _, t := range g.Order() {
 					for _, key := range t.Owns() {
