@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -51,6 +52,9 @@ func (o *runOptions) passes(w *cli.Opened) func(context.Context, reconcile.Hooks
 			loaded = true
 		}
 		pass := w.Pass
+		if h.OnFetch != nil {
+			pass.Assets = fetch.Observed{Fetcher: pass.Assets, OnProgress: h.OnFetch}
+		}
 		pass.Hooks, pass.TakeNow, pass.ForceRepair = h, cli.CurrentUser(), true
 		end := cli.EndedWith(pass.Converge(ctx, d))
 		end.Besides = errors.Join(end.Besides, unused)

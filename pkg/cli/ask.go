@@ -34,6 +34,8 @@ func (d *Display) Ask(
 	ctx context.Context, req control.Request, here func(context.Context, reconcile.Hooks) Ended,
 ) Ended {
 	OutlivePipe()
+	d.begin()
+	defer d.End()
 	version := d.f.Kube.Version
 	c, err := control.Dial(ctx, d.f.Host, version)
 	switch {

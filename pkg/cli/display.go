@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -25,9 +27,13 @@ type Display struct {
 	since       map[graph.Key]time.Time
 	notes       []report.Note // those that were printed with it; nil: it was not
 	line        bool          // a progress line stands on the terminal
+	began       time.Time
+	phase       string         // the part of the run that is under way
+	loading     fetch.Transfer // the download that came on last
 	stop        chan struct{}
 	ended       chan struct{} // closed by the goroutine that draws
 	waited      string
+	waitedSince time.Time
 	saidVersion bool // that the daemon is of another version
 }
 
@@ -51,12 +57,19 @@ func (d *Display) Hooks() reconcile.Hooks {
 		},
 		OnPlan: func(plan *report.Plan) {
 			if d.f.Text() && plan.Summary.Changes() > 0 {
+				d.mu.Lock() // nothing is drawn meanwhile
+				d.clear()
 				_ = d.f.Plan(plan, report.TextOptions{Diffs: true})
+				d.mu.Unlock()
 				d.Shown, d.notes = true, append([]report.Note{}, plan.Notes...)
 				d.begin()
 			}
 		},
-		Progress: session.Progress{OnWait: func(who string) { d.say("  … waiting for %s\n", who) }},
+		Progress: session.Progress{
+			OnWait:  func(who string) { d.say("  … waiting for %s\n", who) },
+			OnPhase: func(name string) { d.mu.Lock(); d.phase = name; d.mu.Unlock() },
+		},
+		OnFetch: func(p fetch.Transfer) { d.mu.Lock(); d.loading = p; d.mu.Unlock() },
 	}
 }
 
@@ -65,7 +78,7 @@ func (d *Display) begin() {
 	if !d.live || d.stop != nil {
 		return
 	}
-	d.stop, d.ended = make(chan struct{}), make(chan struct{})
+	d.stop, d.ended, d.began = make(chan struct{}), make(chan struct{}), time.Now()
 	go func() {
 		defer close(d.ended)
 		tick := time.NewTicker(slow)
@@ -84,17 +97,19 @@ func (d *Display) begin() {
 func (d *Display) draw() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var longest graph.Key
-	var since time.Time
+	what, since := cmp.Or(d.phase, "working"), d.began
 	for k, t := range d.since {
-		if longest == "" || t.Before(since) {
-			longest, since = k, t
+		if since == d.began || t.Before(since) {
+			what, since = string(k), t
 		}
 	}
-	if longest == "" || time.Since(since) < slow {
+	if time.Since(since) < slow {
 		return
 	}
-	fmt.Fprintf(d.f.Err, "\r\x1b[K  … %s (%s)", longest, time.Since(since).Round(time.Second/10))
+	if d.loading.URL != "" && !d.loading.Over {
+		what = d.loading.String()
+	}
+	fmt.Fprintf(d.f.Err, "\r\x1b[K  … %s (%s)", what, time.Since(since).Round(time.Second/10))
 	d.line = true
 }
 
@@ -102,11 +117,16 @@ func (d *Display) draw() {
 func (d *Display) say(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.clear()
+	fmt.Fprintf(d.f.Err, format, args...)
+}
+
+// clear takes the progress line away. The caller has the lock.
+func (d *Display) clear() {
 	if d.line {
 		fmt.Fprint(d.f.Err, "\r\x1b[K")
 		d.line = false
 	}
-	fmt.Fprintf(d.f.Err, format, args...)
 }
 
 // End takes the progress line away; the run is over.
@@ -119,14 +139,18 @@ func (d *Display) End() {
 	d.say("")
 }
 
-// Waiting says once what is waited for.
+// Waiting says once what is waited for, and a terminal hears how long that takes.
 func (d *Display) Waiting(plan *report.Plan) {
 	for _, s := range plan.Steps {
 		if s.State == report.Waits && s.Message != d.waited {
-			d.waited = s.Message
+			d.waited, d.waitedSince = s.Message, time.Now()
 			d.say("  … waiting for %s\n", strings.TrimPrefix(s.Message, "waiting for "))
 			return
 		}
+	}
+	if d.live {
+		d.say("  … still waiting (%s)", time.Since(d.waitedSince).Round(time.Second))
+		d.line = true
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -19,6 +20,7 @@ func TestDisplay(t *testing.T) {
 		d := NewDisplay(&Flags{Output: Output{Form: FormText, Out: &out, Err: &errOut}})
 		d.live = true // as on a terminal
 		h := d.Hooks()
+		d.begin()
 		plan := &report.Plan{Steps: []report.Step{{Key: "file:/a", State: report.Planned, Items: []report.Item{{Key: "file:/a", Op: "+"}}}}}
 		plan.Notes = []report.Note{{Level: "info", Text: "known before"}}
 		plan.Finish(1)
@@ -42,6 +44,39 @@ func TestDisplay(t *testing.T) {
 		}
 		if got := out.String(); strings.Count(got, "file:/a") != 1 || strings.Contains(got, "\x1b") {
 			t.Errorf("the plan is to be told once, and without colour where there is no terminal: %q", got)
+		}
+	})
+}
+
+// Of what comes over the network a terminal sees the URL, the bytes and the rate; where nothing is
+// under way, which part of the run it is; and how long it waits. The lines that keep it: display.go,
+// draw and Waiting.
+func TestDisplayOfWhatTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errOut bytes.Buffer
+		d := NewDisplay(&Flags{Output: Output{Form: FormText, Out: &errOut, Err: &errOut}})
+		d.live = true // as on a terminal
+		h := d.Hooks()
+		d.begin()
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		h.OnPhase("apply")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		h.OnFetch(fetch.Transfer{URL: "https://mirror.example.com/a.tgz", Got: 5e6, Size: 40e6, Took: 2 * time.Second})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		d.End()
+		waits := &report.Plan{Steps: []report.Step{{State: report.Waits, Message: "waiting for a range"}}}
+		d.Waiting(waits)
+		time.Sleep(3 * time.Second)
+		d.Waiting(waits)
+		d.End()
+		for _, want := range []string{"… working (1s)", "… apply (2s)", "… https://mirror.example.com/a.tgz: 5.0 of 40.0 MB, 2.5 MB/s (3s)",
+			"… waiting for a range\n", "… still waiting (3s)\r\x1b[K"} {
+			if !strings.Contains(errOut.String(), want) {
+				t.Errorf("%q has no %q", errOut.String(), want)
+			}
 		}
 	})
 }

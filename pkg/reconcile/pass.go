@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/reconcile/session"
@@ -29,6 +30,8 @@ type Hooks struct {
 	session.Progress
 	// OnPlan hears the plan of a pass that will be applied, before its first change.
 	OnPlan func(*report.Plan)
+	// OnFetch hears how far a download is.
+	OnFetch func(fetch.Transfer)
 	// Built hears what the pass works towards, before it looks at it.
 	Built func(d *desired.State, list []tasks.Task, v host.View)
 }
