@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,10 +27,11 @@ func installCommand(f *cli.Flags) *cobra.Command {
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
 		Long: `install puts this program to ` + systemd.Program + `, with ` + "`agent`" + ` as a link where nothing else
-has that name, and the units to /etc/systemd/system; it enables them and asks
-systemd to start the daemon, and does not wait for that. A daemon that runs is
-restarted when it changed. What is right is left alone, so that it can be run
-at every boot. The configuration (` + defaultConf + `) is yours to write.
+has that name, the units to /etc/systemd/system, and completions for bash, zsh and
+fish below share; it enables the units and asks systemd to start the daemon, and does
+not wait for that. A daemon that runs is restarted when it changed. What is right is
+left alone, so that it can be run at every boot. In the end it names the next step:
+the configuration (` + defaultConf + `) is yours to write.
 
 Where /usr is read-only or mounted noexec, the program goes into bin below the
 first of ` + strings.Join(install.Prefixes[1:], ", ") + ` that will do, or
@@ -48,6 +51,9 @@ A package that brought the same units keeps them. To take the agent away again:
 				return err
 			}
 			i.Host, i.Start = f.Host, i.Start && f.Host.Root == "/"
+			if i.Completions, err = completions(cmd.Root()); err != nil {
+				return err
+			}
 			do := i.Install
 			if dryRun {
 				do = i.DryRun
@@ -64,6 +70,8 @@ A package that brought the same units keeps them. To take the agent away again:
 				return cli.ExitError // the plan says what failed
 			case dryRun && plan.Summary.Changes() > 0:
 				return cli.ExitChanges
+			case f.Text():
+				fmt.Fprintln(f.Out, nextStep(f))
 			}
 			return nil
 		},
@@ -75,6 +83,32 @@ A package that brought the same units keeps them. To take the agent away again:
 	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")
 	l.BoolVar(&i.Start, "start", true, "start the daemon now; never below --root")
 	return cmd
+}
+
+// completions are what shells complete the program's name by, by where they look for it below
+// /usr/share.
+func completions(root *cobra.Command) (map[string][]byte, error) {
+	defer func(name string) { root.Use = name }(root.Use)
+	root.Use = "netwright"
+	var bash, zsh, fish bytes.Buffer
+	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh),
+		root.GenFishCompletion(&fish, true)); err != nil {
+		return nil, fmt.Errorf("write the completions of shells: %w", err)
+	}
+	return map[string][]byte{"bash-completion/completions/netwright": bash.Bytes(),
+		"zsh/vendor-completions/_netwright": zsh.Bytes(), "fish/vendor_completions.d/netwright.fish": fish.Bytes()}, nil
+}
+
+// nextStep says what comes after an installation.
+func nextStep(f *cli.Flags) string {
+	switch err := f.Read(); {
+	case err == nil && f.Store == "":
+		return "next: say in " + defaultConf + " where the configuration is, such as `store: /srv/netwright`; then " +
+			"`agent plan` shows what would change, and `systemctl start netwright-agent` makes it so"
+	case f.Host.Root != "/":
+		return "next: `agent --once --root " + f.Host.Root + "` puts the network's files there, too"
+	}
+	return "next: `agent status` says how this node is"
 }
 
 // program is the content of the program at a path, "" for this one, and the architecture that it is
