@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/takeover"
 )
 
-func diffCommand(f *flags, s streams) *cobra.Command {
+func diffCommand(f *cli.Flags) *cobra.Command {
 	var nodeup bool
 	cmd := &cobra.Command{
 		Use:   "diff --nodeup",
@@ -31,15 +32,15 @@ store diff.`,
 				return problem.Usage.Errorf("diff compares with nodeup: agent diff --nodeup. What a pass would change: " +
 					"agent --dry-run; two generations of a store: agent store diff")
 			}
-			w, d, g, err := f.graph(cmd.Context())
+			w, d, g, err := wantedGraph(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
-			plan, err := w.pass.DryRun(cmd.Context(), d)
+			plan, err := w.Pass.DryRun(cmd.Context(), d)
 			if plan == nil {
 				return err
 			}
-			files, err := host.OpenFiles(w.pass.Host)
+			files, err := host.OpenFiles(w.Pass.Host)
 			if err != nil {
 				return fmt.Errorf("look at the host: %w", err)
 			}
@@ -48,10 +49,10 @@ store diff.`,
 			if err != nil {
 				return err
 			}
-			if !f.text() {
-				return f.data(s, c)
+			if !f.Text() {
+				return f.Data(c)
 			}
-			printTakeover(s.out, plan, c)
+			printTakeover(f.Out, plan, c)
 			return nil
 		},
 	}

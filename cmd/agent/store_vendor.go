@@ -9,15 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/mirror"
 	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/statestore/assets"
 	"github.com/netwright/netwright/pkg/statestore/directory"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-func vendorCommand(f *flags, s streams) *cobra.Command {
+func vendorCommand(f *cli.Flags) *cobra.Command {
 	var archs []string
 	cmd := &cobra.Command{
 		Use:   "vendor DIR",
@@ -35,7 +37,7 @@ right sum is not fetched. Run it again when documents name other versions.`,
   agent store vendor ./store --arch arm64`,
 		Args: oneArg("the store's directory", "agent store vendor ./store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return vendor(cmd.Context(), f, s, args[0], archs)
+			return vendor(cmd.Context(), f, args[0], archs)
 		},
 	}
 	cmd.Flags().StringSliceVar(&archs, "arch", []string{"amd64", "arm64"}, "the architectures of the nodes")
@@ -43,7 +45,7 @@ right sum is not fetched. Run it again when documents name other versions.`,
 	return cmd
 }
 
-func vendor(ctx context.Context, f *flags, s streams, location string, archs []string) error {
+func vendor(ctx context.Context, f *cli.Flags, location string, archs []string) error {
 	for _, arch := range archs {
 		if arch != "amd64" && arch != "arm64" {
 			return problem.Usage.Errorf("--arch %s: expected amd64 or arm64", arch)
@@ -65,46 +67,30 @@ func vendor(ctx context.Context, f *flags, s streams, location string, archs []s
 		}
 		fetcher := assets.New(store)
 		defer fetcher.Close()
-		copied, err := mirror.Cluster{
-			Store: store, To: to, Assets: fetcher, Archs: archs,
-			Progress: progressOf(s.err),
-		}.Copy(ctx)
+		copied, err := mirror.Cluster{Store: store, To: to, Archs: archs,
+			Assets: fetch.Observed{Fetcher: fetcher, OnProgress: progressTo(f.Err)}}.Copy(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", cluster, err)
 		}
 		all = append(all, copied)
 	}
-	if !f.text() {
-		return f.data(s, all)
+	if !f.Text() {
+		return f.Data(all)
 	}
 	for _, c := range all {
-		printCopied(s.out, c)
+		printCopied(f.Out, c)
 	}
 	return nil
 }
 
-// progressOf prints a line as a download begins, then one every two seconds.
-func progressOf(out io.Writer) func(a mirror.Download, url string, got, size int64) {
-	var began, last time.Time
-	var of string
-	return func(a mirror.Download, url string, got, size int64) {
-		now := time.Now()
-		if of != a.File+url {
-			of, began = a.File+url, now
-		} else if now.Sub(last) < 2*time.Second {
-			return
+// progressTo prints a line as a download begins and ends, and every two seconds meanwhile.
+func progressTo(out io.Writer) func(fetch.Transfer) {
+	var last time.Time
+	return func(t fetch.Transfer) {
+		if now := time.Now(); t.Got == 0 || t.Over || now.Sub(last) >= 2*time.Second {
+			last = now
+			fmt.Fprintln(out, t)
 		}
-		last = now
-		shown, _, _ := strings.Cut(url, "?") // a query may be a signature
-		all := "?"
-		if size >= 0 {
-			all = fmt.Sprintf("%.1f", megabytes(size))
-		}
-		rate := ""
-		if d := now.Sub(began).Seconds(); d > 0 {
-			rate = fmt.Sprintf(", %.1f MB/s", megabytes(got)/d)
-		}
-		fmt.Fprintf(out, "%s %s: %.1f of %s MB%s from %s\n", a.Name, a.Arch, megabytes(got), all, rate, shown)
 	}
 }
 

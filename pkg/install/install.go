@@ -1,4 +1,5 @@
-// Package install installs the agent itself on a host: its program, its link, its units.
+// Package install installs the agent itself on a host: its program, its link, its units, and what
+// shells complete it by.
 package install
 
 import (
@@ -6,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -50,6 +52,8 @@ type Installation struct {
 	Prefix  string         // the program goes into bin below it; "" where it is, or the first of Prefixes that will do
 	Enable  bool           // the units start at boot
 	Start   bool           // the daemon runs now; one that runs is restarted when it changed
+	// Completions are what shells complete the program by, by name below the prefix' share.
+	Completions map[string][]byte
 }
 
 // DryRun says what Install would change. It opens the host for reading only.
@@ -168,6 +172,13 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	if dir := path.Dir(program); dir != path.Dir(systemd.Program) {
 		notes = append(notes, report.Note{Level: "info", Text: "the program is " + program + ": put " + dir +
 			" into PATH, or call it by that name"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.Completions)) {
+		file := path.Join(path.Dir(program), "../share", name)
+		if v.Files.Writable(file, -1) == nil { // else the host has to do without: it is a comfort
+			list = append(list, tasks.File{Meta: meta("a shell completes netwright"), Path: file,
+				Content: i.Completions[name], Mode: 0o644})
+		}
 	}
 	yes := true
 	for _, unit := range []struct{ name, text, why string }{

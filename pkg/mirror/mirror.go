@@ -48,8 +48,6 @@ type Cluster struct {
 	To     objectstore.Destination // where the copies go: the same store
 	Assets tasks.Fetcher
 	Archs  []string // the architectures of the nodes, in GOARCH's words
-	// Progress is called as an asset comes, with its bytes so far and all of them; -1: unknown.
-	Progress func(a Download, url string, got, size int64)
 }
 
 // Copy fetches each asset whose copy is not there or is damaged. A copy gets its name when its sum
@@ -141,13 +139,13 @@ func (c Cluster) copy(ctx context.Context, a *Download) error {
 
 // fetch brings the asset from one URL.
 func (c Cluster) fetch(ctx context.Context, a *Download, url string) error {
-	body, size, err := c.Assets.Open(ctx, url)
+	body, _, err := c.Assets.Open(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer body.Close() // only read from
 	sum := archive.NewCheck(archive.Wanted{Name: a.Name, Sum: a.Sum})
-	data, err := io.ReadAll(io.TeeReader(&counted{body, func(got int64) { c.Progress(*a, url, got, size) }, 0}, sum))
+	data, err := io.ReadAll(io.TeeReader(body, sum))
 	if err == nil {
 		err = sum.Err()
 	}
@@ -156,18 +154,4 @@ func (c Cluster) fetch(ctx context.Context, a *Download, url string) error {
 	}
 	a.Bytes = int64(len(data))
 	return c.To.Put(ctx, a.File, data)
-}
-
-// counted reports how much was read.
-type counted struct {
-	io.Reader
-	report func(got int64)
-	got    int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.got += int64(n)
-	c.report(c.got)
-	return n, err
 }

@@ -84,8 +84,7 @@ func TestCopy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Cluster{Store: store, To: to, Assets: fetcher, Archs: []string{"amd64", "arm64"},
-			Progress: func(Download, string, int64, int64) {}}.Copy(t.Context())
+		return Cluster{Store: store, To: to, Assets: fetcher, Archs: []string{"amd64", "arm64"}}.Copy(t.Context())
 	}
 	put("nodegroups/nodes.yaml", "apiVersion: netwright.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: nodes}\nspec: {role: Node}\n")
 	put("cluster.yaml", document("", sums, urls))

@@ -1,4 +1,4 @@
-package main
+package prober
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 )
 
 // Of a proof counts what could be tried and no document chooses.
-// The line that keeps it: prove_pods.go, verdicts.
+// The line that keeps it: traffic.go, verdicts.
 func TestWhatOfAProofWithPodsCounts(t *testing.T) {
 	got := verdicts([]verify.Result{
 		{Check: "pods", State: verify.Waiting, Seen: "no CNI conf"},

@@ -1,6 +1,7 @@
-package main
+package cli
 
 import (
+	"io"
 	"os"
 
 	"go.uber.org/zap"
@@ -10,26 +11,26 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// logger is the log of what a daemon, or what systemd starts beside it, does: a line for each
-// change. Without a format it goes to journald with its fields where stderr is the journal, and
-// else to stderr as text.
-func (f *flags) logger(s streams, level zapcore.Level) *zap.Logger {
+// Logger is the log of what a daemon, or what systemd starts beside it, does: a line for each
+// change. Without a format it goes to journald with its fields where the stream is the journal, and
+// else as text.
+func Logger(to io.Writer, format string, level zapcore.Level) *zap.Logger {
 	text := zapcore.EncoderConfig{
 		MessageKey: "msg", LevelKey: "level", LineEnding: "\n", ConsoleSeparator: " ",
 		EncodeLevel: zapcore.LowercaseLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder,
 		EncodeTime: zapcore.RFC3339NanoTimeEncoder,
 	}
-	if f.logFormat == agentfile.LogJSON {
+	if format == agentfile.LogJSON {
 		text.TimeKey = "time"
-		return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(text), zapcore.AddSync(s.err), level))
+		return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(text), zapcore.AddSync(to), level))
 	}
-	stream, isFile := s.err.(*os.File)
+	stream, isFile := to.(*os.File)
 	journal := isFile && publish.ToJournal(stream, os.Getenv("JOURNAL_STREAM"))
 	if !journal { // that has times of its own
 		text.TimeKey = "time"
 	}
-	lines := zapcore.NewCore(zapcore.NewConsoleEncoder(text), zapcore.AddSync(s.err), level)
-	if f.logFormat == agentfile.LogText || !journal {
+	lines := zapcore.NewCore(zapcore.NewConsoleEncoder(text), zapcore.AddSync(to), level)
+	if format == agentfile.LogText || !journal {
 		return zap.New(lines)
 	}
 	text.LevelKey = ""
