@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func planned() *Plan {
+func agreedTo() *Plan {
 	return &Plan{Cluster: "c", Node: "n", Network: "bridge", Generation: 3, Digest: "d", Steps: []Step{
 		{Key: "file:/a", State: Planned, Reason: "absent", Effects: []string{}, Items: []Item{
 			{Key: "file:/a", Op: "+", Fields: []Field{}, Diff: "+not text: \xff\xfe\n"}}},
@@ -17,7 +17,7 @@ func planned() *Plan {
 // A plan that was written down has the intent that it had, and only what acts counts. The lines
 // that keep it: intent.go, intended (Unmarshal, Planned).
 func TestIntentSurvivesJSON(t *testing.T) {
-	p := planned()
+	p := agreedTo()
 	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -43,17 +43,17 @@ func TestStale(t *testing.T) {
 		"the host moved: file:/a would change otherwise":                                  func(p *Plan) { p.Steps[0].Items[0].Op = "~" },
 		"the host moved: file:/a would not change any more; link:b would change now, too": func(p *Plan) { p.Steps[0].State, p.Steps[1].State = Failed, Planned },
 	} {
-		now := planned()
+		now := agreedTo()
 		change(now)
-		if got := planned().Stale(now); got != want || now.Intent() == planned().Intent() {
+		if got := agreedTo().Stale(now); got != want || now.Intent() == agreedTo().Intent() {
 			t.Errorf("%q, expected %q and another intent", got, want)
 		}
 	}
-	many := planned()
+	many := agreedTo()
 	for i := range 9 {
 		many.Steps = append(many.Steps, Step{Key: "file:/" + strings.Repeat("x", i+1), State: Planned})
 	}
-	if got := planned().Stale(many); !strings.HasSuffix(got, "; and 4 more") {
+	if got := agreedTo().Stale(many); !strings.HasSuffix(got, "; and 4 more") {
 		t.Errorf("%q", got)
 	}
 }
