@@ -24,7 +24,6 @@ var manyMethods = map[string]string{
 	"pkg/host/hostfs.Writer":       "what a file can be given; those of a batch have a type already",
 	"pkg/kube.Client":              "a method for each thing that is asked of the API, and those that ask",
 	"pkg/model.builder":            "not yet cut: one for each part of a node",
-	"pkg/report.statusText":        "one for each paragraph of the text",
 	"pkg/tasks.Archive":            "a kind's methods and Meta's, with what it keeps beside the members",
 }
 
