@@ -11,7 +11,6 @@ const flatCircle = 4
 // package is cut.
 var largeStill = map[string]string{
 	"cmd/agent":         "not yet cut: a file or two for each command, which share what opens a store and a host",
-	"pkg/host/hostfs":   "not yet cut: to walk to a path, to write, and batches",
 	"pkg/model/network": "not yet cut: a network a file, and what they share",
 	"pkg/tasks":         "not yet cut: a kind a file, and what the table of kinds says of each",
 }
