@@ -106,20 +106,21 @@ type Node struct {
 	kops    kopsSays
 }
 
-// ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
-// CAs, as in kOps, and no other.
+// ControlPlane reports whether an API server runs here: such a node may have the keys of the
+// cluster's CAs, as in kOps, and no other.
 func (n *Node) ControlPlane() bool {
 	return n.Role == kops.RoleControlPlane || n.Role == kops.RoleAPIServer
 }
 
-// Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup
-// nor kubelet, and has no pods.
+// Apart reports whether kOps leaves the machine alone: a bastion by kOps' documents runs neither
+// nodeup nor kubelet, and has no pods.
 func (n *Node) Apart() bool { return n.Role == kops.RoleBastion && n.kops.role }
 
-// OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
+// OfKops reports whether kOps made the cluster: its nodeup may do what no document of ours asks
+// for.
 func (n *Node) OfKops() bool { return n.kops.cluster }
 
-// OwnPlugins tells that kOps leaves the reference plugins on this node to somebody else.
+// OwnPlugins reports whether kOps leaves the reference plugins on this node to somebody else.
 func (n *Node) OwnPlugins() bool { return n.kops.ownPlugins }
 
 // kopsSays is which documents are in kOps' own API version, and what only kOps' own say.

@@ -199,7 +199,7 @@ func (c *Containerd) fields() []decode.Field {
 	}
 }
 
-// meant tells whether what is for some roles and groups (none: for all) is for n.
+// meant reports whether what is for some roles and groups (none: for all) is for n.
 func (n *Node) meant(roles, groups []string) bool {
 	return (len(roles) == 0 || slices.Contains(roles, n.Role)) &&
 		(len(groups) == 0 || slices.Contains(groups, n.NodeGroup))

@@ -223,7 +223,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		return l.Newer
 	}
 	l.Entries()
-	if err := saveBeside(ctx, w, b); err != nil {
+	if err := saveContents(ctx, w, b); err != nil {
 		return err
 	}
 	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Event is something that happened to a node, told once.
+// Event is something that happened to a node, reported once.
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
@@ -86,7 +86,7 @@ func (e *events) steps(list []Step) {
 var becomes = map[KeyState]EventKind{KeyFailing: EventFailed, KeyWaiting: EventWaiting, KeyContested: EventContested,
 	KeyDrifted: EventDrifted}
 
-// keys are those whose state is another one. What only shares another's fate is not told.
+// keys are those whose state is another one. What only shares another's fate is not reported.
 func (e *events) keys(before, after []KeyStatus) {
 	was := map[string]KeyState{}
 	for i := range before {

@@ -35,7 +35,7 @@ func (t *statusText) services(list []Service) {
 }
 
 // services are the events of those that begin to work or cease to. One that is new to who looks is
-// told only if it does not.
+// reported only if it does not.
 func (e *events) services(before, after []Service) {
 	was := map[string]bool{}
 	for _, s := range before {

@@ -112,10 +112,11 @@ var rooms = map[string]map[string][]string{
 		"values":    nil,
 	},
 	"host": {
+		"accounts":     nil,
 		"cri":          {"internal/sys"},
 		"facts":        {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
 		"firewall":     {"internal/sys"},
-		"hostfs":       nil,
+		"hostfs":       {"accounts"}, // the owners of files
 		"internal/sys": nil,
 		"ipc":          {"hostfs", "internal/sys"}, // where its files are
 		"kernel":       {"internal/sys"},

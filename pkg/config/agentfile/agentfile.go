@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Path is where the agent looks for its own file unless told otherwise (--conf).
+// Path is where the agent looks for its own file by default (--conf).
 const Path = "/etc/netwright/agent.yaml"
 
 // AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
@@ -156,7 +156,7 @@ func ValidMetrics(s string) string {
 	return "an address of this host with a port, or off, such as 127.0.0.1:19870 or [::1]:19870"
 }
 
-// ValidNodeStatus is the same for whether the Node is told.
+// ValidNodeStatus is the same for whether the status is published to the Node.
 func ValidNodeStatus(s string) string {
 	if s == On || s == Off {
 		return ""
@@ -237,9 +237,9 @@ func validKey(s string) string {
 
 // Fields lists the fields of the agent's own file. The manual is made of it.
 func Fields() []decode.Description {
-	told := decode.Describe("", (&AgentFile{}).fields())
-	for i := range told {
-		f := &told[i]
+	described := decode.Describe("", (&AgentFile{}).fields())
+	for i := range described {
+		f := &described[i]
 		switch f.Path {
 		case "interval":
 			f.Default = DefaultInterval.String()
@@ -253,5 +253,5 @@ func Fields() []decode.Description {
 			f.Default = strconv.Itoa(DefaultPeersPort)
 		}
 	}
-	return told
+	return described
 }

@@ -20,7 +20,7 @@ type Decoder struct {
 	Origins      Origins
 	Checks       bool           // what is newly refused is an error, and not a warning
 	Hints        Hints          // nil: there are none
-	descriptions *[]Description // set: mappings tell their fields and read nothing
+	descriptions *[]Description // set: mappings describe their fields and read nothing
 }
 
 // Hints are what somebody who knows the fields of a document can say of a mistake in it, each ""

@@ -40,7 +40,7 @@ func (f *Reader) Writable(name string, size int64) error {
 		return err
 	}
 	dir, base, err := f.Paths.nearest(name)
-	if err != nil { // whoever writes tells of it
+	if err != nil { // whoever writes gets the error
 		return nil
 	}
 	defer unix.Close(dir)
@@ -63,7 +63,7 @@ func (f *Reader) Runnable(name string) error {
 		return err
 	}
 	dir, base, err := f.Paths.nearest(name)
-	if err != nil { // whoever runs it tells of it
+	if err != nil { // whoever runs it gets the error
 		return nil
 	}
 	defer unix.Close(dir)
@@ -85,7 +85,7 @@ func (p Paths) nearest(name string) (dir int, base string, err error) {
 }
 
 // fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not
-// tell, nothing is known of it.
+// say, nothing is known of it.
 func fsOf(dir int, base string) (on unix.Statfs_t) {
 	fd, err := unix.Openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -107,7 +107,7 @@ func full(on unix.Statfs_t, size int64) bool {
 }
 
 // fixed says that a path is immutable or append-only, which holds off root too. Where the kernel
-// does not tell, it is not.
+// does not say, it is not.
 func fixed(at int, name string, flags int) bool {
 	var st unix.Statx_t
 	err := again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })

@@ -1,17 +1,29 @@
-package hostfs
+// Package accounts resolves the owners of files by a root's own users and groups, and not by the
+// name services of the process.
+package accounts
 
 import (
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// Owner implements [Files]. The root's own /etc/passwd and /etc/group are
-// read, not the name services of the process: an image has other users than the
-// host that it is mounted on. "" is root:root; without ":group" it is the
-// user's own group. A number of up to 32 bits stands for itself.
-func (f *Reader) Owner(owner string) (uid, gid int, err error) {
+// Accounts are the users and groups of a root, read when first asked for, and once more when a name
+// is not among them: a package may have brought it. The zero value has none yet. Safe for several
+// goroutines.
+type Accounts struct {
+	mu     sync.Mutex
+	users  map[string]account
+	groups map[string]int
+}
+
+type account struct{ uid, gid int }
+
+// Resolve resolves "user:group" (names or numbers): "" is root:root; without ":group" it is the
+// user's own group. A number of up to 32 bits stands for itself. read reads a file of the root.
+func (a *Accounts) Resolve(owner string, read func(file string) ([]byte, error)) (uid, gid int, err error) {
 	if owner == "" || owner == "root:root" {
 		return 0, 0, nil
 	}
@@ -19,25 +31,25 @@ func (f *Reader) Owner(owner string) (uid, gid int, err error) {
 	if user == "" || hasGroup && group == "" {
 		return 0, 0, fmt.Errorf("owner %q: write it as user:group", owner)
 	}
-	f.owners.mu.Lock()
-	defer f.owners.mu.Unlock()
-	uid, gid, err = f.owners.resolve(user, group)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	uid, gid, err = a.resolve(user, group)
 	if err == nil {
 		return uid, gid, nil
 	}
-	if err := f.owners.load(f); err != nil {
+	if err := a.load(read); err != nil {
 		return 0, 0,
 			fmt.Errorf("resolve owner %q: %w: write numbers (uid:gid), which need no list of users", owner, err)
 	}
-	if uid, gid, err = f.owners.resolve(user, group); err != nil {
+	if uid, gid, err = a.resolve(user, group); err != nil {
 		return 0, 0, fmt.Errorf("resolve owner %q: %w", owner, err)
 	}
 	return uid, gid, nil
 }
 
-func (o *owners) resolve(user, group string) (uid, gid int, err error) {
+func (a *Accounts) resolve(user, group string) (uid, gid int, err error) {
 	uid, numeric := number(user)
-	who, known := o.users[user]
+	who, known := a.users[user]
 	switch {
 	case known:
 		uid = who.uid
@@ -51,7 +63,7 @@ func (o *owners) resolve(user, group string) (uid, gid int, err error) {
 		}
 		return uid, who.gid, nil
 	}
-	if gid, ok := o.groups[group]; ok {
+	if gid, ok := a.groups[group]; ok {
 		return uid, gid, nil
 	}
 	if gid, ok := number(group); ok {
@@ -63,27 +75,27 @@ func (o *owners) resolve(user, group string) (uid, gid int, err error) {
 
 // load reads passwd(5) and group(5). The first entry of a name counts, as it
 // does for the C library.
-func (o *owners) load(f *Reader) error {
-	o.users, o.groups = map[string]account{}, map[string]int{}
-	if err := eachEntry(f, "/etc/passwd", 4, func(e []string) {
+func (a *Accounts) load(read func(file string) ([]byte, error)) error {
+	a.users, a.groups = map[string]account{}, map[string]int{}
+	if err := eachEntry(read, "/etc/passwd", 4, func(e []string) {
 		uid, ok1 := number(e[2])
 		gid, ok2 := number(e[3])
-		if _, twice := o.users[e[0]]; ok1 && ok2 && !twice {
-			o.users[e[0]] = account{uid, gid}
+		if _, twice := a.users[e[0]]; ok1 && ok2 && !twice {
+			a.users[e[0]] = account{uid, gid}
 		}
 	}); err != nil {
 		return err
 	}
-	return eachEntry(f, "/etc/group", 3, func(e []string) {
+	return eachEntry(read, "/etc/group", 3, func(e []string) {
 		gid, ok := number(e[2])
-		if _, twice := o.groups[e[0]]; ok && !twice {
-			o.groups[e[0]] = gid
+		if _, twice := a.groups[e[0]]; ok && !twice {
+			a.groups[e[0]] = gid
 		}
 	})
 }
 
-func eachEntry(f *Reader, name string, fields int, do func([]string)) error {
-	text, err := f.ReadFile(name)
+func eachEntry(read func(file string) ([]byte, error), name string, fields int, do func([]string)) error {
+	text, err := read(name)
 	if err != nil {
 		return err
 	}
