@@ -24,20 +24,22 @@ func calicoResidue() cleanup.Residue {
 			{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
 			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
 			{Hook: residue.HookCgroup, Name: "calico_*"}},
-		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
+		// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
+		Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
+			"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
+			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it itself
+			"/etc/cni/net.d/calico-tls/",
 			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
 			"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},
 		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes " +
 			"with `rmmod ipip` when nothing uses it",
-			"pins in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more, and pins named cali_*, " +
-				"calico_* or xdp_cali_* elsewhere below /sys/fs/bpf",
+			"pins by names of links in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more",
 			"eBPF programs by names of others that use Calico's maps: their names do not say whose they are (`bpftool " +
 				"prog` lists the maps of each)",
 			"the flexvolume driver nodeagent~uds in kubelet's --volume-plugin-dir",
-			"/etc/cni/net.d/calico-tls: the key and certificates of etcd that Calico's own installer wrote",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	})
 }
