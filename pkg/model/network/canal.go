@@ -54,6 +54,7 @@ func canal() Network {
 		Residue:    canalResidue(),
 		TestedBy: []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it",
 			"test/plugins TestPlugins"}},
+		Modes:  flannelModes(canalBackend),
 		Agents: []string{"calico-node", "kube-flannel"},
 		Build:  buildCanal,
 	}

@@ -68,12 +68,8 @@ func flannel() Network {
 			Portmap: []string{"cbr0"},
 			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
 			Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"},
-				{Name: "flannel.1", Kind: "vxlan"},
-				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
-				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
-			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true},
-				{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+				{Name: "flannel.ipip", Kind: "ipip"}},
+			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
 			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
 				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"},
 				{Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
@@ -86,6 +82,7 @@ func flannel() Network {
 				"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
 				"the node's annotations flannel.alpha.coreos.com/* in the API"},
 		},
+		Modes:  flannelModes(flannelBackend),
 		Agents: []string{"kube-flannel"},
 		TestedBy: []Proof{
 			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the " +
@@ -102,6 +99,26 @@ func flannelBackend(name string) func(Input) bool {
 
 // flannelIPv6: kOps writes no IPv6Network into its net-conf.json.
 func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp")(in) }
+
+// flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
+// flanneld takes none of it away when it starts with another (pkg/backend).
+func flannelModes(backend func(string) func(Input) bool) []Mode {
+	byLinks := func(name, kind string, links ...string) Mode {
+		m := Mode{Of: "backend", Name: name, If: backend(name)}
+		for _, link := range links {
+			m.Leaves.Links = append(m.Leaves.Links, cleanup.LinkSelector{Name: link, Kind: kind})
+			m.Leaves.Routes = append(m.Leaves.Routes, cleanup.RouteSelector{Link: link, Pods: true})
+		}
+		return m
+	}
+	return []Mode{
+		byLinks("vxlan", "vxlan", "flannel.1", "flannel-v6.1"), byLinks("udp", "tun", "flannel0"),
+		byLinks("wireguard", "wireguard", "flannel-wg", "flannel-wg-v6"),
+		// A node's pod CIDR via its address, with the protocol of a person (boot).
+		{Of: "backend", Name: "host-gw", If: backend("host-gw"), Leaves: cleanup.Residue{Routes: []cleanup.RouteSelector{
+			{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}}}},
+	}
+}
 
 // oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.
 func oldPlugins(in Input) bool {
