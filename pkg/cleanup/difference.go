@@ -14,7 +14,8 @@ func (l Residue) And(more Residue) Residue {
 		XFRM: slices.Concat(l.XFRM, more.XFRM), OVS: slices.Concat(l.OVS, more.OVS),
 		Links: slices.Concat(l.Links, more.Links), Pins: slices.Concat(l.Pins, more.Pins),
 		Sysctls: slices.Concat(l.Sysctls, more.Sysctls), Lines: slices.Concat(l.Lines, more.Lines),
-		Files: slices.Concat(l.Files, more.Files), Names: slices.Concat(l.Names, more.Names),
+		Renamed: slices.Concat(l.Renamed, more.Renamed),
+		Files:   slices.Concat(l.Files, more.Files), Names: slices.Concat(l.Names, more.Names),
 		Types: slices.Concat(l.Types, more.Types), LocalRule: l.LocalRule || more.LocalRule,
 		Others: slices.Concat(l.Others, more.Others),
 	}
@@ -32,7 +33,8 @@ func (l Residue) Without(kept Residue) Residue {
 		XFRM: minus(l.XFRM, kept.XFRM), OVS: l.OVS,
 		Links: minus(l.Links, kept.Links), Pins: minus(l.Pins, kept.Pins),
 		Sysctls: minus(l.Sysctls, kept.Sysctls), Lines: minus(l.Lines, kept.Lines),
-		Files: minus(l.Files, kept.Files), Names: minus(l.Names, kept.Names),
+		Renamed: minus(l.Renamed, kept.Renamed),
+		Files:   minus(l.Files, kept.Files), Names: minus(l.Names, kept.Names),
 		Types: minus(l.Types, kept.Types), LocalRule: l.LocalRule && !kept.LocalRule,
 		Others: minus(l.Others, kept.Others),
 	}

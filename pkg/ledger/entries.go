@@ -122,8 +122,8 @@ type Network struct {
 	// `cni: {}`, as JSON; package agent writes and reads it.
 	Prepares string `json:"prepares,omitempty"`
 	// Modes are those in which the node has had the network since all that an earlier one left was
-	// taken away, with commas: "ipip,iptables". "": a ledger of before they were noted, or a network
-	// without any.
+	// taken away, with commas: "ipip,iptables". "": a ledger of before they were noted, or a
+	// network without any.
 	Modes string `json:"modes,omitempty"`
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// What the real kube-proxy leaves in a mode goes when the documents no longer want that mode, and no
-// sooner than it runs in the other, or has ended. Its own `kube-proxy --cleanup` on a second node is
-// the truth; what kubelets made stays, and so does what is of neither.
+// What the real kube-proxy leaves in a mode goes when the documents no longer want that mode, and
+// no sooner than it runs in the other, or has ended. Its own `kube-proxy --cleanup` on a second
+// node is the truth; what kubelets made stays, and so does what is of neither.
 func TestKubernetesKubeletProxyModes(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

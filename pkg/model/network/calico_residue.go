@@ -15,7 +15,8 @@ func calicoResidue() cleanup.Residue {
 		Routes:  []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
 		Rules:   []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
-			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it itself
+			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it
+			// itself
 			"/etc/cni/net.d/calico-tls/",
 			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
@@ -32,8 +33,8 @@ func calicoResidue() cleanup.Residue {
 }
 
 // calicoModes: Felix takes some of it away when it starts in another mode, and BIRD keeps its
-// routes. Calico's default of nftablesMode is by its release, so that a document without it may mean
-// either.
+// routes. Calico's default of nftablesMode is by its release, so that a document without it may
+// mean either.
 func calicoModes() []Mode {
 	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
 	return []Mode{

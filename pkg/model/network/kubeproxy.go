@@ -99,9 +99,9 @@ func proxyIPTables() cleanup.Residue {
 			Target: "KUBE-PROXY-FIREWALL"}})}
 }
 
-// proxyIPVS: pkg/proxy/ipvs, cleanupIptablesLeftovers and ipsetInfo. Its own clean-up flushes all of
-// IPVS; here go services at the addresses of its link, and at node ports, which lead to pods alone,
-// unless kube-router has them.
+// proxyIPVS: pkg/proxy/ipvs, cleanupIptablesLeftovers and ipsetInfo. Its own clean-up flushes all
+// of IPVS; here go services at the addresses of its link, and at node ports, which lead to pods
+// alone, unless kube-router has them.
 func proxyIPVS() cleanup.Residue {
 	l := cleanup.Residue{
 		Links: []cleanup.LinkSelector{{Name: kubeProxyLink, Kind: "dummy"}},
