@@ -22,7 +22,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // elsewhere are commands of other tools, by what does the same here.
 var elsewhere = map[string]string{
-	"diff": "agent plan", "preview": "agent plan", "dry-run": "agent plan", "show": "agent plan",
+	"preview": "agent plan", "dry-run": "agent plan", "show": "agent plan",
 	"run": "agent --once", "once": "agent --once", "update": "agent --once", "sync": "agent --once",
 	"converge": "agent --once", "reconcile": "agent --once", "upgrade": "agent install", "init": "agent install",
 	"check": "agent store check DIR", "validate": "agent store check DIR", "lint": "agent store check DIR",

@@ -23,14 +23,14 @@ func diffCommand(f *cli.Flags) *cobra.Command {
 changes hands as it is, what would be another, and what is new. It changes
 nothing.
 
-What a pass would change: agent --dry-run. Two generations of a store: agent
+What a pass would change: agent plan. Two generations of a store: agent
 store diff.`,
 		Example: `  agent diff --nodeup --store ./state --cluster minimal.example.com --node-group nodes`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if !nodeup {
 				return problem.Usage.Errorf("diff compares with nodeup: agent diff --nodeup. What a pass would change: " +
-					"agent --dry-run; two generations of a store: agent store diff")
+					"agent plan; two generations of a store: agent store diff")
 			}
 			w, d, g, err := wantedGraph(cmd.Context(), f)
 			if err != nil {
