@@ -70,7 +70,7 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 		c.Probes = append(c.Probes, c.Node.running(ctx)...)
 		c.askTraffic(ctx)
 	}
-	c.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(c.Probes, p) })
+	c.silent = without(probes, c.Probes)
 	c.MissingProofs = missingProofs(probes, c.Probes)
 	knocked()
 	return nil
@@ -85,10 +85,9 @@ func (c *Comparison) askNeighbours(ctx context.Context, groups [][]Probe, hops [
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	failed := c.Node.Attempt(ctx, slices.Concat(slices.Concat(groups...), hops)).probes()
-	silent := func(p Probe) bool { return slices.Contains(failed, p) }
-	c.before.answered = append(slices.Clone(c.Probes), slices.DeleteFunc(hops, silent)...)
+	c.before.answered = slices.Concat(c.Probes, without(hops, failed))
 	for _, g := range groups {
-		if g = slices.DeleteFunc(g, silent); len(g) > 0 {
+		if g = without(g, failed); len(g) > 0 {
 			c.Probes = append(c.Probes, oneOf(g))
 		}
 	}
