@@ -43,8 +43,8 @@ type Bus struct {
 	closed   bool
 }
 
-// busListener gets signals, and the end of the connection. It runs on the connection's reader: it does
-// not block.
+// busListener gets signals, and the end of the connection. It runs on the connection's reader: it
+// does not block.
 type busListener interface {
 	signal(name string, s *dbus.Signal)
 	hungUp()
