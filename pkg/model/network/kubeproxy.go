@@ -37,8 +37,8 @@ func KubeProxy() Network {
 		ModeURL: "http://localhost:10249/proxyMode",
 		Agents:  []string{"kube-proxy"},
 		Modes: []Mode{
-			{Name: "userspace", Leaves: proxyUserspace()}, {Name: "iptables", Leaves: proxyIPTables()},
-			{Name: "ipvs", Leaves: proxyIPVS()}, {Name: "nftables", Leaves: proxyNFTables()},
+			{Name: "userspace", Residue: proxyUserspace()}, {Name: "iptables", Residue: proxyIPTables()},
+			{Name: "ipvs", Residue: proxyIPVS()}, {Name: "nftables", Residue: proxyNFTables()},
 		},
 		TestedBy: []Proof{
 			{"what the real kube-proxy left in iptables and nftables goes as by its own --cleanup, and not while it runs",
@@ -99,9 +99,9 @@ func proxyIPTables() cleanup.Residue {
 			Target: "KUBE-PROXY-FIREWALL"}})}
 }
 
-// proxyIPVS: pkg/proxy/ipvs, cleanupIptablesLeftovers and ipsetInfo. Its own clean-up flushes all of
-// IPVS; here go services at the addresses of its link, and at node ports, which lead to pods alone,
-// unless kube-router has them.
+// proxyIPVS: pkg/proxy/ipvs, cleanupIptablesLeftovers and ipsetInfo. Its own clean-up flushes all
+// of IPVS; here go services at the addresses of its link, and at node ports, which lead to pods
+// alone, unless kube-router has them.
 func proxyIPVS() cleanup.Residue {
 	l := cleanup.Residue{
 		Links: []cleanup.LinkSelector{{Name: kubeProxyLink, Kind: "dummy"}},
