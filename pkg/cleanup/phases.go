@@ -112,8 +112,8 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 
 // besides is the selection with what is in use beside it among what is retained.
 func (s Selection) besides(ctx context.Context, v host.View) (Selection, error) {
-	inUse := Selection{Residue: s.Beside, Scope: Scope{PodCIDRs: s.PodCIDRs}}
-	s.Beside, s.Retain = Residue{}, slices.Clone(s.Retain)
+	inUse := Selection{Residue: s.Current, Scope: Scope{PodCIDRs: s.PodCIDRs}}
+	s.Current, s.Retain = Residue{}, slices.Clone(s.Retain)
 	for _, phase := range phases() {
 		found, err := phase.find(ctx, v, inUse.Residue, inUse.Scope)
 		if err != nil {

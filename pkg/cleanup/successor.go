@@ -23,20 +23,20 @@ func waitFor(format string, args ...any) error {
 	return graph.WaitUntil(fmt.Sprintf(format, args...), time.Now().Add(lookAgain))
 }
 
-// Marks are those of the mode that a network has now. It is in force where one of them is on the
-// node that is not the former mode's as well.
-type Marks struct {
+// ActiveMode is the mode that a network has now, by its marks. It is in force where one of them is
+// on the node that is not the former mode's as well.
+type ActiveMode struct {
 	Selection
 	Former  Residue
-	Who     string // "flannel with backend host-gw"
+	Subject string // "flannel with backend host-gw"
 	Allowed bool   // somebody says that it is in force; of a mode that has no marks, nothing else can
 	Allow   string // how to say so
 }
 
-var _ tasks.Successor = Marks{}
+var _ tasks.Successor = ActiveMode{}
 
-// InForce implements [tasks.Successor].
-func (m Marks) InForce(ctx context.Context, v host.View) error {
+// Active implements [tasks.Successor].
+func (m ActiveMode) Active(ctx context.Context, v host.View) error {
 	own := m.Selection
 	own.Residue = own.Residue.Without(m.Former)
 	marks := own.Describe()
@@ -45,51 +45,51 @@ func (m Marks) InForce(ctx context.Context, v host.View) error {
 		return nil
 	case len(marks) == 0:
 		return waitFor("somebody to say that %s is in force: nothing on a node shows it: when its agent here has "+
-			"started anew, %s", m.Who, m.Allow)
+			"started anew, %s", m.Subject, m.Allow)
 	}
 	found, err := own.Find(ctx, v)
 	if err != nil {
-		return fmt.Errorf("look for %s: %w", m.Who, err)
+		return fmt.Errorf("look for %s: %w", m.Subject, err)
 	}
 	former, err := (Selection{Residue: m.Former, Scope: own.Scope}).Find(ctx, v)
 	if err != nil {
-		return fmt.Errorf("look for what was before %s: %w", m.Who, err)
+		return fmt.Errorf("look for what was before %s: %w", m.Subject, err)
 	}
 	if slices.ContainsFunc(found, func(f tasks.Found) bool { return !slices.Contains(former, f) }) {
 		return nil
 	}
-	return waitFor("%s to be in force: none of its marks is here (%s)", m.Who, strings.Join(marks, "; "))
+	return waitFor("%s to be in force: none of its marks is here (%s)", m.Subject, strings.Join(marks, "; "))
 }
 
 // Answer is what a program of this host says of the mode that it runs in.
 type Answer struct {
-	Who  string // "kube-proxy"
-	URL  string
-	Want string // the mode; "": it is not to run here
+	Subject string // "kube-proxy"
+	URL     string
+	Want    string // the mode; "": it is not to run here
 	// Agents are its containers, by name: one that answers elsewhere runs all the same.
 	Agents []string
 }
 
 var _ tasks.Successor = Answer{}
 
-// InForce implements [tasks.Successor].
-func (a Answer) InForce(ctx context.Context, v host.View) error {
+// Active implements [tasks.Successor].
+func (a Answer) Active(ctx context.Context, v host.View) error {
 	mode, err := Ask(ctx, a.URL)
 	switch {
 	case err == nil && a.Want == "":
 		return waitFor("%s to end: it runs here in mode %s, says %s; it is not wanted: delete its DaemonSet, or its "+
-			"static pod", a.Who, mode, a.URL)
+			"static pod", a.Subject, mode, a.URL)
 	case err == nil && mode != a.Want:
-		return waitFor("%s to run in mode %s: %s says that it runs in mode %s", a.Who, a.Want, a.URL, mode)
+		return waitFor("%s to run in mode %s: %s says that it runs in mode %s", a.Subject, a.Want, a.URL, mode)
 	case err == nil:
 		return nil
 	case a.Want != "":
-		return waitFor("%s to say at %s that it runs in mode %s: %v", a.Who, a.URL, a.Want, err)
+		return waitFor("%s to say at %s that it runs in mode %s: %v", a.Subject, a.URL, a.Want, err)
 	case !errors.Is(err, syscall.ECONNREFUSED):
-		return waitFor("%s to end: something listens at its port: %v", a.Who, err)
+		return waitFor("%s to end: something listens at its port: %v", a.Subject, err)
 	}
-	if err := (tasks.Evict{Network: a.Who, Agents: a.Agents}).Running(ctx, v); err != nil {
-		return waitFor("%s to end: %v", a.Who, err)
+	if err := (tasks.Evict{Network: a.Subject, Agents: a.Agents}).Running(ctx, v); err != nil {
+		return waitFor("%s to end: %v", a.Subject, err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ const askTimeout = 2 * time.Second
 // Ask asks a program of this host for its mode: a word, as kube-proxy answers /proxyMode. Package
 // verify asks the same.
 func Ask(ctx context.Context, url string) (mode string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, errors.New("it does not answer in time"))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

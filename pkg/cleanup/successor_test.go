@@ -32,7 +32,7 @@ func TestAnswerOfAMode(t *testing.T) {
 	var pods thesePods
 	of := func(want, says string) {
 		t.Helper()
-		err := (Answer{Who: "kube-proxy", URL: server.URL, Want: want, Agents: []string{"kube-proxy"}}).InForce(t.Context(), host.View{Runtime: pods})
+		err := (Answer{Subject: "kube-proxy", URL: server.URL, Want: want, Agents: []string{"kube-proxy"}}).Active(t.Context(), host.View{Runtime: pods})
 		switch {
 		case says == "" && err != nil, says != "" && (err == nil || !graph.IsWait(err) || !strings.Contains(err.Error(), says)):
 			t.Errorf("wanted %q, answers %d %q: %v, want %q", want, status, body, err, says)
@@ -58,12 +58,12 @@ func TestAnswerOfAMode(t *testing.T) {
 // A mode that leaves no mark of its own is in force by somebody's word alone.
 func TestAModeWithoutMarksNeedsAWord(t *testing.T) {
 	vxlan := Residue{Links: []LinkSelector{{Name: "acme0", Kind: "vxlan"}}}
-	m := Marks{Former: vxlan, Who: "acme without any tunnel", Allow: "say so"}
-	if err := m.InForce(t.Context(), host.View{}); err == nil || !graph.IsWait(err) || !strings.Contains(err.Error(), "say so") {
+	m := ActiveMode{Former: vxlan, Subject: "acme without any tunnel", Allow: "say so"}
+	if err := m.Active(t.Context(), host.View{}); err == nil || !graph.IsWait(err) || !strings.Contains(err.Error(), "say so") {
 		t.Errorf("%v", err)
 	}
-	if m.Allowed = true; m.InForce(t.Context(), host.View{}) != nil {
-		t.Errorf("%v", m.InForce(t.Context(), host.View{}))
+	if m.Allowed = true; m.Active(t.Context(), host.View{}) != nil {
+		t.Errorf("%v", m.Active(t.Context(), host.View{}))
 	}
 }
 
@@ -76,9 +76,9 @@ func TestModesThatShareAMark(t *testing.T) {
 	tunnel := Residue{Links: []LinkSelector{{Name: "acme0", Kind: "bridge"}}, Routes: []RouteSelector{{Link: "acme0", Pods: true}}}
 	plain := Residue{Routes: []RouteSelector{{Pods: true, Protocol: 3, Type: "unicast", Via: true}}}
 	change := func(from, to Residue) tasks.Cleanup {
-		reach := Scope{PodCIDRs: pods, Beside: to}
+		reach := Scope{PodCIDRs: pods, Current: to}
 		return tasks.Cleanup{Network: "acme", Residue: Selection{Residue: from.Without(to), Scope: reach},
-			Successor: Marks{Selection: Selection{Residue: to, Scope: Scope{PodCIDRs: pods}}, Former: from, Who: "acme"}}
+			Successor: ActiveMode{Selection: Selection{Residue: to, Scope: Scope{PodCIDRs: pods}}, Former: from, Subject: "acme"}}
 	}
 	ns := netns.New(t)
 	ns.Run("ip", "link", "add", "up0", "type", "veth", "peer", "name", "up1")

@@ -27,9 +27,9 @@ type Cleanup struct {
 // Successor says whether what takes the place of something is in use on this node. It is of package
 // cleanup.
 type Successor interface {
-	// InForce is nil where it is, and else a [graph.Wait] that says what would show it. It writes
+	// Active is nil where it is, and else a [graph.Wait] that says what would show it. It writes
 	// nothing. Called where there is something to take away.
-	InForce(ctx context.Context, v host.View) error
+	Active(ctx context.Context, v host.View) error
 }
 
 // FindRemover finds what a network left on a node, and takes it away. It is the Selection of
@@ -79,7 +79,7 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 		return nil, nil
 	}
 	if t.Successor != nil {
-		if err := t.Successor.InForce(ctx, v); err != nil {
+		if err := t.Successor.Active(ctx, v); err != nil {
 			return nil, err
 		}
 	}

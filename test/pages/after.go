@@ -102,7 +102,7 @@ func (w *writer) modes(n network.Network) {
 	var rows [][]string
 	for _, m := range n.Modes {
 		var marks []string
-		for _, words := range m.Leaves.Describe() {
+		for _, words := range m.Residue.Describe() {
 			marks = append(marks, code(words))
 		}
 		rows = append(rows, []string{code(m.Of), code(m.Name), strings.Join(marks, "<br>")})

@@ -38,23 +38,23 @@ func calicoResidue() cleanup.Residue {
 func calicoModes() []Mode {
 	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
 	return []Mode{
-		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP, Leaves: cleanup.Residue{
+		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP, Residue: cleanup.Residue{
 			Links:  []cleanup.LinkSelector{{Name: "tunl0", Kind: "ipip", Pods: true}},
 			Routes: []cleanup.RouteSelector{{Link: "tunl0", Pods: true}}}},
-		{Of: "encapsulationMode", Name: "vxlan", Leaves: cleanup.Residue{
+		{Of: "encapsulationMode", Name: "vxlan", Residue: cleanup.Residue{
 			Links:  []cleanup.LinkSelector{link("vxlan.calico", "vxlan"), link("vxlan-v6.calico", "vxlan")},
 			Routes: []cleanup.RouteSelector{{Link: "vxlan.calico", Pods: true}, {Link: "vxlan-v6.calico", Pods: true}}},
 			If: func(in Input) bool {
 				c := in.Node.Networking.Calico
 				return c.EncapsulationMode == "vxlan" && c.VXLANMode != "Never"
 			}},
-		{Of: "nftablesMode", Name: "iptables", Leaves: felixIPTables(),
+		{Of: "nftablesMode", Name: "iptables", Residue: felixIPTables(),
 			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Enabled" }},
-		{Of: "nftablesMode", Name: "nftables", Leaves: felixNFTables(),
+		{Of: "nftablesMode", Name: "nftables", Residue: felixNFTables(),
 			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Disabled" }},
 		// At data interfaces and, for connections of the host, at the root of cgroup2
 		// (felix/bpf-gpl).
-		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF, Leaves: cleanup.Residue{
+		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF, Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{link("bpfin.cali", "veth"), link("bpfout.cali", "veth")},
 			Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
 				{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
@@ -63,7 +63,7 @@ func calicoModes() []Mode {
 			// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
 			Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
 				"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"}}},
-		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard, Leaves: cleanup.Residue{
+		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard, Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{link("wireguard.cali", "wireguard"), link("wg-v6.cali", "wireguard")}}},
 	}
 }

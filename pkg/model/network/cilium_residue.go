@@ -66,14 +66,14 @@ func ciliumResidue() cleanup.Residue {
 func ciliumModes() []Mode {
 	tunnel := func(kind string) Mode {
 		return Mode{Of: "tunnel", Name: kind, If: func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind },
-			Leaves: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: kind}}}}
+			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: kind}}}}
 	}
 	return []Mode{
 		tunnel("vxlan"), tunnel("geneve"),
 		{Of: "encryptionType", Name: "wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
-			Leaves: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: "wireguard"}}}},
+			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: "wireguard"}}}},
 		{Of: "encryptionType", Name: "ipsec", If: func(in Input) bool { return in.Node.Networking.Cilium.IPsec() },
-			Leaves: cleanup.Residue{
+			Residue: cleanup.Residue{
 				Rules: []cleanup.RuleSelector{{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}},
 				// To its device as local, with protocol 50 and later the kernel's
 				// (createNodeIPSecInRoute of pkg/datapath/linux).

@@ -37,8 +37,8 @@ func KubeProxy() Network {
 		ModeURL: "http://localhost:10249/proxyMode",
 		Agents:  []string{"kube-proxy"},
 		Modes: []Mode{
-			{Name: "userspace", Leaves: proxyUserspace()}, {Name: "iptables", Leaves: proxyIPTables()},
-			{Name: "ipvs", Leaves: proxyIPVS()}, {Name: "nftables", Leaves: proxyNFTables()},
+			{Name: "userspace", Residue: proxyUserspace()}, {Name: "iptables", Residue: proxyIPTables()},
+			{Name: "ipvs", Residue: proxyIPVS()}, {Name: "nftables", Residue: proxyNFTables()},
 		},
 		TestedBy: []Proof{
 			{"what the real kube-proxy left in iptables and nftables goes as by its own --cleanup, and not while it runs",

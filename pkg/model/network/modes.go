@@ -14,9 +14,9 @@ import (
 // leaves that the one in its place has not goes when the documents change, as all of it goes with
 // the network.
 type Mode struct {
-	Of     string          `json:"of"`   // what has the mode: "backend"; modes of another thing stand beside it
-	Name   string          `json:"name"` // in ledgers, and never changed; no two of a row are called alike
-	Leaves cleanup.Residue `json:"leftovers"`
+	Of      string          `json:"of"`   // what has the mode: "backend"; modes of another thing stand beside it
+	Name    string          `json:"name"` // in ledgers, and never changed; no two of a row are called alike
+	Residue cleanup.Residue `json:"leftovers"`
 
 	// If says that the documents choose it. Where they leave it open it is true of each that may be
 	// meant: then none is another's leftover.
@@ -26,7 +26,7 @@ type Mode struct {
 // withModes is the row with what its modes leave among what it leaves.
 func (n Network) withModes() Network {
 	for _, m := range n.Modes {
-		n.Residue = n.Residue.And(m.Leaves)
+		n.Residue = n.Residue.And(m.Residue)
 	}
 	return n
 }
@@ -59,15 +59,15 @@ func (n Network) LeftModes(in Input, had, origin string) (out []tasks.Task) {
 			switch {
 			case m.Of != of:
 			case m.If(in):
-				now, kept = append(now, m.Name), kept.And(m.Leaves)
+				now, kept = append(now, m.Name), kept.And(m.Residue)
 			case n.ModeURL != "" || slices.Contains(strings.Split(had, ","), m.Name):
-				former, gone = append(former, m.Name), gone.And(m.Leaves)
+				former, gone = append(former, m.Name), gone.And(m.Residue)
 			}
 		}
 		if len(former) == 0 {
 			continue
 		}
-		reach := cleanup.Scope{PodCIDRs: in.Node.PodCIDR, Beside: kept}
+		reach := cleanup.Scope{PodCIDRs: in.Node.PodCIDR, Current: kept}
 		out = append(out, tasks.Cleanup{Meta: tasks.Meta{From: origin, At: graph.AfterKubelet},
 			Network:   fmt.Sprintf("%s (%s)", n.Name, strings.Join(former, ", ")),
 			Residue:   cleanup.Selection{Residue: gone.Without(kept), Scope: reach},
@@ -79,15 +79,15 @@ func (n Network) LeftModes(in Input, had, origin string) (out []tasks.Task) {
 // successor is what shows that the modes that the documents choose now are in force.
 func (n Network) successor(in Input, of, now string, gone, kept cleanup.Residue) tasks.Successor {
 	if n.ModeURL != "" {
-		return cleanup.Answer{Who: n.Name, URL: n.ModeURL, Want: now, Agents: n.Agents}
+		return cleanup.Answer{Subject: n.Name, URL: n.ModeURL, Want: now, Agents: n.Agents}
 	}
 	who := n.Name + " without any " + of
 	if now != "" {
 		who = fmt.Sprintf("%s with %s %s", n.Name, of, now)
 	}
 	s := in.Node.Networking.Switch
-	return cleanup.Marks{
+	return cleanup.ActiveMode{
 		Selection: cleanup.Selection{Residue: kept, Scope: cleanup.Scope{PodCIDRs: in.Node.PodCIDR}},
-		Former:    gone, Who: who, Allowed: s != nil && s.Allow, Allow: "spec.networking.switch: {allow: true}",
+		Former:    gone, Subject: who, Allowed: s != nil && s.Allow, Allow: "spec.networking.switch: {allow: true}",
 	}
 }

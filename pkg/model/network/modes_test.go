@@ -21,10 +21,10 @@ func TestModesOfRows(t *testing.T) {
 				t.Errorf("%s: mode %+v", n.Name, m)
 			}
 			names = append(names, m.Name)
-			if rest := m.Leaves.Without(n.Residue).Describe(); len(rest) > 0 {
+			if rest := m.Residue.Without(n.Residue).Describe(); len(rest) > 0 {
 				t.Errorf("%s: of mode %s there would stay after a switch: %q", n.Name, m.Name, rest)
 			}
-			if len(m.Leaves.Describe()) == 0 {
+			if len(m.Residue.Describe()) == 0 {
 				t.Errorf("%s: mode %s has nothing", n.Name, m.Name)
 			}
 		}
