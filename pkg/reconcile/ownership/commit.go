@@ -92,7 +92,8 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 // is not known to be gone.
 func (e Ending) network(had ledger.Network) ledger.Network {
 	for i := range e.Rep.Results {
-		if res := &e.Rep.Results[i]; res.Node.Owns()[0].Kind() == tasks.KindCleanup && res.State != graph.Done {
+		res := &e.Rep.Results[i]
+		if _, ok := res.Node.(tasks.Cleanup); ok && res.State != graph.Done {
 			return e.Desired.NetworkMeanwhile(had)
 		}
 	}
