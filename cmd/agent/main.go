@@ -17,9 +17,6 @@ import (
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-// version is set by the linker.
-var version = "devel"
-
 func main() {
 	deferCollection()
 	silenceClients()

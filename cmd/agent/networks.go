@@ -65,6 +65,9 @@ func networkCalled(ctx context.Context, f *cli.Flags, name string) (network.Netw
 			return n, true
 		}
 	}
+	if proxy := network.KubeProxy(); name == proxy.Name { // beside any
+		return proxy, true
+	}
 	return network.Find(name)
 }
 

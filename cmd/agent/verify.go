@@ -148,8 +148,8 @@ func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
 	l.want = verify.Expect{Network: net, HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
-		KubeProxy: d.Node.KubeProxy,
-		Minimums:  verify.Minimums(net)}
+		KubeProxy: d.Node.KubeProxy, ProxyMode: d.Node.ProxyMode,
+		Minimums: verify.Minimums(net)}
 	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own

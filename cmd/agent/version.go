@@ -9,6 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/cli"
 )
 
+// version is set by the linker.
+var version = "devel"
+
 func versionCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -16,8 +16,8 @@ import (
 
 // Each pass asks whether a change is watched, and what awaits a boot. Of the megabyte that an undo
 // of these would need it decodes none, and reads the same as who decodes all of it, whoever wrote
-// it. The lines that keep it: undo/log.go, DecodeHead; watch.go, Watched; firstboot/awaiting.go,
-// Summary.
+// it. The lines that keep it: pkg/checkpoint/undo/log.go, DecodeHead; pkg/checkpoint/watch.go,
+// Watched; pkg/checkpoint/firstboot/awaiting.go, Summary.
 func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 	const boot = "468bb2a6"
 	was := undo.Log{Around: make(undo.Packed, 500_000)}

@@ -84,6 +84,7 @@ type Node struct {
 	AssetsMirror string  `json:"assetsMirror,omitempty"`
 	Kubelet      Kubelet `json:"kubelet"`             // settings of kubelet that concern the network, in kOps' words
 	KubeProxy    *bool   `json:"kubeProxy,omitempty"` // whether services are kube-proxy's
+	ProxyMode    string  `json:"proxyMode,omitempty"` // the mode that it is to run in; "": documents leave it open
 	// where the runtime is. Its own configuration stays its owner's
 	Containerd Containerd `json:"containerd"`
 	// files that the node gets, as kOps' fileAssets; lists merge by path

@@ -99,8 +99,8 @@ type Snapshot struct {
 	// boots from one of them, and others need the other. Private keys and what is below files/ are
 	// read by Private and Files. Nil: nothing was published.
 	Verify func(ctx context.Context) error
-	// ReadByAll tells that a private key is where every node reads, not control plane nodes alone.
-	// Nil: nothing was published.
+	// ReadByAll reports whether a private key is where every node reads, not control plane nodes
+	// alone. Nil: nothing was published.
 	ReadByAll func(ctx context.Context, name string) (open bool, err error)
 	// Seek reads an object that was not listed; nil: all were.
 	Seek func(name string) ([]byte, error)

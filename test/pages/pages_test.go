@@ -43,6 +43,8 @@ func TestPages(t *testing.T) {
 	for _, n := range network.All() {
 		want[n.Name+".md"] = Page(n, meanings, plans[n.Name])
 	}
+	proxy := network.KubeProxy()
+	want[proxy.Name+".md"] = Beside(proxy)
 	if *update {
 		write(t, want)
 	}
@@ -163,7 +165,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 
 // TestProofs: a test that a page names is there.
 func TestProofs(t *testing.T) {
-	for _, n := range network.All() {
+	for _, n := range append(network.All(), network.KubeProxy()) {
 		for _, p := range n.TestedBy {
 			dir, test, ok := strings.Cut(p.Test, " ")
 			if !ok || p.Claim == "" || !hasTest(t, dir, test) {

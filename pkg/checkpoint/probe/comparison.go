@@ -79,7 +79,7 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 		c.Probes = append(c.Probes, pods...)
 		c.askTraffic(ctx)
 	}
-	c.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(c.Probes, p) })
+	c.silent = without(probes, c.Probes)
 	c.MissingProofs = missingProofs(probes, c.Probes)
 	knocked()
 	return nil
@@ -98,10 +98,9 @@ func (n Prober) silentNow(ctx context.Context, probes []Probe) []Probe {
 func (c *Comparison) addNeighbours(groups [][]Probe, hops, failed []Probe) {
 	must := func(p Probe) bool { return slices.Contains(c.Probes, p) }
 	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
-	silent := func(p Probe) bool { return slices.Contains(failed, p) }
-	c.before.answered = append(slices.Clone(c.Probes), slices.DeleteFunc(hops, silent)...)
+	c.before.answered = slices.Concat(c.Probes, without(hops, failed))
 	for _, g := range groups {
-		if g = slices.DeleteFunc(g, silent); len(g) > 0 {
+		if g = without(g, failed); len(g) > 0 {
 			c.Probes = append(c.Probes, oneOf(g))
 		}
 	}

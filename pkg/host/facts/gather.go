@@ -18,8 +18,8 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	g := gatherer{from: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
-	// What files say is read, and the runtime asked, while the kernel is asked. That goes on here: a
-	// thread says in which network namespace.
+	// What files say is read, and the runtime asked, while the kernel is asked. That goes on here:
+	// a thread says in which network namespace.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lists asks rtnetlink for whole lists. The library takes a new buffer of 64 KiB for each part of an
-// answer, and all attributes of all objects; on a node full of pods that is most of what a pass
+// lists asks rtnetlink for whole lists. The library takes a new buffer of 64 KiB for each part of
+// an answer, and all attributes of all objects; on a node full of pods that is most of what a pass
 // allocates. This one has one buffer for all, and hands on the bytes of each object, which are
 // valid until the next. It has a socket of its own, that checks strictly: the kernel then sends
 // only what was asked for, such as one table of routes, and not all that the caller would drop

@@ -21,6 +21,6 @@ func (n *Reader) Overview(ctx context.Context) (o Overview, err error) {
 		return o, err
 	}
 	list, err := n.listed(ctx, MainTable)
-	o.Routes, o.Defaults = known(list, names), defaults(list, names)
+	o.Routes, o.Defaults = supported(list, names), defaults(list, names)
 	return o, err
 }

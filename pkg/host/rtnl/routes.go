@@ -32,11 +32,12 @@ func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
 		return nil, err
 	}
 	list, err := n.listed(ctx, table)
-	return known(list, names), err
+	return supported(list, names), err
 }
 
-// known are the routes of types that we know, without those that the kernel makes of addresses.
-func known(list []listed, names map[int]string) (out []Route) {
+// supported are the routes of types that we have names for, without those that the kernel makes of
+// addresses.
+func supported(list []listed, names map[int]string) (out []Route) {
 	for _, r := range list {
 		if r.Type != "" && (r.Type != "local" || r.Table != unix.RT_TABLE_LOCAL) {
 			out = append(out, r.on(names))
