@@ -1,18 +1,34 @@
 package daemon
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
 )
+
+// trickle is a mirror that gives something every six seconds.
+type trickle struct{ *mirror }
+
+func (m trickle) Open(ctx context.Context, url string) (io.ReadCloser, int64, error) {
+	body, size, err := m.mirror.Open(ctx, url)
+	return drops{body}, size, err
+}
+
+type drops struct{ io.ReadCloser }
+
+func (d drops) Read(p []byte) (int, error) {
+	time.Sleep(6 * time.Second)
+	return d.ReadCloser.Read(p)
+}
 
 // Of a start that takes long the journal and systemd hear what the daemon is at, from the first
 // seconds on: what it fetches, from where, and how far that is. Once kubelet may start they do not.
 // The lines that keep it: progress.go, begin and fetching; daemon.go, at and Run (Observed).
 func TestASlowStartIsTold(t *testing.T) {
 	b, m := mirrored(t)
-	hold := make(chan struct{})
-	m.set(hold, nil)
+	b.daemon.Pass.Assets = trickle{m}
 	b.live(t, func(t *testing.T) {
 		later(12 * time.Second)
 		var told []word
@@ -27,11 +43,9 @@ func TestASlowStartIsTold(t *testing.T) {
 		if n := b.logged("working"); n < len(told) {
 			t.Errorf("%d lines of the log", n)
 		}
-		close(hold)
 		later(time.Hour)
 		n := b.logged("working")
 		b.loses(t)
-		m.set(make(chan struct{}), nil)
 		later(time.Hour)
 		if again := b.logged("working"); again != n || b.manager.count("ready") != 1 {
 			t.Errorf("after READY: %d more lines", again-n)

@@ -18,8 +18,8 @@ func (s *slowly) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	s.left--
-	time.Sleep(100 * time.Millisecond)
-	return copy(p, make([]byte, 100_000)), nil
+	time.Sleep(5 * time.Millisecond)
+	return copy(p, make([]byte, 5_000)), nil
 }
 
 func (s *slowly) Open(_ context.Context, url string) (io.ReadCloser, int64, error) {
@@ -35,7 +35,7 @@ func TestObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
 		var last Transfer
-		o := Observed{&slowly{left: 20}, func(p Transfer) { last, told = p, append(told, p.String()) }}
+		o := Observed{&slowly{left: 400}, func(p Transfer) { last, told = p, append(told, p.String()) }}
 		body, _, err := o.Open(t.Context(), "https://user:secret@mirror.example.com/a.tgz?token=1")
 		if err != nil {
 			t.Fatal(err)
