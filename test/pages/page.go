@@ -30,6 +30,22 @@ func Page(n network.Network, meanings Meanings, plans []string) string {
 	return w.String()
 }
 
+// Beside is the page on what is chosen beside a network: kube-proxy.
+func Beside(n network.Network) string {
+	w := &writer{}
+	w.para("<!-- Generated from pkg/model/network: `go test ./test/pages -update` writes it. -->")
+	w.para("# %s", n.Name)
+	w.para("%s. [Its documentation](%s) · [all networks](README.md)", sentence(n.Title), n.Docs)
+	w.list(lifecycle(n.Lifecycle))
+	w.para("```yaml\n%s\n```", n.Chosen)
+	w.works(n)
+	w.para("## What it leaves")
+	w.modes(n)
+	w.stays(n.Residue.Others)
+	w.proved(n, nil)
+	return w.String()
+}
+
 // lifecycle is all that there is to say but the disagreements, which have a section of their own.
 func lifecycle(l network.Lifecycle) []string {
 	l.Disagreements = nil
@@ -136,7 +152,11 @@ func (w *writer) between(n network.Network) {
 	w.table([]string{"let through", "what"}, rows)
 	w.para("MTU: %s.", strings.TrimSuffix(n.MTU, "."))
 	if n.IPv6 {
-		w.para("Pods may have IPv6 addresses.")
+		when := ""
+		if n.IPv6When != "" {
+			when = ", with " + n.IPv6When
+		}
+		w.para("Pods may have IPv6 addresses%s.", when)
 	} else {
 		w.para("Pods have IPv4 addresses only.")
 	}

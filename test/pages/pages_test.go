@@ -20,7 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-var update = flag.Bool("update", false, "write docs/networks, docs/reference/documents.md and docs/reference/errors.md")
+var update = flag.Bool("update", false, "write docs/networks, docs/reference/documents.md, docs/reference/errors.md and cmd/agent/fields.tsv")
 
 const (
 	root = "../.."
@@ -28,6 +28,7 @@ const (
 
 	documents = root + "/docs/reference/documents.md"
 	errors    = root + "/docs/reference/errors.md"
+	table     = root + "/cmd/agent/fields.tsv"
 )
 
 // TestPages holds docs/networks against the data that it is made of: the agent and its manual say
@@ -42,10 +43,12 @@ func TestPages(t *testing.T) {
 	for _, n := range network.All() {
 		want[n.Name+".md"] = Page(n, meanings, plans[n.Name])
 	}
+	proxy := network.KubeProxy()
+	want[proxy.Name+".md"] = Beside(proxy)
 	if *update {
 		write(t, want)
 	}
-	for file, page := range map[string]string{documents: Documents(meanings), errors: Errors()} {
+	for file, page := range map[string]string{documents: Documents(meanings), errors: Errors(), table: Table(meanings)} {
 		if *update {
 			if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 				t.Fatal(err)
@@ -162,7 +165,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 
 // TestProofs: a test that a page names is there.
 func TestProofs(t *testing.T) {
-	for _, n := range network.All() {
+	for _, n := range append(network.All(), network.KubeProxy()) {
 		for _, p := range n.TestedBy {
 			dir, test, ok := strings.Cut(p.Test, " ")
 			if !ok || p.Claim == "" || !hasTest(t, dir, test) {

@@ -56,7 +56,7 @@ const rebootLimit = 5 * time.Minute
 // Pending says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
 func Pending(r host.FileReader) (bool, error) {
-	a, err := Read(r)
+	a, err := Summary(r)
 	return a != nil && a.Boot != host.BootID(r), err
 }
 

@@ -80,10 +80,10 @@ const (
 	DefaultMetrics     = "127.0.0.1:19870"
 )
 
-// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and
-// of ProbeWindow.
+// Bounds of AgentFile.Interval, the lower one also of --interval: often enough to be of use, seldom
+// enough not to hammer a store; and of ProbeWindow.
 const (
-	minInterval = 5 * time.Second
+	MinInterval = 5 * time.Second
 	maxInterval = 24 * time.Hour
 
 	minProbeWindow = time.Second
@@ -125,7 +125,7 @@ func (a *AgentFile) fields() []decode.Field {
 		{Name: "trustedKeys", Set: decode.Texts(&a.TrustedKeys, validKey)},
 		{Name: "insecureUnsigned", Set: decode.Bool(&a.InsecureUnsigned)},
 		{Name: "kubeconfig", Set: decode.AbsolutePath(&a.Kubeconfig)},
-		{Name: "interval", Set: decode.Duration(&a.Interval, minInterval, maxInterval)},
+		{Name: "interval", Set: decode.Duration(&a.Interval, MinInterval, maxInterval)},
 		{Name: "probes", Set: decode.Texts(&a.Probes, validProbe)},
 		{Name: "logFormat", Set: decode.Text(&a.LogFormat, validLogFormat)},
 		{Name: "probeWindow", Set: decode.Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},

@@ -149,7 +149,8 @@ func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at strin
 // where nothing is renamed into place, and where the agent keeps what it needs to take anything
 // back.
 func notForFiles(at string) (dir, hint string) {
-	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright"} {
+	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright",
+		"/usr/local/bin/netwright", "/opt/netwright", "/var/opt/netwright"} {
 		switch {
 		case at != dir && !strings.HasPrefix(at, dir+"/"):
 		case dir == "/proc":

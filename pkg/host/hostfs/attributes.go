@@ -18,7 +18,7 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := f.openItself(name)
+	fd, err := f.Paths.openItself(name)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
 		return nil, nil // a symlink, or a socket
 	}
@@ -46,8 +46,8 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 }
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
-func (f *Reader) openItself(name string) (int, error) {
-	return f.Paths.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+func (p Paths) openItself(name string) (int, error) {
+	return p.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // portable says that an attribute means the same on another inode. IMA's and EVM's are made from
@@ -74,7 +74,7 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 	if err != nil || len(attrs) == 0 {
 		return err
 	}
-	fd, err := w.files.strictly().openItself(name)
+	fd, err := w.files.Paths.strictly().openItself(name)
 	if err != nil {
 		return Explain("set the attributes of", name, err)
 	}

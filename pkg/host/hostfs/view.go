@@ -42,6 +42,9 @@ type Files interface {
 	// there it answers for the nearest that is. Fewer than 0 bytes: what is there only gets another
 	// owner or mode.
 	Writable(path string, size int64) error
+	// Runnable says why no program can be run at a path, for as long as its file system is mounted
+	// as it is: noexec. Of a path that is not there it tells of the nearest directory that is.
+	Runnable(path string) error
 	// Strict is the same files for what must not be led astray: no symlink is followed but those
 	// that the operating system ships and those of [Options.FollowLinks], any other is a
 	// [LinkError]; a regular file with several names is not read: a [NamesError].

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 
@@ -38,11 +39,7 @@ func (f *Reader) Writable(name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.Paths.OpenParent(name)
-	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
-		at = path.Dir(at)
-		dir, base, err = f.Paths.OpenParent(at)
-	}
+	dir, base, err := f.Paths.nearest(name)
 	if err != nil { // whoever writes gets the error
 		return nil
 	}
@@ -57,6 +54,34 @@ func (f *Reader) Writable(name string, size int64) error {
 		return Explain("write", name, unix.ENOSPC)
 	}
 	return nil
+}
+
+// Runnable implements [Files].
+func (f *Reader) Runnable(name string) error {
+	name, err := Clean("run", name)
+	if err != nil {
+		return err
+	}
+	dir, base, err := f.Paths.nearest(name)
+	if err != nil { // whoever runs it gets the error
+		return nil
+	}
+	defer unix.Close(dir)
+	if fsOf(dir, base).Flags&unix.ST_NOEXEC != 0 {
+		return fmt.Errorf("run %s: its file system is mounted noexec", name)
+	}
+	return nil
+}
+
+// nearest opens the directory of a path, or of the nearest above it that is there. The caller
+// closes dir.
+func (p Paths) nearest(name string) (dir int, base string, err error) {
+	dir, base, err = p.OpenParent(name)
+	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
+		at = path.Dir(at)
+		dir, base, err = p.OpenParent(at)
+	}
+	return dir, base, err
 }
 
 // fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not
