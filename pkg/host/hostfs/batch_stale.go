@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,26 +55,6 @@ func (w *Writer) RemoveStale(dirs []string) {
 		w.files.cleaner.remove(fd, name, w.log)
 		unix.Close(fd)
 	}
-}
-
-// sweeper removes what killed runs left staged.
-type sweeper struct {
-	mu   sync.Mutex
-	seen map[string]bool // directories
-}
-
-// first says whether a directory is asked about for the first time.
-func (s *sweeper) first(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.seen[name] {
-		return false
-	}
-	if s.seen == nil {
-		s.seen = map[string]bool{}
-	}
-	s.seen[name] = true
-	return true
 }
 
 // remove removes staged files that a killed run left in a directory, the first time that this pass
