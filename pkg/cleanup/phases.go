@@ -48,6 +48,7 @@ func phases() []phase {
 		{"pins", findPins},
 		{"sysctls", findSysctls},
 		{"lines", findLines},
+		{"renamed", findRenamed},
 		{"files", findFiles},
 	}
 }
