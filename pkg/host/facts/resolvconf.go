@@ -8,7 +8,7 @@ import (
 // resolvConfs are the files that say whom a host asks for names: its own, and those that
 // systemd-resolved and NetworkManager keep of the servers behind their stub.
 // https://www.freedesktop.org/software/systemd/man/latest/systemd-resolved.service.html#/etc/resolv.conf
-// https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html (rc-manager, no-stub-resolv.conf)
+// https://networkmanager.dev/docs/api/latest/NetworkManager.conf.html (rc-manager)
 var resolvConfs = []string{"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf",
 	"/run/NetworkManager/no-stub-resolv.conf"}
 

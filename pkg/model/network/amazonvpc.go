@@ -68,8 +68,8 @@ func amazonVPCResidue() cleanup.Residue {
 		Rules: []cleanup.RuleSelector{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80},
 			{Priority: 1536, From: true, Table: 2, Last: 15},
-			// to AWS_EXTERNAL_SERVICE_CIDRS: UpdateExternalServiceIpRules of pkg/networkutils/network.go
-			// takes them for its own by the same two
+			// to AWS_EXTERNAL_SERVICE_CIDRS: UpdateExternalServiceIpRules of
+			// pkg/networkutils/network.go takes them for its own by the same two
 			{Priority: 1535, To: true, Table: mainTable},
 			// 100 and the number of a VLAN
 			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252},

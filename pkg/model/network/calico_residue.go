@@ -28,7 +28,8 @@ func calicoResidue() cleanup.Residue {
 		Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
 			"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
-			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it itself
+			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it
+			// itself
 			"/etc/cni/net.d/calico-tls/",
 			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
