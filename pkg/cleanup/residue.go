@@ -51,6 +51,10 @@ type Scope struct {
 	PodCIDRs []netip.Prefix
 	// Retain are keys that somebody else wants now: the next network's files, cbr0.
 	Retain []graph.Key
+	// Current is what of the same network is in use: what its marks name stays, although a mark of
+	// what goes names it too. Chains of iptables and their rules are told apart by their marks
+	// alone, see [Residue.Without].
+	Current Residue
 }
 
 // retains says that somebody wants a key, or what is in the directory that it is.

@@ -97,7 +97,11 @@ func (r *reader) common() []decode.Field {
 		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy),
 				About: "whether it runs: false where the network serves the services, as Cilium, kube-router and " +
-					"Calico with eBPF can"}}
+					"Calico with eBPF can; then what any of its modes left goes"},
+				{Name: "proxyMode", Set: decode.Choice(&n.ProxyMode, "iptables", "ipvs", "nftables", "userspace"),
+					Newer: true,
+					About: "the mode that it runs in, as who starts it has it: what other modes left goes when it says " +
+						"at port 10249 that it runs in this one"}}
 		})},
 		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
 		{Name: "fileAssets", Set: extras.Files(&n.FileAssets, r.files, n.meant)},
@@ -199,7 +203,7 @@ func (c *Containerd) fields() []decode.Field {
 	}
 }
 
-// meant tells whether what is for some roles and groups (none: for all) is for n.
+// meant reports whether what is for some roles and groups (none: for all) is for n.
 func (n *Node) meant(roles, groups []string) bool {
 	return (len(roles) == 0 || slices.Contains(roles, n.Role)) &&
 		(len(groups) == 0 || slices.Contains(groups, n.NodeGroup))

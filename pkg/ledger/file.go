@@ -38,8 +38,8 @@ type Host interface {
 	Remove(path string) error
 }
 
-// write makes the ledger's directory first: a task owns it, but what is owed is written before any
-// task runs.
+// write makes the ledger's directory first: a task owns it, but pending effects are written before
+// any task runs.
 func write(ctx context.Context, w Writer, path string, data []byte) error {
 	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Stamps remember digests of files by what stat said of them when they were read. Safe for several
+// Stamps cache digests of files by what stat said of them when they were read. Safe for several
 // goroutines.
 //
 // On disk they are a line that names their boot and checksum, and then records of one length,

@@ -75,6 +75,9 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
 		}
+		if err := p.agreed(ctx, d, h, led); err != nil {
+			return nil, err
+		}
 		pauses := ledger.DropPause(h.Files) // it is over, whether or not its note goes
 		newest := d
 		waited, _ := ledger.ReadUpdate(h.Live.Files) // what is damaged is said by taking

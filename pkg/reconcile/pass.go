@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/reconcile/session"
@@ -29,6 +30,8 @@ type Hooks struct {
 	session.Progress
 	// OnPlan hears the plan of a pass that will be applied, before its first change.
 	OnPlan func(*report.Plan)
+	// OnFetch hears how far a download is.
+	OnFetch func(fetch.Transfer)
 	// Built hears what the pass works towards, before it looks at it.
 	Built func(d *desired.State, list []tasks.Task, v host.View)
 }
@@ -60,7 +63,10 @@ type Pass struct {
 	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it
 	// changes; 0: what passes its probes stays.
 	ConfirmWithin time.Duration
-	By            string // who makes the pass, for the history; "" is the agent itself
+	// Agreed is the intent of the plan that the pass may make, and no other; "": any. See
+	// [report.Plan.Intent].
+	Agreed string
+	By     string // who makes the pass, for the history; "" is the agent itself
 
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
 	// which may so below any root. A dry run never calls it.

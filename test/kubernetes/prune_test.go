@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/kubernetes"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // What no generation needs any more goes, with all its parts, from ConfigMaps, Secrets and the

@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/kubeapi"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // namespaces are the namespaces of one server, each with an account that may do what

@@ -31,6 +31,22 @@ func Page(n network.Network, meanings Meanings, plans []string, sources []Source
 	return w.String()
 }
 
+// Beside is the page on what is chosen beside a network: kube-proxy.
+func Beside(n network.Network) string {
+	w := &writer{}
+	w.para("<!-- Generated from pkg/model/network: `go test ./test/pages -update` writes it. -->")
+	w.para("# %s", n.Name)
+	w.para("%s. [Its documentation](%s) · [all networks](README.md)", sentence(n.Title), n.Docs)
+	w.list(lifecycle(n.Lifecycle))
+	w.para("```yaml\n%s\n```", n.Chosen)
+	w.works(n)
+	w.para("## What it leaves")
+	w.modes(n)
+	w.stays(n.Residue.Others)
+	w.proved(n, nil)
+	return w.String()
+}
+
 // lifecycle is all that there is to say but the disagreements, which have a section of their own.
 func lifecycle(l network.Lifecycle) []string {
 	l.Disagreements = nil

@@ -55,7 +55,7 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := b.dir(path.Dir(name))
+	dir, err := b.dir(path.Dir(name), true)
 	if err != nil {
 		return nil, Explain("write", name, err)
 	}
@@ -79,17 +79,19 @@ func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
 	return s.Close()
 }
 
-// dir opens a directory of the batch, once, and clears it of what a killed
-// run left there.
-func (b *Batch) dir(name string) (*stagingDir, error) {
+// dir opens a directory of the batch, once. One for new files is made if need be, and cleared of
+// what a killed run left there.
+func (b *Batch) dir(name string, forNew bool) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
 	}
-	fd, real, err := b.w.files.Paths.OpenDir(name, true)
+	fd, real, err := b.w.files.Paths.OpenDir(name, forNew)
 	if err != nil {
 		return nil, err
 	}
-	b.w.removeStale(fd, name)
+	if forNew {
+		b.w.files.cleaner.remove(fd, name, b.w.log)
+	}
 	d := &stagingDir{name: name, real: real, fd: fd}
 	b.dirs[name] = d
 	return d, nil
@@ -128,7 +130,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	}
 	for _, s := range b.all {
 		s.record(b.w.files)
-		b.w.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
+		b.w.log.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
 			zap.Bool("in place", s.state == notPlaced))
 	}
 	return nil
@@ -151,7 +153,7 @@ func (b *Batch) Discard() {
 // scratch opens a file without a name on the file system of a directory. It is gone
 // when the batch ends.
 func (b *Batch) scratch(dir string) (*os.File, error) {
-	d, err := b.dir(dir)
+	d, err := b.dir(dir, true)
 	if err != nil {
 		return nil, Explain("write below", dir, err)
 	}

@@ -1,12 +1,45 @@
 package hostfs
 
 import (
+	"crypto/rand"
+	"fmt"
 	"os"
 	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// A staged file is named ".netwright-TOKEN-NUMBER". Nobody picks that up: libcni, modules-load.d,
+// sysctl.d, systemd, udev and kubelet's manifests go by the extension, and it has none. (A leading
+// dot alone does not help: libcni takes ".x.conf".)
+const stagedPrefix = ".netwright-"
+
+// processToken tells the staged files of this process from those of others.
+var processToken = rand.Text()[:tokenLength]
+
+const (
+	tokenLength  = 10
+	numberLength = 8
+)
+
+var stagedCount atomic.Uint32
+
+func stagedName() string {
+	return fmt.Sprintf("%s%s-%0*x", stagedPrefix, processToken, numberLength, stagedCount.Add(1))
+}
+
+// stagedBy says which process staged a file of this name, if it is exactly such a name.
+func stagedBy(name string) (token string, ok bool) {
+	rest, ok := strings.CutPrefix(name, stagedPrefix)
+	token, number, dash := strings.Cut(rest, "-")
+	ok = ok && dash && len(token) == tokenLength && len(number) == numberLength &&
+		strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" && strings.Trim(number, "0123456789abcdef") == ""
+	return token, ok
+}
 
 var processStart = time.Now()
 
@@ -20,15 +53,35 @@ func (w *Writer) RemoveStale(dirs []string) {
 		if err != nil {
 			continue
 		}
-		w.removeStale(fd, name)
+		w.files.cleaner.remove(fd, name, w.log)
 		unix.Close(fd)
 	}
 }
 
-// removeStale removes staged files that a killed run left in a directory, the
-// first time that this pass writes into it.
-func (w *Writer) removeStale(dir int, name string) {
-	if !w.files.cleaner.first(name) {
+// sweeper removes what killed runs left staged.
+type sweeper struct {
+	mu   sync.Mutex
+	seen map[string]bool // directories
+}
+
+// first says whether a directory is asked about for the first time.
+func (s *sweeper) first(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[name] {
+		return false
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[name] = true
+	return true
+}
+
+// remove removes staged files that a killed run left in a directory, the first time that this pass
+// writes into it.
+func (s *sweeper) remove(dir int, name string, log writeLog) {
+	if !s.first(name) {
 		return
 	}
 	fd, err := quietly(func(more int) (int, error) {
@@ -45,7 +98,7 @@ func (w *Writer) removeStale(dir int, name string) {
 	}
 	for _, entry := range list {
 		if leftover(dir, entry, time.Now()) && unix.Unlinkat(dir, entry, 0) == nil {
-			w.wrote("removed what a killed run had staged", path.Join(name, entry))
+			log.wrote("removed what a killed run had staged", path.Join(name, entry))
 		}
 	}
 }

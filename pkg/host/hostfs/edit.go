@@ -42,15 +42,15 @@ func (w *Writer) EditFileAt(
 	w.files.edits.Lock()
 	defer w.files.edits.Unlock()
 	for range maxEdits {
-		if err = w.editOnce(ctx, name, edit); !errors.Is(err, ErrWrittenMeanwhile) {
+		if err = editOnce(ctx, w, name, edit); !errors.Is(err, ErrWrittenMeanwhile) {
 			return err
 		}
 	}
 	return err
 }
 
-func (w *Writer) editOnce(
-	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error),
+func editOnce(
+	ctx context.Context, w *Writer, name string, edit func(old []byte) (content []byte, mtime int64, err error),
 ) error {
 	name, err := Clean("edit", name)
 	if err != nil {

@@ -34,9 +34,12 @@ type Files interface {
 	Removable(path string) error
 	// Writable says why nobody can put so many new bytes at a path for as long as its file system
 	// is as it is: what Removable says, or that there is no room. Of a path whose directory is not
-	// there it tells of the nearest that is. Fewer than 0 bytes: what is there only gets another
+	// there it answers for the nearest that is. Fewer than 0 bytes: what is there only gets another
 	// owner or mode.
 	Writable(path string, size int64) error
+	// Runnable says why no program can be run at a path, for as long as its file system is mounted
+	// as it is: noexec. Of a path that is not there it tells of the nearest directory that is.
+	Runnable(path string) error
 	// Strict is the same files for what must not be led astray: no symlink is followed but those
 	// that the operating system ships and those of [Options.FollowLinks], any other is a
 	// [LinkError]; a regular file with several names is not read: a [NamesError].

@@ -12,21 +12,8 @@ func calicoResidue() cleanup.Residue {
 	return felixResidue(cleanup.Residue{
 		Portmap: []string{kubenetName},
 		Units:   []string{"run-calico-cgroup.mount"},
-		Links: []cleanup.LinkSelector{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
-			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"},
-			{Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"},
-			{Name: "bpfout.cali", Kind: "veth"}},
-		Routes: []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
-		Rules:  []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
-		// At data interfaces and, for connections of the host, at the root of cgroup2
-		// (felix/bpf-gpl).
-		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
-			{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
-			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
-			{Hook: residue.HookCgroup, Name: "calico_*"}},
-		// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
-		Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
-			"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
+		Routes:  []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
+		Rules:   []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
 			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it
 			// itself
@@ -43,4 +30,40 @@ func calicoResidue() cleanup.Residue {
 			"the flexvolume driver nodeagent~uds in kubelet's --volume-plugin-dir",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	})
+}
+
+// calicoModes: Felix takes some of it away when it starts in another mode, and BIRD keeps its
+// routes. Calico's default of nftablesMode is by its release, so that a document without it may
+// mean either.
+func calicoModes() []Mode {
+	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
+	return []Mode{
+		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP, Residue: cleanup.Residue{
+			Links:  []cleanup.LinkSelector{{Name: "tunl0", Kind: "ipip", Pods: true}},
+			Routes: []cleanup.RouteSelector{{Link: "tunl0", Pods: true}}}},
+		{Of: "encapsulationMode", Name: "vxlan", Residue: cleanup.Residue{
+			Links:  []cleanup.LinkSelector{link("vxlan.calico", "vxlan"), link("vxlan-v6.calico", "vxlan")},
+			Routes: []cleanup.RouteSelector{{Link: "vxlan.calico", Pods: true}, {Link: "vxlan-v6.calico", Pods: true}}},
+			If: func(in Input) bool {
+				c := in.Node.Networking.Calico
+				return c.EncapsulationMode == "vxlan" && c.VXLANMode != "Never"
+			}},
+		{Of: "nftablesMode", Name: "iptables", Residue: felixIPTables(),
+			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Enabled" }},
+		{Of: "nftablesMode", Name: "nftables", Residue: felixNFTables(),
+			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Disabled" }},
+		// At data interfaces and, for connections of the host, at the root of cgroup2
+		// (felix/bpf-gpl).
+		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF, Residue: cleanup.Residue{
+			Links: []cleanup.LinkSelector{link("bpfin.cali", "veth"), link("bpfout.cali", "veth")},
+			Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
+				{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
+				{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
+				{Hook: residue.HookCgroup, Name: "calico_*"}},
+			// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
+			Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
+				"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"}}},
+		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard, Residue: cleanup.Residue{
+			Links: []cleanup.LinkSelector{link("wireguard.cali", "wireguard"), link("wg-v6.cali", "wireguard")}}},
+	}
 }

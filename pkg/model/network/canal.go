@@ -54,6 +54,7 @@ func canal() Network {
 		Residue:    canalResidue(),
 		TestedBy: []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it",
 			"test/plugins TestPlugins"}},
+		Modes:  flannelModes(canalBackend),
 		Agents: []string{"calico-node", "kube-flannel"},
 		Build:  buildCanal,
 	}
@@ -65,7 +66,7 @@ func canalBackend(name string) func(Input) bool {
 
 // canalResidue: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
 func canalResidue() cleanup.Residue {
-	l := flannel().Residue
+	l := flannelResidue()
 	l.Portmap = []string{kubenetName}
 	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico",
 		"/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",

@@ -62,6 +62,7 @@ func cilium() Network {
 				Ignores: "rp_filter of lxc* and cilium_*: a package upgrade runs it again (Cilium writes " +
 					"99-zzz-override_cilium.conf)"}),
 		Residue: ciliumResidue(),
+		Modes:   ciliumModes(),
 		Agents:  []string{"cilium-agent"},
 		TestedBy: []Proof{{"its plugin answers the version of the conf that its agent writes, and reads it",
 			"test/plugins TestPlugins"}},

@@ -64,29 +64,9 @@ func flannel() Network {
 			podSign("veth*", "veth"),
 		},
 		SharedHost: ownLinks("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
-		Residue: cleanup.Residue{
-			Portmap: []string{"cbr0"},
-			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
-			Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"},
-				{Name: "flannel.1", Kind: "vxlan"},
-				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
-				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
-			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true},
-				{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
-			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
-				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"},
-				{Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
-			Tables: []cleanup.TableSelector{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
-			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
-				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
-				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-			XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
-			Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
-				"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
-				"the node's annotations flannel.alpha.coreos.com/* in the API"},
-		},
-		Agents: []string{"kube-flannel"},
+		Residue:    flannelResidue(),
+		Modes:      flannelModes(flannelBackend),
+		Agents:     []string{"kube-flannel"},
 		TestedBy: []Proof{
 			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the " +
 				"sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
@@ -102,6 +82,48 @@ func flannelBackend(name string) func(Input) bool {
 
 // flannelIPv6: kOps writes no IPv6Network into its net-conf.json.
 func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp")(in) }
+
+// flannelResidue is what it has whatever its backend, and of backends that no document chooses.
+func flannelResidue() cleanup.Residue {
+	return cleanup.Residue{
+		Portmap: []string{"cbr0"},
+		Units:   []string{"flannel-tx-checksum-offload-disable.service"},
+		Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"},
+			{Name: "flannel.ipip", Kind: "ipip"}},
+		Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
+			{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"},
+			{Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
+		Tables: []cleanup.TableSelector{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
+		Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
+			"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
+			"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
+		XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+		Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
+			"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
+			"the node's annotations flannel.alpha.coreos.com/* in the API"},
+	}
+}
+
+// flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
+// flanneld takes none of it away when it starts with another (pkg/backend).
+func flannelModes(backend func(string) func(Input) bool) []Mode {
+	byLinks := func(name, kind string, links ...string) Mode {
+		m := Mode{Of: "backend", Name: name, If: backend(name)}
+		for _, link := range links {
+			m.Residue.Links = append(m.Residue.Links, cleanup.LinkSelector{Name: link, Kind: kind})
+			m.Residue.Routes = append(m.Residue.Routes, cleanup.RouteSelector{Link: link, Pods: true})
+		}
+		return m
+	}
+	return []Mode{
+		byLinks("vxlan", "vxlan", "flannel.1", "flannel-v6.1"), byLinks("udp", "tun", "flannel0"),
+		byLinks("wireguard", "wireguard", "flannel-wg", "flannel-wg-v6"),
+		// A node's pod CIDR via its address, with the protocol of a person (boot).
+		{Of: "backend", Name: "host-gw", If: backend("host-gw"), Residue: cleanup.Residue{Routes: []cleanup.RouteSelector{
+			{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}}}},
+	}
+}
 
 // oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.
 func oldPlugins(in Input) bool {

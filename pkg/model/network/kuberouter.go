@@ -72,9 +72,6 @@ func kubeRouter() Network {
 	}
 }
 
-// kubeProxyLink holds the addresses of kube-proxy's services, where it uses IPVS.
-const kubeProxyLink = "kube-ipvs0"
-
 func kubeRouterResidue() cleanup.Residue {
 	l := cleanup.Residue{
 		Portmap: []string{"mynet", "kubernetes"},
@@ -89,7 +86,7 @@ func kubeRouterResidue() cleanup.Residue {
 			{Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
 		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"},
 			{Name: "veth*", Kind: "veth", Master: "kube-bridge"},
-			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"},
+			{Name: kubeRouterLink, Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"},
 			{Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
 		Chains: []cleanup.ChainSelector{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
@@ -102,7 +99,7 @@ func kubeRouterResidue() cleanup.Residue {
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
 		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where
 		// it has IPVS, has a link kube-ipvs0.
-		IPVS: []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink},
+		IPVS: []cleanup.IPVSSelector{{Link: kubeRouterLink, Unless: kubeProxyLink},
 			{Pods: true, Unless: kubeProxyLink}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"},
 			{Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},

@@ -34,9 +34,13 @@ type Network struct {
 	SharedHost   SharedHost      `json:"sharedHost"`
 	HealthChecks []HealthCheck   `json:"signs,omitempty"`
 	Untestable   []Untestable    `json:"unjudged,omitempty"`
-	Residue      cleanup.Residue `json:"leftovers"`
-	TestedBy     []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
-	Untested     string          `json:"unproved,omitempty"` // what no test shows, and why
+	Residue      cleanup.Residue `json:"leftovers"` // of all its modes
+	// Modes are what of it the documents choose among, as far as each leaves something of its own.
+	Modes []Mode `json:"modes,omitempty"`
+	// ModeURL is where its program says on this host in which mode it runs; "": it says it nowhere
+	ModeURL  string  `json:"modeURL,omitempty"`
+	TestedBy []Proof `json:"proved,omitempty"`   // by tests, golden plans apart
+	Untested string  `json:"unproved,omitempty"` // what no test shows, and why
 	// containers of its pods, by name, that put back what is taken away, at once or when they start
 	// again
 	Agents []string `json:"agents,omitempty"`

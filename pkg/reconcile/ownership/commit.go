@@ -39,7 +39,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	}
 	inStep := c.inStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
 	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil &&
-		out.Desired.NetworkAfter(b.Head.Network) == b.Head.Network {
+		out.network(b.Head.Network) == b.Head.Network {
 		return nil
 	}
 	var unseen []error
@@ -70,7 +70,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	}
 	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
 		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
-		b.Head.Network, b.Head.Machine = out.Desired.NetworkAfter(b.Head.Network), MachineID(h.Live.Files)
+		b.Head.Network, b.Head.Machine = out.network(b.Head.Network), MachineID(h.Live.Files)
 		b.Head.Clean = c.clean(b)
 		if err := c.revise(h, out, &b); err != nil {
 			return err
@@ -86,6 +86,17 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		return errors.Join(c.Led.Tidy(h.Files), forgetArchives(h, c.Led))
 	}
 	return errors.Join(unseen...)
+}
+
+// network is the one that the node has after the pass: with its former modes, while what they left
+// is not known to be gone.
+func (e Ending) network(had ledger.Network) ledger.Network {
+	for i := range e.Rep.Results {
+		if res := &e.Rep.Results[i]; res.Node.Owns()[0].Kind() == tasks.KindCleanup && res.State != graph.Done {
+			return e.Desired.NetworkMeanwhile(had)
+		}
+	}
+	return e.Desired.NetworkAfter(had)
 }
 
 // commitTask brings the entries of one task that is right up to date.
