@@ -34,3 +34,9 @@ func stagedBy(name string) (token string, ok bool) {
 		strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" && strings.Trim(number, "0123456789abcdef") == ""
 	return token, ok
 }
+
+// StagedHere says that this process may have staged a file of that name, and nobody else.
+func StagedHere(name string) bool {
+	token, ok := stagedBy(name)
+	return ok && token == processToken
+}
