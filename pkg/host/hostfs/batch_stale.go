@@ -93,3 +93,9 @@ func leftover(dir int, entry string, now time.Time) bool {
 	info, err := statx(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && info.Type != Directory && (info.Ctime < processStart.UnixNano() || info.Ctime > now.UnixNano())
 }
+
+// StagedHere says that this process may have staged a file of that name, and nobody else.
+func StagedHere(name string) bool {
+	token, ok := stagedBy(name)
+	return ok && token == processToken
+}
