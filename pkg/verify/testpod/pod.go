@@ -32,8 +32,8 @@ var ErrNoConf = errors.New("no CNI conf")
 // Options says which pod to add.
 type Options struct {
 	// Name of the pod and its container ID, and with "netwright-" before it of its network
-	// namespace. Calico's plugin calls the pod's link by the first 11 characters of the ID, and takes
-	// away one of that name: pods that are there at one time differ in those.
+	// namespace. Calico's plugin calls the pod's link by the first 11 characters of the ID, and
+	// takes away one of that name: pods that are there at one time differ in those.
 	Name string
 	// ConfDir has the confs, of which the first by name is taken, as runtimes do: /etc/cni/net.d.
 	ConfDir string
