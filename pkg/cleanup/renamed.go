@@ -33,7 +33,7 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 				return nil, fmt.Errorf("look at %s: %w", name, err)
 			}
 			_, err = v.Files.Lstat(own)
-			first, err2 := l.wouldBeFirst(v, s, own)
+			first, err2 := wouldBeFirst(v, l, s, own)
 			switch {
 			case err2 != nil:
 				return nil, err2
@@ -52,7 +52,7 @@ func findRenamed(_ context.Context, v host.View, l Residue, s Scope) ([]item, er
 
 // wouldBeFirst says that no conf goes before a name in its directory, but those that the network
 // takes with it.
-func (l Residue) wouldBeFirst(v host.View, s Scope, own string) (bool, error) {
+func wouldBeFirst(v host.View, l Residue, s Scope, own string) (bool, error) {
 	dir := path.Dir(own)
 	names, err := v.Files.ReadDir(dir)
 	if err != nil {
