@@ -212,6 +212,7 @@ func (m *machine) walk(visit func(path string) bool) {
 func (m *machine) reset(ctx context.Context) {
 	m.t.Helper()
 	m.Run(ctx, "systemctl", "--quiet", "disable", "--now", service)
+	m.Run(ctx, "systemctl", "--quiet", "stop", "netwright-watch.service") // it runs the copy of the program
 	trash := filepath.Join(m.Root(), "trash")
 	var added []string
 	m.walk(func(path string) bool {

@@ -2,7 +2,34 @@
 // checkpoint write them, packages copy them.
 package systemd
 
-import _ "embed"
+import (
+	_ "embed"
+	"path"
+	"strings"
+)
+
+// Program is where the shipped units run the agent.
+const Program = "/usr/bin/netwright"
+
+// WithProgram is a shipped unit that runs the agent at another path. It waits for the mount that
+// the program is on.
+func WithProgram(unit, program string) string {
+	unit = strings.ReplaceAll(unit, Program, program)
+	if dir := path.Dir(program); dir != path.Dir(Program) {
+		unit = strings.Replace(unit, "\nRequiresMountsFor=", "\nRequiresMountsFor="+dir+" ", 1)
+	}
+	return unit
+}
+
+// ProgramOf is the program that a unit runs by its last ExecStart=, "" if it has none.
+func ProgramOf(unit string) (program string) {
+	for line := range strings.Lines(unit) {
+		if command, ok := strings.CutPrefix(line, "ExecStart="); ok {
+			program, _, _ = strings.Cut(strings.TrimSpace(strings.TrimLeft(command, "-@:+!|")), " ")
+		}
+	}
+	return program
+}
 
 // Agent is netwright-agent.service, which runs the daemon.
 //

@@ -22,14 +22,17 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // elsewhere are commands of other tools, by what does the same here.
 var elsewhere = map[string]string{
-	"plan": "agent --dry-run", "diff": "agent --dry-run", "apply": "agent --once", "run": "agent --once",
-	"update": "agent --once", "sync": "agent --once",
+	"preview": "agent plan", "dry-run": "agent plan", "show": "agent plan",
+	"run": "agent --once", "once": "agent --once", "update": "agent --once", "sync": "agent --once",
+	"converge": "agent --once", "reconcile": "agent --once", "upgrade": "agent install", "init": "agent install",
 	"check": "agent store check DIR", "validate": "agent store check DIR", "lint": "agent store check DIR",
 	"publish": "agent store publish DIR STORE",
 	"trace":   "agent verify --traffic", "logs": "journalctl -u netwright-agent",
 	"start": "systemctl start netwright-agent", "stop": "systemctl stop netwright-agent",
 	"restart": "systemctl restart netwright-agent", "uninstall": "agent reset", "destroy": "agent reset",
-	"describe": "agent explain KEY", "get": "agent status",
+	"describe": "agent explain KEY", "get": "agent status", "watch": "agent status --watch", "info": "agent facts",
+	"doctor": "agent verify", "health": "agent verify", "test": "agent verify", "bundle": "agent support",
+	"revert": "agent rollback", "unpause": "agent resume", "log": "journalctl -u netwright-agent",
 }
 
 // noSuchCommand is the error of a command that is not below cmd, with those that are near.

@@ -2,16 +2,17 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/cli"
 )
 
-func certsCommand(f *flags, s streams) *cobra.Command {
+func certsCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "certs",
 		Short: "List the certificates of this node, and how long they last",
@@ -24,25 +25,23 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
   agent certs -o json
   agent --root /mnt certs                of an image`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if err := f.readConf(); err != nil {
+		RunE: func(*cobra.Command, []string) (err error) {
+			if err := f.Read(); err != nil {
 				return err
 			}
-			node := f.node
+			node := f.Node
 			if node == "" {
-				name, err := os.Hostname()
-				if err != nil {
-					return fmt.Errorf("find the node's name: %w; name it with --node", err)
+				if node, err = cli.Hostname(); err != nil {
+					return err
 				}
-				node = name
 			}
-			all, err := issue.List(f.local().Host, node, time.Now())
+			all, err := issue.List(f.Host, node, time.Now())
 			if err != nil {
 				return err
 			}
-			if f.text() {
-				certsText(s, all)
-			} else if err := f.data(s, all); err != nil {
+			if f.Text() {
+				certsText(f.Out, all)
+			} else if err := f.Data(all); err != nil {
 				return err
 			}
 			return certsExit(all)
@@ -52,27 +51,27 @@ has expired, is missing or does not fit), 3 one is awaited, 1 error.`,
 
 // certsExit is the exit code: what needs somebody comes before what only needs time.
 func certsExit(all []issue.CertStatus) error {
-	code := exitOK
+	code := cli.ExitOK
 	for i := range all {
 		switch c := &all[i]; {
-		case c.State == issue.CertRequested && code == exitOK:
-			code = exitWaiting
+		case c.State == issue.CertRequested && code == cli.ExitOK:
+			code = cli.ExitWaiting
 		case c.State != issue.CertRequested && !c.OK() && c.Wanted:
-			code = exitChanges
+			code = cli.ExitChanges
 		}
 	}
-	if code != exitOK {
-		return exit(code)
+	if code != cli.ExitOK {
+		return code
 	}
 	return nil
 }
 
-func certsText(s streams, all []issue.CertStatus) {
+func certsText(out io.Writer, all []issue.CertStatus) {
 	if len(all) == 0 {
-		fmt.Fprintln(s.out, "the agent has no certificate on this node")
+		fmt.Fprintln(out, "the agent has no certificate on this node")
 		return
 	}
-	w := tabwriter.NewWriter(s.out, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tSOURCE\tNOT AFTER\tRENEWED\tSUBJECT\tPATH")
 	for i := range all {
 		c := &all[i]
@@ -89,7 +88,7 @@ func certsText(s streams, all []issue.CertStatus) {
 	w.Flush() // as much as went to out
 	for i := range all {
 		if c := &all[i]; c.Problem != "" {
-			fmt.Fprintf(s.out, "%s: %s\n", c.Name, c.Problem)
+			fmt.Fprintf(out, "%s: %s\n", c.Name, c.Problem)
 		}
 	}
 }

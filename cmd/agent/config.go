@@ -3,14 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 )
 
-func configCommand(f *flags, s streams) *cobra.Command {
+func configCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print this node's merged configuration, each value with its origin",
@@ -20,20 +22,20 @@ func configCommand(f *flags, s streams) *cobra.Command {
                                          of another node, on a workstation`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, d, err := f.load(cmd.Context())
+			_, d, err := f.Load(cmd.Context())
 			if err != nil {
 				return err
 			}
 			for _, w := range d.Warnings {
-				fmt.Fprintln(s.err, w)
+				fmt.Fprintln(f.Err, w)
 			}
 			for _, text := range d.Damage {
-				fmt.Fprintln(s.err, "agent: warning: "+text)
+				fmt.Fprintln(f.Err, "agent: warning: "+text)
 			}
-			if !f.text() {
-				return f.data(s, configured{d.Node, origins(d.Node)})
+			if !f.Text() {
+				return f.Data(configured{d.Node, origins(d.Node)})
 			}
-			return printConfig(s, d.Node)
+			return printConfig(f.Out, d.Node)
 		},
 	}
 }
@@ -56,7 +58,7 @@ func origins(n *config.Node) map[string]string {
 // printConfig lists every value that has an origin: path, value, where from.
 // A path whose value is a structure is its parts' business; one whose value is
 // not for printing, as a file's content, has an origin only.
-func printConfig(s streams, n *config.Node) error {
+func printConfig(out io.Writer, n *config.Node) error {
 	data, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("encode the configuration: %w", err)
@@ -70,7 +72,7 @@ func printConfig(s streams, n *config.Node) error {
 		if !leaf {
 			continue
 		}
-		if _, err := fmt.Fprintf(s.out, "%-48s %-32s %s\n", path, value, n.Origin(path)); err != nil {
+		if _, err := fmt.Fprintf(out, "%-48s %-32s %s\n", path, value, n.Origin(path)); err != nil {
 			return fmt.Errorf("write the configuration: %w", err)
 		}
 	}

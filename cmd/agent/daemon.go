@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/host/ipc"
@@ -23,42 +26,38 @@ import (
 // and does not listen to it.
 const watchVariable = "NETWRIGHT_WATCH"
 
-func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
-	outlivePipe()
-	if err := f.readConf(); err != nil {
+func (o *runOptions) runDaemon(ctx context.Context) (err error) {
+	cli.OutlivePipe()
+	if err := o.f.Read(); err != nil {
 		return err
 	}
-	log := f.logger(s, zapcore.InfoLevel)
-	if f.store == "" && os.Getenv("NOTIFY_SOCKET") != "" {
-		return f.nothingToDo(s, log)
+	log := cli.Logger(o.f.Err, o.f.LogFormat, zapcore.InfoLevel)
+	if o.f.Store == "" && os.Getenv("NOTIFY_SOCKET") != "" {
+		return o.nothingToDo(log)
 	}
-	w, err := f.wire(log)
+	w, err := o.open(log)
 	if err != nil {
 		return err
 	}
-	unlock, err := ipc.Lock(ctx, w.pass.Host.Files(), control.Lock,
+	unlock, err := ipc.Lock(ctx, w.Pass.Host.Files(), control.Lock,
 		func(who ipc.LockOwner) { log.Warn("waiting for another daemon to end", zap.Stringer("daemon", who)) })
 	if err != nil {
 		return fmt.Errorf("be the only daemon here: %w", err)
 	}
 	defer unlock() // last: until then nobody else may replace the socket
 	d := daemon.Daemon{
-		Pass: w.pass, Store: w.store, Select: w.sel, Interval: w.interval, Manager: publish.Systemd{}, Target: w.target,
-		Version: version,
+		Pass: w.Pass, Store: w.Store, Select: w.Select, Interval: cmp.Or(o.f.Interval, agentfile.DefaultInterval),
+		Manager: publish.Systemd{}, Target: w.Target, Version: version,
 	}
 	if os.Getenv(watchVariable) != "off" {
-		d.Watcher = watch.New(watch.Options{Root: w.pass.Host.Root, Sandbox: w.pass.Host.Sandbox})
+		d.Watcher = watch.New(watch.Options{Root: w.Pass.Host.Root, Sandbox: w.Pass.Host.Sandbox})
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	d.Reload = reload
-	end := f.observe(ctx, &d, w)
-	defer end()
-	observers, told := f.observers(ctx, w.pass.Host, s, log)
-	d.Observers = append(d.Observers, observers...)
-	defer told()
-	if d.Control, err = control.Listen(w.pass.Host, version, log); err != nil {
+	defer o.observe(ctx, &d, w)()
+	if d.Control, err = control.Listen(w.Pass.Host, version, log); err != nil {
 		log.Warn("commands cannot reach the daemon: they wait for its passes, and make their own", zap.Error(err))
 		return d.Run(ctx)
 	}
@@ -77,10 +76,10 @@ func runDaemon(ctx context.Context, f *flags, s streams) (err error) {
 // nothingToDo ends the service of a host that was not told where its configuration is, as a package
 // leaves it: a unit that fails would make each boot a degraded one and try for ever, and nobody
 // waits for READY. The line on stdout is for the console, beside kubelet's that starts unprepared.
-func (f *flags) nothingToDo(s streams, log *zap.Logger) error {
+func (o *runOptions) nothingToDo(log *zap.Logger) error {
 	const why = "nothing to do: no state store is named: write `store:` into " + defaultConf +
 		", then: systemctl start " + service.Unit
 	log.Warn(why)
-	fmt.Fprintln(s.out, "netwright: "+why)
+	fmt.Fprintln(o.f.Out, "netwright: "+why)
 	return publish.Systemd{}.Ready(why)
 }

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
@@ -19,31 +21,50 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-func explainCommand(f *flags, s streams) *cobra.Command {
+func explainCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain KEY",
-		Short: "Say who wants a key, why, whether it is so now, what comes before it and after it",
+		Use:   "explain KEY|FIELD",
+		Short: "Say who wants a key, why, and whether it is so now; or what a field of the documents is",
 		Long: `explain says of one key of the plan who asked for it, whose value it overrides,
 whether the host is so now, and what comes before it and after it.
 
-A key is kind:name, as --dry-run prints them.`,
+A key is kind:name, as --dry-run prints them.
+
+Of a field it says what it is, what it takes, its default, and where it may stand. The
+end of its path is enough. That needs neither a store nor a node; agent config says
+which value the field has here, and from where.`,
 		Example: `  agent explain sysctl:net.ipv4.ip_forward
-  agent explain file:/etc/cni/net.d/05-netwright-bridge.conflist`,
+  agent explain file:/etc/cni/net.d/05-netwright-bridge.conflist
+  agent explain spec.networking.calico.mtu
+  agent explain probeWindow              of the agent's own file`,
 		Args: oneArg("a key", "agent explain sysctl:net.ipv4.ip_forward"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			w, d, g, err := f.graph(cmd.Context())
+			if !strings.Contains(args[0], ":") {
+				if found := fieldNamed(args[0]); len(found) > 0 {
+					return explainFields(f, found)
+				} else if strings.HasPrefix(args[0], "spec.") {
+					return noSuchField(args[0])
+				}
+			}
+			w, d, g, err := wantedGraph(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
-			plan, err := w.pass.DryRun(cmd.Context(), d)
+			plan, err := w.Pass.DryRun(cmd.Context(), d)
 			if plan == nil { // else it tells of its errors by itself
 				return err
 			}
-			return explain(f, s, g, plan, graph.Key(args[0]))
+			return explain(f, g, plan, graph.Key(args[0]))
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (keys []string,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (keys []string,
 			_ cobra.ShellCompDirective) {
-			if _, _, g, err := f.graph(cmd.Context()); err == nil && len(args) == 0 {
+			if strings.HasPrefix(begun, "spec") {
+				for _, f := range allFields() {
+					keys = append(keys, f.Path)
+				}
+				return keys, cobra.ShellCompDirectiveNoFileComp
+			}
+			if _, _, g, err := wantedGraph(cmd.Context(), f); err == nil && len(args) == 0 {
 				for _, t := range g.Order() {
 					for _, key := range t.Owns() {
 						keys = append(keys, string(key))
@@ -55,18 +76,20 @@ A key is kind:name, as --dry-run prints them.`,
 	}
 }
 
-// graph is what this node's documents want of this host, in order.
-func (f *flags) graph(ctx context.Context) (w *wired, d *desired.State, g *graph.Graph[tasks.Task], err error) {
-	w, d, err = f.load(ctx)
+// wantedGraph is what this node's documents want of this host, in order.
+func wantedGraph(ctx context.Context, f *cli.Flags) (
+	w *cli.Opened, d *desired.State, g *graph.Graph[tasks.Task], err error,
+) {
+	w, d, err = f.Load(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	view, err := host.OpenView(ctx, w.pass.Host)
+	view, err := host.OpenView(ctx, w.Pass.Host)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	g, _, err = d.Graph(view.Facts, d.Cached(view.Files), w.pass.Assets)
+	g, _, err = d.Graph(view.Facts, d.Cached(view.Files), w.Pass.Assets)
 	return w, d, g, err
 }
 
@@ -90,7 +113,7 @@ type neighbour struct {
 	Reason string    `json:"reason"`
 }
 
-func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan, key graph.Key) error {
+func explain(f *cli.Flags, g *graph.Graph[tasks.Task], plan *report.Plan, key graph.Key) error {
 	t, ok := g.Find(key)
 	var madeFor graph.Key
 	if !ok {
@@ -109,20 +132,20 @@ func explain(f *flags, s streams, g *graph.Graph[tasks.Task], plan *report.Plan,
 	if m.At == graph.AfterKubelet {
 		e.Gate = "after kubelet"
 	}
-	if !f.text() {
-		return f.data(s, e)
+	if !f.Text() {
+		return f.Data(e)
 	}
-	fmt.Fprintln(s.out, e.Key)
+	fmt.Fprintln(f.Out, e.Key)
 	for _, row := range [][2]string{{"asked for by", e.Origin}, {"because", e.Why}, {"overrides", e.Overrides},
 		{"made for", string(e.MadeFor)}, {"gate", e.Gate}, {"now", e.Now}} {
 		if row[1] != "" {
-			fmt.Fprintf(s.out, "  %-13s %s\n", row[0], row[1])
+			fmt.Fprintf(f.Out, "  %-13s %s\n", row[0], row[1])
 		}
 	}
-	edges(s, "comes after", e.After)
-	edges(s, "comes before", e.Before)
+	edges(f.Out, "comes after", e.After)
+	edges(f.Out, "comes before", e.Before)
 	for _, line := range e.lines() {
-		fmt.Fprintln(s.out, "  ! "+line)
+		fmt.Fprintln(f.Out, "  ! "+line)
 	}
 	return nil
 }
@@ -174,13 +197,13 @@ func neighbours(list []graph.Edge[tasks.Task]) []neighbour {
 	return out
 }
 
-func edges(s streams, title string, list []neighbour) {
+func edges(out io.Writer, title string, list []neighbour) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, "  %s\n", title)
+	fmt.Fprintf(out, "  %s\n", title)
 	for _, e := range list {
-		fmt.Fprintf(s.out, "    %-56s %s\n", e.Key, e.Reason)
+		fmt.Fprintf(out, "    %-56s %s\n", e.Key, e.Reason)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 )
 
-func factsCommand(f *flags, s streams) *cobra.Command {
+func factsCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "facts",
 		Short: "Print what the agent knows of this host",
@@ -26,16 +28,16 @@ Save them with -o json for ` + "`agent store check --facts`" + `, which a CI job
   agent facts -o json > node.json        for: agent store check ./store --facts node.json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			view, err := host.OpenView(cmd.Context(), host.Options{Root: f.root})
+			view, err := host.OpenView(cmd.Context(), f.Host)
 			if err != nil {
 				return fmt.Errorf("look at the host: %w", err)
 			}
 			defer func() { err = errors.Join(err, view.Close()) }()
 			view.LearnInstance(cmd.Context(), true)
-			if !f.text() {
-				return f.data(s, view.Facts)
+			if !f.Text() {
+				return f.Data(view.Facts)
 			}
-			return writeFacts(s.out, view.Facts)
+			return writeFacts(f.Out, view.Facts)
 		},
 	}
 }
@@ -60,12 +62,9 @@ func writeFacts(w io.Writer, f *host.Facts) error {
 		if l.Up {
 			state = "up"
 		}
-		manager := l.Manager
-		if manager == "" {
-			manager = "nobody"
-		}
 		lines = append(lines, [2]string{"link " + l.Name,
-			fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", orPhysical(l.Kind), l.MTU, state, manager, l.Addresses)})
+			fmt.Sprintf("%s, mtu %d, %s, managed by %s %v", cmp.Or(l.Kind, "device"), l.MTU, state,
+				cmp.Or(l.Manager, "nobody"), l.Addresses)})
 	}
 	lines = append(lines, instanceLines(f.Instance)...)
 	for _, unit := range slices.Sorted(maps.Keys(f.Services)) {
@@ -111,13 +110,6 @@ func addr(f *host.Facts) string {
 		return ""
 	}
 	return f.Address.String()
-}
-
-func orPhysical(kind string) string {
-	if kind == "" {
-		return "device"
-	}
-	return kind
 }
 
 func orNone(s string) string {

@@ -6,15 +6,17 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
 )
 
-func historyCommand(f *flags, s streams) *cobra.Command {
+func historyCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history",
 		Short: "List what was applied to this node, newest last",
@@ -22,31 +24,31 @@ func historyCommand(f *flags, s streams) *cobra.Command {
   agent history -o json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			h, err := history.Read(f.local().Host)
+			h, err := history.Read(f.Host)
 			if err != nil {
 				return err
 			}
-			if !f.text() {
-				return f.data(s, list(h))
+			if !f.Text() {
+				return f.Data(list(h))
 			}
 			for _, d := range h.Damage {
-				fmt.Fprintln(s.err, "warning:", d)
+				fmt.Fprintln(f.Err, "warning:", d)
 			}
-			historyText(s.out, h)
+			historyText(f.Out, h)
 			if h.Awaits != nil {
-				fmt.Fprintf(s.out, "? %s: `agent confirm` in a new login keeps it\n", h.Awaits)
+				fmt.Fprintf(f.Out, "? %s: `agent confirm` in a new login keeps it\n", h.Awaits)
 			}
 			if !h.WatchedUntil.IsZero() {
-				fmt.Fprintf(s.out, "generation %d is watched until %s: it started or stopped a hook, and is undone if "+
+				fmt.Fprintf(f.Out, "generation %d is watched until %s: it started or stopped a hook, and is undone if "+
 					"that costs the node its gateway and its store\n",
 					h.Watched, h.WatchedUntil.Format(time.RFC3339))
 			}
 			if h.Applied != nil && h.Applied.Number > 0 { // documents that were not published have no number
-				fmt.Fprintf(s.out, "generation %d is applied, since %s\n", h.Applied.Number,
+				fmt.Fprintf(f.Out, "generation %d is applied, since %s\n", h.Applied.Number,
 					h.Applied.At.Format(time.RFC3339))
 			}
 			if h.Pin != nil {
-				fmt.Fprintf(s.out, "held at revision %d by %s since %s: the store is not followed before `agent "+
+				fmt.Fprintf(f.Out, "held at revision %d by %s since %s: the store is not followed before `agent "+
 					"resume`\n", h.Pin.Revision, h.Pin.By, h.Pin.Since.Format(time.RFC3339))
 			}
 			return nil

@@ -1,31 +1,41 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/install"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/systemd"
 )
 
-func installCommand(f *flags, s streams) *cobra.Command {
-	var binary string
-	var dryRun, enable, start bool
+func installCommand(f *cli.Flags) *cobra.Command {
+	var i install.Installation
+	binary, dryRun := "", false
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
-		Long: `install puts this program to ` + install.Program + `, with ` + "`agent`" + ` as a link where nothing else
-has that name, and the units to /etc/systemd/system; it enables them and asks
-systemd to start the daemon, and does not wait for that. A daemon that runs is
-restarted when it changed. What is right is left alone, so that it can be run
-at every boot. The configuration (` + defaultConf + `) is yours to write.
+		Long: `install puts this program to ` + systemd.Program + `, with ` + "`agent`" + ` as a link where nothing else
+has that name, the units to /etc/systemd/system, and completions for bash, zsh and
+fish below share; it enables the units and asks systemd to start the daemon, and does
+not wait for that. A daemon that runs is restarted when it changed. What is right is
+left alone, so that it can be run at every boot. In the end it names the next step:
+the configuration (` + defaultConf + `) is yours to write.
+
+Where /usr is read-only or mounted noexec, the program goes into bin below the
+first of ` + strings.Join(install.Prefixes[1:], ", ") + ` that will do, or
+below --prefix. A later install stays there.
 
 A package that brought the same units keeps them. To take the agent away again:
 ` + "`agent reset`" + `, then remove the files that install named.`,
@@ -33,9 +43,15 @@ A package that brought the same units keeps them. To take the agent away again:
   agent install --root /mnt/image --binary netwright-linux-arm64`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			i := install.Installation{Host: host.Options{Root: f.root}, Enable: enable, Start: start && f.root == "/"}
+			if p := i.Prefix; p != "" && (!path.IsAbs(p) || path.Clean(p) != p || p == "/") {
+				return fmt.Errorf("--prefix %s: name a directory by its absolute path, such as /opt/netwright", p)
+			}
 			var err error
 			if i.Program, i.Arch, err = program(binary); err != nil {
+				return err
+			}
+			i.Host, i.Start = f.Host, i.Start && f.Host.Root == "/"
+			if i.Completions, err = completions(cmd.Root()); err != nil {
 				return err
 			}
 			do := i.Install
@@ -46,31 +62,53 @@ A package that brought the same units keeps them. To take the agent away again:
 			if plan == nil {
 				return err
 			}
-			if err := f.printInstalled(s, plan); err != nil {
+			if err := f.Plan(plan, report.TextOptions{NoHeader: true}); err != nil {
 				return err
 			}
 			switch {
 			case err != nil:
-				return exit(exitError) // the plan says what failed
+				return cli.ExitError // the plan says what failed
 			case dryRun && plan.Summary.Changes() > 0:
-				return exit(exitChanges)
+				return cli.ExitChanges
+			case f.Text():
+				fmt.Fprintln(f.Out, nextStep(f))
 			}
 			return nil
 		},
 	}
 	l := cmd.Flags()
+	l.StringVar(&i.Prefix, "prefix", "", "the directory whose bin gets the program (default: where it is, else /usr)")
 	l.StringVar(&binary, "binary", "", "the program to install (default: this one)")
 	l.BoolVar(&dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
-	l.BoolVar(&enable, "enable", true, "let the units start at boot")
-	l.BoolVar(&start, "start", true, "start the daemon now; never below --root")
+	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")
+	l.BoolVar(&i.Start, "start", true, "start the daemon now; never below --root")
 	return cmd
 }
 
-func (f *flags) printInstalled(s streams, plan *report.Plan) error {
-	if !f.text() {
-		return f.data(s, plan)
+// completions are what shells complete the program's name by, by where they look for it below
+// /usr/share.
+func completions(root *cobra.Command) (map[string][]byte, error) {
+	defer func(name string) { root.Use = name }(root.Use)
+	root.Use = "netwright"
+	var bash, zsh, fish bytes.Buffer
+	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh),
+		root.GenFishCompletion(&fish, true)); err != nil {
+		return nil, fmt.Errorf("write the completions of shells: %w", err)
 	}
-	return report.Text(s.out, plan, report.TextOptions{Color: isTerminal(s.out), NoHeader: true})
+	return map[string][]byte{"bash-completion/completions/netwright": bash.Bytes(),
+		"zsh/vendor-completions/_netwright": zsh.Bytes(), "fish/vendor_completions.d/netwright.fish": fish.Bytes()}, nil
+}
+
+// nextStep says what comes after an installation.
+func nextStep(f *cli.Flags) string {
+	switch err := f.Read(); {
+	case err == nil && f.Store == "":
+		return "next: say in " + defaultConf + " where the configuration is, such as `store: /srv/netwright`; then " +
+			"`agent plan` shows what would change, and `systemctl start netwright-agent` makes it so"
+	case f.Host.Root != "/":
+		return "next: `agent --once --root " + f.Host.Root + "` puts the network's files there, too"
+	}
+	return "next: `agent status` says how this node is"
 }
 
 // program is the content of the program at a path, "" for this one, and the architecture that it is

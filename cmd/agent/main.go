@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -21,9 +22,9 @@ func main() {
 	silenceClients()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends it at once, whatever hangs
-	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], cli.Output{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
-	os.Exit(code)
+	os.Exit(int(code))
 }
 
 // deferCollection lets the heap grow to 8 MB before it is collected for the first time; the runtime
@@ -39,28 +40,30 @@ func deferCollection() {
 func silenceClients() { klog.SetLogger(klog.Logger{}) }
 
 // run is the whole program without its process: tests call it.
-func run(ctx context.Context, args []string, s streams) int {
-	f := &flags{}
-	cmd := f.rootCommand(s)
+func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
+	f := &cli.Flags{Output: out}
+	f.Kube.Version = version
+	cmd := rootCommand(f)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	var code exit
+	var code cli.Exit
 	switch {
 	case err == nil:
-		return exitOK
+		return cli.ExitOK
 	case errors.As(err, &code):
-		return int(code)
+		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(s.err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
-		return exitError
+		fmt.Fprintln(f.Err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
+		return cli.ExitError
 	}
 	err = problem.Other.Wrap(err)
-	fmt.Fprintf(s.err, "agent: %v\n", err)
-	if f.checkOutput() == nil && !f.text() && !f.printed {
-		if err := f.data(s, failed{failure{ID: problem.Find(err), Message: err.Error(),
-			Page: problem.Find(err).Section()}}); err != nil {
-			fmt.Fprintln(s.err, "agent:", err)
+	fmt.Fprintf(f.Err, "agent: %v\n", err)
+	if f.Check() == nil && !f.Text() && !f.Printed { // in place of the data that a program waits for
+		id := problem.Find(err)
+		if err := f.Data(map[string]any{"error": map[string]any{"id": id, "message": err.Error(),
+			"page": id.Section()}}); err != nil {
+			fmt.Fprintln(f.Err, "agent:", err)
 		}
 	}
-	return exitError
+	return cli.ExitError
 }

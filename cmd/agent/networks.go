@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func networksCommand(f *flags, s streams) *cobra.Command {
+func networksCommand(f *cli.Flags) *cobra.Command {
 	found := false
 	cmd := &cobra.Command{
 		Use:   "networks [NAME]",
@@ -29,25 +30,25 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all := network.All()
 			if found {
-				return networksFound(cmd.Context(), f, s, args)
+				return networksFound(cmd.Context(), f, args)
 			}
 			if len(args) == 0 {
-				if !f.text() {
-					return f.data(s, all)
+				if !f.Text() {
+					return f.Data(all)
 				}
 				for _, n := range all {
-					fmt.Fprintf(s.out, "%-10s %s\n", n.Name, n.Title)
+					fmt.Fprintf(f.Out, "%-10s %s\n", n.Name, n.Title)
 				}
 				return nil
 			}
-			n, known := f.network(cmd.Context(), args[0])
+			n, known := networkCalled(cmd.Context(), f, args[0])
 			if !known {
 				return unknownNetwork(args[0])
 			}
-			if !f.text() {
-				return f.data(s, n)
+			if !f.Text() {
+				return f.Data(n)
 			}
-			describe(s.out, n)
+			describe(f.Out, n)
 			return nil
 		},
 	}
@@ -56,13 +57,16 @@ func networksCommand(f *flags, s streams) *cobra.Command {
 	return cmd
 }
 
-// network is the one of that name: as the documents declare it where they can be read and do, else
-// the row of the list.
-func (f *flags) network(ctx context.Context, name string) (network.Network, bool) {
-	if _, d, err := f.load(ctx); err == nil {
+// networkCalled is the one of that name: as the documents declare it where they can be read and do,
+// else the row of the list.
+func networkCalled(ctx context.Context, f *cli.Flags, name string) (network.Network, bool) {
+	if _, d, err := f.Load(ctx); err == nil {
 		if n, known := network.Of(d.Node); known && n.Name == name {
 			return n, true
 		}
+	}
+	if proxy := network.KubeProxy(); name == proxy.Name { // beside any
+		return proxy, true
 	}
 	return network.Find(name)
 }
@@ -120,7 +124,7 @@ func describe(w io.Writer, n network.Network) {
 		row("port", fmt.Sprintf("%s %d", p.Proto, p.Port), p.Use)
 	}
 	row("MTU", n.MTU)
-	row("IPv6", yesNo(n.IPv6))
+	row("IPv6", yesNo(n.IPv6), n.IPv6When)
 	for _, sh := range n.SharedHost.Describe() {
 		row("shared host", sh.Service, "leaves alone "+sh.Ignores)
 	}

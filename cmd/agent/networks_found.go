@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -20,30 +21,30 @@ import (
 )
 
 // networksFound says what the networks of the list, or the one named, left on this host.
-func networksFound(ctx context.Context, f *flags, s streams, args []string) (err error) {
+func networksFound(ctx context.Context, f *cli.Flags, args []string) (err error) {
 	all := network.All()
 	if len(args) == 1 {
-		one, known := f.network(ctx, args[0])
+		one, known := networkCalled(ctx, f, args[0])
 		if !known {
 			return unknownNetwork(args[0])
 		}
 		all = []network.Network{one}
 	}
-	view, err := host.OpenView(ctx, host.Options{Root: f.root})
+	view, err := host.OpenView(ctx, f.Host)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
 	// Links and routes that are everybody's by name are a network's when a pod's address says so.
 	var scope cleanup.Scope
-	if _, d, err := f.load(ctx); err == nil {
+	if _, d, err := f.Load(ctx); err == nil {
 		scope.PodCIDRs = d.Node.PodCIDR
 		if declared, known := network.Of(d.Node); known && len(args) == 0 {
 			i := slices.IndexFunc(all, func(n network.Network) bool { return n.Name == declared.Name })
 			all[i] = declared
 		}
 	} else {
-		fmt.Fprintf(s.err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked "+
+		fmt.Fprintf(f.Err, "note: what only the pods' addresses tell (veth*, routes to other nodes) is not looked "+
 			"for, since the configuration cannot be read: %v\n", err)
 	}
 	confDir, _ := model.CNIDirs(&config.Node{}, view.Facts)
@@ -64,10 +65,10 @@ func networksFound(ctx context.Context, f *flags, s streams, args []string) (err
 	entries := led.Entries()
 	found := verify.Judge(claims, inForce,
 		func(key graph.Key) bool { e, known := entries[key]; return known && e.Mode != ledger.Found })
-	if !f.text() {
-		return f.data(s, found)
+	if !f.Text() {
+		return f.Data(found)
 	}
-	writeFound(s.out, found, len(args) == 0)
+	writeFound(f.Out, found, len(args) == 0)
 	return nil
 }
 

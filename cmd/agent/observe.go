@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/daemon"
 	"github.com/netwright/netwright/pkg/inbound"
@@ -18,38 +19,58 @@ import (
 	"github.com/netwright/netwright/pkg/publish/nodestatus"
 )
 
-// observe gives the daemon those whom it tells how it is. What they do besides goes on until end is
-// called.
-func (f *flags) observe(ctx context.Context, d *daemon.Daemon, w *wired) (end func()) {
+// observe gives the daemon those whom it tells how the node is: metrics, the Node, peers, the
+// status object, the status file and its socket, and until the node is prepared the console. What
+// of it cannot be is a warning: a node is kept right whether or not anybody can see it. end waits
+// until all was told that there is to tell; it is called while the daemon's lock is held.
+func (o *runOptions) observe(ctx context.Context, d *daemon.Daemon, w *cli.Opened) (end func()) {
 	// the last thing that a daemon tells is that it ends
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	if address := cmp.Or(f.metrics, metrics.DefaultAddress); address != agentfile.Off {
-		m := metrics.New(version, w.asked.Counts)
+	log, opt := d.Pass.Log, d.Pass.Host
+	add := func(told interface {
+		daemon.Observer
+		Run(ctx context.Context)
+	}) {
+		d.Observers = append(d.Observers, told)
+		running.Go(func() { told.Run(ctx) })
+	}
+	if address := cmp.Or(o.f.Metrics, metrics.DefaultAddress); address != agentfile.Off {
+		m := metrics.New(version, w.Meter.Counts)
 		d.Observers = append(d.Observers, m)
-		s := &metrics.Server{Metrics: m, Address: address, Log: d.Pass.Log}
+		s := &metrics.Server{Metrics: m, Address: address, Log: log}
 		running.Go(func() { s.Run(ctx) })
 	}
-	if f.nodeStatus != agentfile.Off && f.root == "/" {
-		n := &nodestatus.Node{As: asItself(d.Pass.API), Log: d.Pass.Log}
-		d.Observers = append(d.Observers, n)
-		running.Go(func() { n.Run(ctx) })
+	if opt.Root == "/" {
+		if o.f.NodeStatus != agentfile.Off {
+			add(&nodestatus.Node{As: asItself(d.Pass.API), Log: log})
+		}
+		add(&inbound.Peer{API: d.Pass.API.Peers(), Busy: d.Pass.Session().MidChange, Log: log})
+		if len(o.f.Peers.Answer) > 0 {
+			r := &inbound.Responder{Static: inbound.Static(o.f.Peers), Busy: d.Pass.Session().MidChange, Log: log}
+			running.Go(func() { r.Run(ctx) })
+		}
 	}
-	if f.root == "/" {
-		p := &inbound.Peer{API: d.Pass.API.Peers(), Busy: d.Pass.Session().MidChange, Log: d.Pass.Log}
-		d.Observers = append(d.Observers, p)
-		running.Go(func() { p.Run(ctx) })
-	}
-	if f.root == "/" && len(f.peers.Answer) > 0 {
-		r := &inbound.Responder{Static: f.peers, Busy: d.Pass.Session().MidChange, Log: d.Pass.Log}
-		running.Go(func() { r.Run(ctx) })
-	}
-	if put, err := f.statusWriter(w); err != nil {
-		d.Pass.Log.Warn("no status object is written", zap.Error(err))
+	if put, err := o.statusWriter(w); err != nil {
+		log.Warn("no status object is written", zap.Error(err))
 	} else if put != nil {
-		o := &publish.Object{Put: put, Log: d.Pass.Log}
-		d.Observers = append(d.Observers, o)
-		running.Go(func() { o.Run(ctx) })
+		add(&publish.Object{Put: put, Log: log})
+	}
+	before, err := publish.ReadStatusFile(opt)
+	file := &publish.File{Host: opt, GID: publish.Readers(opt, o.f.StatusGroup, log), Log: log}
+	add(file)
+	if err != nil || !before.Prepared {
+		add(&publish.Console{Out: o.f.Out})
+	}
+	if feed, err := publish.ListenFeed(opt, file.GID, version, log); err != nil {
+		log.Warn("the status cannot be read from the daemon: it is in "+publish.StatusFile, zap.Error(err))
+	} else {
+		d.Observers = append(d.Observers, feed)
+		running.Go(func() {
+			if err := feed.Serve(ctx); err != nil {
+				log.Warn("the status socket was not taken away", zap.Error(err))
+			}
+		})
 	}
 	return func() {
 		stop(errors.New("the daemon stops"))

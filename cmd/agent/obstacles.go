@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 )
@@ -12,8 +13,8 @@ type obstacles struct {
 	Paused *report.Paused `json:"paused,omitempty"`
 }
 
-func (w *wired) obstacles() obstacles {
-	return obstacles{service.Off(w.pass.Host), w.pass.Session().Paused()}
+func obstaclesOf(p reconcile.Pass) obstacles {
+	return obstacles{service.Off(p.Host), p.Session().Paused()}
 }
 
 // lines are for eyes; none where nothing does.

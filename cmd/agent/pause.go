@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/control"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 )
 
-func pauseCommand(f *flags, s streams) *cobra.Command {
+func pauseCommand(f *cli.Flags) *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use:   "pause DURATION --reason TEXT",
@@ -33,20 +34,20 @@ pause takes the place of the first.`,
 			if err != nil {
 				return fmt.Errorf("pause for %q: expected a time up to %s, such as 30m", args[0], session.MaxPause)
 			}
-			p, req := newProgress(f, s, false), control.Request{Command: control.Pause, For: d, Reason: reason}
-			end := f.viaDaemon(cmd.Context(), s, p, req, func(ctx context.Context, h reconcile.Hooks) ending {
-				pass := f.localThatChanges()
+			req := control.Request{Command: control.Pause, For: d, Reason: reason}
+			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) cli.Ended {
+				pass := f.LocalThatChanges()
 				pass.Hooks = h
 				z, err := pass.Session().Pause(ctx, d, reason)
 				if err != nil {
-					return ending{err: err}
+					return cli.Ended{Err: err}
 				}
-				return ending{text: z.String()}
+				return cli.Ended{Text: z.String()}
 			})
-			if end.err == nil {
-				fmt.Fprintf(s.out, "the node is %s; `agent resume` ends it\n", end.text)
+			if end.Err == nil {
+				fmt.Fprintf(f.Out, "the node is %s; `agent resume` ends it\n", end.Text)
 			}
-			return end.err
+			return end.Err
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever finds the node so")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 	"time"
@@ -18,9 +19,9 @@ import (
 // provePods adds two pods as a runtime would, by the conf and the plugins that
 // are now in place, and lets each ping the other, its gateway and the node's
 // address on the uplink. The pods are gone when it returns.
-func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node) (err error) {
+func (o *runOptions) provePods(ctx context.Context, opt host.Options, n *config.Node) (err error) {
 	if net, ok := network.Of(n); ok && net.Conf.Writer != network.WriterNetwright {
-		fmt.Fprintf(s.out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it "+
+		fmt.Fprintf(o.f.Out, "\nNo pods are tried: the CNI conf of %s comes from elsewhere (%s), and nobody writes it "+
 			"in a sandbox.\n", net.Name, net.Conf.Writer)
 		return nil
 	}
@@ -41,7 +42,7 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 	for _, pod := range []string{"pod-1", "pod-2"} {
 		p, err := testpod.Add(ctx, h, testpod.Options{Name: pod, ConfDir: confDir, BinDirs: binDirs})
 		if errors.Is(err, testpod.ErrNoConf) {
-			fmt.Fprintf(s.out, "\nNo pods are tried: there is no CNI conf in %s yet, since something that it needs is "+
+			fmt.Fprintf(o.f.Out, "\nNo pods are tried: there is no CNI conf in %s yet, since something that it needs is "+
 				"waiting or has failed.\n", confDir)
 			return nil
 		}
@@ -50,9 +51,9 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 		}
 		pods = append(pods, p)
 	}
-	fmt.Fprintf(s.out, "\nTwo pods, added as a runtime does by %s:\n", pods[0].ConfFile)
+	fmt.Fprintf(o.f.Out, "\nTwo pods, added as a runtime does by %s:\n", pods[0].ConfFile)
 	for i, p := range pods {
-		if err := pingAll(ctx, s, p, pods[1-i], h.Live.Facts); err != nil {
+		if err := pingAll(ctx, o.f.Out, p, pods[1-i], h.Live.Facts); err != nil {
 			return err
 		}
 	}
@@ -61,7 +62,7 @@ func provePods(ctx context.Context, s streams, opt host.Options, n *config.Node)
 
 // pingAll lets a pod ping the other, its gateways and the node on its uplink,
 // each in the families that the pod has.
-func pingAll(ctx context.Context, s streams, p, other *testpod.Pod, facts *host.Facts) error {
+func pingAll(ctx context.Context, out io.Writer, p, other *testpod.Pod, facts *host.Facts) error {
 	type target struct {
 		what string
 		addr netip.Addr
@@ -89,7 +90,7 @@ func pingAll(ctx context.Context, s streams, p, other *testpod.Pod, facts *host.
 		if err != nil {
 			return fmt.Errorf("ping the %s: %w", to.what, err)
 		}
-		fmt.Fprintf(s.out, "  ✓ %s  %-15s → %-11s %-15s %8s\n", p.Name, from, to.what, to.addr,
+		fmt.Fprintf(out, "  ✓ %s  %-15s → %-11s %-15s %8s\n", p.Name, from, to.what, to.addr,
 			took.Round(10*time.Microsecond))
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/s3server"
@@ -52,10 +53,10 @@ func TestPublishToS3(t *testing.T) {
 	}
 	server.Put("fleet", "some/prefix/"+cluster+"/assets/plugins.tgz", archive)
 
-	says := func(code int, want string, args ...string) {
+	says := func(code cli.Exit, want string, args ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &errs}); got != code || !strings.Contains(out.String()+errs.String(), want) {
+		if got := run(t.Context(), args, cli.Output{In: strings.NewReader(""), Out: &out, Err: &errs}); got != code || !strings.Contains(out.String()+errs.String(), want) {
 			t.Errorf("agent %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, want, out.String(), errs.String())
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/reconcile"
 )
 
 // recoverCommand is for the boot, before anybody reads what a killed run left in the middle, and
 // for people on an image (--root).
-func recoverCommand(f *flags, s streams) *cobra.Command {
+func recoverCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recover",
 		Short: "Complete files that belong together, of a run that was killed",
@@ -22,10 +22,10 @@ the same when it starts; this is for the boot, before anybody reads the files.`,
 		Args:   noArgs,
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := reconcile.Pass{Host: host.Options{Root: f.root}, Log: f.logger(s, zapcore.DebugLevel)}
+			p := reconcile.Pass{Host: f.Host, Log: cli.Logger(f.Err, "", zapcore.DebugLevel)}
 			n, err := p.Session().Recover(cmd.Context())
 			if err == nil && n > 0 {
-				fmt.Fprintf(s.out, "completed: %d\n", n)
+				fmt.Fprintf(f.Out, "completed: %d\n", n)
 			}
 			return err
 		},

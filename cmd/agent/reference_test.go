@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/netwright/netwright/pkg/cli"
 )
 
 const referenceFile = "../../docs/reference/commands.md"
@@ -41,7 +43,7 @@ func TestReference(t *testing.T) {
 
 // tree is all commands, with those that cobra adds when it runs.
 func tree() *cobra.Command {
-	root := (&flags{}).rootCommand(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	root := rootCommand(&cli.Flags{Output: cli.Output{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}})
 	root.InitDefaultHelpFlag()
 	root.InitDefaultCompletionCmd()
 	return root

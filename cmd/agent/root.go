@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
-func (f *flags) rootCommand(s streams) *cobra.Command {
+func rootCommand(f *cli.Flags) *cobra.Command {
+	o := runOptions{f: f}
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Converge a Kubernetes node's network",
@@ -30,26 +31,27 @@ tells systemd when kubelet may start, and looks again every interval.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return f.checkOutput()
+			return f.Check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.checkRun(cmd.Flags().Changed("interval")); err != nil {
+			if err := o.check(cmd.Flags().Changed("interval")); err != nil {
 				return problem.Usage.Wrap(err)
 			}
+			run := o.runDaemon
 			switch {
-			case f.sandbox:
-				return runSandbox(cmd.Context(), f, s)
-			case f.dryRun:
-				return runDryRun(cmd.Context(), f, s)
-			case f.once:
-				return runOnce(cmd.Context(), f, s)
+			case o.sandbox:
+				run = o.runSandbox
+			case o.dryRun:
+				run = o.runDryRun
+			case o.once:
+				run = o.runOnce
 			}
-			return runDaemon(cmd.Context(), f, s)
+			return run(cmd.Context())
 		},
 	}
-	cmd.SetIn(s.in)
-	cmd.SetOut(s.out)
-	cmd.SetErr(s.err)
+	cmd.SetIn(f.In)
+	cmd.SetOut(f.Out)
+	cmd.SetErr(f.Err)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
 		if errors.As(err, &value) {
@@ -60,31 +62,22 @@ tells systemd when kubelet may start, and looks again every interval.`,
 		return problem.Usage.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath())
 	})
 	p := cmd.PersistentFlags()
-	p.StringVar(&f.conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")
-	p.StringVar(&f.store, "store", "", "state store: a directory, or a URL (s3://, https://, k8s://, file://)")
-	p.StringVar(&f.cluster, "cluster", "", "cluster in the store (default: the only one)")
-	p.StringVar(&f.group, "node-group", "", "node group (default: the one that the node's document names)")
-	p.StringVar(&f.node, "node", "", "node name (default: the host's name)")
-	p.StringVar(&f.root, "root", "/", "root of a mounted image: files only, nothing live")
-	p.StringVarP(&f.output, "output", "o", "text", "text, json or yaml")
-	complete(cmd, "output", outText, outJSON, outYAML)
-	l := cmd.Flags()
-	l.BoolVar(&f.once, "once", false, "converge once and exit: 0 right, 1 error, 3 still waiting after --wait")
-	l.DurationVar(&f.wait, "wait", 0, "with --once: how long to wait for what only time brings")
-	l.DurationVar(&f.confirm, "confirm", 0, "with --once: undo the change after this time, unless agent confirm keeps it")
-	l.BoolVar(&f.dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
-	l.BoolVar(&f.sandbox, "sandbox", false, "converge in throw-away namespaces, and prove there that pods can talk")
-	l.BoolVar(&f.verify, "verify", false, "read every installed byte instead of believing recorded metadata")
-	l.BoolVar(&f.trust.older, "accept-older-generation", false, "with --once: take a generation from the store that is older than the last")
-	f.addDisruptive(cmd)
-	f.addTrust(cmd)
-	l.StringVar(&f.logFormat, "log-format", "",
-		"of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
-	complete(cmd, "log-format", agentfile.LogText, agentfile.LogJSON)
-	l.DurationVar(&f.interval, "interval", 0, "time between the daemon's passes (default 10m)")
-	f.addObservers(cmd)
-	addVersion(cmd, s)
-	cmd.AddCommand(f.commands(s)...)
+	p.StringVar(&f.Conf, "conf", "", "the agent's own file (default "+defaultConf+", if it exists)")
+	p.StringVar(&f.Store, "store", "", "state store: a directory, or a URL (s3://, https://, k8s://, file://)")
+	p.StringVar(&f.Cluster, "cluster", "", "cluster in the store (default: the only one)")
+	p.StringVar(&f.NodeGroup, "node-group", "", "node group (default: the one that the node's document names)")
+	p.StringVar(&f.Node, "node", "", "node name (default: the host's name)")
+	p.StringVar(&f.Host.Root, "root", "/", "root of a mounted image: files only, nothing live")
+	p.StringVarP(&f.Form, "output", "o", cli.FormText, "text, json or yaml")
+	complete(cmd, "output", cli.FormText, cli.FormJSON, cli.FormYAML)
+	addTrust(cmd, f)
+	o.bind(cmd)
+	addVersion(cmd, f)
+	cmd.AddCommand(
+		planCommand(f), applyCommand(f), statusCommand(f), supportCommand(f), certsCommand(f), configCommand(f),
+		factsCommand(f), networksCommand(f), explainCommand(f), diffCommand(f), verifyCommand(f), storeCommand(f),
+		versionCommand(f), historyCommand(f), confirmCommand(f), rollbackCommand(f), resumeCommand(f), pauseCommand(f),
+		waitCommand(f), resetCommand(f), undoCommand(f), provePodsCommand(), recoverCommand(f), installCommand(f), userDataCommand(f))
 	cmd.AddCommand(buildTools()...)
 	refuseUnknown(cmd)
 	return cmd
@@ -101,17 +94,4 @@ func flagTakes(kind string) string {
 		return "a whole number"
 	}
 	return "a " + kind
-}
-
-// commands are all others.
-func (f *flags) commands(s streams) []*cobra.Command {
-	return []*cobra.Command{
-		statusCommand(f, s), supportCommand(f, s), certsCommand(f, s), configCommand(f, s), factsCommand(f, s),
-		networksCommand(f, s),
-		explainCommand(f, s), verifyCommand(f, s), storeCommand(f, s), versionCommand(f, s), historyCommand(f, s),
-		confirmCommand(f, s), rollbackCommand(f, s),
-		resumeCommand(f, s), pauseCommand(f, s), waitCommand(f, s), resetCommand(f, s), undoCommand(s),
-		provePodsCommand(), recoverCommand(f, s), installCommand(f, s),
-		userDataCommand(f, s),
-	}
 }

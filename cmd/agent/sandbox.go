@@ -11,102 +11,105 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host/sandbox"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
 // runSandbox converges in throw-away namespaces: outside it starts itself
 // there, inside it sets them up, converges, proves and converges again.
-func runSandbox(ctx context.Context, f *flags, s streams) error {
-	if os.Getenv(sandbox.Env) != "" {
+func (o *runOptions) runSandbox(ctx context.Context) error {
+	inside := os.Getenv(sandbox.Env) != ""
+	if inside {
 		if err := sandbox.Enter(); err != nil {
 			return err
 		}
-		return insideSandbox(ctx, f, s)
 	}
-	w, d, err := f.load(ctx)
+	w, err := o.open(zap.NewNop())
 	if err != nil {
 		return err
 	}
-	if f.dryRun {
-		return runDryRun(ctx, f, s)
+	if inside {
+		return o.insideSandbox(ctx, w)
+	}
+	d, _, err := w.Documents(ctx)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return o.runDryRun(ctx)
 	}
 	box := sandbox.Config{Hostname: d.Node.Name, Addresses: uplink(d.Node)}
 	args := os.Args[1:]
 	// Inside, the working directory is another: paths become absolute, the last flag counts.
-	if dir, ok := strings.CutPrefix(f.store, "file://"); ok || !strings.Contains(f.store, "://") {
+	if dir, ok := strings.CutPrefix(o.f.Store, "file://"); ok || !strings.Contains(o.f.Store, "://") {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return fmt.Errorf("find the store: %w", err)
 		}
-		box.ReadOnly, args = append(box.ReadOnly, dir), append(args, "--store", dir, "--cluster", f.cluster)
+		box.ReadOnly, args = append(box.ReadOnly, dir), append(args, "--store", dir, "--cluster", o.f.Cluster)
 	}
-	if f.conf != "" {
-		conf, err := filepath.Abs(f.conf)
+	if o.f.Conf != "" {
+		conf, err := filepath.Abs(o.f.Conf)
 		if err != nil {
 			return fmt.Errorf("find the agent's file: %w", err)
 		}
 		box.ReadOnly, args = append(box.ReadOnly, filepath.Dir(conf)), append(args, "--conf", conf)
 	}
-	code, err := sandbox.Run(ctx, box, args, s.in, s.out, s.err)
+	code, err := sandbox.Run(ctx, box, args, o.f.In, o.f.Out, o.f.Err)
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable):
-		return stopAtPlan(ctx, f, s, w, d, err)
+		return o.stopAtPlan(ctx, w, d, err)
 	case err != nil:
 		return err
-	case code != exitOK:
-		return exit(code)
+	case code != 0:
+		return cli.Exit(code)
 	}
 	return nil
 }
 
 // stopAtPlan shows what can be shown where no sandbox can be made. It is an
 // error: what was asked for is not proved.
-func stopAtPlan(ctx context.Context, f *flags, s streams, w *wired, d *desired.State, why error) error {
-	plan, planErr := w.pass.DryRun(ctx, d)
+func (o *runOptions) stopAtPlan(ctx context.Context, w *cli.Opened, d *desired.State, why error) error {
+	plan, planErr := w.Pass.DryRun(ctx, d)
 	if plan != nil {
-		if err := f.printPlan(s, plan); err != nil {
+		if err := o.f.Plan(plan, report.TextOptions{Diffs: true}); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(s.err, "\nThis is the plan for this host, and the run stops here: %v. Nothing was changed.\n", why)
+	fmt.Fprintf(o.f.Err, "\nThis is the plan for this host, and the run stops here: %v. Nothing was changed.\n", why)
 	if plan == nil {
 		return planErr
 	}
-	return exit(exitError)
+	return cli.ExitError
 }
 
-// insideSandbox is a whole life of an agent: converge, pods, converge again.
-func insideSandbox(ctx context.Context, f *flags, s streams) error {
-	w, err := f.wire(zap.NewNop())
+// insideSandbox is a whole life of an agent: converge, pods, converge again. No daemon is asked.
+func (o *runOptions) insideSandbox(ctx context.Context, w *cli.Opened) error {
+	w.Pass.Host.Sandbox = true
+	converge := func(again bool) error {
+		shown, pass := cli.NewDisplay(o.f), o.passes(w)
+		shown.Shown = again
+		return o.converge(ctx, shown, func(ctx context.Context) cli.Ended { return pass(ctx, shown.Hooks()) })
+	}
+	if err := converge(false); err != nil || !o.f.Text() {
+		return err
+	}
+	d, err := desired.Load(ctx, w.Store, w.Select, statestore.Revision{})
 	if err != nil {
 		return err
 	}
-	w.pass.Host.Sandbox = true
-	if err := w.converge(ctx, f, s); err != nil || !f.text() {
-		return err
-	}
-	d, err := desired.Load(ctx, w.store, w.sel, statestore.Revision{})
-	if err != nil {
-		return err
-	}
-	if err := provePods(ctx, s, w.pass.Host, d.Node); err != nil {
+	if err := o.provePods(ctx, w.Pass.Host, d.Node); err != nil {
 		return fmt.Errorf("prove that pods can talk: %w", err)
 	}
-	fmt.Fprintln(s.out, "\nOnce more, on the node as it is now:")
-	w.again = true
-	if err := w.converge(ctx, f, s); err != nil {
+	fmt.Fprintln(o.f.Out, "\nOnce more, on the node as it is now:")
+	if err := converge(true); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, "\nAll of this was in namespaces that are gone now: this host is as it was.")
+	fmt.Fprintln(o.f.Out, "\nAll of this was in namespaces that are gone now: this host is as it was.")
 	return nil
-}
-
-// converge makes passes in the sandbox, where no daemon is asked.
-func (w *wired) converge(ctx context.Context, f *flags, s streams) error {
-	p, pass := newProgress(f, s, w.again), w.passes(s)
-	return f.converge(ctx, p, func(ctx context.Context) ending { return pass(ctx, p.hooks()) })
 }
 
 // uplink is where the node stands in the sandbox: its address, in a subnet

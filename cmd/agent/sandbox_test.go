@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/needs"
@@ -94,7 +95,7 @@ func planned(t *testing.T, store string) report.Plan {
 	t.Helper()
 	var plan report.Plan
 	out, err := exec.Command("agent", "--dry-run", "--store", store, "--node", "node-1", "-o", "json").Output()
-	if code := exitCode(err); code != exitChanges {
+	if code := exitCode(err); code != int(cli.ExitChanges) {
 		t.Errorf("dry run: exit code %d\n%s", code, out)
 	}
 	if err := json.Unmarshal(out, &plan); err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/service"
 )
 
-func statusCommand(f *flags, s streams) *cobra.Command {
+func statusCommand(f *cli.Flags) *cobra.Command {
 	watch := false
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -33,7 +33,7 @@ reported), 3 something is awaited or the node is held back, 4 no daemon runs, 1 
   agent status --watch -o json  a document on one line for each`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			st := &statusReader{f: f, s: s, opt: host.Options{Root: f.root}}
+			st := statusReader{f}
 			if watch {
 				return st.watch(cmd.Context())
 			}
@@ -58,11 +58,11 @@ func statusExit(v report.StatusView) error {
 	case report.Right:
 		return nil
 	case report.Wrong:
-		return exit(exitChanges)
+		return cli.ExitChanges
 	case report.Awaited:
-		return exit(exitWaiting)
+		return cli.ExitWaiting
 	}
-	return exit(exitNotRunning)
+	return cli.ExitNotRunning
 }
 
 // judged is a status for programs. state is the daemon's, also of one that is dead; verdict is what
@@ -75,21 +75,17 @@ type judged struct {
 func judgedStatus(v report.StatusView) judged { return judged{v, v.Verdict()} }
 
 // statusReader finds out how a node is, and shows it.
-type statusReader struct {
-	f   *flags
-	s   streams
-	opt host.Options
-}
+type statusReader struct{ *cli.Flags }
 
 // look asks the daemon, or where none answers what the last one left. feed is open where a daemon
 // answers: the caller closes it.
-func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.Reading, err error) {
-	feed, err = publish.ReadFeed(ctx, st.opt, version)
+func (st statusReader) look(ctx context.Context) (view report.StatusView, feed *publish.Reading, err error) {
+	feed, err = publish.ReadFeed(ctx, st.Host, version)
 	if err == nil {
 		var news publish.News
 		if news, err = feed.Next(ctx); err == nil {
 			return report.StatusView{Status: news.Status,
-				Daemon: report.Daemon{Running: true, From: "socket", Off: service.Off(st.opt)}}, feed, nil
+				Daemon: report.Daemon{Running: true, From: "socket", Off: service.Off(st.Host)}}, feed, nil
 		}
 		err = errors.Join(err, feed.Close())
 	}
@@ -99,9 +95,9 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	case !errors.Is(err, publish.ErrNoDaemon) && !errors.Is(err, publish.ErrEnded):
 		return view, nil, err
 	}
-	told := st.f.readConf() != nil || st.f.store != "" // of a file that is wrong the journal says what
-	view.Daemon = service.WhyDown(ctx, st.opt, told)
-	view.Status, err = publish.ReadStatusFile(st.opt)
+	told := st.Read() != nil || st.Store != "" // of a file that is wrong the journal says what
+	view.Daemon = service.WhyDown(ctx, st.Host, told)
+	view.Status, err = publish.ReadStatusFile(st.Host)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, fs.ErrPermission):
@@ -109,16 +105,16 @@ func (st *statusReader) look(ctx context.Context) (view report.StatusView, feed 
 	case err != nil:
 		return view, nil, err
 	default:
-		view.Daemon.From, view.Awaits = publish.StatusFile, st.f.local().Session().Awaits()
+		view.Daemon.From, view.Awaits = publish.StatusFile, st.Local().Session().Awaits()
 	}
 	return view, nil, nil
 }
 
 // refused tells somebody whom the status is not for what to do.
-func (st *statusReader) refused() error {
+func (st statusReader) refused() error {
 	who := "root alone: run it as root (sudo agent status), or let a group read it (statusGroup: NAME in " +
 		defaultConf + ", then systemctl restart netwright-agent)"
-	if group := publish.ReadBy(st.opt); group != "" {
+	if group := publish.ReadBy(st.Host); group != "" {
 		who = fmt.Sprintf("root and the group %s: run it as root (sudo agent status), or become a member (usermod -aG "+
 			"%s YOU, then log in again)", group, group)
 	}
@@ -126,16 +122,16 @@ func (st *statusReader) refused() error {
 }
 
 // show prints a status as --output says.
-func (st *statusReader) show(v report.StatusView) error {
-	if !st.f.text() {
-		return st.f.data(st.s, judgedStatus(v))
+func (st statusReader) show(v report.StatusView) error {
+	if !st.Text() {
+		return st.Data(judgedStatus(v))
 	}
-	return report.StatusText(st.s.out, v, st.options())
+	return report.StatusText(st.Out, v, st.options())
 }
 
-func (st *statusReader) options() report.StatusOptions {
-	opt := report.StatusOptions{Color: isTerminal(st.s.out), Now: time.Now()}
-	if f, ok := st.s.out.(*os.File); ok {
+func (st statusReader) options() report.StatusOptions {
+	opt := report.StatusOptions{Color: cli.IsTerminal(st.Out), Now: time.Now()}
+	if f, ok := st.Out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			opt.Width = width
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
@@ -15,24 +16,24 @@ import (
 const maxStatusObject = 8 << 20
 
 // statusWriter is how the status object is written, nil where none is wanted.
-func (f *flags) statusWriter(w *wired) (func(context.Context, []byte) error, error) {
-	place := f.statusObject
+func (o *runOptions) statusWriter(w *cli.Opened) (func(context.Context, []byte) error, error) {
+	place := o.f.StatusObject
 	switch {
 	case place == "":
 		return nil, nil
 	case place == agentfile.On:
-		place = f.store
+		place = o.f.Store
 	}
 	if strings.HasPrefix(place, "k8s://") {
 		return nil,
 			errors.New("a k8s:// store keeps none: the Node's condition tells as much there; name a directory " +
 				"or s3:// as statusObject in " + defaultConf)
 	}
-	sink, err := stores.OpenDestination(place, f.cluster, f.storeOptions(nil))
+	sink, err := stores.OpenDestination(place, o.f.Cluster, o.f.StoreOptions(nil))
 	if err != nil {
 		return nil, err
 	}
-	name := "status/" + w.sel.Node + ".json"
+	name := "status/" + w.Select.Node + ".json"
 	return func(ctx context.Context, data []byte) error {
 		known := ""
 		switch got, err := sink.Get(ctx, name, "", maxStatusObject); {

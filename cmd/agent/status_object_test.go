@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/test/s3server"
@@ -46,8 +47,9 @@ func TestStatusObjectOnS3(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	f := &flags{store: "s3://fleet/some/prefix", cluster: "demo.example.com", statusObject: agentfile.On}
-	put, err := f.statusWriter(&wired{sel: config.Select{Node: "node-1"}})
+	o := runOptions{f: &cli.Flags{Settings: cli.Settings{AgentFile: agentfile.AgentFile{Store: "s3://fleet/some/prefix", Cluster: "demo.example.com",
+		StatusObject: agentfile.On}}}}
+	put, err := o.statusWriter(&cli.Opened{Select: config.Select{Node: "node-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host"
+
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -17,7 +19,7 @@ const watchPause = time.Second
 
 // watch tells how the node is and then each change, from daemon to daemon, until ctx ends: to be
 // interrupted is no error.
-func (st *statusReader) watch(ctx context.Context) error {
+func (st statusReader) watch(ctx context.Context) error {
 	view, feed, err := st.look(ctx)
 	if err != nil {
 		return stopped(ctx, err)
@@ -84,24 +86,24 @@ func stopped(ctx context.Context, err error) error {
 
 // showChange shows a view: to a person the table first and then lines, to a program a document each
 // time.
-func (st *statusReader) showChange(before *report.Status, now report.StatusView, news publish.News) error {
-	st.f.printed = true
+func (st statusReader) showChange(before *report.Status, now report.StatusView, news publish.News) error {
+	st.Printed = true
 	switch {
-	case st.f.output == outJSON:
-		enc := json.NewEncoder(st.s.out)
+	case st.Form == cli.FormJSON:
+		enc := json.NewEncoder(st.Out)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(judgedStatus(now)); err != nil {
 			return fmt.Errorf("write JSON: %w", err)
 		}
 		return nil
-	case st.f.output == outYAML:
-		fmt.Fprintln(st.s.out, "---")
-		return report.YAML(st.s.out, judgedStatus(now))
+	case st.Form == cli.FormYAML:
+		fmt.Fprintln(st.Out, "---")
+		return report.YAML(st.Out, judgedStatus(now))
 	case before == nil:
-		return report.StatusText(st.s.out, now, st.options())
+		return report.StatusText(st.Out, now, st.options())
 	case !now.Daemon.Running:
-		fmt.Fprintf(st.s.out, "%s no daemon: %s\n", time.Now().UTC().Format(time.RFC3339), now.Daemon.Why)
+		fmt.Fprintf(st.Out, "%s no daemon: %s\n", time.Now().UTC().Format(time.RFC3339), now.Daemon.Why)
 		return nil
 	}
-	return report.StatusChange(st.s.out, before, now.Status, news.Events, news.Missed, st.options())
+	return report.StatusChange(st.Out, before, now.Status, news.Events, news.Missed, st.options())
 }

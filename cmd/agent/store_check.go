@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path"
@@ -12,22 +13,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/check"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-// checking is what the flags of check say. Publish has them too, but for the format.
-type checking struct {
+// checkOptions are the flags of check. Publish has them too, but for the format.
+type checkOptions struct {
 	facts, format string
 	strict        bool
 }
 
 const formatGitHub = "github"
 
-func checkCommand(f *flags, s streams) *cobra.Command {
-	var c checking
+func checkCommand(f *cli.Flags) *cobra.Command {
+	var c checkOptions
 	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Validate every document, node group and node of a store, off-host",
@@ -45,41 +47,41 @@ it says once. Exit 0: all is well, but for warnings; 1: it is not.`,
 				return problem.Usage.Errorf("--format %s: expected text or github; for programs there is -o json",
 					c.format)
 			}
-			return c.run(cmd.Context(), f, s, args[0])
+			return c.run(cmd.Context(), f, args[0])
 		},
 	}
-	c.add(cmd)
+	c.bind(cmd)
 	cmd.Flags().StringVar(&c.format, "format", "text", "text, or github: annotations of a workflow's files")
 	complete(cmd, "format", "text", formatGitHub)
 	return cmd
 }
 
-func (c *checking) add(cmd *cobra.Command) {
+func (c *checkOptions) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.facts, "facts", "",
 		"`FILE` with the saved facts of a host, from agent facts -o json (default: an ordinary node)")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "take warnings for errors")
 }
 
-func (c *checking) run(ctx context.Context, f *flags, s streams, dir string) error {
+func (c *checkOptions) run(ctx context.Context, f *cli.Flags, dir string) error {
 	all, ok, err := c.all(ctx, f, dir)
 	switch {
 	case err != nil:
 		return err
-	case !f.text():
-		err = f.data(s, all)
+	case !f.Text():
+		err = f.Data(all)
 	case c.format == formatGitHub:
-		annotate(s.out, dir, all)
+		annotate(f.Out, dir, all)
 	default:
-		c.printAll(s.out, all)
+		c.printAll(f.Out, all)
 	}
 	if err == nil && !ok {
-		return exit(exitError)
+		return cli.ExitError
 	}
 	return err
 }
 
 // all checks the clusters of a directory, or the one that is named.
-func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*check.Checked, ok bool, err error) {
+func (c *checkOptions) all(ctx context.Context, f *cli.Flags, dir string) (all []*check.Checked, ok bool, err error) {
 	var facts *host.Facts
 	if c.facts != "" {
 		if facts, err = readFacts(c.facts); err != nil {
@@ -105,7 +107,19 @@ func (c *checking) all(ctx context.Context, f *flags, dir string) (all []*check.
 	return all, ok, nil
 }
 
-func (c *checking) passes(one *check.Checked) bool {
+func readFacts(path string) (*host.Facts, error) {
+	data, err := cli.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the saved facts: %w: save them on a node with `agent facts -o json`", err)
+	}
+	facts := &host.Facts{}
+	if err := json.Unmarshal(data, facts); err != nil {
+		return nil, fmt.Errorf("%s holds no facts (%w): save them on a node with `agent facts -o json`", path, err)
+	}
+	return facts, nil
+}
+
+func (c *checkOptions) passes(one *check.Checked) bool {
 	return one.OK() && (!c.strict || !one.Warns())
 }
 
@@ -113,7 +127,7 @@ func (c *checking) passes(one *check.Checked) bool {
 const howToHide = "make new keys in their place, publish, and remove these with `agent store prune` once no node " +
 	"takes a generation that names them"
 
-func (c *checking) printAll(out io.Writer, all []*check.Checked) {
+func (c *checkOptions) printAll(out io.Writer, all []*check.Checked) {
 	for _, one := range all {
 		said(out, one)
 		for _, n := range one.Nodes {

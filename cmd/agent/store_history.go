@@ -1,20 +1,19 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
-	"github.com/netwright/netwright/pkg/statestore/stores"
 )
 
-func storeHistoryCommand(f *flags, s streams) *cobra.Command {
+func storeHistoryCommand(f *cli.Flags) *cobra.Command {
 	last := 0
 	cmd := &cobra.Command{
 		Use:   "history DEST",
@@ -28,18 +27,18 @@ is part of what was signed.`,
 			if last < 1 {
 				return problem.Usage.Errorf("--last %d: expected a number from 1", last)
 			}
-			return f.inPast(args[0], func(from objectstore.Prunable, cluster string) error {
+			return eachPublished(f, args[0], func(from objectstore.Prunable, cluster string) error {
 				list, err := publisher.History(cmd.Context(), from, cluster, last)
 				if err != nil {
 					return problem.Store.Wrap(err)
 				}
-				if !f.text() {
-					return f.data(s, struct {
+				if !f.Text() {
+					return f.Data(struct {
 						Cluster     string           `json:"cluster"`
 						Generations []publisher.Past `json:"generations"`
 					}{cluster, list})
 				}
-				pastText(s, cluster, list)
+				pastText(f.Out, cluster, list)
 				return nil
 			})
 		},
@@ -48,54 +47,8 @@ is part of what was signed.`,
 	return cmd
 }
 
-func storeDiffCommand(f *flags, s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "diff DEST A [B]",
-		Short: "Show what differs between two published generations",
-		Long: `diff compares generation A with generation B, or with the published one: documents line
-by line, keys, certificates and files by name and sha256. A generation is named by its
-number, or by the beginning of its sha256. It changes nothing.
-
-Exit code: 0 they are the same, 2 they differ, 1 error.`,
-		Example: `  agent store diff s3://bucket/prefix 11 12 --cluster demo.example.com`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 && len(args) != 3 {
-				return problem.Usage.Errorf("%s takes where it is published, one generation or two, and got %d "+
-					"arguments: `agent store diff s3://bucket/prefix 11 12`", cmd.Name(), len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			args = append(args, "")
-			return f.diff(cmd.Context(), s, args[0], args[1], args[2])
-		},
-	}
-}
-
-// inPast calls do for each cluster of a store that keeps records of its generations.
-func (f *flags) inPast(location string, do func(from objectstore.Prunable, cluster string) error) error {
-	options, err := f.publisherOptions()
-	if err != nil {
-		return err
-	}
-	location, clusters, err := clustersOf(f, location)
-	if err != nil {
-		return err
-	}
-	for _, cluster := range clusters {
-		to, err := stores.OpenDestination(location, cluster, options)
-		if err != nil {
-			return err
-		}
-		if err := do(to, cluster); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func pastText(s streams, cluster string, list []publisher.Past) {
-	fmt.Fprintf(s.out, "%s\n  %-12s%-22s%-14s%s\n", cluster, "GENERATION", "PUBLISHED", "SHA256", "BY")
+func pastText(out io.Writer, cluster string, list []publisher.Past) {
+	fmt.Fprintf(out, "%s\n  %-12s%-22s%-14s%s\n", cluster, "GENERATION", "PUBLISHED", "SHA256", "BY")
 	for _, p := range list {
 		mark := " "
 		if p.Current {
@@ -111,68 +64,7 @@ func pastText(s streams, cluster string, list []publisher.Past) {
 		if p.Several && !p.Current {
 			by += " (one of several records of this number: it may never have been published)"
 		}
-		fmt.Fprintf(s.out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),
+		fmt.Fprintf(out, "%s %-12d%-22s%-14.12s%s\n", mark, p.Generation, p.Published.UTC().Format(time.RFC3339),
 			p.Digest, by)
-	}
-}
-
-func (f *flags) diff(ctx context.Context, s streams, location, from, to string) error {
-	differ := false
-	err := f.inPast(location, func(store objectstore.Prunable, cluster string) error {
-		c, err := publisher.Compare(ctx, store, cluster, from, to)
-		if err != nil {
-			return problem.Store.Wrap(err)
-		}
-		differ = differ || len(c.Objects) > 0
-		if f.text() {
-			comparedText(s, c)
-			return nil
-		}
-		type difference struct {
-			publisher.Difference
-			Diff string `json:"diff,omitempty"`
-		}
-		list := make([]difference, len(c.Objects))
-		for i, d := range c.Objects {
-			list[i] = difference{d, report.Unified(d.Name, d.Former, d.Later)}
-		}
-		return f.data(s, struct {
-			*publisher.Compared
-			Objects []difference `json:"objects"`
-		}{c, list})
-	})
-	if err == nil && differ {
-		return exit(exitChanges)
-	}
-	return err
-}
-
-func comparedText(s streams, c *publisher.Compared) {
-	for _, p := range []struct {
-		mark string
-		publisher.Past
-	}{{"---", c.From}, {"+++", c.To}} {
-		fmt.Fprintf(s.out, "%s %s generation %d, %.12s, published %s", p.mark, c.Cluster, p.Generation, p.Digest,
-			p.Published.UTC().Format(time.RFC3339))
-		if by := p.Note.String(); by != "" {
-			fmt.Fprintf(s.out, " by %s", by)
-		}
-		fmt.Fprintln(s.out)
-	}
-	for _, d := range c.Objects {
-		switch {
-		case d.Before == nil:
-			fmt.Fprintf(s.out, "+ %s, %d bytes, sha256 %.12s\n", d.Name, d.After.Size, d.After.SHA256)
-		case d.After == nil:
-			fmt.Fprintf(s.out, "- %s, %d bytes, sha256 %.12s\n", d.Name, d.Before.Size, d.Before.SHA256)
-		default:
-			fmt.Fprintf(s.out, "~ %s, sha256 %.12s → %.12s\n", d.Name, d.Before.SHA256, d.After.SHA256)
-		}
-		if d.Texts {
-			fmt.Fprint(s.out, report.Unified(d.Name, d.Former, d.Later))
-		}
-	}
-	if len(c.Objects) == 0 {
-		fmt.Fprintln(s.out, "both have the same objects")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/secret"
@@ -20,7 +21,7 @@ import (
 // so.
 const keyPassword = "NETWRIGHT_KEY_PASSWORD"
 
-func keygenCommand(s streams) *cobra.Command {
+func keygenCommand(f *cli.Flags) *cobra.Command {
 	out, passwordFile := "netwright", ""
 	cmd := &cobra.Command{
 		Use:   "keygen",
@@ -64,7 +65,7 @@ without it. No file is replaced.`,
 			if err := w.CreateFile(cmd.Context(), path+".pub", pub, 0o644); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.out, "%s.key signs: keep it where nobody else can read it\n%s.pub verifies; in "+
+			fmt.Fprintf(f.Out, "%s.key signs: keep it where nobody else can read it\n%s.pub verifies; in "+
 				"/etc/netwright/agent.yaml of every node:\n\ntrustedKeys: [%s]\n", out, out, public)
 			return nil
 		},
@@ -84,7 +85,7 @@ func readPassword(file string) (secret.Text, error) {
 	if file == "" {
 		return secret.New(os.Getenv(keyPassword)), nil
 	}
-	data, err := readFile(file)
+	data, err := cli.ReadFile(file)
 	if err != nil {
 		return secret.Text{}, problem.KeyWrong.Errorf("read the key's password: %w", err)
 	}
@@ -97,7 +98,7 @@ func readPassword(file string) (secret.Text, error) {
 
 // readKey reads a private key. No error shows any of it.
 func readKey(file, passwordFile string) (*minisign.PrivateKey, error) {
-	text, err := readFile(file)
+	text, err := cli.ReadFile(file)
 	if err != nil {
 		return nil, problem.KeyWrong.Errorf("read the key that signs: %w: `agent store keygen` makes one", err)
 	}

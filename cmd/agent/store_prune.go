@@ -1,17 +1,16 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"os/user"
 	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/statestore/publisher"
-	"github.com/netwright/netwright/pkg/statestore/stores"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
 )
 
 const (
@@ -23,7 +22,7 @@ const (
 	pruneLeast = time.Hour
 )
 
-func pruneCommand(f *flags, s streams) *cobra.Command {
+func pruneCommand(f *cli.Flags) *cobra.Command {
 	var p publisher.Pruning
 	cmd := &cobra.Command{
 		Use:   "prune DEST",
@@ -39,7 +38,20 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 				return problem.Usage.Errorf("--older %s: expected an hour or more, such as 720h: nodes read what was "+
 					"just replaced", p.Older)
 			}
-			return prune(cmd.Context(), f, s, args[0], p)
+			something := false
+			err := eachPublished(f, args[0], func(at objectstore.Prunable, cluster string) error {
+				p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
+				done, err := publisher.Prune(cmd.Context(), at, p)
+				if err != nil {
+					return problem.StorePrune.Wrap(err)
+				}
+				something = something || len(done.Objects)+len(done.Generations) > 0
+				return printPruned(f, done)
+			})
+			if err == nil && p.DryRun && something {
+				return cli.ExitChanges
+			}
+			return err
 		},
 	}
 	l := cmd.Flags()
@@ -49,62 +61,18 @@ missing or damaged, nothing is removed. Publishers beside it are told to wait.`,
 	return cmd
 }
 
-func prune(ctx context.Context, f *flags, s streams, dest string, p publisher.Pruning) error {
-	options, err := f.publisherOptions()
-	if err != nil {
-		return err
-	}
-	dest, clusters, err := clustersOf(f, dest)
-	if err != nil {
-		return err
-	}
-	something := false
-	for _, cluster := range clusters {
-		to, err := stores.OpenDestination(dest, cluster, options)
-		if err != nil {
-			return err
-		}
-		p.Cluster, p.By, p.Now = cluster, caller(), time.Now()
-		done, err := publisher.Prune(ctx, to, p)
-		if err != nil {
-			return problem.StorePrune.Wrap(err)
-		}
-		something = something || len(done.Objects)+len(done.Generations) > 0
-		if err := f.printPruned(s, done); err != nil {
-			return err
-		}
-	}
-	if p.DryRun && something {
-		return exit(exitChanges)
-	}
-	return nil
-}
-
-func (f *flags) printPruned(s streams, p *publisher.Pruned) error {
-	if !f.text() {
-		return f.data(s, p)
+func printPruned(f *cli.Flags, p *publisher.Pruned) error {
+	if !f.Text() {
+		return f.Data(p)
 	}
 	verb := "removed"
 	if p.DryRun {
 		verb = "would remove"
 		for _, name := range append(p.Objects, p.Generations...) {
-			fmt.Fprintf(s.out, "- %s\n", name)
+			fmt.Fprintf(f.Out, "- %s\n", name)
 		}
 	}
-	fmt.Fprintf(s.out, "%s: %s %d objects and %d records, %d kB, from %s: complete are generations %d to %d\n",
+	fmt.Fprintf(f.Out, "%s: %s %d objects and %d records, %d kB, from %s: complete are generations %d to %d\n",
 		p.Cluster, verb, len(p.Objects), len(p.Generations), (p.Bytes+500)/1000, p.From, p.Oldest, p.Generation)
 	return nil
-}
-
-// caller is who runs this, for whoever has to wait for it.
-func caller() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "a machine without a name"
-	}
-	who := fmt.Sprintf("user %d", os.Getuid())
-	if u, err := user.Current(); err == nil {
-		who = u.Username
-	}
-	return who + " on " + host
 }

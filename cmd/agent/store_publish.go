@@ -6,16 +6,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/check"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -27,16 +26,17 @@ import (
 // keeps a later one from a node is found out then.
 const defaultExpires = 30 * 24 * time.Hour
 
-// publishing is what the flags of publish and sign say.
-type publishing struct {
-	key, passwordFile string
-	expires           time.Duration
-	note              manifest.Note
-	check             checking
+// publishOptions are the flags of publish.
+type publishOptions struct {
+	*cli.Flags
+	signOptions
+	checkOptions
+	expires time.Duration
+	note    manifest.Note
 }
 
-func publishCommand(f *flags, s streams) *cobra.Command {
-	var p publishing
+func publishCommand(f *cli.Flags) *cobra.Command {
+	o := publishOptions{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "publish DIR DEST",
 		Short: "Validate a store's directory, sign it, and publish it as one generation",
@@ -49,117 +49,56 @@ its time is over.`,
 		Args: twoArgs("the store's directory and where to publish it",
 			"agent store publish ./store s3://bucket/prefix"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.publish(cmd.Context(), f, s, args[0], args[1])
+			return o.publish(cmd.Context(), args[0], args[1])
 		},
 	}
-	p.addKey(cmd)
-	cmd.Flags().DurationVar(&p.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
+	o.bindKey(cmd)
+	o.bind(cmd)
 	l := cmd.Flags()
-	l.StringVar(&p.note.Publisher, "publisher", "",
+	l.DurationVar(&o.expires, "expires", defaultExpires, "no node takes it for new after that time; 0: never")
+	l.StringVar(&o.note.Publisher, "publisher", "",
 		"who publishes, for store history and the nodes (default: the user and the machine)")
-	l.StringVar(&p.note.Commit, "commit", "", "the commit that the documents are of")
-	l.StringVarP(&p.note.Message, "message", "m", "", "why it is published")
-	p.check.add(cmd)
+	l.StringVar(&o.note.Commit, "commit", "", "the commit that the documents are of")
+	l.StringVarP(&o.note.Message, "message", "m", "", "why it is published")
 	return cmd
 }
 
-func signCommand(f *flags, s streams) *cobra.Command {
-	var p publishing
-	cmd := &cobra.Command{
-		Use:   "sign DEST",
-		Short: "Sign what is published, as it is",
-		Long: `sign adds a signature to the manifest that is published in DEST, in the place of an
-older one of the same key. What it says stays, and so does its sha256. Verify
-first: you vouch for it.`,
-		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com && \
-  agent store sign s3://bucket/prefix --cluster demo.example.com --key next.key`,
-		Args: oneArg("where it is published", "agent store sign s3://bucket/prefix --key netwright.key"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := p.private()
-			if err != nil {
-				return err
-			}
-			if key == nil {
-				return problem.Usage.Errorf("sign needs a key: give --key; `agent store keygen` makes one")
-			}
-			options, err := f.publisherOptions()
-			if err != nil {
-				return err
-			}
-			dest, clusters, err := clustersOf(f, args[0])
-			if err != nil {
-				return err
-			}
-			for _, cluster := range clusters {
-				to, err := stores.OpenDestination(dest, cluster, options)
-				if err != nil {
-					return err
-				}
-				done, err := publisher.Sign(cmd.Context(), to, cluster, *key)
-				if err != nil {
-					return err
-				}
-				if err := f.printPublished(s, done, "signed"); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+func (o *publishOptions) publish(ctx context.Context, dir, dest string) error {
+	if o.expires < 0 || o.expires > 0 && o.expires < time.Minute {
+		return problem.Usage.Errorf("--expires %s: expected a minute or more, such as 720h", o.expires)
 	}
-	p.addKey(cmd)
-	return cmd
-}
-
-func (p *publishing) addKey(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.key, "key", "",
-		"`FILE` of the private key that signs, from agent store keygen or minisign -G")
-	addPasswordFile(cmd, &p.passwordFile)
-}
-
-// private is the key that signs, nil where none is named.
-func (p *publishing) private() (*minisign.PrivateKey, error) {
-	if p.key == "" {
-		return nil, nil
-	}
-	return readKey(p.key, p.passwordFile)
-}
-
-func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest string) error {
-	if p.expires < 0 || p.expires > 0 && p.expires < time.Minute {
-		return problem.Usage.Errorf("--expires %s: expected a minute or more, such as 720h", p.expires)
-	}
-	p.note.Publisher = cmp.Or(p.note.Publisher, caller())
-	if err := p.note.Check(); err != nil {
+	o.note.Publisher = cmp.Or(o.note.Publisher, caller())
+	if err := o.note.Check(); err != nil {
 		return err
 	}
-	key, err := p.private()
+	key, err := o.private()
 	if err != nil {
 		return err
 	}
-	options, err := f.publisherOptions()
+	options, err := publisherOptions(o.Flags)
 	if err != nil {
 		return err
 	}
 	if from, err := filepath.Abs(dir); err == nil {
-		if to, err := filepath.Abs(dest); err == nil && (from == to || from == filepath.Join(to, f.cluster)) {
+		if to, err := filepath.Abs(dest); err == nil && (from == to || from == filepath.Join(to, o.Cluster)) {
 			return problem.Usage.Errorf("publish %s into itself: its documents would not be read any more: publish to "+
 				"another directory", dir)
 		}
 	}
-	checked, ok, err := p.check.all(ctx, f, dir)
+	checked, ok, err := o.all(ctx, o.Flags, dir)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
-		p.check.printAll(s.err, checked)
+		o.printAll(o.Err, checked)
 		return problem.StorePublish.Errorf("%s has errors: nothing was published", dir)
 	}
 	of := map[string]*check.Checked{}
 	for _, c := range checked {
 		of[c.Cluster] = c
-		said(s.err, c)
+		said(o.Err, c)
 	}
-	dir, clusters, err := clustersOf(f, dir)
+	dir, clusters, err := clustersOf(o.Flags, dir)
 	if err != nil {
 		return err
 	}
@@ -170,7 +109,7 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		}
 		all := maps.Clone(objects)
 		if keysets := of[cluster].Withhold(objects); len(keysets) > 0 {
-			fmt.Fprintf(s.err, "agent: %s: the private keys of %s were not published: no node uses them, or they are "+
+			fmt.Fprintf(o.Err, "agent: %s: the private keys of %s were not published: no node uses them, or they are "+
 				"of a CA that no control plane node signs with (source: ca in spec.certificates)\n",
 				cluster, strings.Join(keysets, ", "))
 		}
@@ -182,51 +121,24 @@ func (p *publishing) publish(ctx context.Context, f *flags, s streams, dir, dest
 		done, err := publisher.Publish(ctx, to, publisher.Publication{
 			Cluster: cluster, Objects: objects, ControlPlane: of[cluster].ControlPlaneKeys(objects),
 			Withheld: slices.Collect(maps.Keys(all)),
-			Note:     p.note, Key: key, Lasts: p.expires, Now: time.Now(),
+			Note:     o.note, Key: key, Lasts: o.expires, Now: time.Now(),
 		})
 		if err != nil {
 			return problem.StorePublish.Wrap(err)
 		}
 		if len(done.Exposed) > 0 {
-			fmt.Fprintf(s.err, "agent: warning: %s: every node can read %s, which an earlier generation published: "+
+			fmt.Fprintf(o.Err, "agent: warning: %s: every node can read %s, which an earlier generation published: "+
 				"%s\n", cluster, strings.Join(done.Exposed, ", "), howToHide)
 		}
-		if err := f.printPublished(s, done, "published"); err != nil {
+		if err := printPublished(o.Flags, done, "published"); err != nil {
 			return err
 		}
 		if key == nil {
-			fmt.Fprintf(s.err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
+			fmt.Fprintf(o.Err, "agent: warning: %s is not signed: a node takes it only with pin %s, or with "+
 				"insecureUnsigned; sign with --key\n", cluster, done.Digest)
 		}
 	}
 	return nil
-}
-
-// publisherOptions are how a person's own machine publishes: with the settings for stores of the
-// agent's own file, as the daemon would, and without one to Kubernetes as kubectl would. What the
-// file says of clusters is of the node that it is on.
-func (f *flags) publisherOptions() (stores.Options, error) {
-	named := f.cluster
-	if err := f.readConf(); err != nil {
-		return stores.Options{}, err
-	}
-	f.cluster = named
-	o := f.storeOptions(nil)
-	if o.Kubernetes.Kubeconfig == "" {
-		o.Kubernetes.Kubeconfig = os.Getenv("KUBECONFIG")
-	}
-	if home, err := os.UserHomeDir(); err == nil && o.Kubernetes.Kubeconfig == "" {
-		o.Kubernetes.Kubeconfig = filepath.Join(home, ".kube", "config")
-	}
-	return o, nil
-}
-
-// clustersOf are the clusters that a command is about: the named one, or all of a directory.
-func clustersOf(f *flags, location string) (store string, clusters []string, err error) {
-	if f.cluster != "" {
-		return location, []string{f.cluster}, nil
-	}
-	return stores.Clusters(location)
 }
 
 // everything is all objects of a cluster, as they are at one moment.
@@ -248,23 +160,4 @@ func everything(ctx context.Context, dir, cluster string) (map[string][]byte, er
 		objects[file.Name] = bytes.Clone(data)
 	}
 	return objects, nil
-}
-
-func (f *flags) printPublished(s streams, p *publisher.Published, done string) error {
-	if !f.text() {
-		return f.data(s, p)
-	}
-	if p.Unchanged {
-		done = "nothing to publish: it is there already as"
-	}
-	fmt.Fprintf(s.out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
-		p.Objects, p.Digest)
-	if p.SignedBy != "" {
-		fmt.Fprintf(s.out, "  signed by key %s\n", p.SignedBy)
-	}
-	if !p.Expires.IsZero() {
-		fmt.Fprintf(s.out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
-			"it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
-	}
-	return nil
 }

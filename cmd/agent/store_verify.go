@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -32,7 +33,7 @@ type verifiedStore struct {
 	Denied []string `json:"denied,omitempty"`
 }
 
-func verifyStoreCommand(f *flags, s streams) *cobra.Command {
+func verifyStoreCommand(f *cli.Flags) *cobra.Command {
 	var keys []string
 	var pin string
 	cmd := &cobra.Command{
@@ -44,25 +45,25 @@ nothing. Exit 0: a node takes it; 1: it does not, and why.`,
 		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com --public-key netwright.pub`,
 		Args:    oneArg("where it is published", "agent store verify s3://bucket/prefix --public-key netwright.pub"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.readConf(); err != nil {
+			if err := f.Read(); err != nil {
 				return err
 			}
 			if pin != "" {
-				f.trust.pin = trust.Pin{Digest: pin, Origin: "--pin"}
+				f.Trust.Pin = trust.Pin{Digest: pin, Origin: "--pin"}
 			}
 			for _, text := range keys {
 				key, err := publicKey(text)
 				if err != nil {
 					return err
 				}
-				f.trust.keys = append(f.trust.keys, key)
+				f.Trust.Keys = append(f.Trust.Keys, key)
 			}
 			location, clusters, err := clustersOf(f, args[0])
 			if err != nil {
 				return err
 			}
 			for _, cluster := range clusters {
-				if err := f.verifyStore(cmd.Context(), s, location, cluster); err != nil {
+				if err := verifyStore(cmd.Context(), f, location, cluster); err != nil {
 					return err
 				}
 			}
@@ -78,7 +79,7 @@ nothing. Exit 0: a node takes it; 1: it does not, and why.`,
 // publicKey reads a key that stands on the command line, or in a file named there.
 func publicKey(text string) (trust.Key, error) {
 	if !strings.HasPrefix(text, "RW") || strings.HasSuffix(text, ".pub") {
-		data, err := readFile(text)
+		data, err := cli.ReadFile(text)
 		if err != nil {
 			return trust.Key{}, problem.KeyWrong.Errorf("read a public key: %w", err)
 		}
@@ -87,8 +88,8 @@ func publicKey(text string) (trust.Key, error) {
 	return trust.ParseKey(text, "--public-key")
 }
 
-func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster string) error {
-	store, err := stores.Open(location, cluster, f.storeOptions(f.policy()))
+func verifyStore(ctx context.Context, f *cli.Flags, location, cluster string) error {
+	store, err := stores.Open(location, cluster, f.StoreOptions(&f.Trust))
 	if err != nil {
 		return err
 	}
@@ -133,34 +134,34 @@ func (f *flags) verifyStore(ctx context.Context, s streams, location, cluster st
 		}
 		v.Published = m.Published
 	}
-	if !f.text() {
-		return f.data(s, v)
+	if !f.Text() {
+		return f.Data(v)
 	}
-	fmt.Fprintf(s.out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store,
+	fmt.Fprintf(f.Out, "%s: generation %d in %s is right: %d objects\n  sha256 %s\n", v.Cluster, v.Generation, v.Store,
 		v.Objects, v.Digest)
 	if len(v.Denied) > 0 {
-		fmt.Fprintf(s.out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
+		fmt.Fprintf(f.Out, "  not seen, since who asks may not read them: %s\n", strings.Join(v.Denied, ", "))
 	}
 	for _, by := range v.SignedBy {
-		fmt.Fprintf(s.out, "  signed by key %s%s\n", by, f.trust.has(by))
+		fmt.Fprintf(f.Out, "  signed by key %s%s\n", by, trustNote(f.Trust.Keys, by))
 	}
 	for _, t := range []struct {
 		what string
 		at   time.Time
 	}{{"published at", v.Published}, {"expires at", v.Expires}} {
 		if !t.at.IsZero() {
-			fmt.Fprintf(s.out, "  %s %s\n", t.what, t.at.Format(time.RFC3339))
+			fmt.Fprintf(f.Out, "  %s %s\n", t.what, t.at.Format(time.RFC3339))
 		}
 	}
 	if by := v.Note.String(); by != "" {
-		fmt.Fprintf(s.out, "  published by %s\n", by)
+		fmt.Fprintf(f.Out, "  published by %s\n", by)
 	}
 	return nil
 }
 
-// has says whether a signature's key is one that is trusted.
-func (t *trusted) has(id string) string {
-	for _, k := range t.keys {
+// trustNote says whether a signature's key is one that is trusted.
+func trustNote(keys []trust.Key, id string) string {
+	for _, k := range keys {
 		if trust.ID(k.Public.ID()) == id {
 			return ", which is trusted"
 		}

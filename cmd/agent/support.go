@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/support"
 )
 
-func supportCommand(f *flags, s streams) *cobra.Command {
+func supportCommand(f *cli.Flags) *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "support",
@@ -33,16 +35,16 @@ before you send it.`,
   sudo agent support --file /tmp/node-1.tar.gz`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runSupport(cmd.Context(), f, s, file)
+			return runSupport(cmd.Context(), f, file)
 		},
 	}
 	cmd.Flags().StringVar(&file, "file", "", "where the archive goes (default netwright-support-NODE-TIME.tar.gz here)")
 	return cmd
 }
 
-func runSupport(ctx context.Context, f *flags, s streams, file string) error {
-	confErr := f.readConf() // what is wrong with it belongs into the archive
-	node := f.node
+func runSupport(ctx context.Context, f *cli.Flags, file string) error {
+	confErr := f.Read() // what is wrong with it belongs into the archive
+	node := f.Node
 	if node == "" {
 		node, _ = os.Hostname()
 	}
@@ -55,7 +57,7 @@ func runSupport(ctx context.Context, f *flags, s streams, file string) error {
 	if err != nil {
 		return err
 	}
-	view, err := host.OpenView(ctx, host.Options{Root: f.root})
+	view, err := host.OpenView(ctx, f.Host)
 	if err != nil {
 		return fmt.Errorf("look at the host: %w", err)
 	}
@@ -78,17 +80,17 @@ func runSupport(ctx context.Context, f *flags, s streams, file string) error {
 	if err := w.CreateFile(ctx, file, archive, 0o600); err != nil {
 		return err
 	}
-	if !f.text() {
-		return f.data(s, struct {
+	if !f.Text() {
+		return f.Data(struct {
 			File string `json:"file"`
 			support.Manifest
 		}{file, m})
 	}
-	return supportText(s, file, dir, m, len(archive))
+	return supportText(f.Out, file, dir, m, len(archive))
 }
 
 // supportText says where the archive is, what is not in it, and what to look at before it is sent.
-func supportText(s streams, file, dir string, m support.Manifest, size int) error {
+func supportText(out io.Writer, file, dir string, m support.Manifest, size int) error {
 	made, taken, failed := 0, 0, []string(nil)
 	for _, e := range m.Pieces {
 		taken += e.Redacted
@@ -100,13 +102,13 @@ func supportText(s streams, file, dir string, m support.Manifest, size int) erro
 			failed = append(failed, "  "+e.Name+": "+why)
 		}
 	}
-	fmt.Fprintln(s.out, file)
-	fmt.Fprintf(s.out, "%d kB, %d pieces; %d secrets were taken out, a mark is in the place of each.\n",
+	fmt.Fprintln(out, file)
+	fmt.Fprintf(out, "%d kB, %d pieces; %d secrets were taken out, a mark is in the place of each.\n",
 		(size+1023)/1024, made, taken)
 	if len(failed) > 0 {
-		fmt.Fprintf(s.out, "Not there, or not whole:\n%s\n", strings.Join(failed, "\n"))
+		fmt.Fprintf(out, "Not there, or not whole:\n%s\n", strings.Join(failed, "\n"))
 	}
-	_, err := fmt.Fprintf(s.out,
+	_, err := fmt.Fprintf(out,
 		`Before you send it, look at what it holds: names and addresses of your nodes are in it.
   tar xzf %s && less %s/manifest.json
   agent/config.json    the documents, as the agent reads them

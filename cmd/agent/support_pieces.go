@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -25,10 +27,10 @@ import (
 
 // gathering is what a support archive is made from.
 type gathering struct {
-	f       *flags
+	f       *cli.Flags
 	view    *host.Live
 	confErr error
-	wired   *wired         // nil where the store cannot be opened; then why
+	opened  *cli.Opened    // nil where the store cannot be opened; then why
 	desired *desired.State // nil where no documents can be used; then why
 	why     error
 }
@@ -41,10 +43,12 @@ func (g *gathering) pieces() []support.Piece {
 	list := []support.Piece{
 		{Name: "agent/version.txt", Text: "the agent's version and the system's", Get: g.versions},
 		{Name: "agent/status.txt", Text: "agent status", Get: g.status},
-		{Name: "agent/status.json", Text: "agent status -o json", Get: g.statusJSON},
+		{Name: "agent/status.json", Text: "agent status -o json", Get: asJSON(func(ctx context.Context) (any, error) {
+			return g.look(ctx)
+		})},
 		{Name: "agent/plan.txt", Text: "agent --dry-run: what would change, and why", Limit: planTime, Get: g.plan},
 		{Name: "agent/history.json", Text: "agent history -o json", Get: asJSON(func(context.Context) (any, error) {
-			h, err := history.Read(g.f.local().Host)
+			h, err := history.Read(g.f.Host)
 			if err != nil {
 				return nil, err
 			}
@@ -60,10 +64,10 @@ func (g *gathering) pieces() []support.Piece {
 				return configured{g.desired.Node, origins(g.desired.Node)}, nil
 			})},
 		{Name: "agent/certs.json", Text: "agent certs -o json", Get: asJSON(func(context.Context) (any, error) {
-			return issue.List(g.f.local().Host, g.f.node, time.Now())
+			return issue.List(g.f.Host, g.f.Node, time.Now())
 		})},
 		{Name: "agent/agent.yaml", Text: "the agent's own file", Get: func(context.Context) ([]byte, error) {
-			text, err := readFile(g.conf())
+			text, err := cli.ReadFile(cmp.Or(g.f.Conf, defaultConf))
 			return text, errors.Join(err, g.confErr)
 		}},
 		{Name: "host/facts.json", Text: "agent facts -o json",
@@ -100,13 +104,6 @@ func asJSON(get func(context.Context) (any, error)) func(context.Context) ([]byt
 	}
 }
 
-func (g *gathering) conf() string {
-	if g.f.conf != "" {
-		return g.f.conf
-	}
-	return defaultConf
-}
-
 func (g *gathering) versions(context.Context) ([]byte, error) {
 	f := g.view.Facts
 	return fmt.Appendf(nil, "agent %s\nsystem %s\nkernel %s %s\nruntime %s %s\nkubelet %s\n", version, f.OS.Pretty,
@@ -114,8 +111,7 @@ func (g *gathering) versions(context.Context) ([]byte, error) {
 }
 
 func (g *gathering) look(ctx context.Context) (report.StatusView, error) {
-	st := &statusReader{f: g.f, opt: host.Options{Root: g.f.root}}
-	view, feed, err := st.look(ctx)
+	view, feed, err := statusReader{g.f}.look(ctx)
 	leave(feed)
 	return view, err
 }
@@ -130,16 +126,12 @@ func (g *gathering) status(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func (g *gathering) statusJSON(ctx context.Context) ([]byte, error) {
-	return asJSON(func(ctx context.Context) (any, error) { return g.look(ctx) })(ctx)
-}
-
 // plan is a dry run as `agent --dry-run` makes it.
 func (g *gathering) plan(ctx context.Context) ([]byte, error) {
-	if g.wired == nil || g.desired == nil && !g.wired.pass.Session().Pinned() {
+	if g.opened == nil || g.desired == nil && !g.opened.Pass.Session().Pinned() {
 		return nil, g.why
 	}
-	pass := g.wired.pass
+	pass := g.opened.Pass
 	pass.Log, pass.ForceRepair = zap.NewNop(), true
 	plan, err := pass.DryRun(ctx, g.desired)
 	if plan == nil {

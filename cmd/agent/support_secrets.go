@@ -39,8 +39,8 @@ func secretTask(r tasks.Recorded) (p secretParams) {
 // files, in environments. What cannot be read of it cannot get into the archive either. The store
 // is opened on the way.
 func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
-	if g.wired, g.why = g.f.wire(zap.NewNop()); g.why == nil {
-		g.desired, _, g.why = g.wired.documents(ctx)
+	if g.opened, g.why = g.f.Open(zap.NewNop()); g.why == nil {
+		g.desired, _, g.why = g.opened.Documents(ctx)
 	}
 	if d := g.desired; d != nil {
 		for i := range d.Node.FileAssets {
@@ -72,15 +72,15 @@ func (g *gathering) secrets(ctx context.Context, r *support.Redactor) {
 			}
 		}
 	}
-	if list, err := issue.List(g.f.local().Host, g.f.node, time.Now()); err == nil {
+	if list, err := issue.List(g.f.Host, g.f.Node, time.Now()); err == nil {
 		for i := range list {
 			g.redactFile(list[i].Key, r)
 		}
 	}
-	for _, file := range []string{g.f.storeFiles.Key, g.f.storeFiles.TokenFile} {
+	for _, file := range []string{g.f.StoreKey, g.f.StoreTokenFile} {
 		g.redactFile(file, r)
 	}
-	for _, file := range []string{cmp.Or(g.f.kubeconfig, kube.DefaultKubeconfig), g.view.Facts.Kubelet.Kubeconfig} {
+	for _, file := range []string{cmp.Or(g.f.Kubeconfig, kube.DefaultKubeconfig), g.view.Facts.Kubelet.Kubeconfig} {
 		if text, err := g.read(file); err == nil {
 			for _, found := range kubeSecrets().FindAllStringSubmatch(string(text), -1) {
 				r.Add(found[1])

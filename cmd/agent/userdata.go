@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/bootstrap"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // userData is what the command line says of a machine's first boot.
 type userData struct {
-	flags       *flags
+	*cli.Flags
 	format      string
 	urls, sums  []string
 	sumsFile    string
@@ -32,8 +33,8 @@ type userData struct {
 	proxy       bootstrap.Proxy
 }
 
-func userDataCommand(f *flags, s streams) *cobra.Command {
-	u := &userData{flags: f}
+func userDataCommand(f *cli.Flags) *cobra.Command {
+	u := &userData{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "user-data",
 		Short: "Print cloud-init's user-data, which makes a fresh machine a node",
@@ -48,11 +49,11 @@ secret belongs there. Clouds take 16 KiB.`,
       --store s3://config/fleet --cluster demo.example.com --node-group nodes --trusted-key RWQ…`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := u.text()
+			text, err := u.userData()
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(s.out, text)
+			_, err = io.WriteString(f.Out, text)
 			return err
 		},
 	}
@@ -67,13 +68,13 @@ secret belongs there. Clouds take 16 KiB.`,
 	l.StringVar(&u.proxy.URL, "proxy", "",
 		"the HTTP proxy that machine and agent use, such as http://proxy.example.com:3128")
 	l.StringVar(&u.proxy.Except, "no-proxy", "", "what is reached without it, such as 10.0.0.0/8,.internal.example.com")
-	f.addTrust(cmd)
+	addTrust(cmd, f)
 	complete(cmd, "format", formatShell, formatCloudConfig)
 	return cmd
 }
 
-// text is the user-data.
-func (u *userData) text() (string, error) {
+// userData is the user-data.
+func (u *userData) userData() (string, error) {
 	sums, err := u.sha256()
 	if err != nil {
 		return "", err
@@ -104,7 +105,7 @@ func (u *userData) sha256() (map[string]string, error) {
 	case u.sumsFile != "" && len(u.sums) > 0:
 		return nil, problem.Usage.Errorf("--sums and --sha256 exclude each other: both say what the agent must have")
 	case u.sumsFile != "":
-		content, err := readFile(u.sumsFile)
+		content, err := cli.ReadFile(u.sumsFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the release's sums: %w", err)
 		}
@@ -127,27 +128,27 @@ func (u *userData) sha256() (map[string]string, error) {
 
 // agentFile is the agent's own file on the node: that of --conf as it is, or what the flags say.
 func (u *userData) agentFile() (string, error) {
-	if u.flags.conf != "" {
-		if u.flags.store != "" || u.flags.cluster != "" || u.flags.group != "" || u.flags.node != "" || u.pin != "" ||
-			len(u.trustedKeys) > 0 || u.flags.trust.unsigned {
+	if u.Conf != "" {
+		if u.Store != "" || u.Cluster != "" || u.NodeGroup != "" || u.Node != "" || u.pin != "" ||
+			len(u.trustedKeys) > 0 || u.Trust.Unsigned {
 			return "",
 				problem.Usage.Errorf("--conf and flags that say what is in it exclude each other: write all of " +
 					"it into the file")
 		}
-		content, err := readFile(u.flags.conf)
+		content, err := cli.ReadFile(u.Conf)
 		if err != nil {
 			return "", fmt.Errorf("read the agent's file: %w", err)
 		}
 		return string(content), nil
 	}
-	if u.flags.store == "" {
+	if u.Store == "" {
 		return "",
 			errors.New("no state store: say with --store, or in the file of --conf, where the node's configuration is")
 	}
 	var b strings.Builder
 	b.WriteString("# Made by agent user-data.\n")
 	for _, field := range []struct{ name, value string }{
-		{"store", u.flags.store}, {"cluster", u.flags.cluster}, {"nodeGroup", u.flags.group}, {"node", u.flags.node},
+		{"store", u.Store}, {"cluster", u.Cluster}, {"nodeGroup", u.NodeGroup}, {"node", u.Node},
 		{"pin", u.pin},
 	} {
 		if field.value != "" {
@@ -160,7 +161,7 @@ func (u *userData) agentFile() (string, error) {
 	for _, key := range u.trustedKeys {
 		fmt.Fprintf(&b, "- %s\n", strconv.QuoteToASCII(key))
 	}
-	if u.flags.trust.unsigned {
+	if u.Trust.Unsigned {
 		b.WriteString("insecureUnsigned: true\n")
 	}
 	return b.String(), nil

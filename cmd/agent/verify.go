@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs"
 	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -20,8 +22,16 @@ import (
 	"github.com/netwright/netwright/pkg/verify"
 )
 
-func verifyCommand(f *flags, s streams) *cobra.Command {
-	p := proof{}
+// verifyOptions are the flags of verify: whether it sends packets, and to whom.
+type verifyOptions struct {
+	*cli.Flags
+	traffic, serve  bool
+	listen          string
+	peers, services []string
+}
+
+func verifyCommand(f *cli.Flags) *cobra.Command {
+	o := verifyOptions{Flags: f}
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Say whether this node's network works, and what to do where it does not",
@@ -43,49 +53,49 @@ still awaited.`,
   agent verify --serve                          on another node, until Ctrl-C
   agent verify --traffic --peer 10.0.0.12:10790 to that node too`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.runVerify(cmd.Context(), s, p) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	l := cmd.Flags()
-	l.BoolVar(&p.traffic, "traffic", false,
+	l.BoolVar(&o.traffic, "traffic", false,
 		"add two pods for seconds, and send packets between them, the node, an outside and a service")
-	l.StringSliceVar(&p.peers, "peer", nil,
+	l.StringSliceVar(&o.peers, "peer", nil,
 		"with --traffic: `ADDRESS:PORT` where another node runs agent verify --serve; may be repeated")
-	l.StringSliceVar(&p.services, "service", nil,
+	l.StringSliceVar(&o.services, "service", nil,
 		"with --traffic: address and TCP port of a service to reach from a pod; may be repeated")
-	l.BoolVar(&p.serve, "serve", false, "add a pod, and answer what --traffic on other nodes asks, until interrupted")
-	l.StringVar(&p.listen, "listen", defaultListen, "with --serve: address of this node and port")
+	l.BoolVar(&o.serve, "serve", false, "add a pod, and answer what --traffic on other nodes asks, until interrupted")
+	l.StringVar(&o.listen, "listen", defaultListen, "with --serve: address of this node and port")
 	return cmd
 }
 
-func (f *flags) runVerify(ctx context.Context, s streams, p proof) (err error) {
-	if err := p.asked(f); err != nil {
+func (o *verifyOptions) run(ctx context.Context) (err error) {
+	if err := o.check(); err != nil {
 		return err
 	}
-	l, err := f.lookAt(ctx)
+	l, err := o.lookAt(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.host.Close()) }()
-	if p.serve {
-		return p.answer(ctx, s, l)
+	if o.serve {
+		return o.answer(ctx, l)
 	}
-	v, err := f.checked(ctx, s, p, l)
+	v, err := o.checked(ctx, l)
 	if err != nil {
 		return err
 	}
-	if !f.text() {
-		err = f.data(s, v)
+	if !o.Text() {
+		err = o.Data(v)
 	} else {
-		err = v.write(s)
+		err = v.write(o.Out)
 	}
 	if err != nil {
 		return err
 	}
 	switch v.State {
 	case verify.Failed:
-		return exit(exitError)
+		return cli.ExitError
 	case verify.Waiting:
-		return exit(exitWaiting)
+		return cli.ExitWaiting
 	}
 	return nil
 }
@@ -117,17 +127,17 @@ type looked struct {
 }
 
 // lookAt opens the host, which the caller closes.
-func (f *flags) lookAt(ctx context.Context) (*looked, error) {
-	w, d, err := f.load(ctx)
+func (o *verifyOptions) lookAt(ctx context.Context) (*looked, error) {
+	w, d, err := o.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.Open(ctx, w.pass.Host)
+	h, err := host.Open(ctx, w.Pass.Host)
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
-	l := &looked{pass: w.pass, desired: d, host: h, obstacles: w.obstacles()}
-	g, _, err := d.Graph(h.Live.Facts, d.Cached(h.Live.Files), w.pass.Assets)
+	l := &looked{pass: w.Pass, desired: d, host: h, obstacles: obstaclesOf(w.Pass)}
+	g, _, err := d.Graph(h.Live.Facts, d.Cached(h.Live.Files), w.Pass.Assets)
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -138,8 +148,8 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 		return nil, errors.Join(unknownNetwork(name), h.Close())
 	}
 	l.want = verify.Expect{Network: net, HealthChecks: model.HealthChecks(net, d.Node, h.Live.Facts),
-		KubeProxy: d.Node.KubeProxy,
-		Minimums:  verify.Minimums(net)}
+		KubeProxy: d.Node.KubeProxy, ProxyMode: d.Node.ProxyMode,
+		Minimums: verify.Minimums(net)}
 	l.untestable = model.Untestable(net, d.Node, h.Live.Facts)
 	for _, t := range l.tasks {
 		if conf, is := t.(tasks.WaitConf); is && conf.Network == name { // multus has one of its own
@@ -150,9 +160,9 @@ func (f *flags) lookAt(ctx context.Context) (*looked, error) {
 }
 
 // checked holds this host to the network that its documents want.
-func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*verified, error) {
+func (o *verifyOptions) checked(ctx context.Context, l *looked) (*verified, error) {
 	run := l.host
-	if f.root != "" && f.root != "/" {
+	if o.Host.Root != "" && o.Host.Root != "/" {
 		run = nil // an image's programs are not for this machine
 	}
 	results, err := verify.Check(ctx, l.host.Live.View(), run, l.want)
@@ -161,8 +171,8 @@ func (f *flags) checked(ctx context.Context, s streams, p proof, l *looked) (*ve
 	}
 	n := l.desired.Node
 	results = append(results, certificates(l.pass, n.Name)...)
-	if p.traffic {
-		proved, err := p.prove(ctx, s, l)
+	if o.traffic {
+		proved, err := o.prove(ctx, l)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +208,7 @@ func certificates(pass reconcile.Pass, node string) (out []verify.Result) {
 }
 
 // write is the text form: a line a check, and under it what to do.
-func (v *verified) write(s streams) error {
+func (v *verified) write(out io.Writer) error {
 	var b strings.Builder
 	marks := map[verify.State]string{verify.OK: "✓", verify.Failed: "✗", verify.Waiting: "…", verify.NotApplicable: "·"}
 	width := 0
@@ -218,7 +228,7 @@ func (v *verified) write(s streams) error {
 	for _, line := range v.lines() {
 		fmt.Fprintln(&b, "! "+line)
 	}
-	if _, err := fmt.Fprint(s.out, b.String()); err != nil {
+	if _, err := fmt.Fprint(out, b.String()); err != nil {
 		return fmt.Errorf("write the checks: %w", err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/verify"
 )
 
@@ -27,10 +28,10 @@ func TestVerifyImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ask := func(want int) verified {
+	ask := func(want cli.Exit) verified {
 		t.Helper()
 		var out, errs strings.Builder
-		code := run(t.Context(), []string{"verify", "--root", root, "--store", store, "--node", "node-1", "-o", "json"}, streams{out: &out, err: &errs})
+		code := run(t.Context(), []string{"verify", "--root", root, "--store", store, "--node", "node-1", "-o", "json"}, cli.Output{Out: &out, Err: &errs})
 		if code != want {
 			t.Errorf("exit code %d, want %d\n%s%s", code, want, out.String(), errs.String())
 		}
@@ -40,7 +41,7 @@ func TestVerifyImage(t *testing.T) {
 		}
 		return v
 	}
-	if v := ask(exitWaiting); v.State != verify.Waiting || v.Network != "flannel" || v.Node != "node-1" {
+	if v := ask(cli.ExitWaiting); v.State != verify.Waiting || v.Network != "flannel" || v.Node != "node-1" {
 		t.Errorf("an empty image: %+v", v)
 	}
 	put("etc/cni/net.d/10-flannel.conflist", `{"cniVersion":"0.3.1","name":"cbr0","plugins":[{"type":"flannel"},{"type":"portmap"}]}`, 0o644)
@@ -48,11 +49,11 @@ func TestVerifyImage(t *testing.T) {
 	for _, name := range []string{"flannel", "bridge", "host-local", "portmap"} {
 		put("opt/cni/bin/"+name, "#!/bin/sh\ntouch "+root+"/started\n", 0o755)
 	}
-	if v := ask(exitOK); v.State != verify.OK {
+	if v := ask(cli.ExitOK); v.State != verify.OK {
 		t.Errorf("all is there: %+v", v)
 	}
 	put("etc/cni/net.d/00-old.conf", `{"name":"old","type":"ptp"}`, 0o644)
-	if v := ask(exitError); v.State != verify.Failed || !strings.Contains(v.Checks[0].Seen, "00-old.conf") {
+	if v := ask(cli.ExitError); v.State != verify.Failed || !strings.Contains(v.Checks[0].Seen, "00-old.conf") {
 		t.Errorf("a conf that wins by its name: %+v", v)
 	}
 	if _, err := os.Stat(filepath.Join(root, "started")); err == nil {

@@ -19,24 +19,17 @@ import (
 	"github.com/netwright/netwright/pkg/verify/traffic"
 )
 
-// proof is what verify is asked to do with packets.
-type proof struct {
-	traffic, serve  bool
-	listen          string
-	peers, services []string
-}
-
-// asked holds the flags to each other.
-func (p proof) asked(f *flags) error {
+// check holds the flags to each other.
+func (o *verifyOptions) check() error {
 	switch {
-	case (len(p.peers) > 0 || len(p.services) > 0) && !p.traffic:
+	case (len(o.peers) > 0 || len(o.services) > 0) && !o.traffic:
 		return problem.Usage.Errorf("--peer and --service need --traffic: they are reached from a pod, which it adds")
-	case p.serve && p.traffic:
+	case o.serve && o.traffic:
 		return problem.Usage.Errorf("--serve and --traffic exclude each other: the one answers, on another node, what " +
 			"the other asks")
-	case p.listen != defaultListen && !p.serve:
+	case o.listen != defaultListen && !o.serve:
 		return problem.Usage.Errorf("--listen needs --serve")
-	case (p.serve || p.traffic) && f.root != "" && f.root != "/":
+	case (o.serve || o.traffic) && o.Host.Root != "" && o.Host.Root != "/":
 		return problem.Usage.Errorf("--traffic and --serve are for a running node: an image has no network")
 	}
 	return nil
@@ -67,7 +60,7 @@ func reachedAt(n *config.Node, f *host.Facts) netip.Addr {
 	return f.Address
 }
 
-func (p proof) wanted(l *looked) (t traffic.Options, err error) {
+func (o *verifyOptions) wanted(l *looked) (t traffic.Options, err error) {
 	t = traffic.Options{ConfDir: l.want.Conf.Dir, BinDirs: l.want.Conf.BinDirs, Unmasqueraded: l.desired.Node.NonMasqueradeCIDR,
 		Resolvers: l.host.Live.Facts.Kubelet.ClusterDNS}
 	for _, task := range l.tasks {
@@ -75,10 +68,10 @@ func (p proof) wanted(l *looked) (t traffic.Options, err error) {
 			t.Masquerades = true
 		}
 	}
-	if t.Peers, err = addresses("--peer", p.peers); err != nil {
+	if t.Peers, err = addresses("--peer", o.peers); err != nil {
 		return t, err
 	}
-	t.Services, err = addresses("--service", p.services)
+	t.Services, err = addresses("--service", o.services)
 	return t, err
 }
 
@@ -102,7 +95,7 @@ func addresses(flag string, values []string) (out []netip.AddrPort, err error) {
 }
 
 // prove has one proof at a time on this host.
-func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result, error) {
+func (o *verifyOptions) prove(ctx context.Context, l *looked) ([]verify.Result, error) {
 	if l.want.Conf == nil {
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
 			Seen: "kubelet itself adds the pods of " + l.want.Network.Name + ": only it can try"}}, nil
@@ -111,12 +104,12 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 		return []verify.Result{{Check: "pods", State: verify.NotApplicable,
 			Seen: "cannot be judged by packets of ours: " + u.Why, Next: "use instead: " + u.Instead}}, nil
 	}
-	t, err := p.wanted(l)
+	t, err := o.wanted(l)
 	if err != nil {
 		return nil, err
 	}
 	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), traffic.ProofLock,
-		func(who ipc.LockOwner) { fmt.Fprintf(s.err, "waiting for another proof to end: %s\n", who) })
+		func(who ipc.LockOwner) { fmt.Fprintf(o.Err, "waiting for another proof to end: %s\n", who) })
 	if err != nil {
 		return nil, err
 	}
@@ -125,33 +118,33 @@ func (p proof) prove(ctx context.Context, s streams, l *looked) ([]verify.Result
 }
 
 // answer answers proofs of other nodes until it is interrupted.
-func (p proof) answer(ctx context.Context, s streams, l *looked) error {
+func (o *verifyOptions) answer(ctx context.Context, l *looked) error {
 	if l.want.Conf == nil {
 		return problem.Usage.Errorf("--serve: kubelet itself adds the pods of %s", l.want.Network.Name)
 	}
 	if u := l.untestable; u != nil {
 		return problem.Usage.Errorf("--serve: its pod would answer nobody: %s; use instead: %s", u.Why, u.Instead)
 	}
-	listen := p.listen
+	listen := o.listen
 	if port, ok := strings.CutPrefix(listen, ":"); ok {
 		listen = net.JoinHostPort(reachedAt(l.desired.Node, l.host.Live.Facts).String(), port)
 	}
 	at, err := netip.ParseAddrPort(listen)
 	if err != nil {
-		return problem.Usage.Errorf("--listen %s: expected an address of this node and a port, or :PORT", p.listen)
+		return problem.Usage.Errorf("--listen %s: expected an address of this node and a port, or :PORT", o.listen)
 	}
-	t, err := p.wanted(l)
+	t, err := o.wanted(l)
 	if err != nil {
 		return err
 	}
 	unlock, err := ipc.Lock(ctx, l.pass.Host.Files(), traffic.EndpointLock,
-		func(who ipc.LockOwner) { fmt.Fprintf(s.err, "waiting for another endpoint to end: %s\n", who) })
+		func(who ipc.LockOwner) { fmt.Fprintf(o.Err, "waiting for another endpoint to end: %s\n", who) })
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	return traffic.Serve(ctx, l.host, t, at, func(at netip.AddrPort, pod *testpod.Pod) {
-		fmt.Fprintf(s.out, "answering as a pod at %s; on another node: agent verify --traffic --peer %s\n",
+		fmt.Fprintf(o.Out, "answering as a pod at %s; on another node: agent verify --traffic --peer %s\n",
 			pod.Addresses[0].Addr(), at)
 	})
 }

@@ -5,19 +5,24 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/cli"
 )
 
-func versionCommand(f *flags, s streams) *cobra.Command {
+// version is set by the linker.
+var version = "devel"
+
+func versionCommand(f *cli.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the agent's version",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if !f.text() {
-				return f.data(s, map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH,
+			if !f.Text() {
+				return f.Data(map[string]string{"version": version, "os": runtime.GOOS, "arch": runtime.GOARCH,
 					"go": runtime.Version()})
 			}
-			_, err := fmt.Fprintln(s.out, versionLine())
+			_, err := fmt.Fprintln(f.Out, versionLine())
 			return err
 		},
 	}
@@ -32,7 +37,7 @@ func versionLine() string {
 // own does. That is not used: to make it print our line takes a template, and text/template calls
 // methods by names that only a run knows, so that the linker keeps every exported method of every
 // type, some 10 MB.
-func addVersion(cmd *cobra.Command, s streams) {
+func addVersion(cmd *cobra.Command, f *cli.Flags) {
 	asked := cmd.Flags().Bool("version", false, "print the agent's version and exit")
 	args, prepare, run := cmd.Args, cmd.PersistentPreRunE, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
@@ -49,7 +54,7 @@ func addVersion(cmd *cobra.Command, s streams) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		if *asked {
-			_, err := fmt.Fprintln(s.out, versionLine())
+			_, err := fmt.Fprintln(f.Out, versionLine())
 			return err
 		}
 		return run(cmd, given)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
+
+	"github.com/netwright/netwright/pkg/host"
 
 	"github.com/spf13/cobra"
 
-	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/publish"
 	"github.com/netwright/netwright/pkg/report"
@@ -20,7 +23,7 @@ type waiter struct {
 	timeout    time.Duration
 }
 
-func waitCommand(f *flags, s streams) *cobra.Command {
+func waitCommand(f *cli.Flags) *cobra.Command {
 	var w waiter
 	cmd := &cobra.Command{
 		Use:   "wait",
@@ -40,7 +43,7 @@ Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 
 			case w.timeout <= 0:
 				return problem.Usage.Errorf("--timeout %s: expected a time such as 10m", w.timeout)
 			}
-			return w.wait(cmd.Context(), &statusReader{f: f, s: s, opt: host.Options{Root: f.root}})
+			return w.wait(cmd.Context(), statusReader{f})
 		},
 	}
 	cmd.Flags().Int64Var(&w.generation, "generation", 0, "wait for this generation, or a newer one")
@@ -52,7 +55,7 @@ Exit code: 0 it is so, 3 it was not within the timeout, 4 no daemon ran then, 1 
 var errTimeout = errors.New("the time to wait is over")
 
 // wait reads what daemons tell until it is so.
-func (w *waiter) wait(ctx context.Context, st *statusReader) error {
+func (w *waiter) wait(ctx context.Context, st statusReader) error {
 	ctx, stop := context.WithTimeoutCause(ctx, w.timeout, errTimeout)
 	defer stop()
 	var view report.StatusView
@@ -72,7 +75,7 @@ func (w *waiter) wait(ctx context.Context, st *statusReader) error {
 		}
 		leave(feed)
 		if w.reached(view) {
-			fmt.Fprintln(st.s.out, view.Line())
+			fmt.Fprintln(st.Out, view.Line())
 			return nil
 		}
 		if !host.Sleep(ctx, watchPause) {
@@ -82,7 +85,7 @@ func (w *waiter) wait(ctx context.Context, st *statusReader) error {
 	if !errors.Is(context.Cause(ctx), errTimeout) {
 		return fmt.Errorf("wait: %w", context.Cause(ctx))
 	}
-	return w.late(st.s, view)
+	return w.late(st.Err, view)
 }
 
 // reached says that it is so.
@@ -95,15 +98,15 @@ func (w *waiter) reached(v report.StatusView) bool {
 }
 
 // late says what is missing.
-func (w *waiter) late(s streams, v report.StatusView) error {
+func (w *waiter) late(to io.Writer, v report.StatusView) error {
 	if !v.Daemon.Running || v.Status == nil {
-		fmt.Fprintf(s.err, "agent: not within %s: no daemon runs here: %s\n", w.timeout, v.Daemon.Why)
-		return exit(exitNotRunning)
+		fmt.Fprintf(to, "agent: not within %s: no daemon runs here: %s\n", w.timeout, v.Daemon.Why)
+		return cli.ExitNotRunning
 	}
 	what := "it is not right yet"
 	if c := v.Configuration; w.generation > 0 && (c.Applied == nil || c.Applied.Number < w.generation) {
 		what = fmt.Sprintf("generation %d is not applied", w.generation)
 	}
-	fmt.Fprintf(s.err, "agent: not within %s: %s: %s\n", w.timeout, what, v.Line())
-	return exit(exitWaiting)
+	fmt.Fprintf(to, "agent: not within %s: %s: %s\n", w.timeout, what, v.Line())
+	return cli.ExitWaiting
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/inflate"
 )
 
-// sniff is how much of an archive tells its format: a tar header.
+// sniff is how much of an archive shows its format: a tar header.
 const sniff = 512
 
 // decompress finds an archive's format by its first bytes, not by its name, and

@@ -8,7 +8,7 @@ import (
 )
 
 // piece is the unit that archives are passed on in. A process that unpacks 135 MB peaks at 12 MB of
-// memory with it and at 25 MB with 1 MiB; in time the two could not be told apart.
+// memory with it and at 25 MB with 1 MiB; in time the two did not differ.
 const piece = 128 << 10
 
 var pieces = sync.Pool{New: func() any { return new([piece]byte) }}

@@ -3,9 +3,11 @@
 set -eu
 # SETTINGS
 umask 022
-program=/usr/bin/netwright
 conf=/etc/netwright/agent.yaml
 unit=netwright-agent.service
+# Where it is installed: elsewhere than in /usr/bin where /usr is read-only.
+program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' /etc/systemd/system/$unit 2>/dev/null || :)
+[ -n "$program" ] || program=/usr/bin/netwright
 proxy=/etc/systemd/system/$unit.d/10-bootstrap-proxy.conf
 work=/var/lib/netwright/bootstrap
 resume=/etc/systemd/system/netwright-bootstrap.service
@@ -138,7 +140,8 @@ END
 	sync # what gets its name before its text may be empty after a power cut, and an empty unit is a masked one
 	mv -f "$work/script.new" "$work/script" && mv -f "$resume.new" "$resume" && mkdir -p "${wanted%/*}" && ln -sf "$resume" "$wanted" && sync
 }
-trap 'rm -rf "$wanted" "$resume" "$work" "$program.new"' EXIT
+new=$program.new
+trap 'rm -rf "$wanted" "$resume" "$work" "$new"' EXIT
 trap 'trap - EXIT; exit 143' TERM HUP # a reboot is no end
 
 right=''
@@ -153,8 +156,12 @@ if [ -z "$right" ]; then
 	chmod 0755 "$work/agent"
 	from=$work/agent
 	if [ ! -x "$from" ]; then # /var is mounted noexec
-		from=$program.new
-		cp -p "$work/agent" "$from" || fail "the agent can be run neither from $work nor as $from: see above"
+		for from in "$new" /usr/local/bin/netwright.new /opt/netwright.new ''; do
+			[ -n "$from" ] || fail "the agent can be run neither from $work nor from /usr, /usr/local or /opt"
+			if cp -p "$work/agent" "$from" 2>/dev/null && [ -x "$from" ]; then break; fi
+			rm -f "$from" 2>/dev/null || :
+		done
+		new=$from
 	fi
 fi
 

@@ -69,7 +69,7 @@ func ParseKey(text secret.Text) (crypto.Signer, error) {
 	return nil, errors.New("no private key in it: publish it in PEM form (-----BEGIN PRIVATE KEY-----)")
 }
 
-// KeyMatches tells that a key belongs to a certificate.
+// KeyMatches reports whether a key belongs to a certificate.
 func KeyMatches(key crypto.Signer, c *x509.Certificate) bool {
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	return ok && public.Equal(c.PublicKey)

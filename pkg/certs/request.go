@@ -42,7 +42,7 @@ type Request struct {
 	Key           string        `json:"key,omitempty"`      // ECDSA, RSA, Ed25519
 }
 
-// Digest tells requests apart: a certificate that was issued to another one is issued again.
+// Digest distinguishes requests: a certificate that was issued to another one is issued again.
 func (r Request) Digest() string {
 	text, _ := json.Marshal(r) // texts and a number: never fails
 	sum := sha256.Sum256(text)

@@ -140,17 +140,8 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	}
 	c := checker{store: store, facts: facts, assumed: assumed, now: time.Now(),
 		findings: findings{sources: desired.Sources(snap)}}
-	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
-		name := strings.TrimSuffix(path.Base(p), ".yaml")
-		switch path.Dir(p) {
-		case "nodegroups", "instancegroup": // ours and kOps'
-			out.Nodes = append(out.Nodes, c.node(ctx, config.Select{Group: name}))
-		case "nodes":
-			out.Nodes = append(out.Nodes, c.node(ctx, config.Select{Node: name}))
-		}
-	}
-	if len(out.Nodes) == 0 { // the cluster's document alone speaks for every node
-		out.Nodes = append(out.Nodes, c.node(ctx, config.Select{}))
+	for _, sel := range Nodes(snap) {
+		out.Nodes = append(out.Nodes, c.node(ctx, sel))
 	}
 	if !slices.ContainsFunc(out.Nodes, func(n CheckedNode) bool { return n.Error != "" }) {
 		c.assetsUnused()
@@ -158,6 +149,23 @@ func Check(ctx context.Context, store statestore.Store, facts *host.Facts) (*Che
 	out.Findings = append(out.Findings, sorted(c.all)...)
 	out.Exposed, err = exposed(ctx, snap)
 	return out, err
+}
+
+// Nodes are the node groups and nodes that a store has documents of.
+func Nodes(snap *statestore.Snapshot) (all []config.Select) {
+	for _, p := range slices.Sorted(maps.Keys(snap.Objects)) {
+		name := strings.TrimSuffix(path.Base(p), ".yaml")
+		switch path.Dir(p) {
+		case "nodegroups", "instancegroup": // ours and kOps'
+			all = append(all, config.Select{Group: name})
+		case "nodes":
+			all = append(all, config.Select{Node: name})
+		}
+	}
+	if len(all) == 0 { // the cluster's document alone speaks for every node
+		all = []config.Select{{}}
+	}
+	return all
 }
 
 // exposed are the private keys of CAs that a published store shows to every node: a worker needs

@@ -93,8 +93,8 @@ func (f *findings) assetsAsked(said []extras.Asset, list []tasks.Task) {
 	}
 }
 
-// ofNodeup tells that a document is one that kOps writes for its nodeup: nobody corrects it, and it
-// was in no document of ours.
+// ofNodeup reports whether a document is one that kOps writes for its nodeup: nobody corrects it,
+// and it was in no document of ours.
 func ofNodeup(file string) bool { return strings.HasPrefix(file, "igconfig/") }
 
 // assetsUnused warns of those that no node asks for: a slip in a name has the built-in table used

@@ -37,7 +37,7 @@ func Take(ctx context.Context, h *host.Host, change Change, s Settings) (*Checkp
 	}
 	j := &Journal{Version: journalVersion, Boot: host.BootID(h.Live.Files), Process: host.Self(), Taken: host.Uptime(),
 		Generation: change.Generation, Digest: change.Digest, Window: s.Window, Before: change.Before}
-	if w := watching(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
+	if w := watchHead(h.Live.Files); w == nil || w.over(h.Live.Files) || change.Digest == "" {
 		if err := EndWatch(ctx, h); err != nil {
 			return nil, &RefusedError{err}
 		}
@@ -139,7 +139,7 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 	if c.journal.WatchUS == 0 {
 		return nil
 	}
-	w := watching(c.host.Live.Files)
+	w := watchHead(c.host.Live.Files)
 	if w == nil || w.over(c.host.Live.Files) {
 		return nil
 	}
@@ -152,9 +152,6 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 
 func (c *Checkpoint) arm(ctx context.Context) error {
 	h, j, s := c.host, c.journal, c.settings
-	if err := c.compared.Before(ctx, s.Probes, s.Store); err != nil {
-		return err
-	}
 	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
@@ -162,11 +159,15 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}
-	// The journal comes after all that it needs: where it is, the undo can run.
-	err := copySelf(ctx, h)
-	if err == nil {
-		err = j.wantBootUnit(ctx, h)
+	// The journal comes after all that it needs: where it is, the undo can run. Who answers is
+	// waited for while this program is copied.
+	copying := make(chan error, 1)
+	go func() { copying <- copySelf(ctx, h) }()
+	err := c.compared.Before(ctx, s.Probes, s.Store)
+	if err = errors.Join(err, <-copying); err != nil {
+		return c.notArmed(ctx, err)
 	}
+	err = j.wantBootUnit(ctx, h)
 	if err == nil {
 		err = firstboot.Save(ctx, h, c.awaiting(), &j.Log)
 	}
@@ -191,14 +192,19 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 		err = endWatch(ctx, h)
 	}
 	if err != nil {
-		defer c.disarm()
-		return errors.Join(err, h.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, h))
+		return c.notArmed(ctx, err)
 	}
 	if s.Log != nil {
 		s.Log.Info("checkpoint taken", zap.Any("probes", j.Proof().Probes), zap.Duration("window", j.Window),
 			zap.Int64("generation", j.Generation))
 	}
 	return nil
+}
+
+// notArmed takes away what there is of a checkpoint that could not be armed.
+func (c *Checkpoint) notArmed(ctx context.Context, why error) error {
+	defer c.disarm()
+	return errors.Join(why, c.host.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, c.host))
 }
 
 // disarm ends the time in which the change is undone if this process is gone. The timer is stopped
@@ -262,7 +268,7 @@ func removeStale(ctx context.Context, h *host.Host, lock func(context.Context) (
 	if _, err := h.Live.Files.Lstat(scaffoldFile); errors.Is(err, host.ErrNotExist) {
 		return nil
 	}
-	if w := watching(h.Live.Files); w != nil && !w.over(h.Live.Files) {
+	if w := watchHead(h.Live.Files); w != nil && !w.over(h.Live.Files) {
 		return nil
 	}
 	if lock != nil {

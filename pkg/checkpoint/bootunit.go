@@ -61,13 +61,27 @@ func (s scaffold) wantBootUnit(ctx context.Context, h *host.Host) error {
 	return nil
 }
 
+// installedProgram runs the undo where the copy cannot be run. The unit of the host names it:
+// `agent install` may have put it below another prefix.
+func installedProgram(h *host.Host) string {
+	if file := unitFile(h); file != "" {
+		if text, err := h.Live.Files.ReadFile(file); err == nil {
+			if program := systemd.ProgramOf(string(text)); program != "" && program != binaryFile {
+				return program
+			}
+		}
+	}
+	return systemd.Program
+}
+
 // bootText is the unit for a host that brought none. Where no program is installed either, there is
 // only the copy.
 func bootText(h *host.Host) string {
-	if _, err := h.Live.Files.Lstat(installed); !errors.Is(err, host.ErrNotExist) {
+	if _, err := h.Live.Files.Lstat(systemd.Program); !errors.Is(err, host.ErrNotExist) {
 		return systemd.Undo
 	}
-	return strings.NewReplacer("ExecStart=-", "ExecStart=", "ExecStart="+installed+" undo\n", "").Replace(systemd.Undo)
+	return strings.NewReplacer("ExecStart=-", "ExecStart=",
+		"ExecStart="+systemd.Program+" undo\n", "").Replace(systemd.Undo)
 }
 
 // dropBootUnit takes away what wantBootUnit put there.

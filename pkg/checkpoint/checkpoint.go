@@ -25,7 +25,7 @@ type Settings struct {
 	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
 	// those asked that the API knows. nil: nobody is. With the user's own probes it is not called.
 	Inbound probe.Knocks
-	// Record tells whoever keeps the books of a change that was undone and judged, while the
+	// Record saves in the ledger that a change was undone and judged, while the
 	// checkpoint is still there: an error keeps it, for another attempt. What it does may be done
 	// again. memory is [Change.Before]. nil: nobody does.
 	Record func(ctx context.Context, h *host.Host, memory json.RawMessage, v Verdict) error
@@ -83,7 +83,7 @@ type Checkpoint struct {
 	awaits   *Awaits                    // nil: what passes its probes stays
 	starting func(context.Context) bool // see WaitFor
 	warnings []string
-	made     io.Closer // held for as long as this process makes the change; nil: nobody hears of its end
+	made     io.Closer // held for as long as this process makes the change; nil: nobody is notified of its end
 }
 
 // unconfirmedTimer undoes what nobody confirmed. It is not [TimerName], which stands until this one

@@ -20,8 +20,7 @@ const (
 	JournalFile = Dir + "/journal.json"
 	VerdictFile = Dir + "/verdict.json"
 	binaryFile  = Dir + "/agent"
-	installed   = "/usr/bin/netwright" // runs the undo where the copy cannot be run
-	// open for writing in the process that makes the change: systemd hears of its end
+	// open for writing in the process that makes the change: systemd notices its end
 	makerFile = Dir + "/maker"
 	// It says what was put beside Dir, and is there from before that until after: also where no
 	// journal is there yet, or any more.

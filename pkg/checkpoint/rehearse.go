@@ -20,6 +20,7 @@ const rehearseLimit = 30 * time.Second
 // nothing to rehearse.
 func rehearse(ctx context.Context, h *host.Host) (program string, err error) {
 	var errs []error
+	installed := installedProgram(h)
 	for _, program := range []string{binaryFile, installed} {
 		err := h.Units.TryService(ctx, checkName, "Netwright: see that an undo can be run", systemd.Undo, rehearseLimit,
 			program, "undo", "--check")

@@ -33,10 +33,10 @@ func (e *UndoneError) Error() string {
 
 // Finish decides after the change: when all probes that passed before pass again, the checkpoint is
 // taken away and it stays, or is left for who confirms it: see [Checkpoint.Await]. Else, or when
-// run tells of a change that did not end in time, it is undone now and the error is an
+// run is the error of a change that did not end in time, it is undone now and the error is an
 // [UndoneError].
 func (c *Checkpoint) Finish(ctx context.Context, run error) error {
-	// What must be decided is decided, also when the agent is told to end meanwhile.
+	// What must be decided is decided, also when the agent is to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
 	defer c.disarm()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)

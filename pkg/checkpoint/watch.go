@@ -109,7 +109,14 @@ func remains(r host.FileReader) (s scaffold) {
 // watching is the watch that is on, nil if none is. One that cannot be read is none: its change was
 // good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
 // away what it finds of a checkpoint without a journal; it may have made other changes since.
-func watching(r host.FileReader) *watch {
+func watching(r host.FileReader) *watch { return readWatch(r, json.Unmarshal) }
+
+// watchHead is watching for who undoes nothing: of the journal it has what comes before its probes.
+func watchHead(r host.FileReader) *watch {
+	return readWatch(r, func(data []byte, w any) error { return undo.DecodeHead(data, "probes", "}}", w) })
+}
+
+func readWatch(r host.FileReader, decode func([]byte, any) error) *watch {
 	data, err := r.ReadFile(WatchFile)
 	if err == nil {
 		_, err = r.ReadFile(scaffoldFile)
@@ -118,7 +125,7 @@ func watching(r host.FileReader) *watch {
 		return nil
 	}
 	w := &watch{}
-	if json.Unmarshal(data, w) != nil || w.Journal == nil || w.Journal.Version != journalVersion {
+	if decode(data, w) != nil || w.Journal == nil || w.Journal.Version != journalVersion {
 		return nil
 	}
 	return w
@@ -126,7 +133,7 @@ func watching(r host.FileReader) *watch {
 
 // Watched says which generation's change is watched, and until when; a time that is zero: none is.
 func Watched(r host.FileReader) (generation int64, until time.Time) {
-	w := watching(r)
+	w := watchHead(r)
 	if w == nil || w.over(r) {
 		return 0, time.Time{}
 	}
@@ -285,7 +292,7 @@ func (w *watch) end(ctx context.Context, h *host.Host, s Settings) error {
 // stands says that the watch is still the one that is on, and that nothing else is due to be
 // undone.
 func (w *watch) stands(h *host.Host) bool {
-	now := watching(h.Live.Files)
+	now := watchHead(h.Live.Files)
 	j, err := Pending(h.Live.Files)
 	return now != nil && now.UntilUS == w.UntilUS && now.Journal.Process == w.Journal.Process && j == nil && err == nil
 }

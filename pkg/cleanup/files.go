@@ -3,6 +3,8 @@ package cleanup
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -30,7 +32,50 @@ func findFiles(_ context.Context, v host.View, l Residue, _ Scope) ([]item, erro
 }
 
 func findPins(_ context.Context, v host.View, l Residue, _ Scope) ([]item, error) {
-	return findPaths(v, l.Pins, "eBPF pin")
+	var patterns []string
+	for _, pattern := range l.Pins {
+		top, rest, anywhere := strings.Cut(pattern, "/**/")
+		if !anywhere {
+			patterns = append(patterns, pattern)
+			continue
+		}
+		dirs, err := below(v, top)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			patterns = append(patterns, path.Join(dir, rest))
+		}
+	}
+	return findPaths(v, patterns, "eBPF pin")
+}
+
+// below lists a directory and all in it at any depth. No symlink is followed.
+func below(v host.View, dir string) ([]string, error) {
+	names, err := v.Files.ReadDir(dir)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look below %s: %w", dir, err)
+	}
+	out := []string{dir}
+	for _, name := range names {
+		at := path.Join(dir, name)
+		info, err := v.Files.Lstat(at)
+		if isMissing(err) || err == nil && info.Type != hostfs.Directory {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		deeper, err := below(v, at)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deeper...)
+	}
+	return out, nil
 }
 
 // findPaths lists what the patterns name: a file, a symlink, or with a slash

@@ -3,6 +3,7 @@ package cleanup
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -48,12 +49,17 @@ func phases() []phase {
 		{"pins", findPins},
 		{"sysctls", findSysctls},
 		{"lines", findLines},
+		{"renamed", findRenamed},
 		{"files", findFiles},
 	}
 }
 
 // Find implements [tasks.FindRemover].
 func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error) {
+	s, err := s.besides(ctx, v)
+	if err != nil {
+		return nil, err
+	}
 	var out []tasks.Found
 	routes := map[graph.Key]bool{} // by a rule that leads to it and by a selector of its own
 	for _, phase := range phases() {
@@ -75,6 +81,10 @@ func (s Selection) Find(ctx context.Context, v host.View) ([]tasks.Found, error)
 // Remove implements [tasks.FindRemover]. Layer by phase, each looked for anew: what goes
 // takes others with it.
 func (s Selection) Remove(ctx context.Context, h *host.Host) error {
+	s, err := s.besides(ctx, h.Live.View())
+	if err != nil {
+		return err
+	}
 	var failed []error
 	reload := false
 	for _, phase := range phases() {
@@ -99,4 +109,22 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// besides is the selection with what is in use beside it among what is retained.
+func (s Selection) besides(ctx context.Context, v host.View) (Selection, error) {
+	inUse := Selection{Residue: s.Current, Scope: Scope{PodCIDRs: s.PodCIDRs}}
+	s.Current, s.Retain = Residue{}, slices.Clone(s.Retain)
+	for _, phase := range phases() {
+		found, err := phase.find(ctx, v, inUse.Residue, inUse.Scope)
+		if err != nil {
+			return s, passing(err)
+		}
+		for _, f := range found {
+			if f.Key.Kind() != tasks.KindChain {
+				s.Retain = append(s.Retain, f.Key)
+			}
+		}
+	}
+	return s, nil
 }

@@ -3,8 +3,10 @@ package cleanup
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Residue is what a network leaves on a node when it goes, each thing by its
@@ -25,10 +27,12 @@ type Residue struct {
 	XFRM    []XFRMSelector   `json:"xfrm,omitempty"` // of IPsec
 	OVS     []OVSSelector    `json:"ovs,omitempty"`
 	Links   []LinkSelector   `json:"links,omitempty"`
-	Pins    []string         `json:"pins,omitempty"`    // eBPF objects, below /sys/fs/bpf
+	Pins    []string         `json:"pins,omitempty"`    // eBPF objects, below /sys/fs/bpf; /**/: at any depth
 	Sysctls []SysctlSelector `json:"sysctls,omitempty"` // that it wrote at run time, without a file
 	Lines   []LineSelector   `json:"lines,omitempty"`   // in files of others
 	Files   []string         `json:"files,omitempty"`   // a slash at the end is a directory with all that is in it
+	// Renamed are files of others that it gave another name; they get their own back.
+	Renamed []RenamedSelector `json:"renamed,omitempty"`
 	// Names are lines that prove whose a table is, as those of Lines do, and that do not go.
 	Names []LineSelector `json:"-"`
 	// Types are those of its plugins: what others' plugins cached under a name that they share with
@@ -47,9 +51,25 @@ type Scope struct {
 	PodCIDRs []netip.Prefix
 	// Retain are keys that somebody else wants now: the next network's files, cbr0.
 	Retain []graph.Key
+	// Current is what of the same network is in use: what its marks name stays, although a mark of
+	// what goes names it too. Chains of iptables and their rules are told apart by their marks
+	// alone, see [Residue.Without].
+	Current Residue
 }
 
-func (s Scope) retains(key graph.Key) bool { return slices.Contains(s.Retain, key) }
+// retains says that somebody wants a key, or what is in the directory that it is.
+func (s Scope) retains(key graph.Key) bool {
+	return slices.ContainsFunc(s.Retain, func(k graph.Key) bool {
+		return k == key || key.Kind() == tasks.KindFile && k.Kind() == tasks.KindFile &&
+			strings.HasPrefix(k.Name(), key.Name()+"/")
+	})
+}
+
+// RenamedSelector names files that have a suffix after their own name.
+type RenamedSelector struct {
+	Path   string `json:"path"` // pattern, with the suffix
+	Suffix string `json:"suffix"`
+}
 
 // ProgramSelector names programs of eBPF where they are attached, on any link of the machine, its
 // devices too.

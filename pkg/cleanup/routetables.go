@@ -35,7 +35,13 @@ func (m RuleSelector) Bare() bool { return m.weak() && m.Priority == 0 && !m.All
 // weak says that whoever uses the table may have such a rule.
 func (m RuleSelector) weak() bool {
 	own := m.Protocol == 2 || OwnProtocol(m.Protocol) // the kernel has no rules in tables of others
-	return m.Mark == 0 && m.Mask == 0 && m.IIF == "" && !own && !m.Pods
+	return m.Mark == 0 && m.Mask == 0 && m.IIF == "" && !own && !m.Pods && !m.Numbered()
+}
+
+// Numbered says that priority, the main table and a destination are all set: together they are a
+// network's own, for who writes such rules by hand takes a table of its own.
+func (m RuleSelector) Numbered() bool {
+	return m.Priority != 0 && m.To && m.Table == rtnl.MainTable
 }
 
 // ownRules tells which policy rules are the network's, and which tables somebody else uses: those

@@ -19,14 +19,19 @@ func NetworkFields(name string) []decode.Description {
 	if !known {
 		return nil
 	}
-	told := decode.Describe(at, list)
+	return n.describe(at, list)
+}
+
+// describe describes fields at a path, with what is filled in.
+func (n *Node) describe(at string, list []decode.Field) []decode.Description {
+	described := decode.Describe(at, list)
 	n.fillDefaults()
-	for i := range told {
-		f := &told[i]
+	for i := range described {
+		f := &described[i]
 		f.Default = n.defaultOf(f.Path)
 		f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, at+"."), "[0]", "[]")
 	}
-	return told
+	return described
 }
 
 // defaultOf is the value that was filled in at a path; "" when none was.
@@ -69,19 +74,10 @@ func DocumentFields(kinds []string, kind string) []decode.Description {
 	default:
 		return nil
 	}
-	told := decode.Describe("spec", list)
-	n.fillDefaults()
-	var out []decode.Description
-	for _, f := range told {
-		rest, networking := strings.CutPrefix(f.Path, "spec.networking.")
+	return slices.DeleteFunc(n.describe("spec", list), func(f decode.Description) bool {
+		rest, networking := strings.CutPrefix(f.Path, "networking.")
 		name, _, _ := strings.Cut(rest, ".")
 		name, _, _ = strings.Cut(name, "[")
-		if networking && !slices.Contains(sharedFields[:], name) {
-			continue
-		}
-		f.Default = n.defaultOf(f.Path)
-		f.Path = strings.ReplaceAll(strings.TrimPrefix(f.Path, "spec."), "[0]", "[]")
-		out = append(out, f)
-	}
-	return out
+		return networking && !slices.Contains(sharedFields[:], name)
+	})
 }

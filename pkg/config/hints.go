@@ -38,10 +38,10 @@ func (hints) Home(key string) string {
 	case "mtu":
 		return "mtu belongs under the network: spec.networking.bridge.mtu"
 	case "nodeIP":
-		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip stays with who " +
-			"starts kubelet"
+		return "the address of a node goes into its document, as spec.address; kubelet's --node-ip is " +
+			"spec.kubelet.nodeIP"
 	case "proxyMode":
-		return "kube-proxy's own settings stay with who starts it"
+		return "proxyMode belongs under spec.kubeProxy"
 	}
 	if networks.IsNetwork(key) {
 		return key + " belongs under spec.networking: indent it further"

@@ -80,10 +80,11 @@ type Node struct {
 	// cni-plugins the table of the agent is used
 	Assets []extras.Asset `json:"assets,omitempty"`
 	// AssetsMirror: takes the place of scheme and host in the URL of every asset: for nodes that
-	// reach only this
+	// reach only this. "assets": the store has the copies that `agent store vendor` made
 	AssetsMirror string  `json:"assetsMirror,omitempty"`
 	Kubelet      Kubelet `json:"kubelet"`             // settings of kubelet that concern the network, in kOps' words
 	KubeProxy    *bool   `json:"kubeProxy,omitempty"` // whether services are kube-proxy's
+	ProxyMode    string  `json:"proxyMode,omitempty"` // the mode that it is to run in; "": documents leave it open
 	// where the runtime is. Its own configuration stays its owner's
 	Containerd Containerd `json:"containerd"`
 	// files that the node gets, as kOps' fileAssets; lists merge by path
@@ -106,20 +107,21 @@ type Node struct {
 	kops    kopsSays
 }
 
-// ControlPlane tells that an API server runs here: such a node may have the keys of the cluster's
-// CAs, as in kOps, and no other.
+// ControlPlane reports whether an API server runs here: such a node may have the keys of the
+// cluster's CAs, as in kOps, and no other.
 func (n *Node) ControlPlane() bool {
 	return n.Role == kops.RoleControlPlane || n.Role == kops.RoleAPIServer
 }
 
-// Apart tells that kOps leaves the machine alone: a bastion by kOps' documents runs neither nodeup
-// nor kubelet, and has no pods.
+// Apart reports whether kOps leaves the machine alone: a bastion by kOps' documents runs neither
+// nodeup nor kubelet, and has no pods.
 func (n *Node) Apart() bool { return n.Role == kops.RoleBastion && n.kops.role }
 
-// OfKops tells that kOps made the cluster: its nodeup may do what no document of ours asks for.
+// OfKops reports whether kOps made the cluster: its nodeup may do what no document of ours asks
+// for.
 func (n *Node) OfKops() bool { return n.kops.cluster }
 
-// OwnPlugins tells that kOps leaves the reference plugins on this node to somebody else.
+// OwnPlugins reports whether kOps leaves the reference plugins on this node to somebody else.
 func (n *Node) OwnPlugins() bool { return n.kops.ownPlugins }
 
 // kopsSays is which documents are in kOps' own API version, and what only kOps' own say.
@@ -164,7 +166,17 @@ type Kubelet struct {
 	ConfigureCBR0 *bool `json:"configureCbr0,omitempty"`
 	// how many pods the node takes, --max-pods or maxPods of kubelet's configuration
 	MaxPods int `json:"maxPods,omitempty"`
+	// NodeIP: by which address the node is known, --node-ip: an address, a range that the node has
+	// one of, or a link; two families with a comma
+	NodeIP string `json:"nodeIP,omitempty"`
+	// ResolvConf: what pods resolve names by that are not the cluster's, resolvConf of kubelet's
+	// configuration or --resolv-conf: a file, or auto: the host's own, or behind a stub of the
+	// host's the one that has the stub's servers
+	ResolvConf string `json:"resolvConf,omitempty"`
 }
+
+// ResolvConfAuto is [Kubelet.ResolvConf] where the host decides.
+const ResolvConfAuto = "auto"
 
 // Containerd says where the runtime is. Netwright does not own its configuration.
 type Containerd struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/kops"
 )
 
-// Size is how many nodes the cluster has, as far as its documents tell. It is filled only for
+// Size is how many nodes the cluster has, as far as its documents say. It is filled only for
 // networks that have a limit of nodes (kubenet: a route each).
 type Size struct {
 	Least int `json:"least"` // documents under nodes/, or minSize of all groups, whichever is more; 0: not said

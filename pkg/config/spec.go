@@ -1,7 +1,10 @@
 package config
 
 import (
+	"net/netip"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
@@ -94,7 +97,11 @@ func (r *reader) common() []decode.Field {
 		{Name: "kubeProxy", Set: decode.Into(func() []decode.Field {
 			return []decode.Field{{Name: "enabled", Set: decode.OptionalBool(&n.KubeProxy),
 				About: "whether it runs: false where the network serves the services, as Cilium, kube-router and " +
-					"Calico with eBPF can"}}
+					"Calico with eBPF can; then what any of its modes left goes"},
+				{Name: "proxyMode", Set: decode.Choice(&n.ProxyMode, "iptables", "ipvs", "nftables", "userspace"),
+					Newer: true,
+					About: "the mode that it runs in, as who starts it has it: what other modes left goes when it says " +
+						"at port 10249 that it runs in this one"}}
 		})},
 		{Name: "containerd", Set: decode.Into(func() []decode.Field { return n.Containerd.fields() })},
 		{Name: "fileAssets", Set: extras.Files(&n.FileAssets, r.files, n.meant)},
@@ -146,7 +153,47 @@ func (k *Kubelet) fields() []decode.Field {
 		{Name: "reconcileCIDR", Set: decode.OptionalBool(&k.ReconcileCIDR)},
 		{Name: "configureCbr0", Set: decode.OptionalBool(&k.ConfigureCBR0)},
 		{Name: "maxPods", Set: decode.Number(&k.MaxPods, 1, 10_000)},
+		{Name: "nodeIP", Set: notOfKops(decode.Text(&k.NodeIP, validNodeIP)), Newer: true},
+		{Name: "resolvConf", Set: notOfKops(decode.Text(&k.ResolvConf, validResolvConf)), Newer: true},
 	}
+}
+
+// notOfKops passes over what a document of kOps says: nodeup acts on it, and kops.LeftOut says so.
+func notOfKops(set decode.Set) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		if d.Describing() || !d.Doc.Dialect.Lenient {
+			set(d, v, at)
+		}
+	}
+}
+
+// validNodeIP takes addresses, ranges and names of links (at most 15 bytes, without a slash or
+// white space, as the kernel has them), one or two.
+func validNodeIP(s string) string {
+	const want = "an address such as 10.0.0.1, a range such as 10.0.0.0/8, or a link such as eth1; two with a comma"
+	parts := strings.Split(s, ",")
+	for _, p := range parts {
+		if _, err := netip.ParseAddr(p); err == nil {
+			continue
+		}
+		if r, err := netip.ParsePrefix(p); err == nil && r.Masked() == r {
+			continue
+		}
+		if p == "" || len(p) > 15 || strings.ContainsAny(p, "/ \t:,") || !decode.Printable(p) {
+			return want
+		}
+	}
+	if len(parts) > 2 {
+		return want
+	}
+	return ""
+}
+
+func validResolvConf(s string) string {
+	if s != ResolvConfAuto && (!path.IsAbs(s) || path.Clean(s) != s || !decode.Printable(s)) {
+		return "auto, or an absolute path such as /run/systemd/resolve/resolv.conf"
+	}
+	return ""
 }
 
 func (c *Containerd) fields() []decode.Field {
@@ -156,7 +203,7 @@ func (c *Containerd) fields() []decode.Field {
 	}
 }
 
-// meant tells whether what is for some roles and groups (none: for all) is for n.
+// meant reports whether what is for some roles and groups (none: for all) is for n.
 func (n *Node) meant(roles, groups []string) bool {
 	return (len(roles) == 0 || slices.Contains(roles, n.Role)) &&
 		(len(groups) == 0 || slices.Contains(groups, n.NodeGroup))

@@ -145,7 +145,7 @@ func (v *validator) ranges() {
 					Hint: "set spec.nonMasqueradeCIDR to a range that holds both; kOps refuses it else"})
 		}
 	}
-	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel") && n.PodCIDR.V6().IsValid() {
+	if name := n.Networking.Name(); (name == "kubenet" || name == "flannel" && n.OfKops()) && n.PodCIDR.V6().IsValid() {
 		v.ErrorAt("spec.podCIDR", document.Diagnostic{ID: problem.NetworkUnfit,
 			Summary: fmt.Sprintf("%s has no IPv6, and podCIDR is %s", name, n.PodCIDR),
 			Hint:    "bridge, calico and cni have"})

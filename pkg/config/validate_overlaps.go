@@ -42,8 +42,8 @@ func (v *validator) overlaps() {
 	}
 }
 
-// servicesOfVPC tells that a range of services lies where kOps puts it when pods have addresses of
-// the nodes' network: into the lowest part of that, which its subnets leave free.
+// servicesOfVPC reports whether a range of services lies where kOps puts it when pods have
+// addresses of the nodes' network: into the lowest part of that, which its subnets leave free.
 // https://github.com/kubernetes/kops/blob/master/upup/pkg/fi/cloudup/defaults.go
 func (n *Node) servicesOfVPC(services netip.Prefix) bool {
 	if !n.Networking.PodsOfVPC() {

@@ -69,6 +69,8 @@ type Request struct {
 	Reason string        `json:"reason,omitempty"`
 	// AcceptOlder lets the pass take a generation of the store's that is older than the last.
 	AcceptOlder bool `json:"acceptOlder,omitempty"`
+	// Agreed is the intent of the plan that the pass may make, and no other.
+	Agreed string `json:"agreed,omitempty"`
 }
 
 // Target is where documents come from. What is empty is not said.

@@ -5,6 +5,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -41,8 +42,8 @@ func (d Daemon) Run(ctx context.Context) error {
 	defer l.drift.close()
 	l.edited = edits(watched, d.Store)
 	if d.Pass.Assets != nil {
-		l.fetch = fetch.New(ctx, d.Pass.Assets, d.Pass.Host, d.Store.String(),
-			func() bool { return !l.notify.ready.Load() })
+		l.fetch = fetch.New(ctx, fetch.Observed{Fetcher: d.Pass.Assets, OnProgress: l.progress.fetching}, d.Pass.Host,
+			d.Store.String(), func() bool { return !l.notify.ready.Load() })
 		l.Pass.Assets = l.fetch
 	}
 	defer func() { l.fetch.Close() }()
@@ -154,6 +155,8 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 // at marks that the daemon works, for the watchdog and for who waits.
 func (l *loop) at(what string, do func()) {
 	defer l.Control.Working(what)()
+	l.progress.enter("")
+	defer l.progress.begin(func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") })()
 	l.turn.begin()
 	defer l.turn.end()
 	do()

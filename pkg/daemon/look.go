@@ -78,7 +78,12 @@ func (l *loop) beginLook(ctx context.Context) (answer trigger, at bool) {
 			q.last = d.Snapshot.Revision
 		}
 	}
-	go func(result chan<- looked) { result <- q.ask(ctx) }(s.now.result)
+	endOfLook := l.progress.begin(func() string { return "asking " + l.Store.String() })
+	go func(result chan<- looked) {
+		out := q.ask(ctx)
+		endOfLook()
+		result <- out
+	}(s.now.result)
 	return trigger{}, false
 }
 

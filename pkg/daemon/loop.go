@@ -68,14 +68,16 @@ type loop struct {
 	queued    []trigger       // commands that what is being fetched keeps waiting
 	drift     *hostWatch
 	notify    *notifier
+	progress  *progress
 	contested contestedKeys
 }
 
 // newLoop knows nothing yet.
 func newLoop(d Daemon) *loop {
+	notify := &notifier{manager: d.Manager, log: d.Pass.Log}
 	return &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
 		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), contested: contestedKeys{},
-		notify: &notifier{manager: d.Manager, log: d.Pass.Log}}
+		notify: notify, progress: &progress{notify: notify}}
 }
 
 // turn is what the loop is at. The watchdog looks at it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -29,6 +30,7 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 	enter, planned := pass.Hooks.OnPhase, pass.Hooks.OnPlan
 	pass.Hooks.OnPhase = func(name string) {
 		clock.enter(name)
+		l.progress.enter(name)
 		if enter != nil {
 			enter(name)
 		}
@@ -39,6 +41,19 @@ func (l *loop) observed(ctx context.Context, pass reconcile.Pass, w trigger) (re
 		}
 		if planned != nil {
 			planned(p)
+		}
+	}
+	start, done := pass.Hooks.OnStart, pass.Hooks.OnDone
+	pass.Hooks.OnStart = func(k graph.Key) {
+		l.progress.start(k)
+		if start != nil {
+			start(k)
+		}
+	}
+	pass.Hooks.OnDone = func(k graph.Key, s graph.State) {
+		l.progress.done(k)
+		if done != nil {
+			done(k, s)
 		}
 	}
 	return pass, clock

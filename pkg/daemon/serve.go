@@ -167,6 +167,9 @@ func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 		return false
 	}
 	pass, clock := l.reportingPass(ctx, w.got.pass, w)
+	if pass.Agreed = job.Agreed; pass.Agreed != "" && l.fetch != nil {
+		pass.Assets = l.fetch.Inner // it waits for what it needs: no second pass follows
+	}
 	out := l.once(ctx, pass, w.got)
 	if out.load != nil && out.plan != nil && out.plan.Pinned != "" {
 		job.Send(control.Event{Event: control.Note,

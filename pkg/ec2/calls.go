@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/transfer"
 )
 
-// SourceDestCheck tells whether EC2 drops packets of an interface that are neither from nor to its
-// own addresses. It needs ec2:DescribeNetworkInterfaces.
+// SourceDestCheck reports whether EC2 drops packets of an interface that are neither from nor to
+// its own addresses. It needs ec2:DescribeNetworkInterfaces.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeNetworkInterfaces.html
 func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool, error) {
 	const action = "DescribeNetworkInterfaces"
@@ -39,7 +39,7 @@ func (c *Client) SourceDestCheck(ctx context.Context, region, eni string) (bool,
 }
 
 // StopSourceDestCheck turns the check of an interface off, and waits until EC2 says so: what it
-// answers may be older than what it was told
+// answers may be older than the last request
 // (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). It may be called
 // again. It needs ec2:ModifyNetworkInterfaceAttribute too. The form for instances is not used: EC2
 // refuses it once there is a second interface.
@@ -66,7 +66,7 @@ func (c *Client) StopSourceDestCheck(ctx context.Context, region, eni string) er
 	}
 }
 
-// propagation is about half of how long EC2 may take to say what it was told.
+// propagation is about half of how long EC2 may take to answer with what was set.
 const propagation = 10 * time.Second
 
 // Routes counts the IPv4 routes of the table that a subnet uses: its own, or else the main one of

@@ -62,7 +62,7 @@ type reading struct {
 	body []byte
 }
 
-// look reads, or remembers what it read.
+// look reads, or has cached what it read.
 func (c *Client) look(ctx context.Context, region, action string, form url.Values) ([]byte, error) {
 	key := region + " " + action + " " + form.Encode()
 	c.mu.Lock()
@@ -178,7 +178,7 @@ func (c *Client) connected(ctx context.Context, region string) (*transfer.Client
 	inner := awshttp.NewBuildableClient().WithTransportOptions(transfer.Bound)
 	metadata := imds.New(imds.Options{HTTPClient: inner, EnableFallback: aws.FalseTernary}) // version 2 alone
 	settings, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), config.WithHTTPClient(inner),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the graph has the patience
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the graph retries
 		config.WithEC2RoleCredentialOptions(func(o *ec2rolecreds.Options) { o.Client = metadata }))
 	if err != nil {
 		return nil, nil,

@@ -9,7 +9,7 @@ import (
 )
 
 // New builds the graph of these nodes. Everything wrong with them is found before anything runs and
-// told at once, as one joined error of *InvalidError, *DuplicateError, *UnknownEffectError,
+// reported at once, as one joined error of *InvalidError, *DuplicateError, *UnknownEffectError,
 // *GateError and *CycleError, in an order and in words that do not depend on the order of the
 // nodes. A node that needs, lies under or asks for itself is fine.
 //

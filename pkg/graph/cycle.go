@@ -2,14 +2,14 @@ package graph
 
 import "errors"
 
-// maxCycles bounds how many cycles one error tells: who broke more than that broke one thing in
+// maxCycles bounds how many cycles one error has: who broke more than that broke one thing in
 // many places.
 const maxCycles = 10
 
 var errMoreCycles = errors.New("there are more cycles: mend these and look again")
 
 // cycles finds cycles that share no node among what sort left over: missing is above zero there.
-// Each is a shortest one through one of its nodes, told from its smallest node on.
+// Each is a shortest one through one of its nodes, written from its smallest node on.
 func (g *Graph[N]) cycles(missing []int32, origin func(N) string) []error {
 	var errs []error
 	for id := 0; id < len(missing); id++ {
@@ -74,7 +74,7 @@ func trace(edges []edge, via map[int32]int32, start int32) []int32 {
 	return path
 }
 
-// cycleError tells a cycle from its smallest node on.
+// cycleError writes a cycle from its smallest node on.
 func (g *Graph[N]) cycleError(cycle []int32, origin func(N) string) *CycleError {
 	first := 0
 	for i, at := range cycle {

@@ -15,11 +15,11 @@
 //
 // # Building
 //
-// [New] finds everything wrong before anything runs, and tells all of it at once, with the origins
-// of the nodes: two owners of one key, an effect that nobody owns, a node before kubelet that would
-// have to wait for one after it, a cycle with the reason of each edge. The same nodes make the same
-// graph and the same words in whatever order they come. The plan ([Graph.Order]) goes by gate, then
-// by what is possible, then by key.
+// [New] finds everything wrong before anything runs, and reports all of it at once, with the
+// origins of the nodes: two owners of one key, an effect that nobody owns, a node before kubelet
+// that would have to wait for one after it, a cycle with the reason of each edge. The same nodes
+// make the same graph and the same words in whatever order they come. The plan ([Graph.Order]) goes
+// by gate, then by what is possible, then by key.
 //
 // # Running
 //

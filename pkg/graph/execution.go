@@ -28,7 +28,7 @@ type execution[N Node] struct {
 
 	gateLeft  [gateCount]int  // nodes of the gate not finished
 	gateStays [gateCount]bool // a node of the gate was cancelled
-	gate      Gate            // the first gate that OnGate did not hear of
+	gate      Gate            // the first gate that OnGate was not called with
 }
 
 func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Context, N) error) *execution[N] {
@@ -238,7 +238,7 @@ func (x *execution[N]) worse(a, b int32) int32 {
 	return min(a, b)
 }
 
-// passGates tells OnGate of the gates of which nothing is left.
+// passGates calls OnGate with the gates of which nothing is left.
 func (x *execution[N]) passGates() {
 	for x.gate < gateCount && x.gateLeft[x.gate] == 0 && !x.gateStays[x.gate] {
 		if x.opt.OnGate != nil {

@@ -1,6 +1,6 @@
 package graph
 
-// Node is one vertex. The graph knows nothing else of a node than its keys, and what New is told of
+// Node is one vertex. The graph knows nothing else of a node than its keys, and what New gets of
 // it: [Dependencies].
 type Node interface {
 	// Owns lists the keys that this node, and no other, brings about. At least one; the first is
@@ -8,7 +8,7 @@ type Node interface {
 	Owns() []Key
 }
 
-// Dependencies tells New what it has to know of nodes besides their keys. New keeps nothing of it
+// Dependencies is what New has to know of nodes besides their keys. New keeps nothing of it
 // but gates and edges.
 type Dependencies[N Node] interface {
 	// Gate says before what the node must be right.

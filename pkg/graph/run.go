@@ -20,16 +20,16 @@ type RunOptions struct {
 	Deadline func(Node) time.Duration
 	// Retry is for transient errors. A node that pauses holds no place within Limit.
 	Retry Backoff
-	// OnStart hears of a node before its first visit. What is never visited never starts.
+	// OnStart is called with a node before its first visit. What is never visited never starts.
 	OnStart func(Node)
-	// OnRetry hears of a node whose visit will be made again: how many were made, what the last one
-	// met, and the pause.
+	// OnRetry is called with a node whose visit will be made again: how many were made, what the
+	// last one met, and the pause.
 	OnRetry func(n Node, attempts int, err error, pause time.Duration)
-	// OnDone hears of each node once, when it is finished.
+	// OnDone is called with each node once, when it is finished.
 	OnDone func(Result[Node])
-	// OnGate hears of each gate once, in order, when all its nodes and all of earlier gates are
-	// finished, however they ended; a gate without nodes is finished at once. Of a gate with a
-	// cancelled node it hears nothing, nor of a later one.
+	// OnGate is called with each gate once, in order, when all its nodes and all of earlier gates
+	// are finished, however they ended; a gate without nodes is finished at once. Of a gate with a
+	// cancelled node it is not called, nor of a later one.
 	OnGate func(Gate)
 }
 

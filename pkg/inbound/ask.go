@@ -50,33 +50,33 @@ func Ask(
 	}, done)
 }
 
-// gather hears the peers side by side until done says that it is enough. It leaves out who does not
+// gather asks the peers side by side until done says that it is enough. It leaves out who does not
 // answer, and what nobody asked for.
 func gather(
 	ctx context.Context, asked []string, ports []uint16,
-	hear func(ctx context.Context, peer string) (a answer, ok bool), done func(said map[string][]string) bool,
+	ask func(ctx context.Context, peer string) (a answer, ok bool), done func(said map[string][]string) bool,
 ) (map[string][]string, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("enough have answered"))
-	type told struct {
+	type reply struct {
 		peer string
 		open []string
 		ok   bool
 	}
-	heard := make(chan told, len(asked)) // nobody waits for who does not listen any more
+	replies := make(chan reply, len(asked)) // nobody waits for who does not listen any more
 	for _, peer := range asked {
 		go func() {
-			a, ok := hear(ctx, peer)
-			heard <- told{peer, a.Open, ok}
+			a, ok := ask(ctx, peer)
+			replies <- reply{peer, a.Open, ok}
 		}()
 	}
 	said := map[string][]string{}
 	for range asked {
-		t := <-heard
-		if !t.ok {
+		r := <-replies
+		if !r.ok {
 			continue
 		}
-		said[t.peer] = slices.DeleteFunc(t.open, func(port string) bool { return !askedFor(port, ports) })
+		said[r.peer] = slices.DeleteFunc(r.open, func(port string) bool { return !askedFor(port, ports) })
 		if done(said) {
 			stop(errors.New("enough have answered"))
 		}

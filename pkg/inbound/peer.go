@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/publish"
 )
 
-// Peer knocks for other nodes, as long as the daemon runs. It hears the node's own name as an
+// Peer knocks for other nodes, as long as the daemon runs. It gets the node's own name as an
 // observer of the daemon. Run is for one goroutine.
 type Peer struct {
 	publish.Latest
@@ -152,7 +152,7 @@ func (p *Peer) forget(ctx context.Context, which func(asker string) bool) error 
 	})
 }
 
-// say changes the answers, and tells the API. What it could not be told is not remembered.
+// say changes the answers, and publishes them. What could not be published is not kept.
 func (p *Peer) say(ctx context.Context, change func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

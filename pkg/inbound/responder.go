@@ -122,7 +122,7 @@ func (r *Responder) take(
 	})
 }
 
-// room says that one more node may be remembered. Those go that asked a while ago.
+// room says that one more node may be kept. Those go that asked a while ago.
 func (r *Responder) room(now time.Time) bool {
 	if len(r.last) >= maxAnswered {
 		for asker, a := range r.last {

@@ -19,7 +19,7 @@ import (
 // is no Kubernetes API to ask by.
 type Static struct {
 	KeyFile string         // the secret that all of them share, read anew each time
-	Port    uint16         // UDP, on which those answer who answer anybody
+	Port    int            // UDP, on which those answer who answer anybody
 	Ask     []netip.Addr   // whom the node asks: a few, for all are asked
 	Answer  []netip.Prefix // whom it answers
 }
@@ -89,7 +89,7 @@ func (s Static) ask(ctx context.Context, key secret.Text, peer netip.Addr, ports
 func (s Static) exchange(
 	ctx context.Context, key secret.Text, peer netip.Addr, q datagramQuestion,
 ) (answer, error) {
-	to := netip.AddrPortFrom(peer, s.Port)
+	to := netip.AddrPortFrom(peer, uint16(s.Port))
 	ctx, stop := context.WithTimeoutCause(ctx, askAgain, errSilent)
 	defer stop()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", to.String())

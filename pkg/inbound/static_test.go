@@ -37,7 +37,7 @@ func stated(t *testing.T, answer string, ask ...string) Static {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Port = netip.MustParseAddrPort(probe.LocalAddr().String()).Port()
+	s.Port = int(netip.MustParseAddrPort(probe.LocalAddr().String()).Port())
 	probe.Close()
 	return s
 }

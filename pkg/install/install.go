@@ -1,10 +1,14 @@
-// Package install installs the agent itself on a host: its program, its link, its units.
+// Package install installs the agent itself on a host: its program, its link, its units, and what
+// shells complete it by.
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -20,18 +24,24 @@ import (
 	"github.com/netwright/netwright/systemd"
 )
 
-// Where the agent is installed. The units name the first.
+// The directories of an installation, and the names in the first of them.
 const (
-	Program     = "/usr/bin/netwright"
-	programLink = "/usr/bin/agent"
+	programDir  = "/bin/"
+	programName = "netwright"
+	linkName    = "agent"
 	unitsDir    = "/etc/systemd/system/"
 )
+
+// Prefixes are where the agent is installed if nobody names a prefix: the first that can be written
+// and that programs can be run from. On systems whose /usr is read-only (Flatcar, bootc, Fedora
+// CoreOS) that is a directory below /usr/local or /opt, which are links into /var there.
+var Prefixes = []string{"/usr", "/usr/local", "/opt/netwright", "/var/opt/netwright"}
 
 // packaged are where packages put units. What has the same text there is left to the package.
 var packaged = []string{"/usr/lib/systemd/system/", "/lib/systemd/system/"}
 
 // otherAgents are where a program of the link's name would be found before it, or be taken for it.
-var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/usr/sbin/agent", programLink,
+var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/usr/sbin/agent", "/usr/bin/agent",
 	"/sbin/agent", "/bin/agent"}
 
 // Installation is the agent itself on a host: its program, its link, its units.
@@ -39,8 +49,11 @@ type Installation struct {
 	Host    host.Options
 	Program hostfs.Content // the binary
 	Arch    string         // that it is for, in GOARCH's words
+	Prefix  string         // the program goes into bin below it; "" where it is, or the first of Prefixes that will do
 	Enable  bool           // the units start at boot
 	Start   bool           // the daemon runs now; one that runs is restarted when it changed
+	// Completions are what shells complete the program by, by name below the prefix' share.
+	Completions map[string][]byte
 }
 
 // DryRun says what Install would change. It opens the host for reading only.
@@ -131,6 +144,10 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		return nil, nil, fmt.Errorf("install: the program is for %s and the host is %s: name that of the host's "+
 			"architecture with --binary", i.Arch, facts.Arch)
 	}
+	program, err := i.program(v.Files)
+	if err != nil {
+		return nil, nil, err
+	}
 	meta := func(why string, then ...graph.Key) tasks.Meta {
 		return tasks.Meta{From: "install", Why: why, Effects: then}
 	}
@@ -141,15 +158,27 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 			Unit: service.Unit})
 	}
 	list = append(list, tasks.Effect{Meta: meta("systemd reads its units again"), Action: tasks.ActionDaemonReload},
-		tasks.File{Meta: meta("the agent", again[1:]...), Path: Program, Stored: &i.Program, Mode: 0o755})
-	if other, err := otherAgent(v); err != nil {
+		tasks.File{Meta: meta("the agent", again[1:]...), Path: program, Stored: &i.Program, Mode: 0o755})
+	if other, err := otherAgent(v, program); err != nil {
 		return nil, nil, err
 	} else if other != "" {
 		notes = append(notes, report.Note{Level: "info",
 			Text: other + " is another program: there is no link of that name, use `netwright` for `agent`"})
 	} else {
 		list = append(list,
-			tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: programLink, Target: "netwright"})
+			tasks.SymbolicLink{Meta: meta("the agent's other name"), Path: path.Join(path.Dir(program), linkName),
+				Target: programName})
+	}
+	if dir := path.Dir(program); dir != path.Dir(systemd.Program) {
+		notes = append(notes, report.Note{Level: "info", Text: "the program is " + program + ": put " + dir +
+			" into PATH, or call it by that name"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.Completions)) {
+		file := path.Join(path.Dir(program), "../share", name)
+		if v.Files.Writable(file, -1) == nil { // else the host has to do without: it is a comfort
+			list = append(list, tasks.File{Meta: meta("a shell completes netwright"), Path: file,
+				Content: i.Completions[name], Mode: 0o644})
+		}
 	}
 	yes := true
 	for _, unit := range []struct{ name, text, why string }{
@@ -157,12 +186,13 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		{"netwright-recover.service", systemd.Recover, "completes at boot what was killed"},
 		{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
 	} {
-		if !fromPackage(v, unit.name, unit.text) {
+		text := systemd.WithProgram(unit.text, program)
+		if !fromPackage(v, unit.name, text) {
 			list = append(list, tasks.File{Meta: meta(unit.why, again...), Path: unitsDir + unit.name,
-				Content: []byte(unit.text), Mode: 0o644})
+				Content: []byte(text), Mode: 0o644})
 		}
 		state := tasks.UnitState{Meta: meta(unit.why), Name: unit.name, NoBlock: true}
-		state.Requires = []graph.Key{tasks.FileKey(Program)}
+		state.Requires = []graph.Key{tasks.FileKey(program)}
 		if i.Enable {
 			state.Enabled = &yes
 		}
@@ -176,9 +206,47 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 	return list, notes, nil
 }
 
-// otherAgent is a program of the link's name that is not this one, or "".
-func otherAgent(v host.View) (string, error) {
-	for _, name := range otherAgents {
+// program is where the program goes. Nothing is half installed: it is an error where the host lets
+// nobody write or run the program, or write the units.
+func (i Installation) program(files hostfs.Files) (string, error) {
+	prefixes := Prefixes
+	if i.Prefix != "" {
+		prefixes = []string{i.Prefix}
+	} else if there := installedProgram(files); there != "" {
+		return there, nil
+	}
+	if err := files.Writable(unitsDir+service.Unit, -1); err != nil {
+		return "", fmt.Errorf("install: the units go to %s: %w, or bake the agent into the image with --root", unitsDir, err)
+	}
+	var errs []error
+	for _, prefix := range prefixes {
+		program := path.Join(prefix, programDir, programName)
+		err := cmp.Or(files.Writable(program, -1), files.Runnable(program))
+		if err == nil {
+			return program, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", fmt.Errorf("install: name a directory that can be written, and that programs can be run from, with "+
+		"--prefix: %w", errors.Join(errs...))
+}
+
+// installedProgram is what the units of this host run, where it is there, or "".
+func installedProgram(files hostfs.Files) string {
+	for _, dir := range append([]string{unitsDir}, packaged...) {
+		if text, err := files.ReadFile(dir + service.Unit); err == nil {
+			program := systemd.ProgramOf(string(text))
+			if _, err := files.Lstat(program); err == nil && path.Base(program) == programName {
+				return program
+			}
+		}
+	}
+	return ""
+}
+
+// otherAgent is a program of the link's name that is not a link to program, or "".
+func otherAgent(v host.View, program string) (string, error) {
+	for _, name := range append(slices.Clone(otherAgents), path.Join(path.Dir(program), linkName)) {
 		info, err := v.Files.Lstat(name)
 		switch {
 		case errors.Is(err, host.ErrNotExist):
@@ -186,7 +254,7 @@ func otherAgent(v host.View) (string, error) {
 		case err != nil:
 			return "", err
 		case info.Type == hostfs.Symlink:
-			if target, err := v.Files.Readlink(name); err == nil && (target == "netwright" || target == Program) {
+			if target, err := v.Files.Readlink(name); err == nil && (target == programName || target == program) {
 				continue
 			}
 		}

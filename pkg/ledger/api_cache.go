@@ -9,8 +9,8 @@ import (
 
 const apiCacheFile = Dir + "/learnt.json"
 
-// APICache is what the Kubernetes API said of a node and of its peers, and what the node owes it:
-// kept for when the API is gone.
+// APICache is what the Kubernetes API said of a node and of its peers, and what the node is to
+// undo there: kept for when the API is gone.
 type APICache struct {
 	Node     string         `json:"node"`
 	PodCIDRs []netip.Prefix `json:"podCIDRs,omitempty"`
@@ -34,7 +34,7 @@ type CachedPeer struct {
 	Stands []netip.Prefix `json:"stands,omitempty"`
 }
 
-// LoadAPICache reads what was learnt. Without a file that is nothing. A damaged one is said, and is
+// LoadAPICache reads the cache. Without a file it is empty. A damaged one is said, and is
 // nothing: the API says it again.
 func LoadAPICache(r Reader) (APICache, error) {
 	var out APICache

@@ -13,7 +13,7 @@ import (
 
 const bootsFile = Dir + "/boots.json"
 
-// maxBoots is how many boots are remembered besides those that keys are held back for.
+// maxBoots is how many boots are kept besides those that keys are held back for.
 const maxBoots = 10
 
 // Boot is what the first boot with changed files has shown. Outcome is that of package checkpoint.
@@ -38,7 +38,7 @@ type BootKey struct {
 	Task *tasks.Recorded `json:"task,omitempty"`
 }
 
-// Same says that two tell of one boot.
+// Same says that two are of one boot.
 func (b Boot) Same(o Boot) bool { return b.ID == o.ID }
 
 // same says that two keys were to be the same.
@@ -59,7 +59,7 @@ func ReadBoots(r Reader) ([]Boot, error) {
 	return out, nil
 }
 
-// NoteBoot remembers a boot, durably, in the place of what was said of the same one. What earlier
+// NoteBoot saves a boot, durably, in the place of what was said of the same one. What earlier
 // boots failed with is of no use once one of it has met another boot.
 func NoteBoot(ctx context.Context, w Host, b Boot) error {
 	list, _ := ReadBoots(w) // a damaged one is as good as none

@@ -53,7 +53,7 @@ func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 	}
 }
 
-// A content that is kept is not written again. The line that keeps it: revisions.go, saveBeside
+// A content that is kept is not written again. The line that keeps it: revisions.go, saveContents
 // (there).
 func TestAContentIsWrittenOnce(t *testing.T) {
 	root := t.TempDir()

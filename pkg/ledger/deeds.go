@@ -7,7 +7,7 @@ import (
 
 const deedsFile = Dir + "/deeds.json"
 
-// maxDeeds is how many deeds are remembered.
+// maxDeeds is how many deeds are kept.
 const maxDeeds = 50
 
 // Deed is what somebody did to which configuration a node follows. It makes no revision: no task is
@@ -38,8 +38,8 @@ func ReadDeeds(r Reader) (list []Deed, err error) {
 	return list, err
 }
 
-// NoteDeed remembers a deed, durably. One that was done last already leads to nothing new, and is
-// not remembered again: a command that was killed is run again.
+// NoteDeed saves a deed, durably. One that was done last already leads to nothing new, and is
+// not saved again: a command that was killed is run again.
 func NoteDeed(ctx context.Context, w Host, d Deed) error {
 	list, _ := ReadDeeds(w) // a damaged one is as good as none
 	d.Time = d.Time.UTC().Truncate(time.Second)

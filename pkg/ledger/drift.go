@@ -7,12 +7,12 @@ import (
 )
 
 // Drift is what became of a key that was right and that others changed. It is part of the key's
-// entry, so that to remember a repair costs no write beyond those that every change makes.
+// entry, so that to save a repair costs no write beyond those that every change makes.
 type Drift struct {
 	// Repairs counts those of the key for as long as the same is wanted of it.
 	Repairs int       `json:"repairs"`
 	First   time.Time `json:"first"`
-	// Recent are the repairs of the quarrel that goes on, the newest last; none when it is over.
+	// Recent are the repairs of the flapping that goes on, the newest last; none when it is over.
 	Recent []time.Time `json:"recent,omitempty"`
 	// Trials are repairs that were made after the key was given up, to see whether the other still
 	// writes it.

@@ -22,10 +22,10 @@ type PendingEffects struct {
 
 type pendingEffect struct {
 	By []string `json:"by"` // the keys that asked for it
-	// Tried is what systemd showed just before it was last tried, with every change that asked for
-	// it in place: once systemd shows something else, it was done. Nil: it was not tried since the
-	// last change.
-	Tried *string `json:"tried,omitempty"`
+	// Attempted is what systemd showed just before the last attempt, with every change that asked
+	// for it in place: once systemd shows something else, it was done. Nil: none since the last
+	// change.
+	Attempted *string `json:"tried,omitempty"`
 }
 
 // load reads what an earlier run left. After an error there is none.
@@ -62,7 +62,7 @@ func (p *PendingEffects) Enqueue(effect, by string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.queue[effect]
-	e.Tried = nil
+	e.Attempted = nil
 	if !slices.Contains(e.By, by) {
 		e.By = append(slices.Clone(e.By), by)
 		sort.Strings(e.By)
@@ -77,7 +77,7 @@ func (p *PendingEffects) Attempt(effect, mark string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e, pending := p.queue[effect]; pending {
-		e.Tried = &mark
+		e.Attempted = &mark
 		p.queue[effect] = e
 	}
 }
@@ -89,8 +89,8 @@ func (p *PendingEffects) Attempted() map[string]string {
 	defer p.mu.Unlock()
 	out := map[string]string{}
 	for effect, e := range p.queue {
-		if e.Tried != nil {
-			out[effect] = *e.Tried
+		if e.Attempted != nil {
+			out[effect] = *e.Attempted
 		}
 	}
 	return out

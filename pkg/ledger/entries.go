@@ -121,6 +121,10 @@ type Network struct {
 	// Prepares is what the node is prepared with for it, or for the network that was handed over to
 	// `cni: {}`, as JSON; package agent writes and reads it.
 	Prepares string `json:"prepares,omitempty"`
+	// Modes are those in which the node has had the network since all that an earlier one left was
+	// taken away, with commas: "ipip,iptables". "": a ledger of before they were noted, or a
+	// network without any.
+	Modes string `json:"modes,omitempty"`
 }
 
 // Pin holds a node at a revision until somebody resumes.
@@ -223,7 +227,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 		return l.Newer
 	}
 	l.Entries()
-	if err := saveBeside(ctx, w, b); err != nil {
+	if err := saveContents(ctx, w, b); err != nil {
 		return err
 	}
 	entries, dirs := maps.Clone(l.entries), maps.Clone(l.dirs)

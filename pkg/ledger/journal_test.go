@@ -125,7 +125,7 @@ func TestAChangedJournalIsNotBelieved(t *testing.T) {
 	}
 }
 
-// The line that keeps it: revisions.go, saveBeside (0700 and 0600).
+// The line that keeps it: revisions.go, saveContents (0700 and 0600).
 func TestContentsAreForRootOnly(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)

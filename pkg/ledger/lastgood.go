@@ -74,7 +74,7 @@ func (l *Ledger) SaveLastGood(ctx context.Context, w Host, g LastGood, manifest,
 			}
 		}
 	}
-	if err := saveBeside(ctx, w, Batch{Blobs: blobs}); err != nil {
+	if err := saveContents(ctx, w, Batch{Blobs: blobs}); err != nil {
 		return err
 	}
 	if err := write(ctx, w, lastGoodFile, slices.Concat(data, []byte("\n"))); err != nil {

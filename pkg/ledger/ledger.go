@@ -25,7 +25,7 @@ type Ledger struct {
 	Lost bool
 	// Unreadable says that there is a journal, and that it is not for us.
 	Unreadable bool
-	// Newer says that a later version wrote it, or that this cannot be told: nothing of it was
+	// Newer says that a later version wrote it, or that this is not known: nothing of it was
 	// read, and nothing may be written.
 	Newer error
 	// Of the journal, used by one goroutine: the pass.

@@ -142,9 +142,9 @@ func Blob(r Reader, sum hostfs.Digest) ([]byte, error) {
 	return data, nil
 }
 
-// saveBeside writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
+// saveContents writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
 // none is for others to read.
-func saveBeside(ctx context.Context, w Host, b Batch) error {
+func saveContents(ctx context.Context, w Host, b Batch) error {
 	files := map[string]hostfs.Content{}
 	for _, content := range b.Blobs {
 		files[blobDir+"/"+content.Sum.String()] = content

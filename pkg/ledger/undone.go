@@ -12,7 +12,7 @@ import (
 
 const undoneFile = Dir + "/undone.json"
 
-// maxUndone is how many generations that were undone are remembered.
+// maxUndone is how many generations that were undone are kept.
 const maxUndone = 10
 
 // Undone is a generation whose change was taken back: it has no revision, for the node never was at
@@ -31,7 +31,7 @@ type Undone struct {
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
-// ReadUndone reads what was undone, oldest first. Without a memory of it there is none, and no
+// ReadUndone reads what was undone, oldest first. Without a file there is none, and no
 // error.
 func ReadUndone(r Reader) ([]Undone, error) {
 	data, err := r.ReadFile(undoneFile)
@@ -48,7 +48,7 @@ func ReadUndone(r Reader) ([]Undone, error) {
 	return out, nil
 }
 
-// NoteUndone remembers that a generation was undone, durably. Of one generation the last time is
+// NoteUndone saves that a generation was undone, durably. Of one generation the last time is
 // kept, so that noting the same again changes nothing.
 func NoteUndone(ctx context.Context, w Host, u Undone) error {
 	list, _ := ReadUndone(w) // a damaged one is as good as none

@@ -47,6 +47,7 @@ func Build(in Input) ([]tasks.Task, []Note, error) {
 		{b.sourceDest, problem.NetworkUnfit},
 		{b.plugins, problem.AssetMissing},
 		{b.network, problem.Plan},
+		{b.modes, problem.Plan},
 		{b.certificates, problem.KeypairMissing},
 		{b.kubelet, problem.Plan},
 		{b.runtime, problem.Plan},
@@ -75,6 +76,26 @@ func Prepares(in Input) *network.Preparation {
 		return in.HandedOver
 	}
 	return net.Prepares(view(in))
+}
+
+// Modes are those of the network that the documents choose, with commas. It is for the ledger.
+func Modes(in Input) string {
+	net, ok := network.Of(in.Node)
+	if !ok || in.Node.Apart() {
+		return ""
+	}
+	return net.ModesOf(view(in))
+}
+
+// modes takes away what modes left that are not wanted any more: the network's, and kube-proxy's.
+func (b *builder) modes() error {
+	b.add(b.net.LeftModes(b.view, b.in.Modes, b.view.NetworkOrigin())...)
+	origin := "spec.kubeProxy.proxyMode"
+	if on := b.in.Node.KubeProxy; on != nil && !*on {
+		origin = "spec.kubeProxy.enabled"
+	}
+	b.add(network.KubeProxy().LeftModes(b.view, "", b.view.Origin(origin))...)
+	return nil
 }
 
 // network adds what the network's own function makes.

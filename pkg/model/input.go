@@ -21,6 +21,8 @@ type Input struct {
 	// HandedOver is what the node stays prepared with for a network that goes on without us; nil:
 	// none does.
 	HandedOver *network.Preparation
+	// Modes are those in which the node has had its network, with commas, by the ledger.
+	Modes string
 	// Assets is handed on to the archives, unread.
 	Assets tasks.Fetcher
 	// EC2 is handed on to the task that asks it, unread; nil: it does not ask.

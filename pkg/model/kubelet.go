@@ -76,6 +76,10 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 	if err := b.kubeletPlugin(); err != nil {
 		return nil, err
 	}
+	said, err := b.kubeletOfHost()
+	if err != nil {
+		return nil, err
+	}
 	v := b.in.Node.KubernetesVersion
 	want := kubeletWant{Input: b.view, plugin: b.built.KubeletPlugin, mtu: b.built.KubeletMTU, maxPods: b.built.MaxPods}
 	docker := b.view.DockerKubelet()
@@ -83,7 +87,7 @@ func (b *builder) kubeletSettings() ([]setting, error) {
 	var errs []string
 	for _, f := range kubeletFlags() {
 		path := "spec.kubelet." + f.Path
-		user := f.User(b.in.Node.Kubelet)
+		user := f.User(said)
 		switch {
 		case user != "" && !f.has(v):
 			errs = append(errs, fmt.Sprintf("set %s (%s): kubelet %s has no --%s%s: remove it", path,

@@ -68,6 +68,12 @@ func kubeletFlags() []kubeletFlag {
 			Source: "pkg/kubelet/apis/config, KubeletConfiguration.MaxPods",
 			User:   func(k config.Kubelet) string { return number(k.MaxPods) },
 			Value:  func(w kubeletWant) string { return number(w.maxPods) }},
+		{Name: "node-ip", First: 2, Path: "nodeIP",
+			Source: "kubernetes#18541",
+			User:   func(k config.Kubelet) string { return k.NodeIP }}, // an address by now
+		{Name: "resolv-conf", First: 0, Field: "resolvConf", Path: "resolvConf",
+			Source: "pkg/kubelet/apis/config, KubeletConfiguration.ResolverConfig",
+			User:   func(k config.Kubelet) string { return k.ResolvConf }}, // a path by now
 		{Name: "reconcile-cidr", First: 2, Last: 5, Docker: true, Path: "reconcileCIDR",
 			Source: "kubernetes#39322",
 			User:   func(k config.Kubelet) string { return boolean(k.ReconcileCIDR) }},

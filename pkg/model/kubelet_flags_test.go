@@ -23,6 +23,8 @@ func TestKubeletFlagRanges(t *testing.T) {
 		"cni-bin-dir":         {in: []int{4, 23}, out: []int{3, 24}},
 		"hairpin-mode":        {in: []int{2, 36}, out: []int{1}},
 		"pod-cidr":            {in: []int{0, 36}},
+		"node-ip":             {in: []int{2, 36}, out: []int{1}},
+		"resolv-conf":         {in: []int{0, 36}},
 		"reconcile-cidr":      {in: []int{2, 5}, out: []int{1, 6}},
 		"configure-cbr0":      {in: []int{0, 4}, out: []int{5}},
 		"non-masquerade-cidr": {in: []int{2, 23}, out: []int{1, 24}},

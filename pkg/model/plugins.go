@@ -90,7 +90,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 	}
 	urls := make([]string, len(file.URLs))
 	for i, u := range file.URLs {
-		urls[i] = mirrored(u, b.in.Node.AssetsMirror)
+		urls[i] = Mirrored(u, b.in.Node.AssetsMirror)
 	}
 	return tasks.Archive{
 		Meta: tasks.Meta{From: asset.Origin.String(), Why: "plugins of " + b.net.Name},
@@ -153,16 +153,16 @@ func older(version, minimum string) bool {
 	return err == nil && err2 == nil && v.Before(least)
 }
 
-// mirrored puts the mirror in the place of scheme and host. What lies in the store, on a disk, or
-// at the mirror already, stays.
-func mirrored(raw, mirror string) string {
+// Mirrored puts the mirror in the place of scheme and host. What lies in the store, on a disk, or
+// at the mirror already, stays. A mirror in the store has files by their paths, without queries.
+func Mirrored(raw, mirror string) string {
 	u, err := url.Parse(raw)
 	if err != nil || mirror == "" || strings.HasPrefix(raw, strings.TrimSuffix(mirror, "/")+"/") ||
 		u.Scheme != "http" && u.Scheme != "https" {
 		return raw
 	}
 	out := strings.TrimSuffix(mirror, "/") + u.EscapedPath()
-	if u.RawQuery != "" {
+	if u.RawQuery != "" && mirror != extras.StoreMirror {
 		out += "?" + u.RawQuery
 	}
 	return out

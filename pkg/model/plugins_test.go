@@ -15,7 +15,7 @@ func TestMirrored(t *testing.T) {
 		{"assets/b.tgz", "https://m.example", "assets/b.tgz"},
 		{"file:///srv/b.tgz", "https://m.example", "file:///srv/b.tgz"},
 	} {
-		if got := mirrored(c[0], c[1]); got != c[2] {
+		if got := Mirrored(c[0], c[1]); got != c[2] {
 			t.Errorf("%s by mirror %q: got %s, want %s", c[0], c[1], got, c[2])
 		}
 	}

@@ -6,6 +6,7 @@ const (
 	AgentFile       ID = "agent-file"
 	KeyUnknown      ID = "key-unknown"
 	RevisionMissing ID = "revision-missing"
+	PlanStale       ID = "plan-stale"
 	Other           ID = "other"
 )
 
@@ -20,6 +21,9 @@ var commands = []Row{
 		Page: "reference/commands.md"},
 	{ID: RevisionMissing, Means: "The ledger keeps no revision of that number.",
 		Do: "Take one that `agent history` lists: the last ten are kept.", Page: "operations.md"},
+	{ID: PlanStale, Means: "The plan that `agent apply` was given is not what would change now, or is no plan.",
+		Do:   "Make it anew with `agent plan --out FILE`, look at it, and apply that.",
+		Page: "reference/commands.md"},
 	{ID: Other, Means: "An error without a section of its own.",
 		Do: "Do what the message says. If it says nothing, report it with `agent support`.", Page: "operations.md"},
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// Console tells whoever stands before a node that has not joined yet, and whom no metric and no API
-// reaches: one line when the node is prepared, and one for each reason that it is not. After the
-// first it says nothing more. The unit's standard output goes to the console as well as to the
+// Console writes to the console of a node that has not joined yet, of which no metric and no API
+// says anything: one line when the node is prepared, and one for each reason that it is not. After
+// the first it says nothing more. The unit's standard output goes to the console as well as to the
 // journal (StandardOutput=journal+console), which is journald's doing: no device need be open to
-// the agent. A daemon that is started again on a node that was prepared since the boot has nothing
-// to tell.
+// the agent. A daemon that is started again on a node that was prepared since the boot writes
+// nothing.
 type Console struct {
 	Latest
 	Out io.Writer
@@ -22,10 +22,10 @@ type Console struct {
 	last    string // of them, without what is another each time
 }
 
-// maxReasons is how many reasons are told of a node that is not prepared.
+// maxReasons is how many reasons are written of a node that is not prepared.
 const maxReasons = 5
 
-// Run tells until the node is prepared.
+// Run writes until the node is prepared.
 func (c *Console) Run(ctx context.Context) {
 	for {
 		news, ok := c.Next(ctx)
@@ -41,7 +41,7 @@ func (c *Console) Run(ctx context.Context) {
 	}
 }
 
-// line is what is to be told of a status, "" if it was told already.
+// line is what is to be written of a status, "" if it was written already.
 func (c *Console) line(s *report.Status) string {
 	reason := report.Lasting(s.Reason)
 	switch {

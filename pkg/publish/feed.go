@@ -83,7 +83,7 @@ func ListenFeed(opt host.Options, gid int, version string, log *zap.Logger) (*Fe
 	return &Feed{socket: socket, version: version, log: log, readers: map[*Latest]bool{}}, nil
 }
 
-// Observe tells all readers, each through a place of its own.
+// Observe notifies all readers, each through a place of its own.
 func (f *Feed) Observe(now *report.Status, happened []report.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +108,7 @@ func (f *Feed) Serve(ctx context.Context) error {
 	})
 }
 
-// reader tells one reader until it goes, stands still for too long, or the daemon ends.
+// reader writes to one reader until it goes, stands still for too long, or the daemon ends.
 func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	ctx, gone := context.WithCancelCause(ctx)
@@ -127,7 +127,7 @@ func (f *Feed) reader(ctx context.Context, conn *net.UnixConn) {
 	for {
 		news, ok := place.Next(ctx)
 		if !ok {
-			// where it was the reader who ended, nobody hears it
+			// where the reader ended, nobody reads it
 			_ = send(ctx, conn, parting, line{Event: "end", Text: "the daemon stops"})
 			return
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	// ErrNoDaemon says that nobody tells a status: no daemon runs, or one that was killed left its
-	// socket.
+	// ErrNoDaemon says that nobody publishes a status: no daemon runs, or one that was killed left
+	// its socket.
 	ErrNoDaemon = errors.New("no daemon runs here")
 	// ErrNotYours says that there may be a status, and that it is not for this user.
 	ErrNotYours = errors.New("the status is not for this user")
@@ -90,7 +90,7 @@ func (r *Reading) read() (l line, err error) {
 	return l, nil
 }
 
-// Next waits for something to be told: the first time for the status as it is. [ErrEnded]: the
+// Next waits for the next status: the first time for the status as it is. [ErrEnded]: the
 // daemon stopped or died.
 func (r *Reading) Next(ctx context.Context) (News, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.conn.Close() })

@@ -77,8 +77,8 @@ func (f *File) write(s *report.Status) error {
 	return w.WriteFile(context.Background(), StatusFile, data, mode)
 }
 
-// ReadStatusFile is the status that a daemon left. [host.ErrNotExist]: none has told any since the
-// boot; [fs.ErrPermission]: it is not for this user.
+// ReadStatusFile is the status that a daemon left. [host.ErrNotExist]: none has published any since
+// the boot; [fs.ErrPermission]: it is not for this user.
 func ReadStatusFile(opt host.Options) (*report.Status, error) {
 	files, err := host.OpenFiles(opt)
 	if err != nil {

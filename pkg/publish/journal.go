@@ -40,8 +40,8 @@ type Journal struct {
 	lost   *atomic.Int64
 }
 
-// ToJournal says that a stream is connected to the journal, by what systemd tells a service of its
-// own (systemd.exec(5), JOURNAL_STREAM).
+// ToJournal says that a stream is connected to the journal, by what systemd passes to a service of
+// its own (systemd.exec(5), JOURNAL_STREAM).
 func ToJournal(stream *os.File, said string) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(stream.Fd()), &st) == nil && said == fmt.Sprintf("%d:%d", st.Dev, st.Ino)

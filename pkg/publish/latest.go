@@ -11,8 +11,8 @@ import (
 const maxEvents = 256
 
 // Latest stands between the daemon's loop, which must not wait, and somebody who takes his time:
-// the newest status, and what happened since it was taken. What is told makes no sound where it
-// differs in nothing but times ([report.Status.Same]). Safe for several goroutines.
+// the newest status, and what happened since it was taken. A status that differs in nothing
+// but times is no news ([report.Status.Same]). Safe for several goroutines.
 type Latest struct {
 	mu        sync.Mutex
 	now       *report.Status
@@ -22,7 +22,7 @@ type Latest struct {
 	notify    chan struct{}
 }
 
-// News is what there is to tell.
+// News is what there is to publish.
 type News struct {
 	Status *report.Status
 	Events []report.Event
@@ -59,7 +59,7 @@ func (l *Latest) Now() *report.Status {
 	return l.now
 }
 
-// Next waits until there is something new to tell. It is for one goroutine. False: ctx ended.
+// Next waits until there is something new to publish. It is for one goroutine. False: ctx ended.
 func (l *Latest) Next(ctx context.Context) (News, bool) {
 	l.mu.Lock()
 	wake := l.waker()

@@ -53,7 +53,7 @@ func (o *Object) Run(ctx context.Context) {
 				o.Log.Warn("the status object is not written; it is tried again", zap.Error(failed))
 			}
 			host.Sleep(ctx, time.Duration(float64(wait)*(0.5+rand.Float64())))
-			if newer, some := o.take(); some { // taken, so that what is written is what counts as told
+			if newer, some := o.take(); some { // taken, so that what is written is what counts as published
 				data, err = json.Marshal(newer.Status)
 			}
 		}

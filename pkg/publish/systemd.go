@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Systemd tells the service manager how the daemon is. Without NOTIFY_SOCKET
+// Systemd notifies the service manager of the state of the daemon. Without NOTIFY_SOCKET
 // in the environment it does nothing.
 type Systemd struct{}
 

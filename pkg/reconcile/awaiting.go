@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard.Guard, l
 	if p.ConfirmWithin == 0 || g == nil || !g.Armed || late != nil {
 		return late
 	}
-	a := checkpoint.Awaits{By: p.madeBy(), For: p.ConfirmWithin}
+	a := checkpoint.Awaits{By: cmp.Or(p.TakeNow, p.Session().Maker()), For: p.ConfirmWithin}
 	if changes.Failure(changes.Allowed(r.rep)) == nil {
 		var err error
 		a.Set, a.New, err = r.ownership.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired,
@@ -34,14 +35,6 @@ func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard.Guard, l
 	r.awaits = true
 	g.Await(a)
 	return nil
-}
-
-// madeBy is who asked for the pass.
-func (p Pass) madeBy() string {
-	if p.TakeNow != "" {
-		return p.TakeNow
-	}
-	return p.Session().Maker()
 }
 
 // noteAwaits puts into the plan of a pass that was to await its confirmation whether it does.

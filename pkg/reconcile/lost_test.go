@@ -160,7 +160,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 }
 
 // Certificates come and go with a rollback, and nothing of a key is ever for others to read.
-// The lines that keep it: pkg/ledger/revisions.go, saveBeside (0600, 0700);
+// The lines that keep it: pkg/ledger/revisions.go, saveContents (0600, 0700);
 // pkg/reconcile/desired/pinned.go, FromRevision.
 func TestRollbackBringsCertificatesBack(t *testing.T) {
 	root := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/rollout"
 	"github.com/netwright/netwright/pkg/reconcile/session"
@@ -29,8 +30,12 @@ type Hooks struct {
 	session.Progress
 	// OnPlan hears the plan of a pass that will be applied, before its first change.
 	OnPlan func(*report.Plan)
+	// OnFetch hears how far a download is.
+	OnFetch func(fetch.Transfer)
 	// Built hears what the pass works towards, before it looks at it.
 	Built func(d *desired.State, list []tasks.Task, v host.View)
+	// Stands hears, at the end of a pass after which everything is right, what that pass knew.
+	Stands func(*Standing)
 }
 
 // Pass is one look at the host, and what comes of it.
@@ -60,7 +65,10 @@ type Pass struct {
 	// ConfirmWithin has the change undone unless somebody confirms it in this time, whatever it
 	// changes; 0: what passes its probes stays.
 	ConfirmWithin time.Duration
-	By            string // who makes the pass, for the history; "" is the agent itself
+	// Agreed is the intent of the plan that the pass may make, and no other; "": any. See
+	// [report.Plan.Intent].
+	Agreed string
+	By     string // who makes the pass, for the history; "" is the agent itself
 
 	// Certificates is where Kubernetes is asked for certificates, in the place of API: for tests,
 	// which may so below any root. A dry run never calls it.
@@ -74,6 +82,7 @@ type Pass struct {
 	issueAnywhere   bool         // also below a root that is no node's: for tests
 	UpdatesAnywhere bool         // likewise: spec.update holds there too
 
+	Before  *Standing         // what the pass before left, of which this one may keep the ledger; nil: nothing
 	Answers *discover.Answers // what others said in a look; nil: they are asked
 	stamps  *ledger.Stamps    // those that a store has too; nil: a pass loads its own
 }

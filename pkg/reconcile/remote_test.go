@@ -7,10 +7,10 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/remote"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/hostroot"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // Of a store behind a network a node reads the private key that its network shows, and no other:

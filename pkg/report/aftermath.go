@@ -71,7 +71,7 @@ func (p *Plan) UndoneAfter(last time.Time) (at time.Time) {
 	return at
 }
 
-// undoShown is how long an undo is told of where all is well since.
+// undoShown is how long an undo is shown where all is well since.
 const undoShown = 24 * time.Hour
 
 // aftermath is what is known of earlier changes.

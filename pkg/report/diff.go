@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// maxDiff bounds what is compared line by line; above it only sizes are told.
+// maxDiff bounds what is compared line by line; above it only sizes are shown.
 const maxDiff = 1 << 20
 
 // Unified is the difference of two texts, without the names' header. It is

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Event is something that happened to a node, told once.
+// Event is something that happened to a node, reported once.
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
@@ -86,7 +86,7 @@ func (e *events) steps(list []Step) {
 var becomes = map[KeyState]EventKind{KeyFailing: EventFailed, KeyWaiting: EventWaiting, KeyContested: EventContested,
 	KeyDrifted: EventDrifted}
 
-// keys are those whose state is another one. What only shares another's fate is not told.
+// keys are those whose state is another one. What only shares another's fate is not reported.
 func (e *events) keys(before, after []KeyStatus) {
 	was := map[string]KeyState{}
 	for i := range before {
@@ -146,5 +146,22 @@ func (e *events) node(before, after *Status) {
 			kind = EventUntrusted
 		}
 		e.add(kind, "", now)
+	}
+}
+
+// services are the events of those that begin to work or cease to. One that is new to who looks is
+// reported only if it does not.
+func (e *events) services(before, after []Service) {
+	was := map[string]bool{}
+	for _, s := range before {
+		was[s.Name] = !s.Works
+	}
+	for _, s := range after {
+		switch down := was[s.Name]; {
+		case !s.Works && !down:
+			e.add(EventFailed, "", s.Name+" does not work: "+s.Text)
+		case s.Works && down:
+			e.add(EventRight, "", s.Name+" works")
+		}
 	}
 }

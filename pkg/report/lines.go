@@ -33,13 +33,18 @@ type text struct {
 	opt TextOptions
 }
 
+// planText is the text of a plan.
+type planText struct{ text }
+
 // mostNames is how many names a line has.
 const mostNames = 8
 
 // Listed names the first of a list, and counts the others.
-func Listed(names []string) string {
-	if more := len(names) - mostNames; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), more)
+func Listed(names []string) string { return listed(names, mostNames) }
+
+func listed(names []string, most int) string {
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }

@@ -62,7 +62,7 @@ type Plan struct {
 	Notes   []Note  `json:"notes,omitempty"`
 	Summary Summary `json:"summary"`
 
-	// What a [Status] tells besides: the tasks of each kind, and the effects that are owed.
+	// What a [Status] has besides: the tasks of each kind, and the pending effects.
 	Kinds          map[string]int `json:"-"`
 	PendingEffects []string       `json:"-"`
 	// Again is when something is due that this pass left; zero: nothing is.
@@ -320,7 +320,7 @@ func (s *Summary) count(step *Step) {
 	}
 }
 
-// ran says that the plan tells of a run, not of what one would do.
+// ran says that the plan is of a run, not of what one would do.
 func ran(p *Plan) bool {
 	for i := range p.Steps {
 		if p.Steps[i].State == Done {

@@ -33,20 +33,3 @@ func (t *statusText) services(list []Service) {
 		}
 	}
 }
-
-// services are the events of those that begin to work or cease to. One that is new to who looks is
-// told only if it does not.
-func (e *events) services(before, after []Service) {
-	was := map[string]bool{}
-	for _, s := range before {
-		was[s.Name] = !s.Works
-	}
-	for _, s := range after {
-		switch down := was[s.Name]; {
-		case !s.Works && !down:
-			e.add(EventFailed, "", s.Name+" does not work: "+s.Text)
-		case s.Works && down:
-			e.add(EventRight, "", s.Name+" works")
-		}
-	}
-}

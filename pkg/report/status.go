@@ -75,7 +75,7 @@ const (
 	NodeStarting  NodeState = "starting" // no pass was made yet
 )
 
-// Agent is the process that tells.
+// Agent is the process that publishes.
 type Agent struct {
 	Version string    `json:"version"`
 	PID     int       `json:"pid"`
@@ -106,7 +106,7 @@ func (g *Generation) Is(o *Generation) bool {
 	return g.Number == o.Number && g.Digest == o.Digest
 }
 
-// Configuration is what the node is made by. Three generations of it are told: the newest that the
+// Configuration is what the node is made by. It has three generations: the newest that the
 // store has, that which the node is to have now, and that which it has.
 type Configuration struct {
 	Store string `json:"store"` // never with credentials
@@ -256,7 +256,7 @@ type KeyStatus struct {
 // KeyState is how a key stands.
 type KeyState string
 
-// The states of a key. Repaired is told for a while after it was.
+// The states of a key. Repaired is shown for a while after it was.
 const (
 	KeyFailing       KeyState = "failing"
 	KeyContested     KeyState = "contested"

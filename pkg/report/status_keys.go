@@ -17,7 +17,7 @@ type keyLook struct {
 	most        int // shown; the rest are counted
 }
 
-// looks are the states that are told key by key, that which matters most first.
+// looks are the states that are shown key by key, that which matters most first.
 var looks = []keyLook{
 	{KeyFailing, "✗", red, "failing", func(k *KeyStatus) string {
 		switch k.Refused {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rest is what is good to know: certificates, the last pass, the next, who tells.
+// rest is what is good to know: certificates, the last pass, the next, the daemon.
 func (t *statusText) rest(s *Status) {
 	t.certificates(s.Certificates)
 	t.aftermath(s)

@@ -12,7 +12,7 @@ import (
 type StatusOptions struct {
 	Color bool
 	Width int       // of the terminal in characters; 0: not bounded
-	Now   time.Time // that ages are told from
+	Now   time.Time // that ages are counted from
 }
 
 // StatusText writes a status for eyes: who reads it is on call. How the node is and what is wrong

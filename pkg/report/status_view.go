@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// StatusView is what is known of a node from outside of its daemon: the status that was told last,
-// by whom, and why there is none that is newer. `agent status -o json` is one.
+// StatusView is what is known of a node from outside of its daemon: the status that was published
+// last, by whom, and why there is none that is newer. `agent status -o json` is one.
 type StatusView struct {
-	*Status        // nil: none was ever told since the boot
+	*Status        // nil: none was published since the boot
 	Daemon  Daemon `json:"daemon"`
 }
 
@@ -53,7 +53,7 @@ func (v StatusView) Verdict() Verdict {
 }
 
 // Same says that two statuses differ in nothing but times and what a look that changed nothing
-// brings, so that there is nothing new to tell. Each may be nil.
+// brings, so that there is nothing new. Each may be nil.
 func (s *Status) Same(o *Status) bool {
 	if s == nil || o == nil {
 		return s == o

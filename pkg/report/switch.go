@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 )
 
 // The kinds of a [Switch].
@@ -45,7 +44,7 @@ type Left struct {
 }
 
 // switchOf writes the heading of a switch.
-func (t *text) switchOf(s *Switch) {
+func (t *planText) switchOf(s *Switch) {
 	if s == nil {
 		return
 	}
@@ -81,14 +80,8 @@ func (t *text) switchOf(s *Switch) {
 	t.gap()
 }
 
-// podList names pods, the first few of many.
-func podList(pods []string) string {
-	const most = 5
-	if len(pods) <= most {
-		return strings.Join(pods, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(pods[:most], ", "), len(pods)-most)
-}
+// mostPods is how many pods of a switch are named.
+const mostPods = 5
 
 // Notice says what becomes of the pods of a switch; to be put into Notices.
 func (s *Switch) Notice() []string {
@@ -97,7 +90,7 @@ func (s *Switch) Notice() []string {
 		out[0] = "1 is removed, and made again by kubelet with " + s.To + "'s network: " + s.Pods[0]
 	} else if n > 1 {
 		out[0] = fmt.Sprintf("%d are removed, and made again by kubelet with %s's network: %s", n, s.To,
-			podList(s.Pods))
+			listed(s.Pods, mostPods))
 	}
 	return append(out,
 		"those on the node's own network (hostNetwork) go on; nothing is started here while kubelet is stopped")

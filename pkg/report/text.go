@@ -11,7 +11,7 @@ import (
 // prompt: what waits, what failed with all that it holds up, what is
 // interrupted, and one line that counts.
 func Text(w io.Writer, p *Plan, opt TextOptions) error {
-	t := &text{opt: opt}
+	t := &planText{text{opt: opt}}
 	if !opt.Brief {
 		if !opt.NoHeader {
 			t.header(p)
@@ -40,7 +40,7 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	return nil
 }
 
-func (t *text) header(p *Plan) {
+func (t *planText) header(p *Plan) {
 	if p.Network == "" && p.Store == "" { // of a reset where nothing ever was
 		t.line("no revision was ever applied here")
 		t.gap()
@@ -63,7 +63,7 @@ func (t *text) header(p *Plan) {
 }
 
 // summary is the last line: what failed, what there is to do or was done, how far that is from all.
-func (t *text) summary(p *Plan) {
+func (t *planText) summary(p *Plan) {
 	s, parts := p.Summary, []string(nil)
 	add := func(n int, what string) {
 		if n > 0 {

@@ -28,7 +28,7 @@ type row struct {
 }
 
 // changes writes a line for each changed key, in columns, with its diff.
-func (t *text) changes(p *Plan) {
+func (t *planText) changes(p *Plan) {
 	var rows []row
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -100,7 +100,7 @@ func evident(s *Step, it Item) bool {
 }
 
 // attention writes, under its change, what is not to be overlooked.
-func (t *text) attention(s *Step) {
+func (t *planText) attention(s *Step) {
 	if s.Overrides != "" {
 		t.line("      %s", t.paint(yellow, clean("overrides "+s.Overrides)))
 	}
@@ -115,7 +115,7 @@ func (t *text) attention(s *Step) {
 	}
 }
 
-// fields is "mode 0600 → 0644, mtu 1500"; names that the value tells are left out.
+// fields is "mode 0600 → 0644, mtu 1500"; names that the value shows are left out.
 func fields(it Item) string {
 	var parts []string
 	for _, f := range it.Fields {
@@ -142,7 +142,7 @@ func fields(it Item) string {
 }
 
 // diff writes an item's diff: of a new file only its head.
-func (t *text) diff(it Item) {
+func (t *planText) diff(it Item) {
 	if !t.opt.Diffs || it.Diff == "" {
 		return
 	}

@@ -12,13 +12,13 @@ import (
 const shownKeys = 8
 
 // waits writes what only time brings, each with what it holds up.
-func (t *text) waits(p *Plan) {
+func (t *planText) waits(p *Plan) {
 	t.roots(p, Waits, Waits, yellow, "…",
 		func(s *Step) string { return "waiting for " + strings.TrimPrefix(s.Message, "waiting for ") }, "waits too:")
 }
 
 // failures writes what failed, each with what was not tried because of it.
-func (t *text) failures(p *Plan) {
+func (t *planText) failures(p *Plan) {
 	t.roots(p, Failed, Skipped, red, "✗", func(s *Step) string {
 		asked := strings.Join(slices.DeleteFunc([]string{s.Why, s.Origin},
 			func(part string) bool { return part == "" }), " · ")
@@ -28,7 +28,7 @@ func (t *text) failures(p *Plan) {
 
 // left writes what others changed and that stays so, each with what is different and who did it, as
 // far as that is known.
-func (t *text) left(p *Plan) {
+func (t *planText) left(p *Plan) {
 	first := true
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -52,7 +52,7 @@ func (t *text) left(p *Plan) {
 
 // roots writes the steps of a state that met something themselves, and under each the keys that
 // share its fate.
-func (t *text) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
+func (t *planText) roots(p *Plan, state, follow State, color, mark string, what func(*Step) string, held string) {
 	first := true
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -80,7 +80,7 @@ func (t *text) roots(p *Plan, state, follow State, color, mark string, what func
 	}
 }
 
-func (t *text) keys(keys []string) {
+func (t *planText) keys(keys []string) {
 	for i, k := range keys {
 		if i == shownKeys && len(keys) > shownKeys+1 {
 			t.line("        %s", t.paint(dim, fmt.Sprintf("… and %d more", len(keys)-shownKeys)))
@@ -92,7 +92,7 @@ func (t *text) keys(keys []string) {
 
 // groups writes the keys of a state under the message that they share, as many on a line as go
 // there: values are in the JSON.
-func (t *text) groups(p *Plan, state State, color string) {
+func (t *planText) groups(p *Plan, state State, color string) {
 	byMessage, order := map[string][]string{}, []string(nil)
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -151,7 +151,7 @@ func wrap(words []string, width int) (lines []string) {
 }
 
 // interruptions names once more, at the end, what the changes interrupt.
-func (t *text) interruptions(p *Plan) {
+func (t *planText) interruptions(p *Plan) {
 	var restarts, reloads, stops, cut []string
 	for i := range p.Steps {
 		s := &p.Steps[i]

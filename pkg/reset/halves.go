@@ -49,7 +49,8 @@ type parts struct {
 	back []tasks.Restoration
 }
 
-// planHalf plans one half. effects are what is owed besides; proof is what is known of its changes.
+// planHalf plans one half. effects are those that are pending besides; proof is what is known of
+// its changes.
 func planHalf(
 	ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof,
 ) (h half, err error) {

@@ -34,7 +34,7 @@ import (
 type Reset struct {
 	Session session.Session
 	Hooks   execute.Hooks
-	// OnPlan hears the plan before the first change; nil: nobody does.
+	// OnPlan gets the plan before the first change; nil: nobody does.
 	OnPlan func(*report.Plan)
 	// RemoveChanged takes along what somebody changed meanwhile.
 	RemoveChanged bool
@@ -162,7 +162,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.ProofNone); err != nil {
 		return nil, err
 	}
-	// What is owed is so by a reset that was killed, and is done over what comes back.
+	// What is pending is so by a reset that was killed, and is done over what comes back.
 	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProofBefore)
 	return r, err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/directory"
 	"github.com/netwright/netwright/pkg/statestore/remote"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // kopsCluster is a store as kOps 1.24 leaves it, for one group.

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // Who published is read with the generation, and told of each that is past. The same documents make

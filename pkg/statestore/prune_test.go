@@ -17,7 +17,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // prunable is a published directory, with the times of its files in a test's hands.

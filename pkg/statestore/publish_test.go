@@ -18,7 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 func publication(content string) publisher.Publication {

@@ -13,8 +13,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/remote"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 func remoteHarness(bundle bool) func(*testing.T) storetest.Harness {

@@ -1,6 +1,6 @@
 // Package statestore is the contract of a place that keeps the configuration of nodes: what is read
-// from it, and what a reader may rely on. Package stores opens each kind, package storetest is the
-// suite that holds them all to the contract.
+// from it, and what a reader may rely on. Package stores opens each kind, package test/storetest is
+// the suite that holds them all to the contract.
 //
 // A store holds clusters. Each has documents and pki files under the names of [manifest.Layout],
 // either as people write them (a plain directory, for which a manifest is made up) or published: a
@@ -99,8 +99,8 @@ type Snapshot struct {
 	// boots from one of them, and others need the other. Private keys and what is below files/ are
 	// read by Private and Files. Nil: nothing was published.
 	Verify func(ctx context.Context) error
-	// ReadByAll tells that a private key is where every node reads, not control plane nodes alone.
-	// Nil: nothing was published.
+	// ReadByAll reports whether a private key is where every node reads, not control plane nodes
+	// alone. Nil: nothing was published.
 	ReadByAll func(ctx context.Context, name string) (open bool, err error)
 	// Seek reads an object that was not listed; nil: all were.
 	Seek func(name string) ([]byte, error)

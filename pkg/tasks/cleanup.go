@@ -11,13 +11,25 @@ import (
 )
 
 // Cleanup takes away what a network left on the node. It belongs to a switch
-// of networks and to nobody's ledger: what it removes was never ours. It may
-// cut the node off, so that it is made under a checkpoint.
+// of networks, or to a change of mode within one, and to nobody's ledger: what
+// it removes was never ours. It may cut the node off, so that it is made under
+// a checkpoint.
 type Cleanup struct {
 	Meta
 	Network string
 	Part    string // of what it left, where several tasks share it: "files"; "" is all
 	Residue FindRemover
+	// Successor is what comes in the place of what is taken away, where it must be there first: a
+	// network's other mode. Nil: nothing is waited for.
+	Successor Successor
+}
+
+// Successor says whether what takes the place of something is in use on this node. It is of package
+// cleanup.
+type Successor interface {
+	// Active is nil where it is, and else a [graph.Wait] that says what would show it. It writes
+	// nothing. Called where there is something to take away.
+	Active(ctx context.Context, v host.View) error
 }
 
 // FindRemover finds what a network left on a node, and takes it away. It is the Selection of
@@ -66,6 +78,11 @@ func (t Cleanup) Plan(ctx context.Context, v host.View) (*Change, error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
+	if t.Successor != nil {
+		if err := t.Successor.Active(ctx, v); err != nil {
+			return nil, err
+		}
+	}
 	change := &Change{Reason: "left by " + t.Network, Disruption: MayCutOff}
 	for _, f := range found {
 		if f.Key.Kind() == KindFile {
@@ -94,7 +111,10 @@ func (t Cleanup) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	for _, f := range left {
 		names = append(names, string(f.Key))
 	}
-	return graph.Transient(fmt.Errorf("take away what %s left: it is there again: %s: its agent still runs here: stop "+
-		"it first (remove its DaemonSet from the cluster)",
-		t.Network, strings.Join(names, ", ")))
+	stop := "stop it first (remove its DaemonSet from the cluster)"
+	if t.Successor != nil {
+		stop = "let it start anew, with the settings that it is to have"
+	}
+	return graph.Transient(fmt.Errorf("take away what %s left: it is there again: %s: its agent still runs here: %s",
+		t.Network, strings.Join(names, ", "), stop))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/model/network"
 )
 
 // Check holds the host to what its network needs of it: the conf in force, the plugins that it
@@ -18,6 +19,7 @@ func Check(ctx context.Context, v host.View, run *host.Host, want Expect) ([]Res
 	c.kubelet(ctx)
 	c.directories()
 	c.kubeProxy(ctx, proxyHealth)
+	c.proxyMode(ctx, network.KubeProxy().ModeURL)
 	c.clusterDNS(ctx)
 	c.podsLogged(ctx)
 	if err := c.healthChecks(ctx); err != nil {

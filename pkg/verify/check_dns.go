@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// clusterDNS asks whom kubelet tells pods to ask, from the node. It is awaited while no pod with an
+// clusterDNS asks whom kubelet has pods ask, from the node. It is awaited while no pod with an
 // address lives here: the service has nothing behind it before the first nodes take pods.
 func (c *checker) clusterDNS(ctx context.Context) {
 	const check = "cluster DNS"
@@ -54,7 +54,7 @@ func anyAddressed(pods []cri.Pod) bool {
 const ClusterName = "kubernetes.default.svc.cluster.local."
 
 // Unresolved says what to look at when cluster DNS does not answer. kube-proxy rejects what is for
-// a service that has nothing behind it: a pod hears of it by ICMP, the node's own send fails with
+// a service that has nothing behind it: a pod gets it by ICMP, the node's own send fails with
 // EPERM (net/netfilter/core.c, nf_hook_slow).
 func Unresolved(err error) string {
 	const pods = "`kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide`"

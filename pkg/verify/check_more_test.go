@@ -144,6 +144,30 @@ func TestKubeProxy(t *testing.T) {
 	}
 }
 
+// The mode that kube-proxy says is held to the one that documents say; that it answers where it is
+// not to run is a failure.
+func TestProxyMode(t *testing.T) {
+	l := newLab(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("iptables")) }))
+	on, off := true, false
+	of := func(documents *bool, mode string, want State, says string) {
+		t.Helper()
+		c := &checker{view: l.host.Live.View(), run: l.host, want: Expect{KubeProxy: documents, ProxyMode: mode}}
+		switch c.proxyMode(t.Context(), server.URL); {
+		case want == "" && len(c.results) != 0, want != "" && (len(c.results) != 1 || c.results[0].State != want || !strings.Contains(c.results[0].Seen, says)):
+			t.Errorf("%+v, want %s %q", c.results, want, says)
+		}
+	}
+	of(nil, "", "", "")
+	of(&on, "", "", "")
+	of(nil, "iptables", OK, "it runs in mode iptables")
+	of(&on, "ipvs", Failed, "says iptables, and the documents say ipvs")
+	of(&off, "iptables", Failed, "it runs here")
+	server.Close()
+	of(&on, "ipvs", NotApplicable, "connection refused")
+	of(&off, "", "", "")
+}
+
 // A rule of the node itself that refuses the question is told from one that nobody answers.
 func TestUnresolved(t *testing.T) {
 	for err, says := range map[error]string{

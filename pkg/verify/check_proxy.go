@@ -3,10 +3,15 @@ package verify
 import (
 	"context"
 	"fmt"
+
+	"github.com/netwright/netwright/pkg/cleanup"
 )
 
-// checkKubeProxy is the check of what makes the services of a node.
-const checkKubeProxy = "kube-proxy"
+// The checks of what makes the services of a node.
+const (
+	checkKubeProxy = "kube-proxy"
+	checkProxyMode = "kube-proxy mode"
+)
 
 // proxyHealth is where kube-proxy says by default whether its rules follow the API
 // (--healthz-bind-address): 503 while they are old.
@@ -39,5 +44,32 @@ func (c *checker) kubeProxy(ctx context.Context, at string) {
 		c.proxy = "kube-proxy does not answer here, and without what stands for it no service does"
 		c.add(checkKubeProxy, NotApplicable,
 			fmt.Sprintf("%s: it does not run here, or answers elsewhere (--healthz-bind-address)", seen), "")
+	}
+}
+
+// proxyMode holds the mode that kube-proxy runs in to the one that the documents say, by what it
+// says itself. Where it is not to run it must not: it and what stands for it overwrite each other's
+// rules.
+func (c *checker) proxyMode(ctx context.Context, at string) {
+	off := c.want.KubeProxy != nil && !*c.want.KubeProxy
+	if c.run == nil || !off && c.want.ProxyMode == "" {
+		return
+	}
+	mode, err := cleanup.Ask(ctx, at)
+	switch {
+	case err == nil && off:
+		c.add(checkProxyMode, Failed, fmt.Sprintf("%s says %s: it runs here", at, mode),
+			"the documents say that it does not (kubeProxy.enabled): delete its DaemonSet, or its static pod; then what "+
+				"it left goes")
+	case err != nil && !off:
+		c.add(checkProxyMode, NotApplicable,
+			fmt.Sprintf("whether it runs in mode %s is not known: %v (--metrics-bind-address)", c.want.ProxyMode, err), "")
+	case err != nil:
+	case mode != c.want.ProxyMode:
+		c.add(checkProxyMode, Failed, fmt.Sprintf("%s says %s, and the documents say %s", at, mode, c.want.ProxyMode),
+			"what the other modes left stays until it runs in this one: set --proxy-mode, or mode in its ConfigMap, and "+
+				"let it start anew; or correct kubeProxy.proxyMode")
+	default:
+		c.add(checkProxyMode, OK, fmt.Sprintf("it runs in mode %s", mode), "")
 	}
 }

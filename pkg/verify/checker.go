@@ -27,6 +27,8 @@ type Expect struct {
 	HealthChecks []network.HealthCheck // those that apply
 	// KubeProxy says whether documents say that kube-proxy runs here; nil: they do not say.
 	KubeProxy *bool
+	// ProxyMode is the mode that they say; "": they leave it open.
+	ProxyMode string
 	// Minimums are by plugin the oldest spec version that it must support.
 	Minimums map[string]string
 }

@@ -22,7 +22,7 @@ type Found struct {
 	Things    []Thing   `json:"things"`
 }
 
-// Verdict is one network that was here, or several that what is here does not tell apart.
+// Verdict is one network that was here, or several that what is here does not distinguish.
 type Verdict struct {
 	Networks []string `json:"networks"`
 	Things   int      `json:"things"`

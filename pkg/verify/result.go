@@ -8,7 +8,7 @@ const (
 	OK            State = "ok"
 	Failed        State = "failed"
 	Waiting       State = "waiting"  // only time, or somebody else, brings it
-	NotApplicable State = "not here" // cannot be told on this host
+	NotApplicable State = "not here" // cannot be known on this host
 )
 
 // Result is one check: what was looked at, how it is, and where it is not well what to do next.

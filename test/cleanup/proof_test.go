@@ -27,7 +27,7 @@ func clean(t *testing.T) string { return program.Build(t, "test/cleanup/clean") 
 func pin(t *testing.T) string   { return program.Build(t, "test/cleanup/pin") }
 
 // scripts are what a proof runs, beside its two programs.
-var scripts = []string{"state.sh", "host.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks", "modules"}
+var scripts = []string{"state.sh", "host.sh", "prelude.sh", "decoys.sh", "prove.sh", "pairs.sh", "cgroup", "networks", "modules", "proxy"}
 
 // networks are those that have a script in that directory of testdata.
 func networks(t *testing.T, dir string) []string {
@@ -74,6 +74,13 @@ func TestNetworksLeaveNothingInANode(t *testing.T) {
 	t.Parallel()
 	names := networks(t, "networks")
 	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && sh ./prove.sh "+strings.Join(names, " ")+" 2>&1").Stdout, names)
+}
+
+// What kube-proxy left of all its modes goes, and kubelet's chains of alike names stay.
+func TestKubeProxyLeavesNothingInANode(t *testing.T) {
+	t.Parallel()
+	const name = "kubeProxy"
+	proved(t, lab(t).Run(t.Context(), "/bin/sh", "-c", "cd /lab && SCRIPTS=proxy sh ./prove.sh "+name+" 2>&1").Stdout, []string{name})
 }
 
 // Some share names, tables and marks. What one finds of another's is listed in testdata/shared.txt,

@@ -12,7 +12,7 @@ import (
 // IPv6 without a default route is not lost either: of the neighbours on the link who answered
 // before, one must. Who went meanwhile is not missed where another answers. ip judges.
 //
-// The lines that keep it: pkg/checkpoint/probe/comparison.go, askNeighbours;
+// The lines that keep it: pkg/checkpoint/probe/comparison.go, addNeighbours;
 // pkg/checkpoint/probe/neighbourhood.go.
 func TestAFamilyOnTheLinkAloneIsNotLost(t *testing.T) {
 	t.Parallel() // it waits for its probes

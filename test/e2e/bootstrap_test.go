@@ -353,6 +353,39 @@ head -c 8k /dev/zero >/etc/netwright/full || true; mount --bind /var /var; mount
 		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap")
 	})
 
+	// Nobody can write /usr, and /var holds no programs: the agent is below /opt, its units name
+	// it, and what undoes a change where the copy cannot be run is that program. It stays there.
+	t.Run("read-only /usr", func(t *testing.T) {
+		n := bare(t, f, "sealed", "10.77.0.21", node.Options{})
+		const installed = "/opt/netwright/bin/netwright"
+		seal := "mount --bind /usr /usr; mount -o remount,bind,ro /usr; mount --bind /var /var; mount -o remount,bind,noexec /var"
+		n.Shell(ctx, seal+"; ! touch /usr/bin/netwright")
+		n.Write("/root/user-data", userData(t, sum(program), "--url", mirror+"/netwright"), 0o700)
+		n.Must(ctx, "/root/user-data")
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent && test ! -e /var/lib/netwright/bootstrap && test ! -e /opt/netwright.new")
+		for _, unit := range []string{"netwright-agent", "netwright-recover", "netwright-undo"} {
+			if run := n.Must(ctx, "systemctl", "show", "-P", "ExecStart", unit); !strings.Contains(run, "path="+installed+" ") || strings.Contains(run, "path=/usr/bin/netwright ") {
+				t.Errorf("%s runs %s", unit, run)
+			}
+		}
+		n.Shell(ctx, "readlink /opt/netwright/bin/agent; ! test -e /usr/bin/netwright")
+		checkBridgeNode(t, n)
+		n.Shell(ctx, `cd /srv/netwright/*/; sed -i 's/^  networking:/  sysctlParameters: [net.ipv4.conf.all.log_martians=1]\n&/' cluster.yaml; `+installed+` --once
+test "$(sysctl -n net.ipv4.conf.all.log_martians)" = 1`) // the undo was rehearsed
+
+		n.Kill()
+		n.Boot(ctx)
+		eventually(ctx, t, n, "systemctl is-active -q netwright-agent")
+		if said := n.Must(ctx, installed, "install"); !strings.Contains(said, "nothing to do") {
+			t.Errorf("installed again, with /usr as it is: %s", said)
+		}
+		n.Shell(ctx, "! test -e /usr/bin/netwright; mount --bind /etc /etc; mount -o remount,bind,ro /etc")
+		if res := n.Run(ctx, installed, "install", "--prefix", "/usr/local"); res.Code == 0 || !strings.Contains(res.Stderr, "the units go to /etc/systemd/system/") {
+			t.Errorf("exit code %d of an installation without a place for units: %s%s", res.Code, res.Stdout, res.Stderr)
+		}
+		n.Shell(ctx, "! test -e /usr/local/bin/netwright")
+	})
+
 	t.Run("network late", func(t *testing.T) {
 		n := bare(t, f, "late", "", node.Options{})
 		served.take()

@@ -2,24 +2,29 @@ package e2e
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/terminal"
 )
 
 // What docs/quick-start.md and docs/kops.md have a reader type is typed, in order, on a node that
-// has the program of a release and nothing else of ours; what it prints is what the pages show.
-// Only the plugins come from the store, and not from the Internet.
+// has the program of a release and nothing else of ours; what it prints is what the pages show. The
+// node has no route to the internet: the plugins are copies that `agent store vendor` made
+// elsewhere, as docs/air-gapped.md has it.
 func TestPagesAreTrue(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := newStore(t, "", nil)
-	plugins := s.pluginSpec(t)
+	plugins, copies := vendored(t)
 	n := node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11",
-		Copies: map[string]string{"/root/netwright-linux-amd64": agent(t), "/srv/netwright/demo.example.com/assets": s.path("assets")}})
+		Copies: map[string]string{"/root/netwright-linux-amd64": agent(t), "/srv/netwright/demo.example.com/assets": copies}})
 	rehearse(ctx, t, n, "quick-start.md", func(command string) {
 		if strings.HasPrefix(command, "agent store check") {
 			const doc = "/srv/netwright/demo.example.com/cluster.yaml"
@@ -27,6 +32,19 @@ func TestPagesAreTrue(t *testing.T) {
 		}
 	})
 	takeOverAndBack(t, n)
+}
+
+// vendored are the lines of a spec that names plugins of a server of this machine, and the
+// directory of their copies. The server is gone then.
+func vendored(t *testing.T) (spec, copies string) {
+	t.Helper()
+	file, sum := assets.CNIArchive(t)
+	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(file))))
+	defer server.Close()
+	spec = "  assetsMirror: assets\n" + assetSpec(sum, server.URL+"/"+filepath.Base(file))
+	s := newStore(t, "  kubernetesVersion: 1.36.0\n  podCIDR: 100.96.0.0/11\n  networking:\n    bridge: {}\n"+spec, nil)
+	command(t, agent(t), "store", "vendor", s.dir, "--arch", runtime.GOARCH)
+	return spec, s.path("assets")
 }
 
 // rehearse types the commands of a page.

@@ -52,6 +52,8 @@ func TestPodsTalk(t *testing.T) {
 					extra.Enable = []string{"docker-like.service"}
 				}
 				nodes[i] = fabric.Node(t, options(t, s, fmt.Sprintf("node-%d", i+1), fmt.Sprintf("10.77.0.1%d", i+1), extra))
+				// A host whose links have no link-local address: the bridge has one all the same.
+				nodes[i].Must(ctx, "sysctl", "-qw", "net.ipv6.conf.default.addr_gen_mode=1")
 				nodes[i].Must(ctx, "netwright", "--once")
 				pods[i] = nodes[i].AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
 			}

@@ -12,7 +12,7 @@ import (
 // nothing. Without pods status and history say that none was asked. The lines that keep it:
 // pkg/checkpoint/probe/pods.go; pkg/checkpoint/probe/traffic.go;
 // pkg/checkpoint/probe/comparison.go, Before (running, askTraffic); pkg/reconcile/protect.go,
-// judged; cmd/agent/prove_pods.go.
+// judged; cmd/agent/prove_pods.go; pkg/cli/prober/traffic.go.
 func TestWhatAChangeTakesFromPods(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts pods off")

@@ -19,8 +19,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/kubeapi"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // namespaces are the namespaces of one server, each with an account that may do what
@@ -50,7 +50,7 @@ func (n *namespaces) account(t *testing.T, namespace, name, reads string) string
 	t.Helper()
 	kubeconfig := n.server.TokenKubeconfig(n.server.Here, n.server.File(n.server.Token(namespace, name)))
 	for client := open(t, n.server, kubeconfig); ; { // the server takes rules up by a watch of its own
-		if _, err := client.Object(t.Context(), kube.Secret, reads, "none"); !errors.Is(err, fs.ErrPermission) {
+		if _, err := client.Objects(kube.Secret, reads).Get(t.Context(), "none"); !errors.Is(err, fs.ErrPermission) {
 			return n.server.File(kubeconfig)
 		}
 	}

@@ -18,6 +18,17 @@ type PodOptions struct {
 	ConfDir string     // where the network's configuration lies; default /etc/cni/net.d
 	BinDir  string     // where its plugins lie; default /opt/cni/bin
 	Ports   []HostPort // what portmap is asked for
+
+	Bandwidth Bandwidth // what plugin bandwidth is asked for
+}
+
+// Bandwidth is what a runtime makes of a pod's annotations kubernetes.io/ingress-bandwidth and
+// egress-bandwidth: bits a second, and bits at once.
+type Bandwidth struct {
+	IngressRate  uint64 `json:"ingressRate"`
+	IngressBurst uint64 `json:"ingressBurst"`
+	EgressRate   uint64 `json:"egressRate"`
+	EgressBurst  uint64 `json:"egressBurst"`
 }
 
 // HostPort is a port of the node that leads to one of the pod.
@@ -100,12 +111,19 @@ func (p *Pod) cnitool(ctx context.Context, verb string) Result {
 	p.node.t.Helper()
 	env := []string{"CNI_PATH=" + p.options.BinDir, "NETCONFPATH=" + p.options.ConfDir,
 		"CNI_ARGS=IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=" + p.Name} // as kubelet's runtime says who it is
+	capabilities := map[string]any{}
 	if len(p.options.Ports) > 0 {
-		capabilities, err := json.Marshal(map[string]any{"portMappings": p.options.Ports})
+		capabilities["portMappings"] = p.options.Ports
+	}
+	if p.options.Bandwidth != (Bandwidth{}) {
+		capabilities["bandwidth"] = p.options.Bandwidth
+	}
+	if len(capabilities) > 0 {
+		text, err := json.Marshal(capabilities)
 		if err != nil {
-			p.node.t.Fatalf("writing the ports of pod %s: %v", p.Name, err)
+			p.node.t.Fatalf("writing what pod %s asks for: %v", p.Name, err)
 		}
-		env = append(env, "CAP_ARGS="+string(capabilities))
+		env = append(env, "CAP_ARGS="+string(text))
 	}
 	return p.node.Run(ctx, "env", append(env, "/run/lab/cnitool", verb, p.network, "/run/netns/"+p.Name)...)
 }

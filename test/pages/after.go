@@ -76,14 +76,42 @@ func (w *writer) leaves(n network.Network) {
 		}
 		w.para("First its pods must have gone: while one with a container " + strings.Join(names, " or ") + " runs on the node, nothing is taken away, for it would be put back.")
 	}
+	w.modes(n)
+	w.stays(others)
+}
+
+// stays lists what only people can take away.
+func (w *writer) stays(others []string) {
 	if len(others) > 0 {
 		w.para("Not removed, because no agent on the node can know whose it is, or reach it:")
 		w.list(others)
 	}
 }
 
+// modes says what each mode leaves to the next.
+func (w *writer) modes(n network.Network) {
+	if len(n.Modes) == 0 {
+		return
+	}
+	w.para("When the documents choose another of its modes, what the former one left goes; what both have stays.")
+	if n.ModeURL != "" {
+		w.para("Every other mode is looked for. Nothing goes until `%s` says that it runs in the one that the documents say. Where they say that it does not run, all goes once nothing answers there and no container %s runs.", n.ModeURL, codes(n.Agents, " or "))
+	} else {
+		w.para("The ledger knows in which modes the node was. Nothing goes until the new mode has something on the node that the former has not. Where it never has, `switch: {allow: true}` says that it is in force.")
+	}
+	var rows [][]string
+	for _, m := range n.Modes {
+		var marks []string
+		for _, words := range m.Residue.Describe() {
+			marks = append(marks, code(words))
+		}
+		rows = append(rows, []string{code(m.Of), code(m.Name), strings.Join(marks, "<br>")})
+	}
+	w.table([]string{"of", "mode", "leaves"}, rows)
+}
+
 // kinds are the words that a line of Leftovers begins with, where they are more than one.
-var kinds = []string{"eBPF program", "IPVS service", "iptables rule", "iptables chain", "nft table", "published port", "Open vSwitch", "eBPF pin"}
+var kinds = []string{"eBPF program", "IPVS service", "iptables rule", "iptables chain", "nft table", "published port", "Open vSwitch", "eBPF pin", "renamed file"}
 
 func kindOf(line string) (kind, what string) {
 	for _, k := range kinds {

@@ -29,6 +29,9 @@ func Index(all []network.Network) string {
 	w.para("## Ended, asleep, or frozen")
 	w.para("They can still be run where Kubernetes lets them, with a warning in each plan; what they left on a node is found and removed either way.")
 	w.table(head, ended)
+	w.para("## Beside a network")
+	proxy := network.KubeProxy()
+	w.para("[%s](%s.md): %s.", proxy.Name, proxy.Name, proxy.Title)
 	return w.String()
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Page is the page on one network. plans are the golden files that pin what becomes of it, by path
 // in the repository.
-func Page(n network.Network, meanings Meanings, plans []string) string {
+func Page(n network.Network, meanings Meanings, plans []string, sources []Source) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")
 	w.para("# %s", n.Name)
@@ -27,6 +27,23 @@ func Page(n network.Network, meanings Meanings, plans []string) string {
 	w.leaves(n)
 	w.differs(n.Lifecycle.Disagreements)
 	w.proved(n, plans)
+	w.from(n, sources)
+	return w.String()
+}
+
+// Beside is the page on what is chosen beside a network: kube-proxy.
+func Beside(n network.Network) string {
+	w := &writer{}
+	w.para("<!-- Generated from pkg/model/network: `go test ./test/pages -update` writes it. -->")
+	w.para("# %s", n.Name)
+	w.para("%s. [Its documentation](%s) · [all networks](README.md)", sentence(n.Title), n.Docs)
+	w.list(lifecycle(n.Lifecycle))
+	w.para("```yaml\n%s\n```", n.Chosen)
+	w.works(n)
+	w.para("## What it leaves")
+	w.modes(n)
+	w.stays(n.Residue.Others)
+	w.proved(n, nil)
 	return w.String()
 }
 
@@ -136,7 +153,11 @@ func (w *writer) between(n network.Network) {
 	w.table([]string{"let through", "what"}, rows)
 	w.para("MTU: %s.", strings.TrimSuffix(n.MTU, "."))
 	if n.IPv6 {
-		w.para("Pods may have IPv6 addresses.")
+		when := ""
+		if n.IPv6When != "" {
+			when = ", with " + n.IPv6When
+		}
+		w.para("Pods may have IPv6 addresses%s.", when)
 	} else {
 		w.para("Pods have IPv4 addresses only.")
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // bucket is where the fleet looks.

@@ -235,8 +235,9 @@ func (s swap) put(l *lair) {
 // nothing outside is read or changed. Each call, one after the other, with the kernel's own walk
 // and with that of kernels that have none. `make test` samples the calls.
 //
-// What keeps it: pkg/host/hostfs/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go removeAt
-// (O_NOFOLLOW); pkg/host/hostfs/retain.go openRegularAt and only; pkg/host/hostfs/meta.go single.
+// What keeps it: pkg/host/hostfs/walk.go follow, withoutLinks; pkg/host/hostfs/remove.go
+// tree.remove (O_NOFOLLOW); pkg/host/hostfs/retain.go openRegularAt and only;
+// pkg/host/hostfs/meta.go single.
 func TestSwappedPaths(t *testing.T) {
 	needs.Root(t)
 	tried := 0

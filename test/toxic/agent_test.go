@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/storetest"
 	"github.com/netwright/netwright/test/toxic"
 )
 

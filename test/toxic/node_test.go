@@ -24,11 +24,11 @@ import (
 
 	"aead.dev/minisign"
 
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/pki"
 	"github.com/netwright/netwright/test/program"
+	"github.com/netwright/netwright/test/storetest"
 	"github.com/netwright/netwright/test/toxic"
 )
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // Fault is how a request is answered in the place of how it should be.

@@ -52,8 +52,7 @@ var Overlays = []Overlay{
 	}},
 	{"S1-9", "a family that a link carries is not lost, with a default route or without", []Edit{
 		{"pkg/checkpoint/probe/comparison.go",
-			"c.askNeighbours(ctx, around.groups(), around.hops(c.Named))",
-			"_ = around.groups()"},
+			"c.addNeighbours(groups, hops, silent)", "_ = silent"},
 		{"pkg/checkpoint/probe/comparison.go", "probes = append(probes, around.ownAddresses()...)", ""},
 	}},
 }

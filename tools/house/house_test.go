@@ -18,7 +18,6 @@ func TestRules(t *testing.T) {
 	mostFiles, mostLines = 4, 1000
 	largeStill = map[string]string{"pkg/kept": why, "pkg/mended": why}
 	sharedNames = map[string]string{"Reader": why, "Unique": why}
-	privateStill = map[string]string{"pkg/still": why, "pkg/mended": why}
 	fieldsOwn = map[string]string{"pkg/a.keptFile.What": why, "pkg/a.Gone": why}
 	wideRooms = map[string]string{"Kept": why, "Mended": why, "Absent": why}
 	for _, rule := range Rules {

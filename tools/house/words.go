@@ -63,14 +63,6 @@ var fieldsOwn = map[string]string{
 	"pkg/tasks.Mount.What":                      "systemd.mount's What=",
 }
 
-// privateStill lists the packages whose names are not all the field's yet, with the reason.
-var privateStill = map[string]string{
-	"pkg/host/hostfs": notRenamed,
-	"pkg/ledger":      notRenamed,
-}
-
-const notRenamed = "not yet renamed"
-
 // Words refuses what nobody would look for: words that only this project has, in names at the top
 // of packages, of methods, of fields and of files.
 var Words = rule("words", "no name has a word of a list of home-made ones", func(p *pass) {
@@ -79,7 +71,6 @@ var Words = rule("words", "no name has a word of a list of home-made ones", func
 		return
 	}
 	files := p.sources()
-	found := 0
 	used := map[string]bool{}
 	check := func(pos token.Pos, owner, name string) {
 		word, instead := homeMade(name)
@@ -94,10 +85,8 @@ var Words = rule("words", "no name has a word of a list of home-made ones", func
 			used[full] = true
 			return
 		}
-		if found++; privateStill[at] == "" {
-			p.say(pos, "%s has the word %q, which nobody looks for: say what it is in the field's word (%s), or add a line with the "+
-				"reason to fieldsOwn in tools/house/words.go", name, word, instead)
-		}
+		p.say(pos, "%s has the word %q, which nobody looks for: say what it is in the field's word (%s), or add a line with the "+
+			"reason to fieldsOwn in tools/house/words.go", name, word, instead)
 	}
 	for _, f := range files {
 		check(f.Package, "", strings.TrimSuffix(path.Base(p.fileName(f)), ".go"))
@@ -105,10 +94,6 @@ var Words = rule("words", "no name has a word of a list of home-made ones", func
 	}
 	if len(files) == 0 {
 		return
-	}
-	if reason := privateStill[at]; reason != "" && found == 0 {
-		p.say(files[0].Package, "the names of package %s are the field's now: remove its line from privateStill in tools/house/words.go (%s)",
-			at, reason)
 	}
 	for full, reason := range fieldsOwn {
 		if rest, is := strings.CutPrefix(full, at+"."); is && !strings.Contains(rest, "/") && !used[full] {

@@ -83,7 +83,7 @@ func TestGoIsFormatted(t *testing.T) {
 // The bound of the size rule, for all that is not Go; tables of data and what programs write may be
 // longer.
 func TestFilesAreShort(t *testing.T) {
-	written := []string{"LICENSE", "go.sum", "sysctls.txt"}
+	written := []string{"LICENSE", "go.sum", "sysctls.txt", "fields.tsv"}
 	files(t, func(path string, data []byte) {
 		if lines := bytes.Count(data, []byte("\n")); lines > 400 && filepath.Ext(path) != ".go" && !slices.Contains(written, filepath.Base(path)) &&
 			!bytes.HasPrefix(data, []byte("<!-- Generated from ")) {

@@ -61,8 +61,8 @@ type Issuer struct {
 
 // Issue asks for what is due of a node's certificates, and says how each of them stands. pairs are
 // the store's keysets, by name. It is called under the lock, before the plan. Its error is that
-// nothing can be kept; that a certificate is not issued is told of that certificate. again is when
-// one of them wants another pass; zero: none does.
+// nothing can be kept; that a certificate is not issued is in the status of that certificate. again
+// is when one of them wants another pass; zero: none does.
 func (s Issuer) Issue(
 	ctx context.Context, n *config.Node, pairs map[string]model.Keypair, h *host.Host,
 ) (all map[string]model.Issued, again time.Time, err error) {
@@ -194,7 +194,7 @@ func waitFor(err error) string {
 	return err.Error()
 }
 
-// unreadable tells that a file is there for others than who asks.
+// unreadable reports whether a file is there for others than who asks.
 func unreadable(err error) bool { return errors.Is(err, fs.ErrPermission) }
 
 // Date is a moment as texts say it.

@@ -47,7 +47,7 @@ func As(api *access.API, facts *host.Facts) (CertificateAPI, error) {
 }
 
 // askKubernetes asks for the certificate, or looks what became of the request. It waits for nobody:
-// who approves may be a person. The key is made here and is on the disk before anybody hears of it;
+// who approves may be a person. The key is made here and is on the disk before the request is sent;
 // what is sent shows nothing of it.
 func (s Issuer) askKubernetes(ctx context.Context, h *host.Host, i *issuing) error {
 	api, err := s.Kubernetes()

@@ -49,7 +49,7 @@ const (
 	CertRequested certs.State = "requested" // somebody was asked, and has not answered
 )
 
-// OK tells that nobody has to do anything about it.
+// OK reports whether nobody has to do anything about it.
 func (c *CertStatus) OK() bool { return c.State == certs.Valid || c.State == certs.NeedsRenewal }
 
 // List lists the certificates that the agent installed, and those that it waits for, from the

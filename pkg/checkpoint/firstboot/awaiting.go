@@ -65,14 +65,22 @@ type Await struct {
 }
 
 // Read returns the record, nil where nothing awaits a boot.
-func Read(r host.FileReader) (*Awaiting, error) {
+func Read(r host.FileReader) (*Awaiting, error) { return read(r, json.Unmarshal) }
+
+// Summary is Read for who only tells what awaits a boot: without how the network's sysctls were,
+// and without what a boot has shown. A record lies there until the next boot, for months.
+func Summary(r host.FileReader) (*Awaiting, error) {
+	return read(r, func(data []byte, a any) error { return undo.DecodeHead(data, "around", "}", a) })
+}
+
+func read(r host.FileReader, decode func([]byte, any) error) (*Awaiting, error) {
 	data, err := r.ReadFile(awaitingFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
 	a := &Awaiting{}
 	if err == nil {
-		err = json.Unmarshal(data, a)
+		err = decode(data, a)
 	}
 	if err == nil && a.Version != awaitingVersion {
 		err = fmt.Errorf("version %d, and this program reads %d", a.Version, awaitingVersion)

@@ -21,7 +21,7 @@ type Books interface {
 	// Forget says again what was known of keys before they awaited a boot: they are brought back,
 	// and are not to be changed to the same again before Note says what is known.
 	Forget(ctx context.Context, h *host.Host, keys []Await, found Boot) error
-	// Note remembers what a boot has shown.
+	// Note saves what a boot has shown.
 	Note(ctx context.Context, h *host.Host, found Boot) error
 }
 
@@ -56,7 +56,7 @@ const rebootLimit = 5 * time.Minute
 // Pending says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
 func Pending(r host.FileReader) (bool, error) {
-	a, err := Read(r)
+	a, err := Summary(r)
 	return a != nil && a.Boot != host.BootID(r), err
 }
 
@@ -161,7 +161,7 @@ func (a *Awaiting) passedOver(right string) bool {
 // look waits until the node is reached as before, and says what is still amiss when time is over.
 func (j Examiner) look(ctx context.Context, a *Awaiting) (probe.Failures, error) {
 	amiss := a.Reach.AwaitReach(ctx, j.Node, bootWindows*a.Window)
-	return amiss, context.Cause(ctx) // told to end, it knows nothing
+	return amiss, context.Cause(ctx) // it is to end, and knows nothing
 }
 
 // found is what the boot has shown.
@@ -176,7 +176,7 @@ func (a *Awaiting) found(h *host.Host, outcome Outcome) Boot {
 	return b
 }
 
-// end has it remembered what the boot has shown, and then ends the record. A boot that was well and
+// end has it saved what the boot has shown, and then ends the record. A boot that was well and
 // cannot be noted is judged again by the next pass: nothing waits for room on a disk.
 func (j Examiner) end(ctx context.Context, a *Awaiting, o Outcome) error {
 	h := j.Node.Host

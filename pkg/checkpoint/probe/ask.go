@@ -100,7 +100,7 @@ func (n Prober) askRoute(ctx context.Context, dst string) error {
 }
 
 // askHTTPS reads a whole answer over a new connection. Any will do, a refusal too, from whomever:
-// nothing is told to the server, and what counts is that bytes come through. A handshake alone
+// nothing is sent to the server, and what counts is that bytes come through. A handshake alone
 // succeeds where no byte does, with a receive window of none (net.ipv4.tcp_rmem) or where only full
 // packets are lost.
 func askHTTPS(ctx context.Context, address string) error {
@@ -158,17 +158,12 @@ func (n Prober) passing(ctx context.Context, probes []Probe) []Probe {
 			break
 		}
 	}
-	lost := map[Probe]bool{}
-	for _, p := range failed {
-		lost[p] = true
-	}
-	var out []Probe
-	for _, p := range probes {
-		if !lost[p] {
-			out = append(out, p)
-		}
-	}
-	return out
+	return without(probes, failed)
+}
+
+// without are the probes that are not among others.
+func without(probes, others []Probe) []Probe {
+	return slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(others, p) })
 }
 
 // Attempt tries all of them at a time.

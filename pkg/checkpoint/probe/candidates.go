@@ -1,8 +1,7 @@
 package probe
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -14,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// imds is where clouds tell an instance of itself; AWS, GCE, Azure and OpenStack alike.
+// imds is where instances read their metadata; AWS, GCE, Azure and OpenStack alike.
 const imds = Probe(tcpProbe + ":169.254.169.254:80")
 
 // clouds are the vendors, as the firmware names them, whose machines have a metadata service:
@@ -97,9 +96,8 @@ func resolvers(read func(string) ([]byte, error)) []string {
 }
 
 func nameservers(conf []byte) (out []string) {
-	lines := bufio.NewScanner(bytes.NewReader(conf))
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
+	for line := range strings.Lines(string(conf)) {
+		fields := strings.Fields(line)
 		if len(fields) < 2 || fields[0] != "nameserver" {
 			continue
 		}
@@ -113,9 +111,8 @@ func nameservers(conf []byte) (out []string) {
 // apiServer is the address of the first cluster of a kubeconfig, "" if it has none. A node's has
 // one.
 func apiServer(conf []byte) string {
-	lines := bufio.NewScanner(bytes.NewReader(conf))
-	for lines.Scan() {
-		value, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "server:")
+	for line := range strings.Lines(string(conf)) {
+		value, ok := strings.CutPrefix(strings.TrimSpace(line), "server:")
 		if !ok {
 			continue
 		}
@@ -123,11 +120,7 @@ func apiServer(conf []byte) string {
 		if err != nil || u.Hostname() == "" {
 			continue
 		}
-		port := u.Port()
-		if port == "" {
-			port = "443"
-		}
-		return net.JoinHostPort(u.Hostname(), port)
+		return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
 	}
 	return ""
 }

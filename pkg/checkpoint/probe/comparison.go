@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -41,7 +42,8 @@ type Comparison struct {
 }
 
 // Before finds the probes that pass now. The user's list takes the place of those that are found;
-// the store is always asked, and who manages the links.
+// the store is always asked, and who manages the links. All are asked at the same time: who does
+// not answer is waited for once, and not once for each kind.
 func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (err error) {
 	h, probes := c.Node.Host, slices.Clone(stated)
 	c.Stated = len(stated) > 0
@@ -59,36 +61,46 @@ func (c *Comparison) Before(ctx context.Context, stated []Probe, store Probe) (e
 	}
 	probes = append(probes, managed(h.Live.Facts, around.own())...)
 	knocked := func() {}
+	var groups [][]Probe
+	var hops, silent, pods []Probe
+	var beside sync.WaitGroup
 	if !c.Stated {
 		probes = append(probes, around.ownAddresses()...)
 		knocked = c.findReached(ctx, c.sockets())
+		groups, hops = around.groups(), around.hops(c.Named)
+		beside.Go(func() { silent = c.Node.silentNow(ctx, slices.Concat(slices.Concat(groups...), hops)) })
+		beside.Go(func() { pods = c.Node.running(ctx) })
 	}
 	c.Probes = c.Node.passing(ctx, probes)
+	beside.Wait()
 	if !c.Stated {
-		c.askNeighbours(ctx, around.groups(), around.hops(c.Named))
+		c.addNeighbours(groups, hops, silent)
 		c.before.routes, c.before.pods = around.routes, c.Pods
-		c.Probes = append(c.Probes, c.Node.running(ctx)...)
+		c.Probes = append(c.Probes, pods...)
 		c.askTraffic(ctx)
 	}
-	c.silent = slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return slices.Contains(c.Probes, p) })
+	c.silent = without(probes, c.Probes)
 	c.MissingProofs = missingProofs(probes, c.Probes)
 	knocked()
 	return nil
 }
 
-// askNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours
-// those that do, as one probe. A group is left out if one of it must answer anyway. Of the next
-// hops those that answer are kept for [ledBefore].
-func (c *Comparison) askNeighbours(ctx context.Context, groups [][]Probe, hops []Probe) {
-	must := func(p Probe) bool { return slices.Contains(c.Probes, p) }
-	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
+// silentNow are those of the neighbourhood that do not answer before the change.
+func (n Prober) silentNow(ctx context.Context, probes []Probe) []Probe {
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
-	failed := c.Node.Attempt(ctx, slices.Concat(slices.Concat(groups...), hops)).probes()
-	silent := func(p Probe) bool { return slices.Contains(failed, p) }
-	c.before.answered = append(slices.Clone(c.Probes), slices.DeleteFunc(hops, silent)...)
+	return n.Attempt(ctx, probes).probes()
+}
+
+// addNeighbours adds what of the neighbourhood answers now to the probes: of a group of neighbours
+// those that do, as one probe. A group is left out if one of it must answer anyway. Of the next
+// hops those that answer are kept for [ledBefore].
+func (c *Comparison) addNeighbours(groups [][]Probe, hops, failed []Probe) {
+	must := func(p Probe) bool { return slices.Contains(c.Probes, p) }
+	groups = slices.DeleteFunc(groups, func(g []Probe) bool { return slices.ContainsFunc(g, must) })
+	c.before.answered = slices.Concat(c.Probes, without(hops, failed))
 	for _, g := range groups {
-		if g = slices.DeleteFunc(g, silent); len(g) > 0 {
+		if g = without(g, failed); len(g) > 0 {
 			c.Probes = append(c.Probes, oneOf(g))
 		}
 	}

@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -106,10 +104,7 @@ func (c *Comparison) awaitReached(
 	if least := time.Now().Add(c.Window / 3); until.Before(least) {
 		until = least
 	}
-	var peers []string
-	for _, list := range c.Inbound {
-		peers = append(peers, list...)
-	}
+	peers := slices.Concat(slices.Collect(maps.Values(c.Inbound))...)
 	slices.Sort(peers)
 	peers = slices.Compact(peers)
 	for {
@@ -207,9 +202,8 @@ func listening(r kernel) (ports []uint16) {
 		if err != nil {
 			continue // without IPv6
 		}
-		lines := bufio.NewScanner(bytes.NewReader(text))
-		for lines.Scan() {
-			at, ok := listens(lines.Text())
+		for line := range strings.Lines(string(text)) {
+			at, ok := listens(line)
 			port := at.Port()
 			if ok && !at.Addr().IsLoopback() && (port < low || port > high) && !slices.Contains(ports, port) {
 				ports = append(ports, port)

@@ -27,20 +27,11 @@ type neighbourhood struct {
 
 // lookAtNeighbours reads the neighbourhood.
 func lookAtNeighbours(ctx context.Context, h *host.Host) (s neighbourhood, err error) {
-	if s.links, err = h.Live.Net.Links(ctx); err != nil {
-		return s, err
-	}
-	if s.addresses, err = h.Live.Net.Addresses(ctx, ""); err != nil {
-		return s, err
-	}
-	if s.routes, err = h.Live.Net.Routes(ctx, rtnl.MainTable); err != nil {
-		return s, err
-	}
-	defaults, err := h.Live.Net.DefaultRoutes(ctx)
+	o, err := h.Live.Net.Overview(ctx)
 	if err != nil {
 		return s, err
 	}
-	s.routes = append(s.routes, defaults...)
+	s.links, s.addresses, s.routes = o.Links, o.Addresses, append(o.Routes, o.Defaults...)
 	s.neighbours, err = h.Live.Net.Neighbours(ctx)
 	return s, err
 }

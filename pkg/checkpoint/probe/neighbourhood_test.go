@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,7 +145,8 @@ var echoes = Means{
 }
 
 // On a link whose IPv6 is without a default route one of its neighbours must go on answering, and
-// not each; the gateway, of full size too. The lines that keep it: comparison.go, askNeighbours;
+// not each; the gateway, of full size too. Neighbours are asked while a gateway that is slow to
+// answer is waited for. The lines that keep it: comparison.go, Before (beside) and addNeighbours;
 // ask.go, askFull and tryAny; candidates.go, candidates (fullProbe and routeProbe).
 func TestAFamilyOfALinkIsNotLost(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {
@@ -172,7 +174,25 @@ ip link set up0 up; ip route add default via 192.0.2.1`)
 		}
 	}
 	there.Run("ip", "addr", "del", "2001:db8::4/64", "dev", "gw") // who went before is not missed
-	j := &Comparison{Node: Prober{h, echoes}, Window: time.Second, Evidence: &Evidence{}}
+	asked := make(chan struct{})
+	once := sync.OnceFunc(func() { close(asked) })
+	means := Means{
+		Full: func(ctx context.Context, to netip.Addr, size int) error {
+			if to == netip.MustParseAddr("2001:db8::3") {
+				once()
+			}
+			return echoes.Full(ctx, to, size)
+		},
+		Ping: func(ctx context.Context, to netip.Addr) error { // until then the gateway says nothing
+			select {
+			case <-asked:
+				return echoes.Ping(ctx, to)
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		},
+	}
+	j := &Comparison{Node: Prober{h, means}, Window: time.Second, Evidence: &Evidence{}}
 	if err := j.Before(t.Context(), nil, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (n Prober) running(ctx context.Context) (passed []Probe) {
 	tried := [][]Probe{podEchoes(pods, 32), podEchoes(pods, 128)}
 	silent := n.Attempt(ctx, slices.Concat(tried...)).probes()
 	for _, group := range tried {
-		group = slices.DeleteFunc(group, func(p Probe) bool { return slices.Contains(silent, p) })
+		group = without(group, silent)
 		var addresses []string
 		for _, p := range group[:min(len(group), mostPods)] {
 			addresses = append(addresses, p.target().String())

@@ -40,7 +40,7 @@ type ReachAddress struct {
 	Dynamic bool `json:"dynamic,omitempty"`
 }
 
-// maxLocal is how many neighbours are remembered.
+// maxLocal is how many neighbours are kept.
 const maxLocal = 4
 
 // Reach takes down how the node is reached now: by the links of its default routes, or where
@@ -286,7 +286,5 @@ func Gateways(ctx context.Context, h *host.Host) string {
 		return "no default route"
 	}
 	n := Prober{Host: h}
-	answer := n.passing(ctx, hops)
-	silent := slices.DeleteFunc(hops, func(p Probe) bool { return slices.Contains(answer, p) })
-	return n.Attempt(ctx, silent).String()
+	return n.Attempt(ctx, without(hops, n.passing(ctx, hops))).String()
 }

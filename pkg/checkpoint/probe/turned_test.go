@@ -67,7 +67,7 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 }
 
 // Who has a known node's packets after a change must resolve, if the one who had them answered. The
-// lines that keep it: comparison.go, Attempt, Before and askNeighbours; turned.go,
+// lines that keep it: comparison.go, Attempt, Before and addNeighbours; turned.go,
 // hops.
 func TestTheNextHopOfAKnownNodeResolves(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {

@@ -24,9 +24,9 @@ import (
 // surroundings are what a program of the user's may change that no key names. Addresses, routes,
 // rules and links are in [Journal.Net]. What else it does is its own: docs/security.md.
 //
-// Nobody can tell what of it the program did, and what others did meanwhile. So an undo brings back
+// Nobody knows what of it the program did, and what others did meanwhile. So an undo brings back
 // what is gone and takes away what could be the program's; what Kubernetes' own programs, pods,
-// routing daemons and leases make is told by its kind, its protocol or its name, and stays.
+// routing daemons and leases make is recognised by its kind, its protocol or its name, and stays.
 type surroundings struct {
 	Rules   firewall.RuleSet             `json:"rules"`
 	Legacy  []firewall.LegacyTable       `json:"legacy,omitempty"`

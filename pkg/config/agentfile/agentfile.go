@@ -14,7 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/document"
 )
 
-// Path is where the agent looks for its own file unless told otherwise (--conf).
+// Path is where the agent looks for its own file by default (--conf).
 const Path = "/etc/netwright/agent.yaml"
 
 // AgentFile says where the node's configuration is, and nothing of what it is. Every field may be
@@ -80,10 +80,10 @@ const (
 	DefaultMetrics     = "127.0.0.1:19870"
 )
 
-// Bounds of AgentFile.Interval: often enough to be of use, seldom enough not to hammer a store; and
-// of ProbeWindow.
+// Bounds of AgentFile.Interval, the lower one also of --interval: often enough to be of use, seldom
+// enough not to hammer a store; and of ProbeWindow.
 const (
-	minInterval = 5 * time.Second
+	MinInterval = 5 * time.Second
 	maxInterval = 24 * time.Hour
 
 	minProbeWindow = time.Second
@@ -125,7 +125,7 @@ func (a *AgentFile) fields() []decode.Field {
 		{Name: "trustedKeys", Set: decode.Texts(&a.TrustedKeys, validKey)},
 		{Name: "insecureUnsigned", Set: decode.Bool(&a.InsecureUnsigned)},
 		{Name: "kubeconfig", Set: decode.AbsolutePath(&a.Kubeconfig)},
-		{Name: "interval", Set: decode.Duration(&a.Interval, minInterval, maxInterval)},
+		{Name: "interval", Set: decode.Duration(&a.Interval, MinInterval, maxInterval)},
 		{Name: "probes", Set: decode.Texts(&a.Probes, validProbe)},
 		{Name: "logFormat", Set: decode.Text(&a.LogFormat, validLogFormat)},
 		{Name: "probeWindow", Set: decode.Duration(&a.ProbeWindow, minProbeWindow, maxProbeWindow)},
@@ -156,7 +156,7 @@ func ValidMetrics(s string) string {
 	return "an address of this host with a port, or off, such as 127.0.0.1:19870 or [::1]:19870"
 }
 
-// ValidNodeStatus is the same for whether the Node is told.
+// ValidNodeStatus is the same for whether the status is published to the Node.
 func ValidNodeStatus(s string) string {
 	if s == On || s == Off {
 		return ""
@@ -237,9 +237,9 @@ func validKey(s string) string {
 
 // Fields lists the fields of the agent's own file. The manual is made of it.
 func Fields() []decode.Description {
-	told := decode.Describe("", (&AgentFile{}).fields())
-	for i := range told {
-		f := &told[i]
+	described := decode.Describe("", (&AgentFile{}).fields())
+	for i := range described {
+		f := &described[i]
 		switch f.Path {
 		case "interval":
 			f.Default = DefaultInterval.String()
@@ -253,5 +253,5 @@ func Fields() []decode.Description {
 			f.Default = strconv.Itoa(DefaultPeersPort)
 		}
 	}
-	return told
+	return described
 }

@@ -37,19 +37,10 @@ func CIDRs(to *values.CIDRs) Set {
 // CIDRList takes a list of ranges, at most one of each family.
 func CIDRList(to *values.CIDRs) Set {
 	return func(d *Decoder, v *document.Value, at string) {
-		var all values.CIDRs
-		ok := true
-		List(func(d *Decoder, v *document.Value, at string) {
-			if v.Kind != document.KindString {
-				d.WrongKind(v, at, "a string: a range such as 100.96.1.0/24")
-				ok = false
-				return
-			}
-			p, good := d.prefix(v, v.Text, at)
-			ok = ok && good
-			all = append(all, p)
-		})(d, v, at)
-		if ok && d.oneOfEachFamily(v, at, all) {
+		var all []netip.Prefix
+		before := d.Doc.Errors
+		Ranges(&all)(d, v, at)
+		if d.Doc.Errors == before && d.oneOfEachFamily(v, at, all) {
 			*to = all
 		}
 	}

@@ -20,7 +20,7 @@ type Decoder struct {
 	Origins      Origins
 	Checks       bool           // what is newly refused is an error, and not a warning
 	Hints        Hints          // nil: there are none
-	descriptions *[]Description // set: mappings tell their fields and read nothing
+	descriptions *[]Description // set: mappings describe their fields and read nothing
 }
 
 // Hints are what somebody who knows the fields of a document can say of a mistake in it, each ""
@@ -91,9 +91,10 @@ func (d *Decoder) toGive(path string) string {
 }
 
 // Newer warns of what agents of earlier releases refuse the whole document for. It is for who
-// checks documents: the node that reads them is none of those.
+// checks documents: the node that reads them is none of those. In a document of kOps they pass over
+// what they do not know.
 func (d *Decoder) Newer(p document.Pos, path, what string) {
-	if d.Checks {
+	if d.Checks && !d.Doc.Dialect.Lenient {
 		d.Doc.WarnAt(p, document.Diagnostic{ID: problem.FieldNewer,
 			Summary: what + " is newer than agents of earlier releases, which refuse the document for it", Field: path,
 			Hint: "a node with such an agent goes on with what it has, and follows the store no more: first upgrade " +

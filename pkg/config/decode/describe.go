@@ -23,7 +23,7 @@ func Describe(at string, list []Field) []Description {
 	return *d.descriptions
 }
 
-// Describing says that fields are told, and none is read.
+// Describing says that fields are described, and none is read.
 func (d *Decoder) Describing() bool { return d.descriptions != nil }
 
 // describe notes fields instead of reading them.
@@ -65,14 +65,14 @@ func (d *Decoder) takes(set Set, path string) string {
 	return of + strings.TrimPrefix(takes, "a string: ")
 }
 
-// wants is what a setter complains that it expected; a mapping does not complain here, it tells its
-// own fields.
+// wants is what a setter complains that it expected; a mapping does not complain here, it describes
+// its own fields.
 func (d *Decoder) wants(set Set, v *document.Value, path string) string {
 	d.Doc.Diags = nil
-	told := len(*d.descriptions)
+	before := len(*d.descriptions)
 	set(d, v, path)
 	switch {
-	case len(*d.descriptions) > told:
+	case len(*d.descriptions) > before:
 		return "a mapping"
 	case len(d.Doc.Diags) > 0:
 		return d.Doc.Diags[0].Expected

@@ -38,7 +38,7 @@ func (d *Dialect) spell(at, key string) string {
 	return key
 }
 
-// skips tells that an unknown field under at is no error.
+// skips reports whether an unknown field under at is no error.
 func (d *Dialect) skips(at string) bool {
 	return d.Skips != nil && d.Skips(at)
 }

@@ -77,6 +77,18 @@ func Entries[T any](to *[]T, fields func(*T) []Field, required ...string) Set {
 	}
 }
 
+// Each takes a list of what one takes, in the place of what an earlier document listed.
+func Each[T any](to *[]T, one func(*T) Set) Set {
+	return func(d *Decoder, v *document.Value, at string) {
+		*to = nil
+		List(func(d *Decoder, v *document.Value, at string) {
+			var x T
+			one(&x)(d, v, at)
+			*to = append(*to, x)
+		})(d, v, at)
+	}
+}
+
 // Names reads a list of strings as [Texts] does, and keeps where each stands.
 func Names(to *[]string, valid func(string) string) Set {
 	return func(d *Decoder, v *document.Value, at string) {

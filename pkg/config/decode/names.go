@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Printable tells that a text has no line end and no control character.
+// Printable reports whether a text has no line end and no control character.
 func Printable(s string) bool {
 	for _, r := range s {
 		if !unicode.IsPrint(r) {

@@ -5,7 +5,7 @@ import "github.com/netwright/netwright/pkg/config/document"
 // Origins maps a field's path to where its value came from.
 type Origins map[string]document.Origin
 
-// unsaid tells that no document says path, and records the default instead.
+// unsaid reports whether no document says path, and records the default instead.
 func (o Origins) unsaid(path, whose string) bool {
 	if _, said := o[path]; said {
 		return false

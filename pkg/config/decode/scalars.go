@@ -32,14 +32,7 @@ func Text(to *string, valid func(string) string) Set {
 // Texts takes a list of strings, each valid as in text; the document's list replaces what was
 // there.
 func Texts(to *[]string, valid func(string) string) Set {
-	return func(d *Decoder, v *document.Value, at string) {
-		*to = nil
-		List(func(d *Decoder, v *document.Value, at string) {
-			var s string
-			Text(&s, valid)(d, v, at)
-			*to = append(*to, s)
-		})(d, v, at)
-	}
+	return Each(to, func(s *string) Set { return Text(s, valid) })
 }
 
 // Choice takes one of a few strings. Case counts, but a near miss is named.

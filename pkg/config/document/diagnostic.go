@@ -75,7 +75,7 @@ func wrap(s string) string {
 // Diagnostics are all complaints of one load, in the order of documents and lines.
 type Diagnostics []Diagnostic
 
-// HasErrors tells that the configuration cannot be used.
+// HasErrors reports whether the configuration cannot be used.
 func (ds Diagnostics) HasErrors() bool {
 	for _, d := range ds {
 		if d.Severity == SeverityError {

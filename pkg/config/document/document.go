@@ -33,7 +33,7 @@ type Pos struct{ Line, Column int }
 // Document is one source on its way: checked bytes, tree, and the diagnostics about it.
 type Document struct {
 	Path       string
-	Text       string // UTF-8, line ends \n, no byte order mark
+	Text       Lines
 	Root       *Value // nil until parsed, or when it cannot be
 	parsed     bool
 	Errors     int    // counted also when the diagnostic is one we have
@@ -43,39 +43,43 @@ type Document struct {
 	Diags      Diagnostics
 }
 
+// Lines are the text of a document: UTF-8, line ends \n, no byte order mark.
+type Lines string
+
 // New is a source on its way: nothing of it is read before [Document.Parse].
 func New(s Source) *Document {
-	return &Document{Path: s.Path, Text: string(s.Data)}
+	return &Document{Path: s.Path, Text: Lines(s.Data)}
 }
 
 // prepare checks the bytes and normalises line ends. It reports whether the text can be given to
 // the parser.
 func (d *Document) prepare() bool {
-	if len(d.Text) > MaxBytes {
-		size := len(d.Text)
-		d.Text = d.Text[:min(strings.IndexByte(d.Text+"\n", '\n'), 200)]
+	text := string(d.Text)
+	if len(text) > MaxBytes {
+		d.Text = d.Text[:min(strings.IndexByte(text+"\n", '\n'), 200)]
 		d.ErrorAt(Pos{1, 1},
-			Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("the document is too big: %d bytes", size),
+			Diagnostic{ID: problem.DocumentBounds, Summary: fmt.Sprintf("the document is too big: %d bytes", len(text)),
 				Expected: fmt.Sprintf("at most %d bytes", MaxBytes),
 				Hint:     "big files belong in assets, which are fetched and checked by hash"})
 		return false
 	}
-	if strings.HasPrefix(d.Text, "\xff\xfe") || strings.HasPrefix(d.Text, "\xfe\xff") {
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
 		d.Text = ""
 		d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.DocumentEncoding, Summary: "the document is UTF-16",
 			Expected: "UTF-8", Hint: "save it as UTF-8"})
 		return false
 	}
-	d.Text = strings.TrimPrefix(d.Text, "\ufeff")
-	if strings.IndexByte(d.Text, '\r') >= 0 {
-		d.Text = strings.ReplaceAll(strings.ReplaceAll(d.Text, "\r\n", "\n"), "\r", "\n")
+	text = strings.TrimPrefix(text, "\ufeff")
+	if strings.IndexByte(text, '\r') >= 0 {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	}
-	if i := badByte(d.Text); i >= 0 {
-		summary := fmt.Sprintf("the document holds a control character (0x%02x)", d.Text[i])
-		if r, size := utf8.DecodeRuneInString(d.Text[i:]); r == utf8.RuneError && size == 1 {
-			summary = fmt.Sprintf("the document is not UTF-8: byte 0x%02x", d.Text[i])
+	d.Text = Lines(text)
+	if i := badByte(text); i >= 0 {
+		summary := fmt.Sprintf("the document holds a control character (0x%02x)", text[i])
+		if r, size := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
+			summary = fmt.Sprintf("the document is not UTF-8: byte 0x%02x", text[i])
 		}
-		d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8",
+		d.ErrorAt(d.Text.position(i), Diagnostic{ID: problem.DocumentEncoding, Summary: summary, Expected: "text in UTF-8",
 			Hint: "type the character anew, or take it out; binary content goes in as base64 (isBase64: true)"})
 		return false
 	}
@@ -103,7 +107,7 @@ func badByte(s string) int {
 
 func (d *Document) checkBlankLines() bool {
 	run, line := 0, 0
-	for rest, more := d.Text, true; more; {
+	for rest, more := string(d.Text), true; more; {
 		var this string
 		this, rest, more = strings.Cut(rest, "\n")
 		line++
@@ -136,7 +140,7 @@ func (d *Document) checkIndicators() bool {
 			continue
 		}
 		if signs++; signs > maxIndicators {
-			d.ErrorAt(d.position(i), Diagnostic{ID: problem.DocumentBounds,
+			d.ErrorAt(d.Text.position(i), Diagnostic{ID: problem.DocumentBounds,
 				Summary: fmt.Sprintf("more than %d lines and signs of YAML", maxIndicators),
 				Hint: "big files belong in assets; plain YAML without anchors, escapes and folded text may be " +
 					"longer"})
@@ -147,15 +151,15 @@ func (d *Document) checkIndicators() bool {
 }
 
 // position turns a byte offset into line and column.
-func (d *Document) position(offset int) Pos {
-	before := d.Text[:offset]
+func (t Lines) position(offset int) Pos {
+	before := string(t[:offset])
 	start := strings.LastIndexByte(before, '\n') + 1
 	return Pos{strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1}
 }
 
-// Line is the text of line n, from 1; "" when there is no such line.
-func (d *Document) line(n int) string {
-	rest := d.Text
+// line is the text of line n, from 1; "" when there is no such line.
+func (t Lines) line(n int) string {
+	rest := string(t)
 	for ; n > 1; n-- {
 		i := strings.IndexByte(rest, '\n')
 		if i < 0 {
@@ -168,10 +172,10 @@ func (d *Document) line(n int) string {
 }
 
 // clamp keeps a position of the YAML library inside the text.
-func (d *Document) clamp(p Pos) Pos {
-	last := strings.Count(d.Text, "\n") + 1
+func (t Lines) clamp(p Pos) Pos {
+	last := strings.Count(string(t), "\n") + 1
 	p.Line = min(max(p.Line, 1), last)
-	p.Column = min(max(p.Column, 1), utf8.RuneCountInString(d.line(p.Line))+1)
+	p.Column = min(max(p.Column, 1), utf8.RuneCountInString(t.line(p.Line))+1)
 	return p
 }
 
@@ -199,7 +203,7 @@ func (d *Document) ReportAt(p Pos, diag Diagnostic) {
 	if len(d.Diags) >= MaxDiagnostics {
 		return
 	}
-	p = d.clamp(p)
+	p = d.Text.clamp(p)
 	diag.ID = cmp.Or(diag.ID, problem.FieldsConflict)
 	diag.Origin = d.Origin(p)
 	diag.Line, diag.Caret = d.excerpt(p)

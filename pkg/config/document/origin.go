@@ -24,7 +24,7 @@ const (
 	KopsDefault = "kOps default" // what kOps fills in
 )
 
-// IsDefault tells that no document said the value.
+// IsDefault reports whether no document said the value.
 func (o Origin) IsDefault() bool { return o.File == "" }
 
 // String is "cluster.yaml:12:3", or "kOps default"; "" when nothing is known.

@@ -65,7 +65,7 @@ func (q *quick) take() string {
 	return rest[:end]
 }
 
-// asciiLine tells that columns can be counted in bytes, that the line is no marker between
+// asciiLine reports whether columns can be counted in bytes, that the line is no marker between
 // documents, and that it does not end with a blank, which shifts the library's columns.
 func asciiLine(line string) bool {
 	for i := 0; i < len(line); i++ {

@@ -84,7 +84,7 @@ func (f *flow) skip(n int) {
 	f.offset += n + blanks
 }
 
-// done tells that nothing but a comment is left.
+// done reports whether nothing but a comment is left.
 func (f *flow) done() bool { return f.line == "" || f.line[0] == '#' }
 
 func (f *flow) value(within bool, depth int) *Value {

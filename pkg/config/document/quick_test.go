@@ -42,7 +42,7 @@ func holdsQuick(t *testing.T, text string) bool {
 	if !d.prepare() {
 		return false
 	}
-	got := readQuickly(d.Text)
+	got := readQuickly(string(d.Text))
 	if got == nil {
 		return false
 	}

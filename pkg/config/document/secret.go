@@ -31,9 +31,9 @@ func (p Pos) before(q Pos) bool { return p.Line < q.Line || p.Line == q.Line && 
 
 // redact returns the line at p without what may be secret, and the column of p in it.
 func (d *Document) redact(p Pos) (string, int) {
-	line := d.line(p.Line)
+	line := d.Text.line(p.Line)
 	if d.Root == nil {
-		if d.mayBeSecret(p.Line) {
+		if d.Text.mayBeSecret(p.Line) {
 			return NotShown, 1
 		}
 		return line, p.Column
@@ -72,8 +72,8 @@ func (d *Document) redact(p Pos) (string, int) {
 
 // mayBeSecret judges a line of a text that did not parse: nothing is shown at or after the first
 // mention of a secret key.
-func (d *Document) mayBeSecret(n int) bool {
-	rest := d.Text
+func (t Lines) mayBeSecret(n int) bool {
+	rest := string(t)
 	for ; n > 0; n-- {
 		line, more, _ := strings.Cut(rest, "\n")
 		for _, word := range strings.FieldsFunc(line,

@@ -62,9 +62,9 @@ func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 	return kept, true
 }
 
-// gluedColon tells that the colon at i has a plain word on either side and no blank between. In
-// YAML 1.2 it is then part of one plain string (7.3.3: ns-plain-char); within a list within braces
-// the lexer takes it for a key's colon, and so cuts fd00::/64 in two.
+// gluedColon reports whether the colon at i has a plain word on either side and no blank between.
+// In YAML 1.2 it is then part of one plain string (7.3.3: ns-plain-char); within a list within
+// braces the lexer takes it for a key's colon, and so cuts fd00::/64 in two.
 func gluedColon(tokens token.Tokens, i int) bool {
 	if tokens[i].Type != token.MappingValueType || i == 0 || i+1 == len(tokens) {
 		return false
@@ -96,7 +96,7 @@ func glue(before, after *token.Token) {
 	}
 }
 
-// blockLevels are the open block collections, told by their columns.
+// blockLevels are the open block collections, by their columns.
 type blockLevels []struct{ col, entries, fields int }
 
 // add counts a list entry (-) or a field (:); false when its collection is too long.

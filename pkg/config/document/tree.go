@@ -53,7 +53,7 @@ func (b *treeBuilder) value(n ast.Node, depth int) *Value {
 		v.Quoted = n.Token.Type != token.StringType
 		if before := n.Token.Prev; !v.Quoted && before != nil &&
 			strings.Contains(strings.TrimSpace(n.Token.Origin), "\n") && before.Position.Line < p.Line {
-			// of a text of several lines the library tells the end
+			// of a text of several lines the library has the end
 			v.Pos = Pos{before.Position.Line, before.Position.Column + tokenWidth(before) + 1}
 		}
 		return v

@@ -20,7 +20,7 @@ func (d *Document) Parse() {
 	if !d.prepare() {
 		return
 	}
-	if d.Root = readQuickly(d.Text); d.Root == nil {
+	if d.Root = readQuickly(string(d.Text)); d.Root == nil {
 		d.Root = d.read()
 	}
 }
@@ -63,7 +63,7 @@ func (d *Document) syntax() (file *ast.File) {
 	if !d.checkIndicators() {
 		return nil
 	}
-	tokens := lexer.Tokenize(d.Text)
+	tokens := lexer.Tokenize(string(d.Text))
 	if bad := tokens.InvalidToken(); bad != nil {
 		d.syntaxError(bad, bad.Error)
 		return nil
@@ -131,5 +131,5 @@ func Excerpt(s Source, line, column int) (text, caret string) {
 	d := New(s)
 	d.MayBeEmpty = true
 	d.Parse()
-	return d.excerpt(d.clamp(Pos{line, column}))
+	return d.excerpt(d.Text.clamp(Pos{line, column}))
 }

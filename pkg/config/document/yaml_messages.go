@@ -72,7 +72,7 @@ var yamlMessages = [...]struct {
 // explain is the complaint about a line for which the YAML library has a message.
 func (d *Document) explain(line int, message string) Diagnostic {
 	if message == "non-map value is specified" || message == "unexpected key name" {
-		return noField(strings.TrimSpace(d.line(line)))
+		return noField(strings.TrimSpace(d.Text.line(line)))
 	}
 	for _, w := range yamlMessages {
 		if strings.Contains(message, w.message) {
@@ -81,7 +81,7 @@ func (d *Document) explain(line int, message string) Diagnostic {
 	}
 	said := Diagnostic{ID: problem.YAMLSyntax, Summary: notYAML + message,
 		Hint: "look at this line and the one above it for a quote, a bracket or a colon too many or too few"}
-	if d.mayBeSecret(line) {
+	if d.Text.mayBeSecret(line) {
 		said.Summary = strings.TrimSuffix(notYAML, ": ") // the message may quote the text
 	}
 	return said

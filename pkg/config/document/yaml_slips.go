@@ -16,7 +16,7 @@ import (
 // syntaxError reports what the YAML library stumbled over: the slip that people make most, where
 // there is one, else its own words.
 func (d *Document) syntaxError(tk *token.Token, message string) {
-	p := d.clamp(tokenPos(tk))
+	p := d.Text.clamp(tokenPos(tk))
 	if d.slipped(p) {
 		return
 	}
@@ -26,8 +26,9 @@ func (d *Document) syntaxError(tk *token.Token, message string) {
 // slipped reports a slip of the pen in a document that is not valid at p, in place of what it led
 // to.
 func (d *Document) slipped(p Pos) bool {
-	for _, look := range []func(Pos) (Pos, Diagnostic){d.conflict, d.template, d.patch, d.blanks, d.lookalike,
-		d.indentation, d.outdent} {
+	t := d.Text
+	for _, look := range []func(Pos) (Pos, Diagnostic){t.conflict, t.template, t.patch, t.blanks, t.lookalike,
+		t.indentation, t.outdent} {
 		if at, diag := look(p); diag.Summary != "" {
 			d.ErrorAt(at, diag)
 			return true
@@ -45,9 +46,9 @@ var (
 
 // conflict finds the first marker of git's. Its middle one may be a text's own, unless it stands
 // where the document is wrong.
-func (d *Document) conflict(p Pos) (Pos, Diagnostic) {
+func (t Lines) conflict(p Pos) (Pos, Diagnostic) {
 	n := 0
-	for line := range strings.SplitSeq(d.Text, "\n") {
+	for line := range strings.SplitSeq(string(t), "\n") {
 		n++
 		if conflictMarker().MatchString(line) || n == p.Line && conflictMiddle().MatchString(line) {
 			return Pos{n, indentOf(line) + 1},
@@ -61,9 +62,9 @@ func (d *Document) conflict(p Pos) (Pos, Diagnostic) {
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // template finds the first brackets of a template that are in no quotes and no comment.
-func (d *Document) template(Pos) (Pos, Diagnostic) {
+func (t Lines) template(Pos) (Pos, Diagnostic) {
 	n := 0
-	for line := range strings.SplitSeq(d.Text, "\n") {
+	for line := range strings.SplitSeq(string(t), "\n") {
 		n++
 		found := templateSign().FindStringIndex(line)
 		if found == nil {
@@ -81,9 +82,9 @@ func (d *Document) template(Pos) (Pos, Diagnostic) {
 }
 
 // patch finds a line that a patch adds, at or soon after the place.
-func (d *Document) patch(p Pos) (Pos, Diagnostic) {
+func (t Lines) patch(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n <= p.Line+3; n++ {
-		if patchLine().MatchString(d.line(n)) {
+		if patchLine().MatchString(t.line(n)) {
 			return Pos{n, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "this line begins as one of a patch does",
 				Hint: "apply the patch, and put the file that comes of it into the store"}
 		}
@@ -93,9 +94,9 @@ func (d *Document) patch(p Pos) (Pos, Diagnostic) {
 
 // lookalike finds a character that is taken for one of YAML's signs, outside of quotes and
 // comments, in the line or the one before it.
-func (d *Document) lookalike(p Pos) (Pos, Diagnostic) {
+func (t Lines) lookalike(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n >= max(1, p.Line-1); n-- {
-		line := d.line(n)
+		line := t.line(n)
 		for i, r := range line {
 			if like := Lookalike(r); like != "" && !strings.ContainsAny(line[:i], `"'#`) {
 				return Pos{n, utf8.RuneCountInString(line[:i]) + 1},
@@ -108,10 +109,10 @@ func (d *Document) lookalike(p Pos) (Pos, Diagnostic) {
 }
 
 // blanks finds what looks like a space in the indentation of a line, or of the one before it.
-func (d *Document) blanks(p Pos) (Pos, Diagnostic) {
+func (t Lines) blanks(p Pos) (Pos, Diagnostic) {
 	for n := p.Line; n >= max(1, p.Line-1); n-- {
 		column := 0
-		for _, r := range d.line(n) {
+		for _, r := range t.line(n) {
 			column++
 			switch {
 			case r == ' ':
@@ -132,10 +133,10 @@ func (d *Document) blanks(p Pos) (Pos, Diagnostic) {
 
 // indentation finds a field that is further in than the one above it, which has its value on its
 // Line already: YAML takes both for one text.
-func (d *Document) indentation(p Pos) (Pos, Diagnostic) {
+func (t Lines) indentation(p Pos) (Pos, Diagnostic) {
 	var before, above level
 	for n := max(1, p.Line-2); n <= p.Line+1; n++ {
-		this := d.level(n)
+		this := t.level(n)
 		switch {
 		case this.line == 0:
 			continue
@@ -154,10 +155,10 @@ func (d *Document) indentation(p Pos) (Pos, Diagnostic) {
 
 // outdent finds a field that is further out than the one above it, and in no column of those that
 // are open there.
-func (d *Document) outdent(p Pos) (Pos, Diagnostic) {
+func (t Lines) outdent(p Pos) (Pos, Diagnostic) {
 	var open []int // columns from 0, the innermost last
 	n := 0
-	for line := range strings.SplitSeq(d.Text, "\n") {
+	for line := range strings.SplitSeq(string(t), "\n") {
 		n++
 		this := levelOf(line)
 		if n > p.Line || !this.field {
@@ -194,8 +195,8 @@ func (l level) wrong(in int, others string) (Pos, Diagnostic) {
 }
 
 // level of a line by its number; zero for one that says nothing.
-func (d *Document) level(n int) level {
-	l := levelOf(d.line(n))
+func (t Lines) level(n int) level {
+	l := levelOf(t.line(n))
 	if l != (level{}) {
 		l.line = n
 	}

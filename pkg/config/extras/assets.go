@@ -75,15 +75,23 @@ func hashed(d *decode.Decoder, v *document.Value, at string) bool {
 	return sha256 != sha512
 }
 
+// StoreMirror is the mirror that is the store itself: the directory of a cluster that `agent store
+// vendor` fills.
+const StoreMirror = "assets"
+
 // ValidMirror accepts where a mirror has all files.
 func ValidMirror(s string) string {
+	if s == StoreMirror {
+		return ""
+	}
 	u, err := url.Parse(s)
 	if err == nil && u.User != nil {
 		return "a URL without a user and password"
 	}
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" ||
 		u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "s3" {
-		return "the base URL of a mirror such as https://mirror.example.com/netwright"
+		return "the base URL of a mirror such as https://mirror.example.com/netwright, or " + StoreMirror +
+			" for the store itself"
 	}
 	return ""
 }

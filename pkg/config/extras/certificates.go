@@ -61,10 +61,10 @@ type CertificateKubeconfig struct {
 	Server string `json:"server"` // of the Kubernetes API, such as https://api.internal.demo.example.com
 }
 
-// Issued tells that the node makes the key, and has the certificate issued.
+// Issued reports whether the node makes the key, and has the certificate issued.
 func (c *Certificate) Issued() bool { return c.Source == SourceCA || c.Source == SourceKubernetes }
 
-// Installs tells that the entry itself says where files go.
+// Installs reports whether the entry itself says where files go.
 func (c *Certificate) Installs() bool { return c.Dir != "" || c.Kubeconfig.Path != "" }
 
 // Bounds of what a lifetime may be. Kubernetes' own signers give no less than ten minutes
@@ -105,14 +105,9 @@ func (c *Certificate) fields() []decode.Field {
 		{Name: "commonName", Set: decode.Text(&c.CommonName, decode.NotEmpty)},
 		{Name: "organizations", Set: decode.Texts(&c.Organizations, decode.NotEmpty)},
 		{Name: "names", Set: decode.Texts(&c.Names, validSAN)},
-		{Name: "usages", Set: func(d *decode.Decoder, v *document.Value, at string) {
-			c.Usages = nil
-			decode.List(func(d *decode.Decoder, v *document.Value, at string) {
-				var s string
-				decode.Choice(&s, "client", "server")(d, v, at)
-				c.Usages = append(c.Usages, s)
-			})(d, v, at)
-		}},
+		{Name: "usages", Set: decode.Each(&c.Usages, func(s *string) decode.Set {
+			return decode.Choice(s, "client", "server")
+		})},
 		{Name: "lifetime", Set: decode.Duration((*time.Duration)(&c.Lifetime), minLifetime, maxLifetime)},
 		{Name: "keyType", Set: decode.Choice(&c.KeyType, "ecdsa", "rsa", "ed25519")},
 		{Name: "dir", Set: decode.AbsolutePath(&c.Dir)},

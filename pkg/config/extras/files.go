@@ -25,8 +25,8 @@ const (
 
 const aboutRoles = "only nodes of these roles get it; without it all"
 
-// Meant tells whether entries for some roles and some node groups (none: for all) are meant for the
-// node that reads them.
+// Meant reports whether entries for some roles and some node groups (none: for all) are meant for
+// the node that reads them.
 type Meant func(roles, groups []string) bool
 
 // Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
@@ -67,7 +67,7 @@ func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []hostfs.
 		{Name: "mode", Set: fileMode(&f.Mode)},
 		{Name: "owner", Set: decode.Text(&f.Owner, validOwner)},
 		{Name: "secret", Set: decode.OptionalBool(&secret)},
-		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
+		{Name: "roles", Set: decode.Each(&roles, kops.Role), About: aboutRoles},
 		{Name: "nodeGroups", Set: decode.Texts(&groups, decode.ValidName),
 			About: "only nodes of these groups get it; without it all"},
 	})
@@ -149,7 +149,8 @@ func refuseFiles(d *decode.Decoder, all []FileAsset, v *document.Value, at strin
 // where nothing is renamed into place, and where the agent keeps what it needs to take anything
 // back.
 func notForFiles(at string) (dir, hint string) {
-	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright"} {
+	for _, dir := range []string{"/proc", "/sys", hostfs.StateDir, "/run/netwright", "/usr/bin/netwright",
+		"/usr/local/bin/netwright", "/opt/netwright", "/var/opt/netwright"} {
 		switch {
 		case at != dir && !strings.HasPrefix(at, dir+"/"):
 		case dir == "/proc":
@@ -227,14 +228,6 @@ func validFileSource(s string) string {
 		return "a path in the store such as " + FilesDir + "motd, or a directory such as " + FilesDir + "conf.d/"
 	}
 	return ""
-}
-
-func roleList(to *[]string) decode.Set {
-	return decode.List(func(d *decode.Decoder, v *document.Value, at string) {
-		var role string
-		kops.Role(&role)(d, v, at)
-		*to = append(*to, role)
-	})
 }
 
 // fileMode takes permission bits in octal: "0644", or 0644 without quotes. A bare 644 could be

@@ -45,7 +45,7 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 		{Name: "useRawManifest", Set: decode.Bool(&h.UseRawManifest)},
 		{Name: "before", Set: decode.Texts(&h.Before, decode.ValidUnit)},
 		{Name: "requires", Set: decode.Texts(&h.Requires, decode.ValidUnit)},
-		{Name: "roles", Set: roleList(&roles), About: aboutRoles},
+		{Name: "roles", Set: decode.Each(&roles, kops.Role), About: aboutRoles},
 		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true },
 			Unlisted: true},
 	}

@@ -26,7 +26,8 @@ const logins = "the host's accounts and logins"
 // reservedPaths are files, and directories with all that is below them, without links of the merged
 // /usr: see [canonical].
 var reservedPaths = [...]struct{ why, paths string }{
-	{"the agent's own", "/etc/netwright /run/netwright /var/lib/netwright /usr/bin/netwright /usr/bin/agent"},
+	{"the agent's own", "/etc/netwright /run/netwright /var/lib/netwright /usr/bin/netwright /usr/bin/agent " +
+		"/usr/local/bin/netwright /opt/netwright /var/opt/netwright"},
 	{"the kernel's devices", "/dev"},
 	{"what the machine boots from", "/boot /efi /etc/kernel/cmdline"},
 	{"what every program starts with",

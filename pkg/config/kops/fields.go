@@ -24,7 +24,7 @@ func Cloud(to *string) decode.Set {
 	}
 }
 
-// PassedOver tells that an entry of kOps sets nothing here. nodeup writes its list as it is
+// PassedOver reports whether an entry of kOps sets nothing here. nodeup writes its list as it is
 // into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
 // a pattern of names. Of two that set one key the later counts.
 func PassedOver(d *decode.Decoder, v *document.Value, at string) bool {

@@ -49,7 +49,7 @@ func KindOf(file string) (kind, name string) {
 	return "", ""
 }
 
-// From tells that a document bears one of kOps' own names.
+// From reports whether a document bears one of kOps' own names.
 func From(file string) bool {
 	kind, _ := KindOf(file)
 	return kind != ""

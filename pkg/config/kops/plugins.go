@@ -45,7 +45,7 @@ type PluginArchive struct {
 	Origin  document.Origin
 }
 
-// Archives are those that kOps installs. Own tells that the plugins are somebody else's: kOps
+// Archives are those that kOps installs. Own reports whether the plugins are somebody else's: kOps
 // installs none, or what it installs cannot be fetched from here.
 func (p *Plugins) Archives(d *decode.Decoder) (all []PluginArchive, own bool) {
 	switch {
@@ -77,7 +77,7 @@ func (p *Plugins) Archives(d *decode.Decoder) (all []PluginArchive, own bool) {
 // pluginArchive is the plugins' entry among what nodeup downloads for one architecture; nil: there
 // is none. kOps lists programs first, then the archive of the plugins, whatever it is called, then
 // the runtime's. Where it does not say that it installs them (to 1.25, or as it does not), only
-// their name tells.
+// their name says.
 func pluginArchive(list *document.Value, installs bool) *document.Value {
 	for _, entry := range list.Items {
 		file := path.Base(strings.ToLower(entry.Str()))

@@ -1,6 +1,6 @@
 package networks
 
-// Bare is a network without fields here: what it can be told is told to its own DaemonSet or
+// Bare is a network without fields here: its settings are those of its own DaemonSet or
 // controller.
 type Bare struct{}
 

@@ -72,7 +72,7 @@ func (c CustomConf) Expand(value func(name string) (string, error)) (string, err
 	}
 }
 
-// Uses tells that the template asks for a variable.
+// Uses reports whether the template asks for a variable.
 func (c CustomConf) Uses(name string) bool { return strings.Contains(c.Template, "${"+name+"}") }
 
 // sample is the template with sample values, to see whether it is a conf.

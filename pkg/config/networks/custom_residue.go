@@ -21,12 +21,13 @@ type CustomResidue struct {
 	Chains   []CustomChain   `json:"chains,omitempty"`   // chains and rules of iptables
 	Tables   []CustomTable   `json:"tables,omitempty"`   // tables of nft
 	// names of its confs (`name`) by which plugin portmap publishes ports
-	Portmap []string      `json:"portmap,omitempty"`
-	IPSets  []string      `json:"ipsets,omitempty"`  // names or patterns of ipsets
-	XFRM    []CustomXFRM  `json:"xfrm,omitempty"`    // policies and states of IPsec
-	OVS     []CustomOVS   `json:"ovs,omitempty"`     // what it has in Open vSwitch
-	Links   []CustomLink  `json:"links,omitempty"`   // virtual links
-	Pins    []string      `json:"pins,omitempty"`    // eBPF objects below /sys/fs/bpf, paths or patterns
+	Portmap []string     `json:"portmap,omitempty"`
+	IPSets  []string     `json:"ipsets,omitempty"` // names or patterns of ipsets
+	XFRM    []CustomXFRM `json:"xfrm,omitempty"`   // policies and states of IPsec
+	OVS     []CustomOVS  `json:"ovs,omitempty"`    // what it has in Open vSwitch
+	Links   []CustomLink `json:"links,omitempty"`  // virtual links
+	// eBPF objects below /sys/fs/bpf, paths or patterns; /**/ is any depth
+	Pins    []string      `json:"pins,omitempty"`
 	Sysctls []CustomValue `json:"sysctls,omitempty"` // kernel parameters that it writes at run time, without a file
 	Lines   []CustomLine  `json:"lines,omitempty"`   // lines in files of others
 	// paths or patterns; a slash at the end is a directory with all that is in it

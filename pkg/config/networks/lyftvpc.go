@@ -14,7 +14,8 @@ type LyftVPC struct {
 	// SubnetTags: tags that choose the subnets of the pods' interfaces; without them
 	// KubernetesCluster: the cluster's name, below Kubernetes 1.18 Type: pod
 	SubnetTags map[string]string `json:"subnetTags"`
-	// security groups of the pods' interfaces; the plugin makes no interface without
+	// security groups of the pods' interfaces; not said: those of the node's first interface, as
+	// the instance's metadata has them
 	SecGroupIDs []string `json:"secGroupIds,omitempty"`
 	// the first interface whose addresses are for pods; 0 is the primary one
 	InterfaceIndex int `json:"interfaceIndex"`

@@ -170,10 +170,11 @@ type choice struct {
 const byoNetwork = "cni"
 
 // goneNetworks cannot be had any more: a document may name them, the model refuses them and says
-// what to use instead, and nobody who looks for a network is told of them.
+// what to use instead, and nobody who looks for a network is shown them.
 var goneNetworks = [...]string{"classic", "jaguar"}
 
-// PodsOfVPC tells that pods have addresses of the nodes' own network: then theirs lie within it.
+// PodsOfVPC reports whether pods have addresses of the nodes' own network: then theirs lie within
+// it.
 func (n *Networking) PodsOfVPC() bool {
 	return n.AmazonVPC != nil || n.Cilium != nil && n.Cilium.ENI() || n.GCP != nil || n.CNI != nil || n.Custom != nil ||
 		n.LyftVPC != nil || n.Azure != nil
@@ -239,7 +240,7 @@ func (n *Networking) FieldsOf(name string, cni *CNI) (list []decode.Field, known
 	return nil, false
 }
 
-// IsNetwork tells that a key below spec.networking chooses a network, also one that is gone.
+// IsNetwork reports whether a key below spec.networking chooses a network, also one that is gone.
 func IsNetwork(key string) bool {
 	return slices.ContainsFunc(choices(), func(c choice) bool { return c.name == key })
 }

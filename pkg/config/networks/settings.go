@@ -22,12 +22,12 @@ type ClusterSettings struct {
 	Services   values.CIDRs   // the serviceClusterIPRange
 }
 
-// sixOnly tells that pods have IPv6 addresses alone.
+// sixOnly reports whether pods have IPv6 addresses alone.
 func (s *ClusterSettings) sixOnly() bool {
 	return s.PodCIDR.V6().IsValid() && !s.PodCIDR.V4().IsValid()
 }
 
-// six tells that pods have IPv6 addresses.
+// six reports whether pods have IPv6 addresses.
 func (s *ClusterSettings) six() bool { return s.PodCIDR.V6().IsValid() || s.PodCIDRs.V6().IsValid() }
 
 // minIPv6MTU is the least that a link with IPv6 may have (RFC 8200, section 5).

@@ -36,18 +36,18 @@ func ParseVersion(s string) (Version, error) {
 	return Version{Major: n[0], Minor: n[1], Patch: n[2]}, nil
 }
 
-// AtLeast tells whether v is major.minor or newer.
+// AtLeast reports whether v is major.minor or newer.
 func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
-// Before tells whether v is older than another one.
+// Before reports whether v is older than another one.
 func (v Version) Before(other Version) bool {
 	return !v.AtLeast(other.Major, other.Minor) ||
 		v.Major == other.Major && v.Minor == other.Minor && v.Patch < other.Patch
 }
 
-// IsZero tells that no version is known.
+// IsZero reports whether no version is known.
 func (v Version) IsZero() bool { return v == Version{} }
 
 // String is "1.31.2"; "" when no version is known.
@@ -93,7 +93,7 @@ func (c CIDRs) String() string {
 // SameFamily is the range of p's family; invalid (zero) when there is none.
 func (c CIDRs) SameFamily(p netip.Prefix) netip.Prefix { return c.Family(p.Addr().Is4()) }
 
-// Within tells whether the whole of p lies in q.
+// Within reports whether the whole of p lies in q.
 func Within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
 
 // Addresses of one node, at most one per family. As kubelet's --node-ip does, a document writes two

@@ -48,6 +48,9 @@ type Facts struct {
 	// SymbolicLinks are those on the way to the directories that networks have files in, and that
 	// are not followed.
 	SymbolicLinks []hostfs.LinkError `json:"symbolicLinks,omitempty"`
+	// ResolvConf is the first file whose servers others than this host can ask: its own, or where
+	// that names a stub of the host's alone, the one that has the stub's. "" if none has.
+	ResolvConf string `json:"resolvConf,omitempty"`
 	// Peers are other agents of this node whose files are theirs: nodeup, nodeadm, kubeadm.
 	Peers []string `json:"peers,omitempty"`
 	// Problems lists what is there and could not be read, each with its reason.

@@ -18,6 +18,18 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	g := gatherer{from: l, facts: facts, mu: &sync.Mutex{}}
 	g.osRelease()
 	facts.Contain = Container(l.kernel, l.opt.Sandbox)
+	// What files say is read, and the runtime asked, while the kernel is asked. That goes on here:
+	// a thread says in which network namespace.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.peers()
+		g.services()
+		g.lateSysctls()
+		g.resolvConf()
+		g.kubelet()
+		facts.Runtime = g.runtime(ctx)
+	}()
 	if facts.Kernel = kernelFacts(l.kernel, facts.Contain); !l.opt.live() {
 		facts.Kernel = imageKernel(l)
 	} else if facts.Contain == "" {
@@ -25,20 +37,14 @@ func Gather(ctx context.Context, l *Sources) (*Facts, error) {
 	}
 	facts.Cgroup = cgroupVersion(l.kernel)
 	facts.Init = initSystem(l)
-	g.peers()
-	g.services()
-	g.lateSysctls()
-	g.kubelet()
-	// The runtime is asked while the rest is read: it takes as long to answer.
-	done := make(chan RuntimeFacts, 1)
-	go func() { done <- g.runtime(ctx) }()
 	g.forward(ctx)
 	err := g.links(ctx)
-	facts.Runtime = <-done
+	<-done
 	if err != nil {
 		return nil, fmt.Errorf("gather the host's facts: %w", err)
 	}
 	g.symbolicLinks()
+	slices.Sort(facts.Problems) // they were met at the same time
 	return facts, nil
 }
 

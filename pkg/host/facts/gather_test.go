@@ -231,6 +231,26 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 }
 
+// A stub of the host's is nobody's but the host's: pods ask the servers behind it.
+func TestResolvConfIsOneThatPodsCanUse(t *testing.T) {
+	const stub, behind = "nameserver 127.0.0.53\noptions edns0\n", "# by resolved\nnameserver 192.0.2.53\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a server":           {map[string]string{"/etc/resolv.conf": behind}, "/etc/resolv.conf"},
+		"resolved's stub":    {map[string]string{"/etc/resolv.conf": stub, "/run/systemd/resolve/resolv.conf": behind}, "/run/systemd/resolve/resolv.conf"},
+		"NetworkManager's":   {map[string]string{"/etc/resolv.conf": "nameserver 127.0.0.1\n", "/run/NetworkManager/no-stub-resolv.conf": behind}, "/run/NetworkManager/no-stub-resolv.conf"},
+		"a stub and others":  {map[string]string{"/etc/resolv.conf": stub + behind, "/run/systemd/resolve/resolv.conf": behind}, "/etc/resolv.conf"},
+		"nothing but a stub": {map[string]string{"/etc/resolv.conf": "nameserver ::1\n"}, ""},
+		"none":               {},
+	} {
+		if got := factsOf(t, c.files).ResolvConf; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestProblemsAreFacts(t *testing.T) {
 	f := factsOf(t, map[string]string{
 		"/lib/systemd/system/containerd.service": "[Service]\nExecStart=/usr/bin/containerd\n",

@@ -31,12 +31,7 @@ func kernelFacts(k *kernel.Reader, contain string) KernelFacts {
 	var fs unix.Statfs_t
 	facts.BPF = unix.Statfs(k.Sys+"/fs/bpf", &fs) == nil && fs.Type == unix.BPF_FS_MAGIC
 	facts.Hugepages = hugepages(k)
-	facts.ModuleStates = map[string]kernel.ModuleState{}
-	for _, name := range moduleNames {
-		if state, err := k.Module(name); err == nil {
-			facts.ModuleStates[name] = state
-		}
-	}
+	facts.ModuleStates = k.Modules(moduleNames)
 	return facts
 }
 

@@ -15,37 +15,29 @@ import (
 // links lists the links with their addresses and managers, and finds the
 // uplink.
 func (g gatherer) links(ctx context.Context) error {
-	links, err := g.from.net.Links(ctx)
+	o, err := g.from.net.Overview(ctx)
 	if errors.Is(err, sys.ErrNoLiveState) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	addresses, err := g.from.net.Addresses(ctx, "")
-	if err != nil {
-		return err
-	}
-	defaults, err := g.from.net.DefaultRoutes(ctx)
-	if err != nil {
-		return err
-	}
 	of := map[string][]netip.Prefix{}
-	for _, a := range addresses {
+	for _, a := range o.Addresses {
 		of[a.Link] = append(of[a.Link], a.Prefix)
 	}
 	manager := g.linkManagers()
-	for _, l := range links {
+	for _, l := range o.Links {
 		g.facts.Links = append(g.facts.Links, LinkFact{
 			Name: l.Name, Kind: l.Kind, MTU: l.MTU, Up: l.Up, Loopback: l.Loopback, PtP: l.PtP,
 			Physical: l.Physical, Master: l.Master, Addresses: of[l.Name], Manager: manager(l.Index),
 		})
 	}
-	if len(defaults) > 0 {
-		g.facts.Uplink = defaults[0].Link
-		g.facts.Address = uplinkAddress(defaults[0], addresses)
+	if len(o.Defaults) > 0 {
+		g.facts.Uplink = o.Defaults[0].Link
+		g.facts.Address = uplinkAddress(o.Defaults[0], o.Addresses)
 	}
-	g.facts.RALinks = g.listening(links, defaults)
+	g.facts.RALinks = g.listening(o.Links, o.Defaults)
 	return nil
 }
 

@@ -64,8 +64,7 @@ const hookForward = 2
 func legacyForward() ([]ForwardChain, error) {
 	var out []ForwardChain
 	for _, f := range legacyFamilies {
-		names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
-		if err != nil || !slices.Contains(strings.Fields(string(names)), "filter") {
+		if !slices.Contains(f.tables(), "filter") {
 			continue
 		}
 		info, entries, err := f.read("filter")
@@ -79,6 +78,17 @@ func legacyForward() ([]ForwardChain, error) {
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// tables are those of iptables that this network namespace has; none where the kernel has no
+// ip_tables.
+func (f legacyFamily) tables() []string {
+	names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
+	if err != nil {
+		return nil
+	}
+	have := strings.Fields(string(names))
+	return slices.DeleteFunc(slices.Clone(iptTables), func(table string) bool { return !slices.Contains(have, table) })
 }
 
 // read asks the kernel for the table as it is. The size is asked for first;

@@ -34,14 +34,14 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	if !sys.HasModule("/", "ip_set", "CONFIG_IP_SET") {
 		return nil, nil
 	}
-	c, err := ipsetDial(ctx)
+	c, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	flags := []byte{0, 0, 0, ipsetOnlyNames}
 	answers, err := sys.Dump(ctx, "ipsets", func() ([]netlink.Message, error) {
-		return c.ask(ipsetCmdList, netlink.Dump,
+		return ipsetSocket{c}.ask(ipsetCmdList, netlink.Dump,
 			netlink.Attribute{Type: ipsetAttrFlags | unix.NLA_F_NET_BYTEORDER, Data: flags})
 	})
 	if err != nil {
@@ -49,17 +49,8 @@ func (n *Reader) IPSets(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for _, m := range answers {
-		ad, err := nftAttributes(m)
-		if err != nil {
-			return nil, fmt.Errorf("list ipsets: %w", err)
-		}
-		for ad.Next() {
-			if ad.Type() == ipsetAttrName {
-				out = append(out, ad.String())
-			}
-		}
-		if err := ad.Err(); err != nil {
-			return nil, fmt.Errorf("list ipsets: %w", err)
+		if _, body := split(m); sys.Attribute(body, ipsetAttrName) != nil {
+			out = append(out, sys.AttributeText(body, ipsetAttrName))
 		}
 	}
 	slices.Sort(out)
@@ -75,12 +66,12 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 	if !sys.HasModule("/", "ip_set", "CONFIG_IP_SET") {
 		return nil
 	}
-	c, err := ipsetDial(ctx)
+	c, err := dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	_, err = c.ask(ipsetCmdDestroy, netlink.Acknowledge,
+	_, err = ipsetSocket{c}.ask(ipsetCmdDestroy, netlink.Acknowledge,
 		netlink.Attribute{Type: ipsetAttrName, Data: append([]byte(name), 0)})
 	switch {
 	case errors.Is(err, unix.ENOENT):
@@ -96,17 +87,6 @@ func (w *Writer) DelIPSet(ctx context.Context, name string) error {
 }
 
 type ipsetSocket struct{ *netlink.Conn }
-
-func ipsetDial(ctx context.Context) (ipsetSocket, error) {
-	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
-	if err != nil {
-		return ipsetSocket{}, fmt.Errorf("open the socket for ipsets: %w", err)
-	}
-	if err := nftDeadline(ctx, c); err != nil {
-		return ipsetSocket{}, errors.Join(err, c.Close())
-	}
-	return ipsetSocket{c}, nil
-}
 
 func (s ipsetSocket) ask(
 	kind uint16, flags netlink.HeaderFlags, attrs ...netlink.Attribute,

@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// IPTChain is a chain of iptables, of either flavour, as far as it tells whose
+// IPTChain is a chain of iptables, of either flavour, as far as it shows whose
 // it is. Networks that wrote one may be gone, their programs too.
 type IPTChain struct {
 	Backend string // BackendNFT or BackendLegacy
@@ -23,7 +23,7 @@ type IPTChain struct {
 	Rules   []IPTRule
 }
 
-// IPTRule is a rule as far as it tells whose it is.
+// IPTRule is a rule as far as it shows whose it is.
 type IPTRule struct {
 	Target   string   // the chain that it jumps or goes to, or the target in iptables' word; "" none
 	Comments []string // a rule may have several: Felix writes its hash and an explanation
@@ -45,7 +45,7 @@ func (c IPTChain) String() string {
 	return program + " -t " + c.Table + " " + c.Name
 }
 
-// String is the part of a rule that tells whose it is, in iptables' words.
+// String is the part of a rule that shows whose it is, in iptables' words.
 func (r IPTRule) String() string {
 	var out []string
 	add := func(flag, value string) {

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -33,15 +31,7 @@ func (n *Reader) legacyIPTChains(ctx context.Context) ([]IPTChain, error) {
 	}
 	var out []IPTChain
 	for _, f := range legacyFamilies {
-		names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
-		if err != nil {
-			continue // no ip_tables in this kernel
-		}
-		there := strings.Fields(string(names))
-		for _, table := range iptTables {
-			if !slices.Contains(there, table) {
-				continue
-			}
+		for _, table := range f.tables() {
 			info, entries, err := f.read(table)
 			if err != nil {
 				return nil, fmt.Errorf("read table %s of ip_tables (%s): %w", table, f.name, err)
@@ -215,7 +205,7 @@ func legacyLink(name, mask []byte, not bool) string {
 
 // removeLegacyIPT removes from one table by the programs of ip_tables: they
 // alone know how to write a table anew under the lock that all who write
-// share. Rules are named by their whole text, which the program itself tells.
+// share. Rules are named by their whole text, which the program itself prints.
 func (w *Writer) removeLegacyIPT(ctx context.Context, gone []IPTRemoval) error {
 	family, table := gone[0].Chain.Family, gone[0].Chain.Table
 	program, err := w.legacyFind(ctx, family)

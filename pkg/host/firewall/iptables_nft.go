@@ -61,7 +61,7 @@ func (n *Reader) nftChains(ctx context.Context, what string, in func(family, tab
 	})
 }
 
-// iptRule reads from a rule what tells whose it is. What it does not know of
+// iptRule reads from a rule what shows whose it is. What it does not know of
 // the rule it leaves out: rules are removed by their handles.
 func iptRule(raw rawRule, names setNames) (IPTRule, error) {
 	out := IPTRule{handle: raw.handle}

@@ -111,25 +111,7 @@ func (w *Writer) ReplaceTable(ctx context.Context, t Table) error {
 // DelTable removes a table with all that is in it; absence is success. It may
 // be retried.
 func (w *Writer) DelTable(ctx context.Context, family, name string) error {
-	_, err := w.fw.Table(ctx, family, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c, err := w.nft(ctx)
-	if err != nil {
-		return err
-	}
-	table := &nftables.Table{Family: nftFamilies[family], Name: name}
-	c.AddTable(table)
-	c.DelTable(table)
-	if err := c.Flush(); err != nil {
-		return fmt.Errorf("remove nft table %s %s: %w", family, name, nftHint(err))
-	}
-	sys.Changed(w.log, "nft table removed", zap.String("family", family), zap.String("table", name))
-	return nil
+	return w.DelTableNamed(ctx, TableName{family, name})
 }
 
 // nft starts a transaction. The kernel loads nf_tables for it if need be.
@@ -139,14 +121,11 @@ func (w *Writer) nft(ctx context.Context) (*nftables.Conn, error) {
 	}
 	// Asked by itself first: a batch that finds no nf_tables gets one answer for all its messages,
 	// and the library would wait for the others.
-	probe, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
+	probe, err := dial(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open the nft socket: %w", nftHint(err))
-	}
-	defer probe.Close()
-	if err := nftDeadline(ctx, probe); err != nil {
 		return nil, err
 	}
+	defer probe.Close()
 	if _, err := (nftSocket{probe}).generation(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) {
 		return nil, fmt.Errorf("this kernel has no nf_tables; load the module nf_tables: %w", err)
 	} else if err != nil {

@@ -5,32 +5,20 @@ import (
 	"strings"
 
 	"github.com/google/nftables/expr"
-	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // decode reads a rule's expressions one by one. The library would leave out
 // those that it does not know, and a rule with something unknown in it would
 // pass for one of ours.
-func (r *rawRule) decode(family byte, list *netlink.AttributeDecoder) error {
-	for list.Next() {
-		list.Nested(func(one *netlink.AttributeDecoder) error {
-			var name string
-			var data []byte
-			for one.Next() {
-				switch one.Type() {
-				case unix.NFTA_EXPR_NAME:
-					name = one.String()
-				case unix.NFTA_EXPR_DATA:
-					data = one.Bytes()
-				}
-			}
-			r.names = append(r.names, name)
-			r.exprs = append(r.exprs, decodeExpr(family, name, data))
-			return one.Err()
-		})
-	}
-	return list.Err()
+func (r *rawRule) decode(family byte, body []byte) {
+	sys.EachAttribute(sys.Attribute(body, unix.NFTA_RULE_EXPRESSIONS), func(_ uint16, _, one []byte) {
+		name := sys.AttributeText(one, unix.NFTA_EXPR_NAME)
+		r.names = append(r.names, name)
+		r.exprs = append(r.exprs, decodeExpr(family, name, sys.Attribute(one, unix.NFTA_EXPR_DATA)))
+	})
 }
 
 func decodeExpr(family byte, name string, data []byte) expr.Any {

@@ -2,6 +2,7 @@ package firewall
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/google/nftables"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/nftables/userdata"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // rawRule is a rule as the kernel has it.
@@ -35,44 +38,29 @@ func (s nftSocket) chains(family nftables.TableFamily) ([]rawChain, error) {
 	}
 	var out []rawChain
 	for _, m := range answers {
-		ad, err := nftAttributes(m)
-		if err != nil {
-			return nil, err
-		}
-		c := rawChain{family: nftables.TableFamily(m.Data[0])}
-		for ad.Next() {
-			switch ad.Type() {
-			case unix.NFTA_CHAIN_TABLE:
-				c.table = ad.String()
-			case unix.NFTA_CHAIN_NAME:
-				c.Name = ad.String()
-			case unix.NFTA_CHAIN_TYPE:
-				c.Type = ad.String()
-			case unix.NFTA_CHAIN_POLICY:
-				c.Policy = "accept"
-				if ad.Uint32() == uint32(nftables.ChainPolicyDrop) {
-					c.Policy = "drop"
-				}
-			case unix.NFTA_CHAIN_HOOK:
-				ad.Nested(func(hook *netlink.AttributeDecoder) error {
-					for hook.Next() {
-						switch hook.Type() {
-						case unix.NFTA_HOOK_HOOKNUM:
-							c.Hook = hookName(hook.Uint32())
-						case unix.NFTA_HOOK_PRIORITY:
-							c.Priority = int(int32(hook.Uint32()))
-						}
-					}
-					return hook.Err()
-				})
-			}
-		}
-		if err := ad.Err(); err != nil {
-			return nil, fmt.Errorf("read an nft chain: %w", err)
+		family, body := split(m)
+		c := rawChain{family: nftables.TableFamily(family), table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
+		c.Name, c.Type = sys.AttributeText(body, unix.NFTA_CHAIN_NAME), sys.AttributeText(body, unix.NFTA_CHAIN_TYPE)
+		c.Policy = chainPolicy(body)
+		if hook := sys.Attribute(body, unix.NFTA_CHAIN_HOOK); hook != nil {
+			c.Hook = hookName(number(hook, unix.NFTA_HOOK_HOOKNUM))
+			c.Priority = int(int32(number(hook, unix.NFTA_HOOK_PRIORITY)))
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// chainPolicy is what becomes of a packet that no rule of a chain decides on; "" of a chain without
+// a hook.
+func chainPolicy(body []byte) string {
+	switch {
+	case sys.Attribute(body, unix.NFTA_CHAIN_POLICY) == nil:
+		return ""
+	case number(body, unix.NFTA_CHAIN_POLICY) == uint32(nftables.ChainPolicyDrop):
+		return "drop"
+	}
+	return "accept"
 }
 
 // hookName is a hook of the families ip, ip6 and inet.
@@ -97,35 +85,19 @@ func (s nftSocket) rules(family nftables.TableFamily, table, chain string) ([]ra
 	}
 	var out []rawRule
 	for _, m := range answers {
-		ad, err := nftAttributes(m)
-		if err != nil {
-			return nil, err
-		}
-		var r rawRule
-		owner := ""
-		for ad.Next() {
-			switch ad.Type() {
-			case unix.NFTA_RULE_TABLE:
-				owner = ad.String()
-			case unix.NFTA_RULE_CHAIN:
-				r.chain = ad.String()
-			case unix.NFTA_RULE_HANDLE:
-				r.handle = ad.Uint64()
-			case unix.NFTA_RULE_EXPRESSIONS:
-				ad.Nested(func(list *netlink.AttributeDecoder) error { return r.decode(byte(family), list) })
-			case unix.NFTA_RULE_USERDATA:
-				if text := userdata.Get(ad.Bytes(), userdata.TypeComment); text != nil {
-					r.comment = string(bytes.TrimRight(text, "\x00"))
-				}
-			}
-		}
-		if err := ad.Err(); err != nil {
-			return nil, fmt.Errorf("read a rule of nft table %s: %w", table, err)
-		}
+		_, body := split(m)
+		r := rawRule{chain: sys.AttributeText(body, unix.NFTA_RULE_CHAIN)}
 		// Old kernels do not filter, neither by table nor by chain.
-		if owner == table && (chain == "" || r.chain == chain) {
-			out = append(out, r)
+		if sys.AttributeText(body, unix.NFTA_RULE_TABLE) != table || chain != "" && r.chain != chain {
+			continue
 		}
+		if handle := sys.Attribute(body, unix.NFTA_RULE_HANDLE); len(handle) == 8 {
+			r.handle = binary.BigEndian.Uint64(handle)
+		}
+		comment := userdata.Get(sys.Attribute(body, unix.NFTA_RULE_USERDATA), userdata.TypeComment)
+		r.comment = string(bytes.TrimRight(comment, "\x00"))
+		r.decode(byte(family), body)
+		out = append(out, r)
 	}
 	return out, nil
 }

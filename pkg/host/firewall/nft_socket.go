@@ -32,14 +32,20 @@ func (n *Reader) openNFT(ctx context.Context) (nftSocket, error) {
 	if !Loaded("/") {
 		return nftSocket{}, fmt.Errorf("read nft tables: nf_tables is not loaded: %w", fs.ErrNotExist)
 	}
+	c, err := dial(ctx)
+	return nftSocket{c}, err
+}
+
+// dial opens a socket of netfilter.
+func dial(ctx context.Context) (*netlink.Conn, error) {
 	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
-		return nftSocket{}, fmt.Errorf("open the nft socket: %w", err)
+		return nil, fmt.Errorf("open the nft socket: %w", nftHint(err))
 	}
 	if err := nftDeadline(ctx, c); err != nil {
-		return nftSocket{}, errors.Join(err, c.Close())
+		return nil, errors.Join(err, c.Close())
 	}
-	return nftSocket{c}, nil
+	return c, nil
 }
 
 func nftDeadline(ctx context.Context, c *netlink.Conn) error {
@@ -76,17 +82,21 @@ func (s nftSocket) ask(
 	return out, nil
 }
 
-// nftAttributes reads the attributes of an answer.
-func nftAttributes(m netlink.Message) (*netlink.AttributeDecoder, error) {
+// split takes the family off an answer (struct nfgenmsg).
+func split(m netlink.Message) (family byte, body []byte) {
 	if len(m.Data) < 4 {
-		return nil, errors.New("read nft's answer: too short")
+		return 0, nil
 	}
-	ad, err := netlink.NewAttributeDecoder(m.Data[4:])
-	if err != nil {
-		return nil, fmt.Errorf("read nft's answer: %w", err)
+	return m.Data[0], m.Data[4:]
+}
+
+// number is an attribute in the byte order of nf_tables; 0 where there is none.
+func number(body []byte, kind uint16) uint32 {
+	b := sys.Attribute(body, kind)
+	if len(b) != 4 {
+		return 0
 	}
-	ad.ByteOrder = binary.BigEndian
-	return ad, nil
+	return binary.BigEndian.Uint32(b)
 }
 
 // generation is the number of the ruleset's state: it grows with each change.
@@ -98,16 +108,8 @@ func (s nftSocket) generation() (uint32, error) {
 	if len(answers) != 1 {
 		return 0, fmt.Errorf("read nft's answer: %d messages for one question", len(answers))
 	}
-	ad, err := nftAttributes(answers[0])
-	if err != nil {
-		return 0, err
-	}
-	for ad.Next() {
-		if ad.Type() == unix.NFTA_GEN_ID {
-			return ad.Uint32(), ad.Err()
-		}
-	}
-	return 0, ad.Err()
+	_, body := split(answers[0])
+	return number(body, unix.NFTA_GEN_ID), nil
 }
 
 // consistent runs read until the ruleset does not change meanwhile: the parts

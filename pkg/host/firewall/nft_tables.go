@@ -20,7 +20,7 @@ type TableName struct {
 	Name   string
 }
 
-// String is what `nft delete table` wants to hear.
+// String is the argument of `nft delete table`.
 func (t TableName) String() string { return t.Family + " " + t.Name }
 
 // TableFamilies are all families that tables can have; nftFamilies are those of ours.
@@ -51,23 +51,12 @@ func (n *Reader) Tables(ctx context.Context) ([]TableName, error) {
 		}
 		var out []TableName
 		for _, m := range answers {
-			ad, err := nftAttributes(m)
-			if err != nil {
-				return nil, err
-			}
-			t := TableName{Family: fmt.Sprint(m.Data[0])}
+			family, body := split(m)
+			t := TableName{Family: fmt.Sprint(family), Name: sys.AttributeText(body, unix.NFTA_TABLE_NAME)}
 			for name, number := range TableFamilies {
-				if byte(number) == m.Data[0] {
+				if byte(number) == family {
 					t.Family = name
 				}
-			}
-			for ad.Next() {
-				if ad.Type() == unix.NFTA_TABLE_NAME {
-					t.Name = ad.String()
-				}
-			}
-			if err := ad.Err(); err != nil {
-				return nil, fmt.Errorf("read an nft table: %w", err)
 			}
 			out = append(out, t)
 		}
@@ -92,7 +81,7 @@ func (w *Writer) DelTableNamed(ctx context.Context, t TableName) error {
 		}
 		c.DelTable(&nftables.Table{Family: TableFamilies[t.Family], Name: t.Name})
 		if err := c.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("remove nft table %s: %w", t, err)
+			return fmt.Errorf("remove nft table %s: %w", t, nftHint(err))
 		}
 		sys.Changed(w.log, "nft table removed", zap.String("family", t.Family), zap.String("table", t.Name))
 	}

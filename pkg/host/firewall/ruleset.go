@@ -2,7 +2,6 @@ package firewall
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,7 +46,7 @@ type SetChain struct {
 	Rules   []SetRule `json:"rules,omitempty"`
 }
 
-// SetRule is a rule, and what tells it from others.
+// SetRule is a rule, and what distinguishes it.
 type SetRule struct {
 	Message []byte `json:"message"`
 	leads   string // to which chain
@@ -139,23 +138,15 @@ func (s nftSocket) ruleSet() ([]SetTable, error) {
 func (t *SetTable) addChain(body []byte) {
 	c := SetChain{
 		Name: sys.AttributeText(body, unix.NFTA_CHAIN_NAME), Base: sys.Attribute(body, unix.NFTA_CHAIN_HOOK) != nil,
+		Bound: number(body, nftChainFlags)&nftChainBound != 0, Policy: chainPolicy(body),
 		Message: without(body, unix.NFTA_CHAIN_HANDLE, unix.NFTA_CHAIN_USE, unix.NFTA_CHAIN_COUNTERS),
-	}
-	if b := sys.Attribute(body, nftChainFlags); len(b) == 4 {
-		c.Bound = binary.BigEndian.Uint32(b)&nftChainBound != 0
-	}
-	if policy := sys.Attribute(body, unix.NFTA_CHAIN_POLICY); c.Base && len(policy) == 4 {
-		c.Policy = "accept"
-		if binary.BigEndian.Uint32(policy) == uint32(nftables.ChainPolicyDrop) {
-			c.Policy = "drop"
-		}
 	}
 	t.Chains = append(t.Chains, c)
 }
 
 func (t *SetTable) addRule(body []byte) {
 	name := sys.AttributeText(body, unix.NFTA_RULE_CHAIN)
-	for range t.Chains { // the kernel tells them chain by chain
+	for range t.Chains { // the kernel lists them chain by chain
 		if c := &t.Chains[t.at]; c.Name == name {
 			c.Rules = append(c.Rules, SetRule{Message: without(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION)})
 			return
@@ -169,8 +160,8 @@ func (t *SetTable) addSet(body []byte) {
 		Message: without(body, nftSetHandle, nftSetType, nftSetCount)})
 }
 
-// elements reads those of a set. Of intervals the kernel tells the end before the beginning, and
-// wants to hear them the other way round (net/netfilter/nft_set_rbtree.c).
+// elements reads those of a set. Of intervals the kernel lists the end before the beginning, and
+// takes them the other way round (net/netfilter/nft_set_rbtree.c).
 func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 	answers, err := s.ask("the elements of set "+of.Name, unix.NFT_MSG_GETSETELEM, netlink.Dump,
 		nftables.TableFamily(t.Family),
@@ -185,22 +176,10 @@ func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 			of.Elements = append(of.Elements, padded(whole))
 		})
 	}
-	flags := uint32(0)
-	if b := sys.Attribute(of.Message, unix.NFTA_SET_FLAGS); len(b) == 4 {
-		flags = binary.BigEndian.Uint32(b)
-	}
-	if flags&unix.NFT_SET_INTERVAL != 0 && flags&nftSetConcat == 0 {
+	if flags := number(of.Message, unix.NFTA_SET_FLAGS); flags&unix.NFT_SET_INTERVAL != 0 && flags&nftSetConcat == 0 {
 		slices.Reverse(of.Elements)
 	}
 	return nil
-}
-
-// split takes the family off an answer (struct nfgenmsg).
-func split(m netlink.Message) (family byte, body []byte) {
-	if len(m.Data) < 4 {
-		return 0, nil
-	}
-	return m.Data[0], m.Data[4:]
 }
 
 // without is a message without some attributes.
@@ -225,7 +204,7 @@ func padded(whole []byte) []byte {
 // counting are expressions whose values change by themselves.
 var counting = []string{"counter", "quota", "last", "connlimit"}
 
-// know reads what tells a rule from others.
+// know reads what distinguishes a rule.
 func (r *SetRule) know(family byte) {
 	if r.text != "" {
 		return

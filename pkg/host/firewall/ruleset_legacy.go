@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -25,18 +24,15 @@ func (w *Writer) LegacyTables(ctx context.Context) (out []LegacyTable, err error
 		return nil, err
 	}
 	for _, f := range legacyFamilies {
-		names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
-		if err != nil || len(names) == 0 {
-			continue // no ip_tables in this kernel, or nobody uses it
+		tables := f.tables()
+		if len(tables) == 0 {
+			continue // nobody uses it
 		}
 		program, err := w.legacyFind(ctx, f.name)
 		if err != nil {
 			continue
 		}
-		for _, table := range iptTables {
-			if !slices.Contains(strings.Fields(string(names)), table) {
-				continue
-			}
+		for _, table := range tables {
 			text, err := sys.RunLive(ctx, w.fw.live,
 				sys.Command{Path: program + "-save", Args: []string{"-t", table}, Max: 64 << 20})
 			if err != nil {

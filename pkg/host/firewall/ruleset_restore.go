@@ -245,15 +245,11 @@ func (b *nftBatch) mend(was, now SetTable) {
 	}
 }
 
-// compat is what the kernel does not tell of a rule with a match or a target of xtables, and wants
-// to hear again: the protocol that the rule is for (net/netfilter/nft_compat.c).
+// compat is what the kernel leaves out of a rule with a match or a target of xtables, and
+// wants back: the protocol that the rule is for (net/netfilter/nft_compat.c).
 func compat(family byte, rule []byte) []byte {
 	var raw rawRule
-	sys.EachAttribute(sys.Attribute(rule, unix.NFTA_RULE_EXPRESSIONS), func(_ uint16, _, one []byte) {
-		name := sys.AttributeText(one, unix.NFTA_EXPR_NAME)
-		raw.names, raw.exprs = append(raw.names, name),
-			append(raw.exprs, decodeExpr(family, name, sys.Attribute(one, unix.NFTA_EXPR_DATA)))
-	})
+	raw.decode(family, rule)
 	if !slices.Contains(raw.names, "match") && !slices.Contains(raw.names, "target") {
 		return nil
 	}
@@ -326,14 +322,11 @@ func (w *Writer) transact(ctx context.Context, changes []tableChange) error {
 	if len(list) == 0 {
 		return nil
 	}
-	c, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
+	c, err := dial(ctx)
 	if err != nil {
-		return fmt.Errorf("open the nft socket: %w", nftHint(err))
-	}
-	defer c.Close()
-	if err := nftDeadline(ctx, c); err != nil {
 		return err
 	}
+	defer c.Close()
 	end := func(kind netlink.HeaderType) netlink.Message {
 		return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request},
 			Data: []byte{0, 0, 0, unix.NFNL_SUBSYS_NFTABLES}}

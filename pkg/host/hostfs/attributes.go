@@ -18,7 +18,7 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, err := f.openItself(name)
+	fd, err := f.Paths.openItself(name)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) {
 		return nil, nil // a symlink, or a socket
 	}
@@ -46,8 +46,8 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 }
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
-func (f *Reader) openItself(name string) (int, error) {
-	return f.Paths.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+func (p Paths) openItself(name string) (int, error) {
+	return p.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
 
 // portable says that an attribute means the same on another inode. IMA's and EVM's are made from
@@ -67,14 +67,14 @@ func attribute(fd int, attr string) ([]byte, bool) {
 	return slices.Clone(value[:n]), true
 }
 
-// SetAttributes gives a file or directory extended attributes as [Files.Attributes] told them.
+// SetAttributes gives a file or directory extended attributes as [Files.Attributes] returned them.
 // Those that it has besides stay. It may be retried.
 func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 	name, err := Clean("set the attributes of", name)
 	if err != nil || len(attrs) == 0 {
 		return err
 	}
-	fd, err := w.files.plainly().openItself(name)
+	fd, err := w.files.Paths.strictly().openItself(name)
 	if err != nil {
 		return Explain("set the attributes of", name, err)
 	}
@@ -103,4 +103,81 @@ func setAttributes(fd int, attrs map[string][]byte) error {
 		}
 	}
 	return nil
+}
+
+// SetMtime gives a file, directory or symlink the time of change that it had
+// before, in nanoseconds since the epoch. The time of access becomes the same.
+func (w *Writer) SetMtime(name string, mtime int64) error {
+	name, err := Clean("set the time of", name)
+	if err != nil {
+		return err
+	}
+	dir, base, err := w.files.Paths.walkTo(name)
+	if err != nil {
+		return Explain("set the time of", name, err)
+	}
+	defer unix.Close(dir)
+	fd, err := OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return Explain("set the time of", name, err)
+	}
+	defer unix.Close(fd)
+	info, err := statx(fd, "", unix.AT_EMPTY_PATH)
+	if err == nil && info.Type == Regular && info.Links > 1 {
+		err = &NamesError{Path: name, Names: info.Links}
+	}
+	if err == nil {
+		err = setTime(fd, mtime)
+	}
+	if err != nil {
+		return fmt.Errorf("set the time of %s: %w", name, err)
+	}
+	return nil
+}
+
+// copyLabels copies the SELinux label and the user attributes of the file that
+// is replaced. A new file has the label that the policy gives it in its directory.
+// Not copied: capabilities, IMA and EVM, which belong to the old content, and ACLs, since
+// the mode that is asked for is all the access there shall be.
+func copyLabels(dir int, base string, to int) error {
+	from, err := unix.Openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil // unreadable to us or gone: it has no label that we could keep
+	}
+	defer unix.Close(from)
+	list, err := attributes(from)
+	if err != nil || list == "" {
+		return err
+	}
+	for attr := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+		if attr != "security.selinux" && !strings.HasPrefix(attr, "user.") {
+			continue
+		}
+		value, ok := attribute(from, attr)
+		if !ok {
+			continue // removed meanwhile, or not ours to see
+		}
+		err = unix.Fsetxattr(to, attr, value, 0)
+		if attr == "security.selinux" && errors.Is(err, unix.EPERM) {
+			continue // the label is of a policy that does not run: else it would be SELinux that judges, and EACCES
+		}
+		if err != nil && !errors.Is(err, unix.ENOTSUP) {
+			return err
+		}
+	}
+	return nil
+}
+
+// attributes lists the names of a file's extended attributes, each ended by NUL.
+func attributes(fd int) (string, error) {
+	n, err := unix.Flistxattr(fd, nil)
+	if errors.Is(err, unix.ENOTSUP) || n == 0 && err == nil {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	buf := make([]byte, n+1024)
+	n, err = unix.Flistxattr(fd, buf)
+	return string(buf[:max(n, 0)]), err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -55,7 +56,7 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := b.dir(path.Dir(name))
+	dir, err := b.dir(path.Dir(name), true)
 	if err != nil {
 		return nil, Explain("write", name, err)
 	}
@@ -79,17 +80,19 @@ func (b *Batch) Put(name string, content []byte, spec FileSpec) error {
 	return s.Close()
 }
 
-// dir opens a directory of the batch, once, and clears it of what a killed
-// run left there.
-func (b *Batch) dir(name string) (*stagingDir, error) {
+// dir opens a directory of the batch, once. One for new files is made if need be, and cleared of
+// what a killed run left there.
+func (b *Batch) dir(name string, forNew bool) (*stagingDir, error) {
 	if d, ok := b.dirs[name]; ok {
 		return d, nil
 	}
-	fd, real, err := b.w.files.Paths.OpenDir(name, true)
+	fd, real, err := b.w.files.Paths.OpenDir(name, forNew)
 	if err != nil {
 		return nil, err
 	}
-	b.w.removeStale(fd, name)
+	if forNew {
+		b.w.files.cleaner.remove(fd, name, b.w.log)
+	}
 	d := &stagingDir{name: name, real: real, fd: fd}
 	b.dirs[name] = d
 	return d, nil
@@ -128,7 +131,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	}
 	for _, s := range b.all {
 		s.record(b.w.files)
-		b.w.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
+		b.w.log.wrote("file", s.name, zap.Int64("bytes", s.size), zap.Stringer("mode", s.spec.Mode),
 			zap.Bool("in place", s.state == notPlaced))
 	}
 	return nil
@@ -151,7 +154,7 @@ func (b *Batch) Discard() {
 // scratch opens a file without a name on the file system of a directory. It is gone
 // when the batch ends.
 func (b *Batch) scratch(dir string) (*os.File, error) {
-	d, err := b.dir(dir)
+	d, err := b.dir(dir, true)
 	if err != nil {
 		return nil, Explain("write below", dir, err)
 	}
@@ -204,6 +207,9 @@ func (b *Batch) publish() error {
 }
 
 func (b *Batch) syncFiles() error {
+	if b.fleeting() {
+		return nil
+	}
 	var group []syncItem
 	for _, s := range b.all {
 		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
@@ -214,7 +220,17 @@ func (b *Batch) syncFiles() error {
 	return syncAll(group)
 }
 
-func (b *Batch) syncDirs() error { return syncAll(b.dirItems()) }
+func (b *Batch) syncDirs() error {
+	if b.fleeting() {
+		return nil
+	}
+	return syncAll(b.dirItems())
+}
+
+// fleeting says that nobody believes any of it after this boot.
+func (b *Batch) fleeting() bool {
+	return len(b.all) > 0 && !slices.ContainsFunc(b.all, func(s *Staged) bool { return !s.spec.Fleeting })
+}
 
 func (b *Batch) dirItems() (group []syncItem) {
 	for _, d := range b.dirs {

@@ -114,29 +114,29 @@ func (w *Writer) Recover(ctx context.Context) (int, error) {
 		if err := context.Cause(ctx); err != nil {
 			return 0, fmt.Errorf("complete %s: %w", name, err)
 		}
-		if err := w.recoverBatch(name); err != nil {
+		if err := w.Batch().complete(name); err != nil {
 			errs = append(errs, fmt.Errorf("complete the files that belong together, as %s has them: %w", name, err))
 		}
 	}
 	return len(list), errors.Join(errs...)
 }
 
-func (w *Writer) recoverBatch(name string) error {
-	data, err := w.files.ReadFile(name)
+// complete does what is left of the batch that an intent names.
+func (b *Batch) complete(name string) error {
+	defer b.Discard()
+	data, err := b.w.files.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	var in intent
 	if json.NewDecoder(bytes.NewReader(data)).Decode(&in) != nil {
-		return w.Remove(name) // torn: it was not on the disk yet, so nothing was renamed
+		return b.w.Remove(name) // torn: it was not on the disk yet, so nothing was renamed
 	}
 	if in.Version != intentVersion {
 		return fmt.Errorf("it is of version %d, this agent knows %d: run the agent that wrote it, or remove it",
 			in.Version, intentVersion)
 	}
-	b := w.Batch()
 	b.intent = name
-	defer b.Discard()
 	for _, f := range in.Files {
 		if err := b.resume(f); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (w *Writer) recoverBatch(name string) error {
 		return err
 	}
 	for _, s := range b.all {
-		w.wrote("completed what a killed run had begun", s.name, zap.Int64("bytes", s.size))
+		b.w.log.wrote("completed what a killed run had begun", s.name, zap.Int64("bytes", s.size))
 	}
 	return b.conclude()
 }
@@ -157,7 +157,7 @@ func (w *Writer) recoverBatch(name string) error {
 // resume takes a file of an intent up where it was left. One that is in place is not touched again,
 // whatever became of it since.
 func (b *Batch) resume(f intentFile) error {
-	dir, err := b.reopen(path.Dir(f.Path))
+	dir, err := b.dir(path.Dir(f.Path), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -185,20 +185,6 @@ func (b *Batch) resume(f intentFile) error {
 	s.old = err == nil
 	b.all = append(b.all, s)
 	return nil
-}
-
-// reopen opens a directory of a batch without clearing it.
-func (b *Batch) reopen(name string) (*stagingDir, error) {
-	if d, ok := b.dirs[name]; ok {
-		return d, nil
-	}
-	fd, real, err := b.w.files.Paths.OpenDir(name, false)
-	if err != nil {
-		return nil, err
-	}
-	d := &stagingDir{name: name, real: real, fd: fd}
-	b.dirs[name] = d
-	return d, nil
 }
 
 // at says that name has what was to come: content, owner and mode.

@@ -29,7 +29,7 @@ func (b *Batch) Copy(from, to string, spec FileSpec, want Member) error {
 	if err != nil {
 		return err
 	}
-	fd, info, err := b.w.files.plainly().openRegular(from)
+	fd, info, err := b.w.files.strictly().openRegular(from)
 	if err != nil {
 		return Explain("copy", from, err)
 	}
@@ -85,9 +85,12 @@ func (w *Writer) Room(dir string) (int64, error) {
 		return 0, Explain("look for room in", dir, err)
 	}
 	defer unix.Close(fd)
+	return room(fd, dir)
+}
+
+// room is how many bytes may be written on the file system of what is open.
+func room(fd int, name string) (int64, error) {
 	var of unix.Statfs_t
-	if err := again(func() error { return unix.Fstatfs(fd, &of) }); err != nil {
-		return 0, Explain("look for room in", dir, err)
-	}
-	return int64(of.Bavail) * of.Bsize, nil
+	err := again(func() error { return unix.Fstatfs(fd, &of) })
+	return int64(of.Bavail) * of.Bsize, Explain("look for room in", name, err)
 }

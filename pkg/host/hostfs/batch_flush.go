@@ -16,5 +16,5 @@ func writeBack(fd int, off, n int64) {
 	_ = unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// startWriting tells the disk to begin with a file: a hint, the fsync is what counts.
+// startWriting has the disk begin with a file: a hint, the fsync is what counts.
 func startWriting(fd int) { _ = unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WRITE) }

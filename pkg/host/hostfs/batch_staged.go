@@ -81,7 +81,7 @@ func (s *Staged) Write(p []byte) (int, error) {
 	return n, Explain("write", s.name, unwrapPath(err))
 }
 
-// largeFile is from where the disk is told to begin before it is asked to be done.
+// largeFile is from where the disk starts to write before the sync.
 const largeFile = 256 << 10
 
 // Close gives the file its owner and mode. Only a closed file can be committed.

@@ -1,12 +1,44 @@
 package hostfs
 
 import (
+	"crypto/rand"
+	"fmt"
 	"os"
 	"path"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// A staged file is named ".netwright-TOKEN-NUMBER". Nobody picks that up: libcni, modules-load.d,
+// sysctl.d, systemd, udev and kubelet's manifests go by the extension, and it has none. (A leading
+// dot alone does not help: libcni takes ".x.conf".)
+const stagedPrefix = ".netwright-"
+
+// processToken tells the staged files of this process from those of others.
+var processToken = rand.Text()[:tokenLength]
+
+const (
+	tokenLength  = 10
+	numberLength = 8
+)
+
+var stagedCount atomic.Uint32
+
+func stagedName() string {
+	return fmt.Sprintf("%s%s-%0*x", stagedPrefix, processToken, numberLength, stagedCount.Add(1))
+}
+
+// stagedBy says which process staged a file of this name, if it is exactly such a name.
+func stagedBy(name string) (token string, ok bool) {
+	rest, ok := strings.CutPrefix(name, stagedPrefix)
+	token, number, dash := strings.Cut(rest, "-")
+	ok = ok && dash && len(token) == tokenLength && len(number) == numberLength &&
+		strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" && strings.Trim(number, "0123456789abcdef") == ""
+	return token, ok
+}
 
 var processStart = time.Now()
 
@@ -20,15 +52,15 @@ func (w *Writer) RemoveStale(dirs []string) {
 		if err != nil {
 			continue
 		}
-		w.removeStale(fd, name)
+		w.files.cleaner.remove(fd, name, w.log)
 		unix.Close(fd)
 	}
 }
 
-// removeStale removes staged files that a killed run left in a directory, the
-// first time that this pass writes into it.
-func (w *Writer) removeStale(dir int, name string) {
-	if !w.files.cleaner.first(name) {
+// remove removes staged files that a killed run left in a directory, the first time that this pass
+// writes into it.
+func (s *sweeper) remove(dir int, name string, log writeLog) {
+	if !s.first(name) {
 		return
 	}
 	fd, err := quietly(func(more int) (int, error) {
@@ -45,7 +77,7 @@ func (w *Writer) removeStale(dir int, name string) {
 	}
 	for _, entry := range list {
 		if leftover(dir, entry, time.Now()) && unix.Unlinkat(dir, entry, 0) == nil {
-			w.wrote("removed what a killed run had staged", path.Join(name, entry))
+			log.wrote("removed what a killed run had staged", path.Join(name, entry))
 		}
 	}
 }
@@ -60,4 +92,10 @@ func leftover(dir int, entry string, now time.Time) bool {
 	}
 	info, err := statx(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && info.Type != Directory && (info.Ctime < processStart.UnixNano() || info.Ctime > now.UnixNano())
+}
+
+// StagedHere says that this process may have staged a file of that name, and nobody else.
+func StagedHere(name string) bool {
+	token, ok := stagedBy(name)
+	return ok && token == processToken
 }

@@ -42,15 +42,15 @@ func (w *Writer) EditFileAt(
 	w.files.edits.Lock()
 	defer w.files.edits.Unlock()
 	for range maxEdits {
-		if err = w.editOnce(ctx, name, edit); !errors.Is(err, ErrWrittenMeanwhile) {
+		if err = editOnce(ctx, w, name, edit); !errors.Is(err, ErrWrittenMeanwhile) {
 			return err
 		}
 	}
 	return err
 }
 
-func (w *Writer) editOnce(
-	ctx context.Context, name string, edit func(old []byte) (content []byte, mtime int64, err error),
+func editOnce(
+	ctx context.Context, w *Writer, name string, edit func(old []byte) (content []byte, mtime int64, err error),
 ) error {
 	name, err := Clean("edit", name)
 	if err != nil {
@@ -140,4 +140,30 @@ func (s *Staged) unread(base string) error {
 		return ErrWrittenMeanwhile
 	}
 	return nil
+}
+
+// WriteFile puts one file in place, whole and durable: a [Batch] of one.
+func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
+	return w.WriteFileWith(ctx, name, content, spec, nil)
+}
+
+// WriteFileWith is [Writer.WriteFile] for a file that has extended attributes before it is in
+// place, see [Writer.SetAttributes].
+func (w *Writer) WriteFileWith(
+	ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte,
+) error {
+	b := w.Batch()
+	defer b.Discard()
+	s, err := b.Create(name, spec)
+	if err != nil {
+		return err
+	}
+	s.attrs = attrs
+	if _, err := s.Write(content); err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	return b.Commit(ctx)
 }

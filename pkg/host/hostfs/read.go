@@ -120,7 +120,7 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 		err = unix.EISDIR
 	case info.Type != Regular:
 		err = errors.New("not a regular file")
-	case f.Paths.plain && info.Links > 1:
+	case f.Paths.strict && info.Links > 1:
 		err = &NamesError{Path: name, Names: info.Links}
 	default:
 		return fd, info, nil

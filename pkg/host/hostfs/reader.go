@@ -1,3 +1,10 @@
+// Package hostfs reads and writes the files of a host or of a mounted image.
+//
+// [Reader] has no method that writes. [Writer] puts files in place so that after a crash each is
+// the old one or the new one, whole: [Batch] says how. No path is walked by name: see walk.go and
+// docs/adr/0022-paths.md.
+//
+// It is named for what it has and not fs, since whoever names a mode needs [io/fs] beside it.
 package hostfs
 
 import (
@@ -5,20 +12,40 @@ import (
 	"path"
 	"sync"
 
+	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/accounts"
 )
+
+// Options says which files to open, and how.
+type Options struct {
+	// Root is put before every path: "/" (or "") for the running host, else a mounted image.
+	Root string
+	// FollowLinks are the symbolic links that somebody has stated: see [Reader.Follow].
+	FollowLinks []string
+	// AnyLinks says that the paths are a person's own, who has just typed them: what is written
+	// there may be behind any link.
+	AnyLinks bool
+	// Verify makes [Files.Sum] read every byte: stamps are not believed.
+	Verify bool
+	// Stamps answers for files whose metadata is as it was recorded; nil: none.
+	Stamps Stamps
+	// Log gets one line per operation that writes. Nil: none.
+	Log *zap.Logger
+}
 
 // Reader reads the file system below a root, and holds what the methods of [Writer] share. It
 // implements [Files].
 type Reader struct {
 	Paths  Paths
 	opt    Options
-	owners owners
+	owners accounts.Accounts
 
 	edits   sync.Mutex // one read-modify-write at a time, see [Writer.EditFile]
 	cleaner sweeper
 
-	racy restlessFiles
+	racy racyFiles
 }
 
 // Open opens the root. For "/" plain paths are used: there is nothing
@@ -52,18 +79,14 @@ func (f *Reader) Close() error {
 	return unix.Close(root)
 }
 
-// owners are the users and groups of the root, read when first asked for, and
-// once more when a name is not among them: a package may have brought it.
-type owners struct {
-	mu     sync.Mutex
-	users  map[string]account
-	groups map[string]int
+// Owner implements [Files]. The root's own /etc/passwd and /etc/group are read: an image has other
+// users than the host that it is mounted on.
+func (f *Reader) Owner(owner string) (uid, gid int, err error) {
+	return f.owners.Resolve(owner, f.ReadFile)
 }
 
-type account struct{ uid, gid int }
-
-// restlessFiles are those that should be read again.
-type restlessFiles struct {
+// racyFiles are those that should be read again.
+type racyFiles struct {
 	mu   sync.Mutex
 	list []racyFile
 }
@@ -72,4 +95,24 @@ type restlessFiles struct {
 type racyFile struct {
 	name string
 	info FileInfo
+}
+
+// sweeper removes what killed runs left staged.
+type sweeper struct {
+	mu   sync.Mutex
+	seen map[string]bool // directories
+}
+
+// first says whether a directory is asked about for the first time.
+func (s *sweeper) first(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[name] {
+		return false
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[name] = true
+	return true
 }

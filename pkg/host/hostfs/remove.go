@@ -59,15 +59,15 @@ func (w *Writer) SyncDirs(names ...string) error {
 // Each directory is held while it is emptied: what somebody puts in its place meanwhile is not
 // looked into.
 func (w *Writer) RemoveTree(ctx context.Context, name string, last ...string) error {
-	return w.removeFrom(name, func(dir int, base, name string) error {
-		return w.removeAt(ctx, dir, base, name, last)
+	return w.files.Paths.inParent("remove", name, func(dir int, base, name string) error {
+		return tree{w.log, last}.remove(ctx, dir, base, name)
 	})
 }
 
 // Remove removes a file, a symlink or an empty directory. Absent is success. It is not
 // synced: what a power cut brings back is removed again.
 func (w *Writer) Remove(name string) error {
-	return w.removeFrom(name, func(dir int, base, name string) error {
+	return w.files.Paths.inParent("remove", name, func(dir int, base, name string) error {
 		err := unix.Unlinkat(dir, base, 0)
 		if err == unix.EISDIR {
 			err = unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
@@ -76,35 +76,41 @@ func (w *Writer) Remove(name string) error {
 			return Explain("remove", name, err)
 		}
 		if err == nil {
-			w.wrote("removed", name)
+			w.log.wrote("removed", name)
 		}
 		return nil
 	})
 }
 
-// removeFrom calls remove with the directory that a path is in, which is held, the name there, and
-// the path. What is absent needs no removal.
-func (w *Writer) removeFrom(name string, remove func(dir int, base, name string) error) error {
-	name, err := Clean("remove", name)
+// inParent calls do with the directory that a path is in, which is held, the name there, and the
+// path, for who writes there. What is absent needs nothing.
+func (p Paths) inParent(op, name string, do func(dir int, base, name string) error) error {
+	name, err := Clean(op, name)
 	if err != nil {
 		return err
 	}
 	if name == "/" {
-		return Explain("remove", name, unix.EBUSY)
+		return Explain(op, name, unix.EBUSY)
 	}
-	dir, base, err := w.files.Paths.walkTo(name)
+	dir, base, err := p.walkTo(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
 	if err != nil {
-		return Explain("remove", name, err)
+		return Explain(op, name, err)
 	}
 	defer unix.Close(dir)
-	return remove(dir, base, name)
+	return do(dir, base, name)
 }
 
-// removeAt is RemoveTree of a name in a directory that is held; name is its path.
-func (w *Writer) removeAt(ctx context.Context, dir int, base, name string, last []string) error {
+// tree is what is removed with all that is below it.
+type tree struct {
+	log  writeLog
+	last []string // paths that go after all others beside them
+}
+
+// remove removes a name in a directory that is held; name is its path.
+func (t tree) remove(ctx context.Context, dir int, base, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -116,7 +122,7 @@ func (w *Writer) removeAt(ctx context.Context, dir int, base, name string, last 
 	case err == unix.ENOENT:
 		return nil
 	case err == nil:
-		w.wrote("removed", name)
+		t.log.wrote("removed", name)
 		return nil
 	case err != unix.EISDIR:
 		return Explain("remove", name, err)
@@ -140,18 +146,18 @@ func (w *Writer) removeAt(ctx context.Context, dir int, base, name string, last 
 		return Explain("remove", name, unwrapPath(err))
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(order(slices.Contains(last, path.Join(name, a)), slices.Contains(last, path.Join(name, b))),
+		return cmp.Or(order(slices.Contains(t.last, path.Join(name, a)), slices.Contains(t.last, path.Join(name, b))),
 			strings.Compare(a, b))
 	})
 	for _, below := range names {
-		if err := w.removeAt(ctx, fd, below, path.Join(name, below), last); err != nil {
+		if err := t.remove(ctx, fd, below, path.Join(name, below)); err != nil {
 			return err
 		}
 	}
 	if err := unix.Unlinkat(dir, base, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT {
 		return Explain("remove", name, err)
 	}
-	w.wrote("removed", name)
+	t.log.wrote("removed", name)
 	return nil
 }
 
@@ -178,7 +184,7 @@ func sameMount(a, b int) (bool, error) {
 	return first == second, err
 }
 
-// mountOf is the number of the mount that an open file is on. statx(2) tells it since Linux 5.8.
+// mountOf is the number of the mount that an open file is on. statx(2) has it since Linux 5.8.
 func mountOf(fd int) (uint64, error) {
 	var st unix.Statx_t
 	err := again(func() error {

@@ -3,6 +3,7 @@ package hostfs
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func Clean(op, name string) (string, error) {
 // open opens a cleaned path. Symlinks are followed inside the root only: an
 // absolute one in an image means below the image's root, as it will when the
 // image is booted, and ".." ends there. [os.Root] refuses absolute symlinks.
-// Of a plain view none are followed: see [Files.Strict].
+// Of a strict view none are followed: see [Files.Strict].
 func (p Paths) open(name string, flags int, mode uint32) (int, error) {
 	if flags&(unix.O_PATH|unix.O_ACCMODE) == unix.O_RDONLY {
 		return quietly(func(more int) (int, error) { return p.openIn(name, flags|more, mode) })
@@ -34,7 +35,7 @@ func (p Paths) openIn(name string, flags int, mode uint32) (int, error) {
 	flags |= unix.O_CLOEXEC
 	fd := -1
 	var err error
-	if p.plain {
+	if p.strict {
 		fd, _, err = p.walk(name, flags, mode)
 		return fd, err
 	}
@@ -119,3 +120,22 @@ var specialBits = [...]struct {
 	bit  uint32
 	mode fs.FileMode
 }{{unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, fs.ModeSetgid}, {unix.S_ISVTX, fs.ModeSticky}}
+
+// OpenQuietly opens a file or a directory of a root to read it, and leaves its time of access as it
+// is where that is allowed. It waits for nobody's end of a pipe.
+func OpenQuietly(root *os.Root, name string) (*os.File, error) {
+	return quietly(func(more int) (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|more, 0) })
+}
+
+// quietly opens something to read it, and leaves its time of access as it is: a node on which
+// nothing happens is not written to by those who look at it. The kernel would note the first look
+// after each change, and one a day (mount(8), relatime), and each note is a block for the disk. To
+// leave it is for the owner and for CAP_FOWNER (open(2), O_NOATIME); for anybody else it is opened
+// as usual. open gets flags to add to its own.
+func quietly[T any](open func(more int) (T, error)) (T, error) {
+	out, err := open(unix.O_NOATIME)
+	if errors.Is(err, unix.EPERM) {
+		return open(0)
+	}
+	return out, err
+}

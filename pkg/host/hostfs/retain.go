@@ -118,7 +118,7 @@ func (w *Writer) linkFile(there int, from, to string, of FileInfo, fd int) error
 		if err := unix.Renameat(dir, temp, dir, name); err != nil {
 			return errors.Join(Explain("keep", to, err), unix.Unlinkat(dir, temp, 0))
 		}
-		w.wrote("kept", to)
+		w.log.wrote("kept", to)
 	}
 	if err := syncAll([]syncItem{{fd: fd, name: from}}); err != nil { // before its name, which says that it is whole
 		return err

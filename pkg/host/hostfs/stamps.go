@@ -61,14 +61,14 @@ func AwaitTick(info FileInfo) bool {
 }
 
 // add remembers that a file should be read again.
-func (r *restlessFiles) add(name string, info FileInfo) {
+func (r *racyFiles) add(name string, info FileInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = append(r.list, racyFile{name, info})
 }
 
 // take empties the list.
-func (r *restlessFiles) take() []racyFile {
+func (r *racyFiles) take() []racyFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.list

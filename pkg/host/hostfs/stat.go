@@ -24,7 +24,7 @@ func (f *Reader) stat(name string, follow int) (FileInfo, error) {
 	if err != nil {
 		return FileInfo{}, err
 	}
-	if !f.Paths.image && !f.Paths.plain {
+	if !f.Paths.image && !f.Paths.strict {
 		at := 0
 		if follow != 0 {
 			at = unix.AT_SYMLINK_NOFOLLOW
@@ -66,11 +66,6 @@ func (f *Reader) ReadDir(name string) ([]string, error) {
 	if err != nil {
 		return nil, Explain("read directory", name, err)
 	}
-	return names(fd, name)
-}
-
-// names lists a directory, sorted, and closes it.
-func names(fd int, name string) ([]string, error) {
 	dir := os.NewFile(uintptr(fd), name)
 	defer dir.Close()
 	list, err := dir.Readdirnames(-1)
@@ -79,4 +74,31 @@ func names(fd int, name string) ([]string, error) {
 	}
 	slices.Sort(list)
 	return list, nil
+}
+
+// statx describes what at and name say. The attribute for a mount point is
+// there since Linux 5.8; before, Mounted is false.
+func statx(at int, name string, flags int) (FileInfo, error) {
+	var st unix.Statx_t
+	err := again(func() error {
+		return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS, &st)
+	})
+	if err != nil {
+		return FileInfo{}, err
+	}
+	info := FileInfo{
+		Type: Other, Mode: modeOf(uint32(st.Mode)), UID: int(st.Uid), GID: int(st.Gid), Size: int64(st.Size),
+		Inode: st.Ino, Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Links: uint64(st.Nlink),
+		Mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Ctime: st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
+		Mounted: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		info.Type = Regular
+	case unix.S_IFDIR:
+		info.Type = Directory
+	case unix.S_IFLNK:
+		info.Type = Symlink
+	}
+	return info, nil
 }

@@ -39,12 +39,12 @@ func shipped(link, to string) bool {
 }
 
 // Strict implements [Files].
-func (f *Reader) Strict() Files { return f.plainly() }
+func (f *Reader) Strict() Files { return f.strictly() }
 
-func (f *Reader) plainly() *Reader {
+func (f *Reader) strictly() *Reader {
 	opt := f.opt
 	opt.Stamps = nil
-	return &Reader{opt: opt, Paths: f.Paths.plainly()}
+	return &Reader{opt: opt, Paths: f.Paths.strictly()}
 }
 
 // Way implements [Files].
@@ -53,7 +53,7 @@ func (f *Reader) Way(name string) error {
 	if err != nil {
 		return err
 	}
-	fd, _, err := f.Paths.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, _, err := f.Paths.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == nil {
 		return unix.Close(fd)
 	}
@@ -74,14 +74,14 @@ func (f *Reader) Followed() []string { return f.Paths.links }
 type Paths struct {
 	root     int      // the root directory, O_PATH; not used for the running host
 	image    bool     // the root is not "/": paths are resolved inside of it
-	plain    bool     // see [Files.Strict]
+	strict   bool     // see [Files.Strict]
 	noOpen   bool     // the kernel has no openat2
 	links    []string // see [Reader.Follow]
 	anyLinks bool     // see [Options.AnyLinks]
 }
 
-func (p Paths) plainly() Paths {
-	p.plain = true
+func (p Paths) strictly() Paths {
+	p.strict = true
 	return p
 }
 
@@ -103,7 +103,7 @@ func (p Paths) walk(name string, flags int, mode uint32) (fd int, real string, e
 
 // withoutLinks opens a path that has no links at once, where the kernel can (Linux 5.6).
 func (p Paths) withoutLinks(name string, flags int, mode uint32) (int, error) {
-	if p.noOpen || !p.plain || p.anyLinks {
+	if p.noOpen || !p.strict || p.anyLinks {
 		return -1, unix.ENOSYS
 	}
 	at, how := unix.AT_FDCWD, unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode), Resolve: unix.RESOLVE_NO_SYMLINKS}
@@ -117,7 +117,7 @@ func (p Paths) withoutLinks(name string, flags int, mode uint32) (int, error) {
 // what is missing of it is made with mode 0755.
 func (p Paths) OpenDir(name string, makes bool) (dir int, real string, err error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
-	p = p.plainly()
+	p = p.strictly()
 	if !makes {
 		return p.walk(name, flags, 0)
 	}
@@ -136,7 +136,7 @@ func (p Paths) OpenDir(name string, makes bool) (dir int, real string, err error
 
 // walkTo opens the directory that a path is in, for who writes there.
 func (p Paths) walkTo(name string) (dir int, base string, err error) {
-	return p.plainly().OpenParent(name)
+	return p.strictly().OpenParent(name)
 }
 
 // walker is a walk under way. It holds every directory that it is below, so that ".." needs no look
@@ -246,7 +246,7 @@ func (w *walker) follow(base, target string) error {
 	if !path.IsAbs(to) {
 		to = path.Join(here, to)
 	}
-	if w.paths.plain && !w.paths.anyLinks && !shipped(link, path.Clean(to)) && !slices.Contains(w.paths.links, link) {
+	if w.paths.strict && !w.paths.anyLinks && !shipped(link, path.Clean(to)) && !slices.Contains(w.paths.links, link) {
 		return &LinkError{Path: link, Target: target}
 	}
 	if w.links++; w.links > maxLinks {

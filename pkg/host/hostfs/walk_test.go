@@ -12,7 +12,7 @@ import (
 	"github.com/netwright/netwright/test/needs"
 )
 
-// reaching is all that is written, taken down or read plainly at a path: a file, or a directory
+// reaching is all that is written, taken down or read strictly at a path: a file, or a directory
 // that it is in.
 func reaching(ctx context.Context, h *readWriter, file string) map[string]error {
 	dir := file[:strings.LastIndexByte(file, '/')]

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 
@@ -38,12 +39,8 @@ func (f *Reader) Writable(name string, size int64) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := f.Paths.OpenParent(name)
-	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
-		at = path.Dir(at)
-		dir, base, err = f.Paths.OpenParent(at)
-	}
-	if err != nil { // whoever writes tells of it
+	dir, base, err := f.Paths.nearest(name)
+	if err != nil { // whoever writes gets the error
 		return nil
 	}
 	defer unix.Close(dir)
@@ -59,8 +56,36 @@ func (f *Reader) Writable(name string, size int64) error {
 	return nil
 }
 
+// Runnable implements [Files].
+func (f *Reader) Runnable(name string) error {
+	name, err := Clean("run", name)
+	if err != nil {
+		return err
+	}
+	dir, base, err := f.Paths.nearest(name)
+	if err != nil { // whoever runs it gets the error
+		return nil
+	}
+	defer unix.Close(dir)
+	if fsOf(dir, base).Flags&unix.ST_NOEXEC != 0 {
+		return fmt.Errorf("run %s: its file system is mounted noexec", name)
+	}
+	return nil
+}
+
+// nearest opens the directory of a path, or of the nearest above it that is there. The caller
+// closes dir.
+func (p Paths) nearest(name string) (dir int, base string, err error) {
+	dir, base, err = p.OpenParent(name)
+	for at := name; errors.Is(err, fs.ErrNotExist) && at != "/"; {
+		at = path.Dir(at)
+		dir, base, err = p.OpenParent(at)
+	}
+	return dir, base, err
+}
+
 // fsOf describes what a path lies on: it may be mounted there itself. Where the kernel does not
-// tell, nothing is known of it.
+// say, nothing is known of it.
 func fsOf(dir int, base string) (on unix.Statfs_t) {
 	fd, err := unix.Openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -82,7 +107,7 @@ func full(on unix.Statfs_t, size int64) bool {
 }
 
 // fixed says that a path is immutable or append-only, which holds off root too. Where the kernel
-// does not tell, it is not.
+// does not say, it is not.
 func fixed(at int, name string, flags int) bool {
 	var st unix.Statx_t
 	err := again(func() error { return unix.Statx(at, name, flags|unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st) })

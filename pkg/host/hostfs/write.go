@@ -9,10 +9,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// AppendFile adds data to the end of a file and syncs it: what it has added
+// is there after a power cut, whole or, if the cut came first, in part. A file that is
+// absent is made, with the mode given, and its directory synced. It is for the ledger's
+// journal, and for the intents of [Batch.Atomic].
+func (w *Writer) AppendFile(name string, data []byte, mode fs.FileMode) (err error) {
+	name, err = Clean("append to", name)
+	if err != nil {
+		return err
+	}
+	dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
+	if err != nil {
+		return Explain("append to", name, err)
+	}
+	defer unix.Close(dir)
+	fd, err := unix.Openat(dir, path.Base(name),
+		unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode.Perm()))
+	if err != nil {
+		return Explain("append to", name, err)
+	}
+	defer func() { err = errors.Join(err, unix.Close(fd)) }()
+	if err := single(fd, name); err != nil {
+		return Explain("append to", name, err)
+	}
+	for len(data) > 0 {
+		n, err := unix.Write(fd, data)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return Explain("append to", name, err)
+		}
+		data = data[n:]
+	}
+	return syncAll([]syncItem{{fd: fd, name: name}, {fd: dir, name: path.Dir(name)}})
+}
+
 // behind is where a path is without links, its own followed too where that may be: a link is not
 // replaced by the file that it leads to.
 func (f *Reader) behind(name string) (string, error) {
-	fd, real, err := f.Paths.plainly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, real, err := f.Paths.strictly().walk(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +71,7 @@ func (w *Writer) Mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	if err := setMeta(fd, FileSpec{Mode: mode, UID: uid, GID: gid}); err != nil {
 		return Explain("set owner and mode of", name, err)
 	}
-	w.wrote("directory", name, zap.Stringer("mode", mode))
+	w.log.wrote("directory", name, zap.Stringer("mode", mode))
 	return nil
 }
 
@@ -71,7 +107,7 @@ func (w *Writer) Symlink(name, target string) error {
 	if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
 		return err
 	}
-	w.wrote("symlink", name, zap.String("target", target))
+	w.log.wrote("symlink", name, zap.String("target", target))
 	return nil
 }
 
@@ -105,13 +141,6 @@ func (w *Writer) SetMeta(name string, was FileInfo, spec FileSpec) error {
 	if err != nil {
 		return Explain("set owner and mode of", name, err)
 	}
-	w.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
+	w.log.wrote("owner and mode", name, zap.Stringer("mode", spec.Mode), zap.Int("uid", spec.UID), zap.Int("gid", spec.GID))
 	return nil
-}
-
-// wrote logs an operation that wrote.
-func (w *Writer) wrote(what, name string, fields ...zap.Field) {
-	if w.files.opt.Log != nil {
-		w.files.opt.Log.Debug(what, append(fields, zap.String("path", name))...)
-	}
 }

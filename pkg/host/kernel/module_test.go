@@ -3,8 +3,10 @@ package kernel
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,7 +42,7 @@ func TestModule(t *testing.T) {
 		"/lib/6.1.0/modules.dep": "kernel/net/netfilter/xt_nat.ko.xz: kernel/net/netfilter/nf_nat.ko.xz\n" +
 			"kernel/drivers/net/snd-dummy.ko.zst:\nkernel/net/bridge/bridge.ko:\n",
 	})
-	for name, want := range map[string]ModuleState{
+	wants := map[string]ModuleState{
 		"br_netfilter": ModuleLoaded,
 		"br-netfilter": ModuleLoaded,
 		"dying":        ModuleLoadable,
@@ -54,10 +56,15 @@ func TestModule(t *testing.T) {
 		"nf_nat":       ModuleMissing, // only named as a dependency
 		"xt_na":        ModuleMissing,
 		"nat":          ModuleMissing,
-	} {
+	}
+	for name, want := range wants {
 		if got, err := k.Module(name); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
+	}
+	delete(wants, "br-netfilter")
+	if got := k.Modules(slices.Collect(maps.Keys(wants))); !maps.Equal(got, wants) {
+		t.Errorf("all at once: %v, want %v", got, wants)
 	}
 	for _, bad := range []string{"", "../x", "a b", "x.ko"} {
 		if got, err := k.Module(bad); err == nil {

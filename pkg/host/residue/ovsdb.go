@@ -184,12 +184,8 @@ type ovsMap []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (m *ovsMap) UnmarshalJSON(text []byte) error {
-	var outer [2]json.RawMessage
-	if err := json.Unmarshal(text, &outer); err != nil {
-		return err
-	}
 	var pairs [][2]string
-	if err := json.Unmarshal(outer[1], &pairs); err != nil {
+	if err := json.Unmarshal(text, &[2]any{1: &pairs}); err != nil {
 		return err
 	}
 	for _, p := range pairs {

@@ -15,7 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// XFRM is a policy or a state of IPsec as far as it tells whose it is. Its keys are not kept.
+// XFRM is a policy or a state of IPsec as far as it shows whose it is. Its keys are not kept.
 type XFRM struct {
 	Policy     bool         // else a state
 	Dir        string       // of a policy: in, out, fwd
@@ -31,7 +31,7 @@ type XFRM struct {
 	state  *netlink.XfrmState
 }
 
-// String is what tells it from others, in the words of `ip xfrm`.
+// String is what distinguishes it, in the words of `ip xfrm`.
 func (x XFRM) String() string {
 	kind := "state"
 	if x.Policy {

@@ -2,6 +2,7 @@ package rtnl
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,43 +19,68 @@ import (
 
 // Addresses implements host.Net. An unknown link is [fs.ErrNotExist].
 func (n *Reader) Addresses(ctx context.Context, link string) ([]Address, error) {
-	rt, err := n.rt(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var on netlink.Link
-	names := map[int]string{}
-	if link != "" {
-		if on, err = n.link(ctx, link); err != nil {
-			return nil, err
-		}
-		names[on.Attrs().Index] = link
-	} else {
-		links, err := n.Links(ctx)
+	if link == "" {
+		names, err := n.names(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range links {
-			names[l.Index] = l.Name
-		}
+		return n.addresses(ctx, names)
 	}
-	list, err := sys.Dump(ctx, "addresses",
-		func() ([]netlink.Addr, error) { return rt.AddrList(on, netlink.FAMILY_ALL) })
+	on, err := n.Link(ctx, link)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Address, 0, len(list))
-	for _, a := range list {
-		out = append(out, Address{
-			Link:   names[a.LinkIndex],
-			Prefix: prefixFrom(a.IPNet),
-			Scope:  scopeNames[a.Scope],
-			Label:  a.Label,
-			// IFA_F_PERMANENT is what the kernel sets on an address without a lifetime.
-			Dynamic: a.Flags&unix.IFA_F_PERMANENT == 0,
+	return n.addresses(ctx, map[int]string{on.Index: link})
+}
+
+// addresses are those on links with these indexes and names.
+func (n *Reader) addresses(ctx context.Context, names map[int]string) ([]Address, error) {
+	return sys.Dump(ctx, "addresses", func() ([]Address, error) {
+		out := []Address{}
+		ask := make([]byte, addressHead)
+		err := n.lists.list(unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.NLM_F_DUMP, ask, func(m []byte) {
+			if a, index := decodeAddress(m); names[index] != "" {
+				a.Link = names[index]
+				out = append(out, a)
+			}
 		})
+		return out, err
+	})
+}
+
+// decodeAddress reads the kernel's message of an address, and the index of its link; 0 where it is
+// none of a family of ours. Of an address with a peer the node's own is the local one, which has no
+// network.
+func decodeAddress(m []byte) (out Address, index int) {
+	if len(m) < addressHead || m[0] != unix.AF_INET && m[0] != unix.AF_INET6 {
+		return out, 0
 	}
-	return out, nil
+	flags, bits := uint32(m[2]), int(m[1])
+	var local, remote netip.Addr
+	sys.EachAttribute(m[addressHead:], func(kind uint16, _, value []byte) {
+		switch kind {
+		case unix.IFA_LOCAL:
+			local, _ = netip.AddrFromSlice(value)
+		case unix.IFA_ADDRESS:
+			remote, _ = netip.AddrFromSlice(value)
+		case unix.IFA_LABEL:
+			out.Label = unix.ByteSliceToString(value)
+		case unix.IFA_FLAGS:
+			flags = uint32(number(value))
+		}
+	})
+	switch {
+	case !local.IsValid():
+		out.Prefix = netip.PrefixFrom(remote, bits)
+	case m[0] == unix.AF_INET && local == remote:
+		out.Prefix = netip.PrefixFrom(local, bits)
+	default:
+		out.Prefix = netip.PrefixFrom(local, local.BitLen())
+	}
+	out.Scope = scopeNames[int(m[3])]
+	// IFA_F_PERMANENT is what the kernel sets on an address without a lifetime.
+	out.Dynamic = flags&unix.IFA_F_PERMANENT == 0
+	return out, int(binary.NativeEndian.Uint32(m[4:]))
 }
 
 // scopeNames are the names of ip-address(8) for rtnetlink's scopes.

@@ -2,9 +2,11 @@ package rtnl
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"slices"
 
 	"github.com/vishvananda/netlink"
@@ -15,44 +17,133 @@ import (
 
 // Links implements host.Net.
 func (n *Reader) Links(ctx context.Context) ([]Link, error) {
-	rt, err := n.rt(ctx)
-	if err != nil {
+	if _, err := n.rt(ctx); err != nil {
 		return nil, err
 	}
-	list, err := sys.Dump(ctx, "links", rt.LinkList)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[int]string, len(list))
-	for _, l := range list {
-		names[l.Attrs().Index] = l.Attrs().Name
-	}
-	links := make([]Link, len(list))
-	for i, l := range list {
-		links[i] = linkFrom(l, names)
-	}
+	type member struct{ link, master int }
+	links, err := sys.Dump(ctx, "links", func() ([]Link, error) {
+		var out []Link
+		var of []member
+		err := n.lists.list(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
+			l, master := decodeLink(m)
+			if master != 0 {
+				of = append(of, member{len(out), master})
+			}
+			out = append(out, l)
+		})
+		names := namesOf(out)
+		for _, o := range of {
+			out[o.link].Master = names[o.master]
+		}
+		return out, err
+	})
 	slices.SortFunc(links, func(a, b Link) int { return a.Index - b.Index })
-	return links, nil
+	return links, err
 }
 
 // Link implements host.Net. It asks by RTM_GETLINK: the old ioctls would make
 // the kernel load a module "netdev-NAME" for a name that it does not know.
 func (n *Reader) Link(ctx context.Context, name string) (Link, error) {
-	l, err := n.link(ctx, name)
-	if err != nil {
+	if _, err := n.rt(ctx); err != nil {
 		return Link{}, err
 	}
-	names := map[int]string{}
-	if master := l.Attrs().MasterIndex; master != 0 {
-		rt, err := n.rt(ctx)
-		if err != nil {
-			return Link{}, err
-		}
-		if m, err := rt.LinkByIndex(master); err == nil {
-			names[master] = m.Attrs().Name
-		}
+	kind := uint16(unix.IFLA_IFNAME)
+	if len(name) >= unix.IFNAMSIZ {
+		kind = unix.IFLA_ALT_IFNAME
 	}
-	return linkFrom(l, names), nil
+	l, master, err := n.oneLink(0, attribute(kind, append([]byte(name), 0)))
+	if errors.Is(err, unix.ENODEV) {
+		return Link{}, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
+	}
+	if err != nil {
+		return Link{}, fmt.Errorf("read link %s: %w", name, err)
+	}
+	if master != 0 {
+		of, _, _ := n.oneLink(master, nil) // gone meanwhile, it has no name
+		l.Master = of.Name
+	}
+	return l, nil
+}
+
+// oneLink asks for the link with an index, or with a name as an attribute.
+func (n *Reader) oneLink(index int, name []byte) (out Link, master int, err error) {
+	ask := append(linkQuestion(), name...)
+	binary.NativeEndian.PutUint32(ask[4:], uint32(index))
+	err = n.lists.list(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_ACK, ask, func(m []byte) {
+		out, master = decodeLink(m)
+	})
+	return out, master, err
+}
+
+// linkHead is the size of the fixed head of a link's message (linux/rtnetlink.h, ifinfomsg).
+const linkHead = 16
+
+// linkQuestion asks for links without their counters, which are most of what the kernel says of
+// them (RTEXT_FILTER_SKIP_STATS).
+func linkQuestion() []byte {
+	return append(make([]byte, linkHead), attribute(unix.IFLA_EXT_MASK, binary.NativeEndian.AppendUint32(nil, 1<<3))...)
+}
+
+// namesOf are the names of links by their index.
+func namesOf(links []Link) map[int]string {
+	names := make(map[int]string, len(links))
+	for _, l := range links {
+		names[l.Index] = l.Name
+	}
+	return names
+}
+
+// names are the names of all links.
+func (n *Reader) names(ctx context.Context) (map[int]string, error) {
+	links, err := n.Links(ctx)
+	return namesOf(links), err
+}
+
+// decodeLink reads the kernel's message of a link, and the index of its master, 0 without one.
+func decodeLink(m []byte) (l Link, master int) {
+	if len(m) < linkHead {
+		return l, 0
+	}
+	l.Index, l.Flags = int(int32(binary.NativeEndian.Uint32(m[4:]))), binary.NativeEndian.Uint32(m[8:])
+	sys.EachAttribute(m[linkHead:], func(kind uint16, _, value []byte) {
+		switch kind {
+		case unix.IFLA_IFNAME:
+			l.Name = unix.ByteSliceToString(value)
+		case unix.IFLA_MTU:
+			l.MTU = number(value)
+		case unix.IFLA_ADDRESS:
+			if slices.ContainsFunc(value, func(b byte) bool { return b != 0 }) {
+				l.MAC = net.HardwareAddr(value).String()
+			}
+		case unix.IFLA_MASTER:
+			master = number(value)
+		case unix.IFLA_IFALIAS:
+			l.Alias = unix.ByteSliceToString(value)
+		case unix.IFLA_PROMISCUITY:
+			l.Promisc = number(value) > 0
+		case unix.IFLA_PARENT_DEV_NAME:
+			l.ParentDev = unix.ByteSliceToString(value)
+		case unix.IFLA_LINKINFO:
+			l.Kind = sys.AttributeText(value, unix.IFLA_INFO_KIND)
+		}
+	})
+	l.states()
+	return l, master
+}
+
+// states are what the flags say, and whether a device is behind the link.
+func (l *Link) states() {
+	l.Up, l.Running = l.Flags&unix.IFF_UP != 0, l.Flags&unix.IFF_RUNNING != 0
+	l.Loopback, l.PtP = l.Flags&unix.IFF_LOOPBACK != 0, l.Flags&unix.IFF_POINTOPOINT != 0
+	l.Physical = l.Kind == "" && !l.Loopback || l.ParentDev != ""
+}
+
+// number is the value of an attribute of four bytes.
+func number(value []byte) int {
+	if len(value) < 4 {
+		return 0
+	}
+	return int(binary.NativeEndian.Uint32(value))
 }
 
 // link finds a link by name as the library has it.
@@ -71,22 +162,12 @@ func (n *Reader) link(ctx context.Context, name string) (netlink.Link, error) {
 	return l, nil
 }
 
-func linkFrom(l netlink.Link, names map[int]string) Link {
+// linkFrom is a link that the library has read, without the name of its master.
+func linkFrom(l netlink.Link) Link {
 	a := l.Attrs()
 	out := Link{
-		Index:     a.Index,
-		Name:      a.Name,
-		MTU:       a.MTU,
-		MAC:       a.HardwareAddr.String(),
-		Up:        a.RawFlags&unix.IFF_UP != 0,
-		Running:   a.RawFlags&unix.IFF_RUNNING != 0,
-		Loopback:  a.RawFlags&unix.IFF_LOOPBACK != 0,
-		PtP:       a.RawFlags&unix.IFF_POINTOPOINT != 0,
-		Promisc:   a.Promisc > 0,
-		Master:    names[a.MasterIndex],
-		Alias:     a.Alias,
-		ParentDev: a.ParentDev,
-		Flags:     a.RawFlags,
+		Index: a.Index, Name: a.Name, MTU: a.MTU, MAC: a.HardwareAddr.String(), Promisc: a.Promisc > 0, Alias: a.Alias,
+		ParentDev: a.ParentDev, Flags: a.RawFlags,
 	}
 	// The kernel names a kind for all that software makes; the library says "device" when there is
 	// none.
@@ -97,6 +178,6 @@ func linkFrom(l netlink.Link, names map[int]string) Link {
 	default:
 		out.Kind = kind
 	}
-	out.Physical = out.Kind == "" && !out.Loopback || out.ParentDev != ""
+	out.states()
 	return out
 }

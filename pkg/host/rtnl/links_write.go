@@ -68,7 +68,7 @@ func (w *Writer) SetLink(ctx context.Context, want Link) error {
 	if err != nil {
 		return fmt.Errorf("change link: %w", err)
 	}
-	have := linkFrom(l, nil)
+	have := linkFrom(l)
 	if have.Physical || have.Loopback {
 		return fmt.Errorf("change link %s: it is a device of the machine, not a virtual link of ours", want.Name)
 	}
@@ -119,7 +119,7 @@ func (w *Writer) dispensable(ctx context.Context, verb, name string) (netlink.Li
 	if err != nil {
 		return nil, fmt.Errorf("%s link: %w", verb, err)
 	}
-	if have := linkFrom(l, nil); have.Physical || have.Loopback {
+	if have := linkFrom(l); have.Physical || have.Loopback {
 		return nil, fmt.Errorf("%s link %s: it is a device of the machine; such links are never removed or taken down",
 			verb, name)
 	}

@@ -30,13 +30,9 @@ func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := n.Links(ctx)
+	names, err := n.names(ctx)
 	if err != nil {
 		return nil, err
-	}
-	names := make(map[int]string, len(links))
-	for _, l := range links {
-		names[l.Index] = l.Name
 	}
 	var out []Neighbour
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {

@@ -76,7 +76,7 @@ func (w *Writer) delMade(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("remove link %s: %w", name, err)
 	}
-	if have := linkFrom(l, nil); have.Physical || have.Loopback {
+	if have := linkFrom(l); have.Physical || have.Loopback {
 		return nil
 	}
 	if err := rt.LinkDel(l); err != nil && !errors.Is(err, unix.ENODEV) {
@@ -105,7 +105,7 @@ func (back restoring) restoreLink(ctx context.Context, was Link, ours bool) erro
 	if err != nil {
 		return fmt.Errorf("bring link %s back: %w", was.Name, err)
 	}
-	have := linkFrom(l, nil)
+	have := linkFrom(l)
 	var errs []error
 	if have.MTU != was.MTU {
 		errs = append(errs, rt.LinkSetMTU(l, was.MTU))

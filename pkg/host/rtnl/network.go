@@ -23,6 +23,7 @@ type Reader struct {
 
 	mu     sync.Mutex
 	handle *netlink.Handle // one socket for all of rtnetlink, opened when first needed
+	lists  lists           // another one for what is read at each pass
 
 	addressMu sync.Mutex // one address is taken off at a time
 }
@@ -43,8 +44,11 @@ func NewWriter(net *Reader, files *hostfs.Reader, log *zap.Logger) *Writer {
 	return &Writer{net: net, files: files, log: log}
 }
 
-// Close releases the socket.
+// Close releases the sockets.
 func (n *Reader) Close() error {
+	n.lists.mu.Lock()
+	n.lists.close()
+	n.lists.mu.Unlock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.handle != nil {
@@ -54,8 +58,9 @@ func (n *Reader) Close() error {
 	return nil
 }
 
-// rt returns the handle for rtnetlink. [ErrNoLiveState] without a kernel, the
-// context's cause when it is over: a netlink call itself cannot be cancelled.
+// rt returns the handle for rtnetlink, and opens what lists are read by: both are of the namespace
+// of the first call. [ErrNoLiveState] without a kernel, the context's cause when it is over: a
+// netlink call itself cannot be cancelled.
 func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {
 		return nil, err
@@ -66,6 +71,10 @@ func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
 			return nil, fmt.Errorf("open rtnetlink: %w", err)
+		}
+		if err := n.lists.connect(); err != nil {
+			h.Close()
+			return nil, err
 		}
 		n.handle = h
 	}

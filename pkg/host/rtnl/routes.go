@@ -27,28 +27,60 @@ var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: 
 // Routes implements host.Net. A route with several next hops has neither
 // Gateway nor Link.
 func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
-	links, err := n.Links(ctx)
+	names, err := n.names(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[int]string, len(links))
-	for _, l := range links {
-		names[l.Index] = l.Name
-	}
-	list, err := n.routes(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	var out []Route
+	list, err := n.listed(ctx, table)
+	return supported(list, names), err
+}
+
+// supported are the routes of types that we have names for, without those that the kernel makes of
+// addresses.
+func supported(list []listed, names map[int]string) (out []Route) {
 	for _, r := range list {
-		if _, known := routeTypes[r.Type]; known && (r.Type != unix.RTN_LOCAL || r.Table != unix.RT_TABLE_LOCAL) {
-			out = append(out, routeFrom(r, names))
+		if r.Type != "" && (r.Type != "local" || r.Table != unix.RT_TABLE_LOCAL) {
+			out = append(out, r.on(names))
 		}
+	}
+	return out
+}
+
+// listed are the routes of a table as the kernel lists them, those of IPv4 first.
+func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error) {
+	if _, err := n.rt(ctx); err != nil {
+		return nil, err
+	}
+	switch table {
+	case 0:
+		table = MainTable
+	case AllTables:
+		table = unix.RT_TABLE_UNSPEC
+	}
+	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
+		list, err := sys.Dump(ctx, fmt.Sprintf("routes of table %d", table), func() (all []listed, err error) {
+			err = n.lists.list(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.NLM_F_DUMP, routeQuestion(family, table),
+				func(m []byte) {
+					if r, ok := decodeRoute(m, family); ok && (table == unix.RT_TABLE_UNSPEC || r.Table == table) {
+						all = append(all, r)
+					}
+				})
+			// The kernel says "no such file" of a table that no route is in.
+			if errors.Is(err, unix.ENOENT) {
+				return nil, nil
+			}
+			return all, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
 	}
 	return out, nil
 }
 
-func (n *Reader) routes(ctx context.Context, table int) ([]netlink.Route, error) {
+// handles are the routes of a table as the library has them, which can remove them.
+func (n *Reader) handles(ctx context.Context, table int) ([]netlink.Route, error) {
 	rt, err := n.rt(ctx)
 	if err != nil {
 		return nil, err
@@ -101,36 +133,31 @@ func (n *Reader) Uplinks(ctx context.Context) ([]string, error) {
 // nowhere (blackhole, unreachable and their like) there are none: the kernel goes by the first. It
 // may be retried.
 func (n *Reader) DefaultRoutes(ctx context.Context) ([]Route, error) {
-	links, err := n.Links(ctx)
+	names, err := n.names(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find the default route: %w", err)
 	}
-	names := make(map[int]string, len(links))
-	for _, l := range links {
-		names[l.Index] = l.Name
-	}
-	list, err := n.routes(ctx, MainTable)
+	list, err := n.listed(ctx, MainTable)
 	if err != nil {
 		return nil, fmt.Errorf("find the default route: %w", err)
 	}
-	slices.SortStableFunc(list, func(a, b netlink.Route) int { return a.Priority - b.Priority })
-	var out []Route
-	nowhere := map[int]bool{} // by family
+	return defaults(list, names), nil
+}
+
+func defaults(list []listed, names map[int]string) (out []Route) {
+	list = slices.DeleteFunc(slices.Clone(list), func(r listed) bool { return r.Dst.Bits() != 0 })
+	slices.SortStableFunc(list, func(a, b listed) int { return a.Metric - b.Metric })
+	nowhere := map[bool]bool{} // by whether it is of IPv4
 	for _, r := range list {
-		if leadsNowhere[r.Type] && routeFrom(r, names).Dst.Bits() == 0 {
-			nowhere[r.Family] = true
-		}
-		if r.Type != unix.RTN_UNICAST || nowhere[r.Family] {
+		is4 := r.Dst.Addr().Is4()
+		nowhere[is4] = nowhere[is4] || leadsNowhere[r.kind]
+		if r.kind != unix.RTN_UNICAST || nowhere[is4] {
 			continue
 		}
-		hops := []netlink.Route{r}
-		for _, hop := range r.MultiPath {
+		for _, hop := range append([]nextHop{r.nextHop}, r.hops...) {
 			one := r
-			one.LinkIndex, one.Gw, one.Via, one.Flags = hop.LinkIndex, hop.Gw, hop.Via, hop.Flags
-			hops = append(hops, one)
-		}
-		for _, hop := range hops {
-			if route := routeFrom(hop, names); route.Dst.Bits() == 0 && route.Link != "" {
+			one.nextHop = hop
+			if route := one.on(names); route.Link != "" {
 				out = append(out, route)
 			}
 		}
@@ -141,7 +168,7 @@ func (n *Reader) DefaultRoutes(ctx context.Context) ([]Route, error) {
 		}
 		return a.Metric - b.Metric
 	})
-	return out, nil
+	return out
 }
 
 func routeFrom(r netlink.Route, names map[int]string) Route {

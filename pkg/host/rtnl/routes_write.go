@@ -63,7 +63,7 @@ func (w *Writer) DelRoute(ctx context.Context, r Route) error {
 	if err != nil {
 		return err
 	}
-	have, err := w.net.routes(ctx, r.Table)
+	have, err := w.net.handles(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}

@@ -51,15 +51,11 @@ func (w *Writer) DelUnmanagedRoute(ctx context.Context, r Route) error {
 	if err != nil {
 		return err
 	}
-	links, err := w.net.Links(ctx)
+	names, err := w.net.names(ctx)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}
-	names := make(map[int]string, len(links))
-	for _, l := range links {
-		names[l.Index] = l.Name
-	}
-	have, err := w.net.routes(ctx, r.Table)
+	have, err := w.net.handles(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("remove route %s: %w", r.Dst, err)
 	}

@@ -33,8 +33,8 @@ const noAutoStart = dbus.FlagNoAutoStart
 
 // Bus is a connection to systemd, with the jobs that are waited for.
 type Bus struct {
-	conn *dbus.Conn
-	ear  busEar // hears what is no job's end; nil: nobody
+	conn     *dbus.Conn
+	listener busListener // gets what is no job's end; nil: nobody
 
 	mu       sync.Mutex
 	starting int                               // calls that may have a job whose name is not known yet
@@ -43,9 +43,9 @@ type Bus struct {
 	closed   bool
 }
 
-// busEar hears signals, and the end of the connection. It runs on the connection's reader: it does
-// not block.
-type busEar interface {
+// busListener gets signals, and the end of the connection. It runs on the connection's reader: it
+// does not block.
+type busListener interface {
 	signal(name string, s *dbus.Signal)
 	hungUp()
 }
@@ -56,7 +56,7 @@ const busTimeout = 10 * time.Second
 var errBusSilent = fmt.Errorf("it did not answer within %s", busTimeout)
 
 // dialBus connects and authenticates. Private sockets get no Hello.
-func dialBus(ctx context.Context, path string, private bool, ear busEar) (*Bus, error) {
+func dialBus(ctx context.Context, path string, private bool, listener busListener) (*Bus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, busTimeout, errBusSilent)
 	defer cancel()
 	var d net.Dialer
@@ -67,7 +67,7 @@ func dialBus(ctx context.Context, path string, private bool, ear busEar) (*Bus, 
 	// Authentication and Hello take no context: the socket's deadline stands in.
 	expire := context.AfterFunc(ctx, func() { _ = sock.SetDeadline(time.Unix(1, 0)) })
 	defer expire()
-	b := &Bus{ear: ear, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
+	b := &Bus{listener: listener, waiters: map[dbus.ObjectPath][]chan string{}, early: map[dbus.ObjectPath]string{}}
 	known, err := authenticate(sock.(*net.UnixConn))
 	if err != nil {
 		return nil,
@@ -116,8 +116,8 @@ func (b *Bus) listen(ctx context.Context, private bool) error {
 // DeliverSignal implements [dbus.SignalHandler]: it runs on the connection's
 // reader, so it does not block.
 func (b *Bus) DeliverSignal(_, name string, s *dbus.Signal) {
-	if b.ear != nil {
-		b.ear.signal(name, s)
+	if b.listener != nil {
+		b.listener.signal(name, s)
 	}
 	if name != "JobRemoved" {
 		return
@@ -139,7 +139,7 @@ func (b *Bus) DeliverSignal(_, name string, s *dbus.Signal) {
 	}
 }
 
-// Terminate implements the part of [dbus.SignalHandler] that hears of the
+// Terminate implements the part of [dbus.SignalHandler] that gets the
 // connection's end: nobody may wait any longer.
 func (b *Bus) Terminate() {
 	b.mu.Lock()
@@ -151,8 +151,8 @@ func (b *Bus) Terminate() {
 		}
 	}
 	clear(b.waiters)
-	if b.ear != nil {
-		b.ear.hungUp()
+	if b.listener != nil {
+		b.listener.hungUp()
 	}
 }
 

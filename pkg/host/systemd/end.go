@@ -31,7 +31,7 @@ func (e UnitEnd) String() string {
 // journalLines is how much of a unit's journal an error quotes.
 const journalLines = 5
 
-// UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not tell, fields
+// UnitEnd asks systemd and the journal how a unit's last run ended. Where they do not say, fields
 // are empty. It starts nothing.
 func (u *Reader) UnitEnd(ctx context.Context, name string) UnitEnd {
 	var end UnitEnd
@@ -80,7 +80,7 @@ func (u *Reader) OwnUnit(ctx context.Context) string {
 	return textProperty(ctx, b.conn.Object(managerName, at), unitIface, "Id")
 }
 
-// exitOf says in words what waitid(2) tells of a process.
+// exitOf says in words what waitid(2) reports of a process.
 func exitOf(code, status int) string {
 	const exited, killed, dumped = 1, 2, 3 // CLD_…
 	switch {
@@ -113,7 +113,7 @@ func integer(v dbus.Variant) int {
 }
 
 // lastJournal are the last lines that the last run of a unit wrote; of a program that could not be
-// run, what systemd says of it. journald hears of lines a moment later than systemd of the end, and
+// run, what systemd says of it. journald gets lines a moment later than systemd gets the end, and
 // then reads the invocation from a link that systemd has removed by that time: such a line names
 // the unit alone.
 func lastJournal(ctx context.Context, u UnitState) string {

@@ -11,18 +11,18 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// Signals hears systemd, on a connection of its own. A unit that is new to systemd, or forgotten by
-// it, is no news: to look at one that nobody uses is enough for both, and a look that is answered
-// by a signal would never end.
+// Signals watches systemd, on a connection of its own. A unit that is new to systemd, or forgotten
+// by it, is no news: to look at one that nobody uses is enough for both, and a look that is
+// answered by a signal would never end.
 type Signals struct {
 	Units   *Reader
 	Changed func(what string) // a unit, or "unit files", or "daemon-reload"
 	Files   func()            // is called before Changed when unit files, or links to them, may be others
-	Lost    func(error)       // the connection ended: nothing is heard before the next [Signals.Listen]
+	Lost    func(error)       // the connection ended: nothing is watched before the next [Signals.Listen]
 
 	bus   *Bus
 	aim   atomic.Pointer[unitAim]
-	asked map[string]bool // what the message bus was asked to tell
+	asked map[string]bool // what is subscribed to at the message bus
 }
 
 // unitAim is the units that matter, by their objects.
@@ -40,7 +40,7 @@ func (u *Signals) Listen(units []string) (err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), busTimeout, errBusSilent)
 	defer cancel()
 	if u.bus == nil || !u.bus.conn.Connected() {
-		_ = u.Close() // what has ended has nothing to tell
+		_ = u.Close() // it has ended
 		if u.bus, err = dialBus(ctx, u.Units.Socket, u.Units.Private, u); err != nil {
 			u.bus = nil
 			return err
@@ -49,12 +49,12 @@ func (u *Signals) Listen(units []string) (err error) {
 	}
 	u.aim.Store(&aim)
 	if u.Units.Private {
-		return nil // systemd tells those who are connected to it everything (dbus.c, bus_foreach_bus)
+		return nil // systemd sends those who are connected to it everything (dbus.c, bus_foreach_bus)
 	}
 	return u.subscribe(ctx, aim)
 }
 
-// subscribe asks the message bus for what is told of systemd as a whole and of the units that
+// subscribe asks the message bus for the signals of systemd as a whole and of the units that
 // matter, and of no others: every container is a unit.
 func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 	const sender = "type='signal',sender='org.freedesktop.systemd1',"
@@ -102,7 +102,7 @@ func (u *Signals) Close() error {
 	return nil
 }
 
-// signal implements [busEar].
+// signal implements [busListener].
 func (u *Signals) signal(name string, s *dbus.Signal) {
 	aim := u.aim.Load()
 	if aim == nil {
@@ -124,7 +124,7 @@ func (u *Signals) signal(name string, s *dbus.Signal) {
 	}
 }
 
-// hungUp implements [busEar]: systemd closes its connections when it executes itself anew.
+// hungUp implements [busListener]: systemd closes its connections when it executes itself anew.
 func (u *Signals) hungUp() {
 	if u.aim.Load() != nil {
 		u.Lost(errBusLost)

@@ -98,8 +98,8 @@ func (w *Writer) startTimer(
 
 // StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this
 // process is gone, however it went. It makes a file and holds it open for writing, and systemd
-// hears when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes no
-// transient path unit.
+// notices when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes
+// no transient path unit.
 func (w *Writer) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
 	f, err := w.openLock(file)
 	if err != nil {

@@ -34,7 +34,7 @@ type UnitState struct {
 	JobState      string // waiting (for units that it comes after) or running
 	ActiveSinceUS uint64 // CLOCK_MONOTONIC, microseconds
 	ChangedUS     uint64 // likewise: when its state last changed, as it does in a reload
-	// names this run of it: another one at each start; where systemd does not tell (before 232),
+	// names this run of it: another one at each start; where systemd has none (before 232),
 	// when it was started
 	Invocation string
 	// Ran says of an inactive unit that there is nothing to start again: it is a oneshot that ran
@@ -193,12 +193,12 @@ func (u *Reader) look(ctx context.Context, name string) (UnitState, error) {
 	if state.Load == "not-found" {
 		return state, nil
 	}
-	// UnitFileState is remembered by systemd since it loaded the unit; links that were made since,
+	// UnitFileState is cached by systemd since it loaded the unit; links that were made since,
 	// by us or by an earlier run, it does not know. This asks the disk, and takes 0.5 ms.
 	err = b.manager(ctx, "GetUnitFileState", name).Store(&state.File)
 	switch {
 	case isNoUnit(err):
-		state.File = "" // its file went since; what systemd remembers of it says nothing
+		state.File = "" // its file went since; what systemd has cached of it says nothing
 	case err != nil:
 		return UnitState{}, fmt.Errorf("read its unit file state: %w", err)
 	}
@@ -242,7 +242,7 @@ func textProperty(ctx context.Context, object dbus.BusObject, iface, property st
 }
 
 // UnitsLoadedUS is when systemd last read its unit files: CLOCK_MONOTONIC, microseconds. 0 where it
-// does not tell (before 250).
+// does not have it (before 250).
 func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	b, err := u.connect(ctx)
 	if err != nil {

@@ -31,11 +31,15 @@ func aci() Network {
 			{Proto: "tcp", Port: 8009, Use: "OpFlex, to the leaf"},
 			{Proto: "ip", Port: 2, Use: "IGMP: each group of endpoints has a multicast group"},
 		},
-		MTU:          "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
-		IPv6:         true, // dual stack, bare metal, from Kubernetes 1.21 on
-		SharedHost:   ownLinks("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
-		HealthChecks: []HealthCheck{{Text: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"}},
-		Residue:      aciResidue(),
+		MTU:        "interface_mtu, or that of the infrastructure VLAN's link less 100; the uplink needs 1600",
+		IPv6:       true, // dual stack, bare metal, from Kubernetes 1.21 on
+		SharedHost: ownLinks("veth*", "pi-veth*", "pa-veth*").besides(ovsInPods()),
+		HealthChecks: []HealthCheck{{Text: "its agent answers the plugin", Path: "/run/aci-containers-ep-rpc.sock"},
+			// status-port of pkg/hostagent/config.go
+			{Text: "its agent is well", URL: "http://localhost:8090/status",
+				Missing: "aci-containers-host does not run here: look at its log; 0 as status-port switches this off"},
+			podSign("veth*", "veth")},
+		Residue: aciResidue(),
 		Untested: "the plugin's answers and that pods talk: its module builds from a checkout only (relative " +
 			"replace lines), and it works with an APIC and its leaf switches only",
 		Agents: []string{"aci-containers-host", "opflex-agent"},

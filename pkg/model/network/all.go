@@ -54,6 +54,7 @@ var rows = sync.OnceValue(func() []Network {
 	}
 	for i := range all {
 		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)
+		all[i] = all[i].withModes()
 		all[i].Residue.Types = slices.Concat(all[i].Residue.Types, all[i].Conf.Chain)
 	}
 	return all

@@ -8,6 +8,13 @@ import (
 	"github.com/netwright/netwright/pkg/config/networks"
 )
 
+// oneSign are the networks with fewer than two signs of life, and why there is no other.
+var oneSign = map[string]string{
+	"classic": "nobody can choose it", "jaguar": "nobody can choose it",
+	"cni": "whose network it is, nobody knows", "custom": "a document declares them",
+	"exec": "a program of somebody's is called for each pod, and nothing of it runs or is known besides",
+}
+
 // TestAll holds every network to the terms that `agent networks` prints.
 func TestAll(t *testing.T) {
 	var names []string
@@ -21,6 +28,12 @@ func TestAll(t *testing.T) {
 		}
 		if byPods := n.Conf.Writer == WriterDaemonSet && n.Lifecycle.Gone == ""; byPods && len(n.Agents) == 0 {
 			t.Errorf("%s does not say which containers put back what is taken away", n.Name)
+		}
+		if (n.IPv6If != nil) != (n.IPv6When != "") || n.IPv6When != "" && !n.IPv6 {
+			t.Errorf("%s says which variants have IPv6, and needs a condition exactly then", n.Name)
+		}
+		if why := oneSign[n.Name]; (len(n.HealthChecks) < 2) != (why != "") {
+			t.Errorf("%s has %d signs of life, and should have two, or be listed with the reason (%q)", n.Name, len(n.HealthChecks), why)
 		}
 		for _, s := range n.Sysctls {
 			if s.Why == "" || (s.If != nil) != (s.When != "") {

@@ -34,19 +34,30 @@ func amazonVPC() Network {
 		Kubeconfig: "none on the host: its DaemonSet uses the service account, and AWS' credentials of the instance",
 		MTU: "9001 on the interfaces and pods (AWS_VPC_ENI_MTU, POD_MTU); it sets that of the node's own " +
 			"interface too",
-		IPv6:       true,
-		Requires:   Requires{Clouds: []string{"aws"}, Why: "pods have addresses of an AWS VPC"},
-		SharedHost: amazonVPCHost(),
-		HealthChecks: []HealthCheck{{Text: "its address manager keeps its list of addresses",
-			Path: "/run/aws-node/ipam.json",
-			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no " +
-				"permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"}},
-		Residue: amazonVPCResidue(),
-		Agents:  []string{"aws-node"},
+		IPv6:         true,
+		Requires:     Requires{Clouds: []string{"aws"}, Why: "pods have addresses of an AWS VPC"},
+		SharedHost:   amazonVPCHost(),
+		HealthChecks: amazonVPCHealth(),
+		Residue:      amazonVPCResidue(),
+		Agents:       []string{"aws-node"},
 		TestedBy: []Proof{{"its two plugins answer the version of the conf that its installer writes, and read it",
 			"test/plugins TestPlugins"}},
 		Untested: "that pods talk: its plugin takes addresses from its daemon, and that from EC2 only",
 		Build:    buildAmazonVPC,
+	}
+}
+
+// amazonVPCHealth: ipamd's own (pkg/ipamd/introspect.go), and the pods' links. A pod with security
+// groups of its own has a vlan…, others an eni…
+func amazonVPCHealth() []HealthCheck {
+	return []HealthCheck{
+		{Text: "its address manager keeps its list of addresses", Path: "/run/aws-node/ipam.json",
+			Missing: "ipamd has no addresses: no free one in the subnet, no more interfaces for this instance, or no " +
+				"permission for ec2:*NetworkInterface*; see /var/log/aws-routed-eni/ipamd.log"},
+		{Text: "its address manager answers", URL: "http://localhost:61679/v1/enis",
+			Missing: "aws-node does not run here, or DISABLE_INTROSPECTION is true: see " +
+				"/var/log/aws-routed-eni/ipamd.log"},
+		podSign("[ev][nl][ia]*", "veth"),
 	}
 }
 
@@ -57,6 +68,9 @@ func amazonVPCResidue() cleanup.Residue {
 		Rules: []cleanup.RuleSelector{
 			{Priority: 512, Pods: true}, {Priority: 1024, Mark: 0x80, Mask: 0x80},
 			{Priority: 1536, From: true, Table: 2, Last: 15},
+			// to AWS_EXTERNAL_SERVICE_CIDRS: UpdateExternalServiceIpRules of
+			// pkg/networkutils/network.go takes them for its own by the same two
+			{Priority: 1535, To: true, Table: mainTable},
 			// 100 and the number of a VLAN
 			{Priority: 10, IIF: "vlan???????????", Table: 101, Last: 252},
 			{Priority: 10, IIF: "vlan???????????", Table: 256, Last: 4195},
@@ -81,7 +95,6 @@ func amazonVPCResidue() cleanup.Residue {
 		Others: []string{"further interfaces stay attached and up, with their primary addresses, the rules from these " +
 			"(32765) and the tables that the rules lead to, which are like a person's; EC2 has them by the tag " +
 			"node.k8s.amazonaws.com/instance_id",
-			"policy rules of priority 1535, to the ranges of AWS_EXTERNAL_SERVICE_CIDRS",
 			"secondary addresses and prefixes on the primary interface, in EC2",
 			"rp_filter=2 on the primary interface"},
 	}

@@ -120,7 +120,7 @@ type ipamType struct {
 }
 
 type azurePortmap struct {
-	portmapPlugin
+	chainedPlugin
 	SNAT bool `json:"snat"`
 }
 

@@ -28,13 +28,17 @@ func bridge() Network {
 		Lifecycle: Lifecycle{
 			First: version(1, 2),
 		},
-		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap"}},
+		Conf:    Conf{Writer: WriterNetwright, File: bridgeConf, Chain: []string{"bridge", "portmap", "bandwidth"}},
 		Kubelet: "cni",
 		Plugins: []Plugin{{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback", "portmap"},
 			Minimum: "v0.8.0",
-			Source:  "https://github.com/containernetworking/plugins"}},
+			Source:  "https://github.com/containernetworking/plugins"}, bandwidthPlugin()},
 		Modules: []Module{brNetfilter(false), {Name: "bridge", Why: "cbr0"}, {Name: "veth", Why: "pods"}},
-		Sysctls: append(forwarding(), bridgeNetfilter()...),
+		Sysctls: append(append(forwarding(), bridgeNetfilter()...),
+			// A host's default may be none (1): then the bridge has no fe80::, with which it asks
+			// for the pods. Documentation/networking/ip-sysctl.rst
+			Sysctl{Key: "net.ipv6.conf." + BridgeLink + ".addr_gen_mode", Value: "0", Optional: true,
+				Why: "the bridge finds its pods by a link-local address", When: "pods have IPv6", If: hasV6}),
 		MTU: "the smallest MTU of the links that are up (kubenet's rule, ours left out); `mtu` overrides; " +
 			"below 576 is an error",
 		IPv6:       true,
@@ -59,6 +63,7 @@ func bridge() Network {
 		TestedBy: []Proof{
 			{"pods of two nodes talk, and nobody but who is outside sees another address than theirs",
 				"test/e2e TestPodsTalk"},
+			{"pods' traffic is as slow as their annotations ask", "test/e2e TestPodsTrafficIsShaped"},
 			{"containerd loads the conf", "test/e2e TestContainerdLoadsTheConf"},
 			{"pods of real kubelets reach services by kube-proxy in both its modes, also on one bridge",
 				"test/e2e TestKubernetesKubeletServices"},
@@ -168,11 +173,11 @@ func (b *Built) addBridgeConf(in Input, mtu int, gateways []netip.Prefix) error 
 		ipam.Ranges = append(ipam.Ranges, []ipRange{{Subnet: c.String(), Gateway: gateways[i].Addr().String()}})
 		ipam.Routes = append(ipam.Routes, ipRoute{Dst: anyOf(c.Addr()).String()})
 	}
-	conf := conflist{CNIVersion: confVersion(in.Node.KubernetesVersion), Name: bridgeName, Plugins: []any{
+	conf := conflist{CNIVersion: confVersion(in.Node.KubernetesVersion), Name: bridgeName, Plugins: append([]any{
 		bridgePlugin{Type: "bridge", Bridge: BridgeLink, IsGateway: true, Hairpin: in.Node.Networking.Bridge.Hairpin,
 			MTU: mtu, IPAM: ipam},
 		portmap(),
-	}}
+	}, in.shaping()...)}
 	content, err := conf.render()
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ func calico() Network {
 		Untestable:   calicoUntestable(),
 		SharedHost:   ownLinks("cali*", "tunl*", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali"),
 		Residue:      calicoResidue(),
+		Modes:        calicoModes(),
 		TestedBy: []Proof{{"an etcd that demands client certificates lets in who has the installed ones",
 			"test/e2e TestCalicoCertificatesOpenEtcd"},
 			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used",

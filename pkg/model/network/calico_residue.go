@@ -12,32 +12,58 @@ func calicoResidue() cleanup.Residue {
 	return felixResidue(cleanup.Residue{
 		Portmap: []string{kubenetName},
 		Units:   []string{"run-calico-cgroup.mount"},
-		Links: []cleanup.LinkSelector{{Name: "vxlan.calico", Kind: "vxlan"}, {Name: "vxlan-v6.calico", Kind: "vxlan"},
-			{Name: "wireguard.cali", Kind: "wireguard"}, {Name: "wg-v6.cali", Kind: "wireguard"},
-			{Name: "tunl0", Kind: "ipip", Pods: true}, {Name: "bpfin.cali", Kind: "veth"},
-			{Name: "bpfout.cali", Kind: "veth"}},
-		Routes: []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
-		Rules:  []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
-		// At data interfaces and, for connections of the host, at the root of cgroup2
-		// (felix/bpf-gpl).
-		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
-			{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
-			{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
-			{Hook: residue.HookCgroup, Name: "calico_*"}},
-		Pins: []string{"/sys/fs/bpf/tc/globals/cali_*", "/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"},
+		Routes:  []cleanup.RouteSelector{{Protocol: 12, Pods: true}, {Protocol: 80, Table: allTables}},
+		Rules:   []cleanup.RuleSelector{{Priority: 99, Mark: 0x200000, Mask: 0x200000}},
 		Files: []string{"/etc/cni/net.d/" + calicoConf, "/etc/cni/net.d/10-calico.conf",
+			// etcd's certificates and a key: cni-plugin/pkg/install/install.go, which removes it
+			// itself
+			"/etc/cni/net.d/calico-tls/",
 			"/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico", "/opt/cni/bin/calico-ipam",
 			"/var/lib/calico/", "/run/calico/", "/run/nodeagent/", "/var/log/calico/",
 			"/var/lib/cni/networks/" + kubenetName + "/", "/var/lib/cni/results/" + kubenetName + "-*",
 			"/etc/NetworkManager/conf.d/calico.conf"},
 		Others: []string{"tunl0 itself, down and without an address: the kernel's own link of the module ipip goes " +
 			"with `rmmod ipip` when nothing uses it",
-			"pins in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more, and pins named cali_*, " +
-				"calico_* or xdp_cali_* elsewhere below /sys/fs/bpf",
+			"pins by names of links in /sys/fs/bpf/tcx and /sys/fs/bpf/netkit, which hold nothing any more",
 			"eBPF programs by names of others that use Calico's maps: their names do not say whose they are (`bpftool " +
 				"prog` lists the maps of each)",
 			"the flexvolume driver nodeagent~uds in kubelet's --volume-plugin-dir",
-			"/etc/cni/net.d/calico-tls: the key and certificates of etcd that Calico's own installer wrote",
 			"the node's blocks and affinities in the datastore (`calicoctl delete node NAME`)"},
 	})
+}
+
+// calicoModes: Felix takes some of it away when it starts in another mode, and BIRD keeps its
+// routes. Calico's default of nftablesMode is by its release, so that a document without it may
+// mean either.
+func calicoModes() []Mode {
+	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
+	return []Mode{
+		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP, Residue: cleanup.Residue{
+			Links:  []cleanup.LinkSelector{{Name: "tunl0", Kind: "ipip", Pods: true}},
+			Routes: []cleanup.RouteSelector{{Link: "tunl0", Pods: true}}}},
+		{Of: "encapsulationMode", Name: "vxlan", Residue: cleanup.Residue{
+			Links:  []cleanup.LinkSelector{link("vxlan.calico", "vxlan"), link("vxlan-v6.calico", "vxlan")},
+			Routes: []cleanup.RouteSelector{{Link: "vxlan.calico", Pods: true}, {Link: "vxlan-v6.calico", Pods: true}}},
+			If: func(in Input) bool {
+				c := in.Node.Networking.Calico
+				return c.EncapsulationMode == "vxlan" && c.VXLANMode != "Never"
+			}},
+		{Of: "nftablesMode", Name: "iptables", Residue: felixIPTables(),
+			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Enabled" }},
+		{Of: "nftablesMode", Name: "nftables", Residue: felixNFTables(),
+			If: func(in Input) bool { return in.Node.Networking.Calico.NFTablesMode != "Disabled" }},
+		// At data interfaces and, for connections of the host, at the root of cgroup2
+		// (felix/bpf-gpl).
+		{Of: "bpfEnabled", Name: "eBPF", If: calicoBPF, Residue: cleanup.Residue{
+			Links: []cleanup.LinkSelector{link("bpfin.cali", "veth"), link("bpfout.cali", "veth")},
+			Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cali_*"},
+				{Hook: residue.HookTC, Name: "calico_*"}, {Hook: residue.HookXDP, Name: "cali_*"},
+				{Hook: residue.HookXDP, Name: "xdp_cali_*"}, {Hook: residue.HookCgroup, Name: "cali_*"},
+				{Hook: residue.HookCgroup, Name: "calico_*"}},
+			// Whatever the directory: felix/bpf/cleanup.go, CleanUpCalicoPins.
+			Pins: []string{"/sys/fs/bpf/**/cali_*", "/sys/fs/bpf/**/calico_*", "/sys/fs/bpf/**/xdp_cali_*",
+				"/sys/fs/bpf/ctlb*", "/sys/fs/bpf/calico/"}}},
+		{Of: "wireguardEnabled", Name: "WireGuard", If: calicoWireGuard, Residue: cleanup.Residue{
+			Links: []cleanup.LinkSelector{link("wireguard.cali", "wireguard"), link("wg-v6.cali", "wireguard")}}},
+	}
 }

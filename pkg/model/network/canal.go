@@ -57,6 +57,7 @@ func canal() Network {
 			{"pods of two nodes talk by the real flanneld, calico-node and plugin, with an etcd for both; verify " +
 				"names the sign of life that is missing", "test/e2e TestPodsTalkByCanal"},
 			{"leaving it takes all that both daemons made", "test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
+		Modes:  flannelModes(canalBackend),
 		Agents: []string{"calico-node", "kube-flannel"},
 		Build:  buildCanal,
 	}
@@ -68,7 +69,7 @@ func canalBackend(name string) func(Input) bool {
 
 // canalResidue: no BIRD and no tunnel of Calico's here, so that its routes are Flannel's.
 func canalResidue() cleanup.Residue {
-	l := flannel().Residue
+	l := flannelResidue()
 	l.Portmap = []string{kubenetName}
 	l.Files = append(l.Files, "/etc/cni/net.d/"+canalConf, "/etc/cni/net.d/calico-kubeconfig", "/opt/cni/bin/calico",
 		"/opt/cni/bin/calico-ipam", "/var/lib/calico/", "/run/calico/",

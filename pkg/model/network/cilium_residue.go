@@ -16,11 +16,11 @@ const lxcOld = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 // chains, the sets, the sysctl file and the rule for local addresses, which it had moved to 100.
 func ciliumResidue() cleanup.Residue {
 	return cleanup.Residue{
-		Portmap:   []string{"cilium", "portmap"},
-		Units:     []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount"},
+		Portmap: []string{"cilium", "portmap"},
+		Units: []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount",
+			`run-netns-cilium\x2dhealth.mount`}, // netNSName of cilium-health/launch
 		LocalRule: true,
 		Rules: []cleanup.RuleSelector{
-			{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}, // IPsec
 			// proxy
 			{Mark: 0x200, Mask: 0xf00, Table: 2004}, {Mark: 0xa00, Mask: 0xf00, Table: 2005},
 			{Mark: 0xb00, Mask: 0xf00, Table: 2005},
@@ -32,11 +32,9 @@ func ciliumResidue() cleanup.Residue {
 			{Priority: 110, Table: 10, Last: 50, Pods: true}, {Priority: 111, Table: 10, Last: 50, Pods: true},
 			{Priority: 112, Table: 202, To: true}, // VTEP: a rule to each range
 		},
-		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to IPsec's device
-		// as local, with protocol 50 and later the kernel's (createNodeIPSecInRoute of
-		// pkg/datapath/linux); to the proxy as local by lo (pkg/proxy/routes.go).
-		Routes: []cleanup.RouteSelector{{Link: "cilium_*", Table: allTables}, {Table: 200, Protocol: 50},
-			{Table: 200, Protocol: 2, Type: "local"}, {Table: 2004, Type: "local", Link: "lo"},
+		// To its own links in 200 (IPsec), 202 (VTEP) and 2005 (from the proxy); to the proxy as
+		// local by lo (pkg/proxy/routes.go).
+		Routes: []cleanup.RouteSelector{{Link: "cilium_*", Table: allTables}, {Table: 2004, Type: "local", Link: "lo"},
 			{Link: lxc}, {Protocol: 2, Pods: true}},
 		Chains: []cleanup.ChainSelector{{Chain: "CILIUM_*"}, {Chain: "OLD_CILIUM_*"}, {Comment: "cilium-feeder: *"},
 			{Comment: "cilium-feeder:*"}},
@@ -44,28 +42,48 @@ func ciliumResidue() cleanup.Residue {
 		Links: []cleanup.LinkSelector{{Name: lxc, Kind: "veth"}, {Name: lxc, Kind: "netkit"},
 			{Name: "lxc_health", Kind: "veth"}, {Name: "lxc_health", Kind: "netkit"},
 			{Name: lxcOld, Kind: "veth"},
-			{Name: "cilium_*", Kind: "veth"}, {Name: "cilium_*", Kind: "vxlan"}, {Name: "cilium_*", Kind: "geneve"},
-			{Name: "cilium_*", Kind: "wireguard"},
-			{Name: "cilium_*", Kind: "ipip"}, {Name: "cilium_*", Kind: "ip6tnl"}, {Name: "cilium_*", Kind: "dummy"}},
+			{Name: "cilium_*", Kind: "veth"}, {Name: "cilium_*", Kind: "ipip"}, {Name: "cilium_*", Kind: "ip6tnl"}, {Name: "cilium_*", Kind: "dummy"}},
 		// Left at the host's devices they keep steering packets, at the cgroup they keep
 		// translating what the host connects to, by stale maps.
 		Programs: []cleanup.ProgramSelector{{Hook: residue.HookTC, Name: "cil_*"},
 			{Hook: residue.HookXDP, Name: "cil_xdp_*"}, {Hook: residue.HookCgroup, Name: "cil_sock*"}},
-		// Decrypt, encrypt and to the proxy, whatever node and key the other bits say; forwarded
-		// packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
-		XFRM: []cleanup.XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00},
-			{Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}},
 		Pins: []string{"/sys/fs/bpf/cilium/", "/sys/fs/bpf/tc/globals/cilium_*"},
 		Files: []string{"/etc/cni/net.d/" + ciliumConf, "/etc/cni/net.d/05-cilium.conf",
 			"/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",
 			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni",
 			"/opt/cni/bin/cilium-mount",
-			"/opt/cni/bin/cilium-sysctlfix", "/run/cilium/", "/var/lib/cilium/",
+			"/opt/cni/bin/cilium-sysctlfix", "/run/netns/cilium-health", "/run/cilium/", "/var/lib/cilium/",
 			"/etc/systemd/system/run-cilium-cgroupv2.mount"},
-		Others: []string{"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
-			"network namespaces cilium-* (`ip netns list`): those of its health endpoint and proxy",
+		// revertCNIBackup of cilium-dbg/cmd/cleanup.go
+		Renamed: []cleanup.RenamedSelector{{Path: "/etc/cni/net.d/*.cilium_bak", Suffix: ".cilium_bak"}},
+		Others: []string{"*.cilium_bak in /etc/cni/net.d that would come before the next network's conf: they may be " +
+			"those of a network that has gone",
 			"tc filters of releases before 1.13: bpf_netdev*, bpf_host*, bpf_lxc*, bpf_overlay* (`tc filter show`)",
 			"with ipam eni: the primary address on each further interface, and interfaces tagged " +
 				"io.cilium/cilium-managed in EC2"},
+	}
+}
+
+// ciliumModes: the agent takes its tunnel's link away when it starts without (pkg/datapath/loader),
+// and leaves the rest. Native routing has nothing that a tunnel has not.
+func ciliumModes() []Mode {
+	tunnel := func(kind string) Mode {
+		return Mode{Of: "tunnel", Name: kind, If: func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind },
+			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: kind}}}}
+	}
+	return []Mode{
+		tunnel("vxlan"), tunnel("geneve"),
+		{Of: "encryptionType", Name: "wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
+			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: "wireguard"}}}},
+		{Of: "encryptionType", Name: "ipsec", If: func(in Input) bool { return in.Node.Networking.Cilium.IPsec() },
+			Residue: cleanup.Residue{
+				Rules: []cleanup.RuleSelector{{Mark: 0xd00, Mask: 0xf00, Table: 200}, {Mark: 0xe00, Mask: 0xf00, Table: 200}},
+				// To its device as local, with protocol 50 and later the kernel's
+				// (createNodeIPSecInRoute of pkg/datapath/linux).
+				Routes: []cleanup.RouteSelector{{Table: 200, Protocol: 50}, {Table: 200, Protocol: 2, Type: "local"}},
+				// Decrypt, encrypt and to the proxy, whatever node and key the other bits say;
+				// forwarded packets match by no mark (pkg/datapath/linux/ipsec/ipsec_linux.go).
+				XFRM: []cleanup.XFRMSelector{{Mark: 0xd00, Mask: 0xf00}, {Mark: 0xe00, Mask: 0xf00},
+					{Mark: 0x200, Mask: 0xf00, ReqID: 1}, {ReqID: 1, Priority: 0xb9f}, {ReqID: 2, Priority: 0xb9f}}}},
 	}
 }

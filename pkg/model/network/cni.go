@@ -81,10 +81,8 @@ func buildCNI(in Input) (Built, error) {
 			b.KubeletPlugin = name
 		}
 	}
-	if in.Node.Networking.CNI.UsesSecondaryIP {
-		b.note(Warning, in.Origin("spec.networking.cni.usesSecondaryIP"),
-			"usesSecondaryIP: kubelet needs --node-ip with the node's first address; we do not set it, add it where "+
-				"you start kubelet")
+	if in.Node.Networking.CNI.UsesSecondaryIP && in.Node.Kubelet.NodeIP == "" {
+		b.note(Warning, in.Origin("spec.networking.cni.usesSecondaryIP"), "usesSecondaryIP: %s", nodeIPNeeded)
 	}
 	b.noteFormerCertificates(in)
 	if !wantsCNI(in) {

@@ -27,6 +27,12 @@ func cniGenie() Network {
 			"is a secret",
 		MTU:  "that of the network which it hands the pod to",
 		IPv6: true,
+		// Nothing of it runs: it hands each pod on. conf/1.8/launch.sh
+		HealthChecks: []HealthCheck{
+			{Text: "its program is there", Path: "/opt/cni/bin/genie",
+				Missing: "its installer has not run to its end here: look at the pod genie-plugin"},
+			{Text: "it can talk to the API", Path: "/etc/cni/net.d/genie-kubeconfig",
+				Missing: "without it no annotation of a pod is read: its installer writes it when its pod starts"}},
 		Residue: cleanup.Residue{
 			Chains: []cleanup.ChainSelector{{Table: "filter", Chain: "Genie-NPC-Base"},
 				{Table: "filter", Chain: "GnPlc-*"}, {Table: "filter", Chain: "GnNtk-*"}},

@@ -43,7 +43,11 @@ func coil() Network {
 		SharedHost: ownLinks("veth*"),
 		HealthChecks: []HealthCheck{{Text: "coild answers the plugin", Path: "/run/coild.sock",
 			Missing: "look at the pod coild; that it gave addresses shows `ip rule` (2000: lookup 116) and `ip route " +
-				"show table 116`"}},
+				"show table 116`"},
+			// --health-addr; v2/config/pod/coild.yaml asks it the same
+			{Text: "coild is ready", URL: "http://localhost:9385/readyz",
+				Missing: "coild does not run here, or does not see the API: its log says which"},
+			podSign("veth*", "veth")},
 		Residue: coilResidue(),
 		TestedBy: []Proof{{"its plugin answers the version of the conf that its installer writes, and reads it",
 			"test/plugins TestPlugins"}},

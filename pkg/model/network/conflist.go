@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/config/values"
 )
@@ -32,7 +33,9 @@ type ptpPlugin struct {
 	IPAM hostLocal `json:"ipam"`
 }
 
-type portmapPlugin struct {
+// chainedPlugin is one after the plugin that makes the link, which the runtime tells what it wants
+// of a pod by a capability.
+type chainedPlugin struct {
 	Type         string          `json:"type"`
 	Capabilities map[string]bool `json:"capabilities"`
 }
@@ -52,8 +55,39 @@ type ipRoute struct {
 	Dst string `json:"dst"`
 }
 
-func portmap() portmapPlugin {
-	return portmapPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}}
+func portmap() chainedPlugin {
+	return chainedPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}}
+}
+
+// shaping is the end of a chain of ours: pods' traffic is limited as their annotations
+// kubernetes.io/ingress-bandwidth and egress-bandwidth ask.
+// https://www.cni.dev/plugins/current/meta/bandwidth/
+func (in Input) shaping() []any {
+	if !in.shapes() {
+		return nil
+	}
+	return []any{chainedPlugin{Type: "bandwidth", Capabilities: map[string]bool{"bandwidth": true}}}
+}
+
+// shapes tells that plugin bandwidth is in our chains: not where others say which plugins a node
+// has, and theirs may be without it.
+func (in Input) shapes() bool {
+	if in.Node.OwnPlugins() {
+		return false
+	}
+	for _, a := range in.Node.Assets {
+		if a.Name == CNIPlugins && len(a.Members) > 0 {
+			return slices.Contains(a.Members, "bandwidth")
+		}
+	}
+	return true
+}
+
+// bandwidthPlugin is what a chain with shaping needs.
+func bandwidthPlugin() Plugin {
+	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, If: Input.shapes,
+		When:   "unless spec.assets lists members without it",
+		Source: "https://www.cni.dev/plugins/current/meta/bandwidth/"}
 }
 
 // render is the conf as it is written: two spaces, a newline at the end.

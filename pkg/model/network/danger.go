@@ -75,7 +75,7 @@ func Dangers(l cleanup.Residue) []Danger {
 	}
 	for i, m := range l.Rules {
 		system := m.Table >= 253 && m.Table <= 255
-		d.when(m.Mark == 0 && (m.Table == 0 || system) && !m.Pods, "rules", i, m,
+		d.when(m.Mark == 0 && (m.Table == 0 || system) && !m.Pods && !m.Numbered(), "rules", i, m,
 			"others have rules there: say the mark, a table of the network's own, or pods: true")
 		d.spared(m.Bare() && m.Table != 0 && !system, "rules", i, m,
 			"a table is anybody's: say mark, priority, iif, the protocol that is the network's own, or pods: true")

@@ -32,6 +32,15 @@ func danm() Network {
 		Requires: Requires{Kernel: version(4, 4), Why: "ipvlan",
 			Source: "https://github.com/nokia/danm/blob/v4.3.0/user-guide.md"},
 		SharedHost: SharedHost{Links: []string{"vx_*"}, Firewall: true},
+		HealthChecks: []HealthCheck{
+			{Text: "its program is there", Path: "/opt/cni/bin/danm",
+				Missing: "its installer has not run to its end here: look at the pod danm-cni"},
+			// danm-kubeconfig by scm/build/cni_ds/entrypoint.sh, danmc.yml by hand
+			{Text: "it can talk to the API", Path: "/etc/*/*/danm*",
+				Missing: "no pod gets a network: neither /etc/cni/net.d/danm-kubeconfig nor " +
+					"/etc/kubernetes/kubeconfig/danmc.yml is there"},
+			{Text: "its IPAM is there", Path: "/opt/cni/bin/fakeipam",
+				Missing: "plugins behind it get no address from it: its installer brings it beside danm"}},
 		Residue: cleanup.Residue{
 			Links: []cleanup.LinkSelector{{Name: "vx_*", Kind: "vxlan"}},
 			Files: []string{"/etc/cni/net.d/" + danmConf, "/etc/cni/net.d/_" + danmConf,

@@ -40,7 +40,7 @@ func Disagreements() []Disagreement {
 		{Networks: []string{"kubeRouter"}, Source: kopsTree + "master/" + validation,
 			Says: "kube-router is removed with Kubernetes 1.28",
 			But:  "no release ever refused it, and today's ships v2; it only wants no kube-proxy and no IPv6",
-			Here: "not refused; IPv6 is, and the plan says that kube-proxy must not run"},
+			Here: "not refused; IPv6 is in a cluster of kOps, and the plan says that kube-proxy must not run"},
 		{Networks: []string{"canal"}, Source: "https://github.com/kubernetes/kops/pull/17642",
 			Says: "canal is removed with Kubernetes 1.28",
 			But:  "its template was shipped up to 1.33, and the API kept its field until 1.34",
@@ -85,8 +85,7 @@ func Disagreements() []Disagreement {
 			Says: "net.ipv4.conf.lxc*.rp_filter and cilium_* are 0 besides `all`",
 			But: "Cilium's own /etc/sysctl.d/99-zzz-override_cilium.conf, which a container of its DaemonSet writes, " +
 				"has the same two",
-			Here: "`all` alone; until Cilium has written its file, a link's own rp_filter of the distribution (2: " +
-				"loose) holds for it"},
+			Here: "all three: the two patterns in our file, for links that appear before Cilium has written its own"},
 		{Networks: []string{"canal"},
 			Source: "https://github.com/projectcalico/calico/blob/master/manifests/canal.yaml",
 			Says:   "canal's chain ends with bandwidth (its last template)",

@@ -9,15 +9,23 @@ func felixResidue(l cleanup.Residue) cleanup.Residue {
 	// Those of QoS since Calico 3.30: felix/dataplane/linux/qos/qos.go.
 	l.Links = append(l.Links, cleanup.LinkSelector{Name: "cali*", Kind: "veth"},
 		cleanup.LinkSelector{Name: "bwcali*", Kind: "ifb"})
-	l.Chains = append(l.Chains, cleanup.ChainSelector{Chain: "cali-*"}, cleanup.ChainSelector{Comment: "cali:*"},
-		cleanup.ChainSelector{Chain: "felix-*"}, cleanup.ChainSelector{Chain: "califw-*"},
-		cleanup.ChainSelector{Chain: "calitw-*"}, cleanup.ChainSelector{Chain: "califh-*"},
-		cleanup.ChainSelector{Chain: "calith-*"}, cleanup.ChainSelector{Chain: "calipi-*"},
-		cleanup.ChainSelector{Chain: "calipo-*"})
-	l.Tables = append(l.Tables, cleanup.TableSelector{Family: "ip", Name: "calico"},
-		cleanup.TableSelector{Family: "ip6", Name: "calico"}, cleanup.TableSelector{Family: "arp", Name: "calico-arp"})
-	l.IPSets = append(l.IPSets, "cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*")
-	return l
+	return l.And(felixIPTables()).And(felixNFTables())
+}
+
+// felixIPTables is what it has while it writes policy by iptables, of either flavour. Its eBPF
+// writes some of it as well.
+func felixIPTables() cleanup.Residue {
+	return cleanup.Residue{
+		Chains: []cleanup.ChainSelector{{Chain: "cali-*"}, {Comment: "cali:*"}, {Chain: "felix-*"}, {Chain: "califw-*"},
+			{Chain: "calitw-*"}, {Chain: "califh-*"}, {Chain: "calith-*"}, {Chain: "calipi-*"}, {Chain: "calipo-*"}},
+		IPSets: []string{"cali40*", "cali60*", "cali4t*", "cali6t*", "felix-4-*", "felix-6-*"},
+	}
+}
+
+// felixNFTables is what it has while it writes policy by nftables.
+func felixNFTables() cleanup.Residue {
+	return cleanup.Residue{Tables: []cleanup.TableSelector{{Family: "ip", Name: "calico"},
+		{Family: "ip6", Name: "calico"}, {Family: "arp", Name: "calico-arp"}}}
 }
 
 // felixReady: where Felix says that it has programmed this node (FELIX_HEALTHENABLED, which

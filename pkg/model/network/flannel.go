@@ -43,11 +43,19 @@ func flannel() Network {
 		},
 		Kubeconfig: "none on the host: its DaemonSet uses the service account",
 		MTU:        "flanneld's: MTU of its interface less 50 (vxlan), 28 (udp), 80 (wireguard) or nothing (host-gw)",
+		// https://github.com/flannel-io/flannel/blob/master/Documentation/configuration.md#dual-stack
+		IPv6: true, IPv6If: flannelIPv6,
+		IPv6When: "flannel 0.15 and newer and a backend other than udp, outside of kOps' clusters",
 		HealthChecks: []HealthCheck{
 			{Text: "flanneld has its lease", Path: "/run/flannel/subnet.env",
 				Missing: "no pod gets an address: the node has no pod CIDR yet, or flanneld does not run (no br_netfilter?)"},
-			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan",
-				If: flannelBackend("vxlan"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{Text: "the VXLAN device is up", Link: "flannel.1", Kind: "vxlan", When: "backend vxlan, pods have IPv4",
+				If:      func(in Input) bool { return in.V4 && flannelBackend("vxlan")(in) },
+				Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
+			{Text: "the VXLAN device of IPv6 is up", Link: "flannel-v6.1", Kind: "vxlan",
+				When: "backend vxlan, pods have IPv6", If: func(in Input) bool { return in.V6 && flannelBackend("vxlan")(in) },
+				Missing: "pods of other nodes are not reached over IPv6: flanneld makes it where its net-conf.json has " +
+					"EnableIPv6, and the node an IPv6 default route"},
 			{Text: "the tunnel device is up", Link: "flannel0", Kind: "tun", When: "backend udp",
 				If: flannelBackend("udp"), Missing: "pods of other nodes are not reached: flanneld makes it at its start"},
 			{Text: "the WireGuard device is up", Link: "flannel-wg", Kind: "wireguard", When: "backend wireguard",
@@ -56,29 +64,9 @@ func flannel() Network {
 			podSign("veth*", "veth"),
 		},
 		SharedHost: ownLinks("flannel*", "cni0", "veth*").macs("flannel.1", "flannel-v6.1"),
-		Residue: cleanup.Residue{
-			Portmap: []string{"cbr0"},
-			Units:   []string{"flannel-tx-checksum-offload-disable.service"},
-			Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"},
-				{Name: "flannel.1", Kind: "vxlan"},
-				{Name: "flannel-v6.1", Kind: "vxlan"}, {Name: "flannel0", Kind: "tun"}, {Name: "flannel-wg", Kind: "wireguard"},
-				{Name: "flannel-wg-v6", Kind: "wireguard"}, {Name: "flannel.ipip", Kind: "ipip"}},
-			// host-gw: a node's pod CIDR via its address, with the protocol of a person (boot).
-			Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true},
-				{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
-			Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
-				{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"},
-				{Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
-			Tables: []cleanup.TableSelector{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
-			Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
-				"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
-				"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
-			XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
-			Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
-				"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
-				"the node's annotations flannel.alpha.coreos.com/* in the API"},
-		},
-		Agents: []string{"kube-flannel"},
+		Residue:    flannelResidue(),
+		Modes:      flannelModes(flannelBackend),
+		Agents:     []string{"kube-flannel"},
 		TestedBy: []Proof{
 			{"pods of two nodes talk with the real flanneld and plugin, by udp, vxlan and host-gw; verify names the " +
 				"sign of life that is missing", "test/e2e TestPodsTalkByFlannel"},
@@ -92,6 +80,51 @@ func flannel() Network {
 
 func flannelBackend(name string) func(Input) bool {
 	return func(in Input) bool { return in.Node.Networking.Flannel.Backend == name }
+}
+
+// flannelIPv6: kOps writes no IPv6Network into its net-conf.json.
+func flannelIPv6(in Input) bool { return !in.Node.OfKops() && !flannelBackend("udp")(in) }
+
+// flannelResidue is what it has whatever its backend, and of backends that no document chooses.
+func flannelResidue() cleanup.Residue {
+	return cleanup.Residue{
+		Portmap: []string{"cbr0"},
+		Units:   []string{"flannel-tx-checksum-offload-disable.service"},
+		Links: []cleanup.LinkSelector{{Name: "cni0", Kind: "bridge"}, {Name: "veth*", Kind: "veth", Master: "cni0"},
+			{Name: "flannel.ipip", Kind: "ipip"}},
+		Routes: []cleanup.RouteSelector{{Pods: true, Protocol: protocolBoot, Type: "blackhole"}},
+		Chains: []cleanup.ChainSelector{{Table: "nat", Chain: "FLANNEL-POSTRTG"}, {Chain: "FLANNEL-FWD"},
+			{Table: "nat", Chain: "POSTROUTING", Comment: "flanneld masq"},
+			{Table: "filter", Chain: "FORWARD", Comment: "flanneld forward"}},
+		Tables: []cleanup.TableSelector{{Family: "ip", Name: "flannel-ipv4"}, {Family: "ip6", Name: "flannel-ipv6"}},
+		Files: []string{"/run/flannel/", "/var/lib/cni/flannel/", "/var/lib/cni/networks/cbr0/", "/var/lib/cni/results/cbr0-*",
+			"/etc/cni/net.d/" + flannelConf, "/opt/cni/bin/flannel", "/etc/udev/rules.d/90-flannel.rules",
+			"/etc/systemd/system/flannel-tx-checksum-offload-disable.service"},
+		XFRM: []cleanup.XFRMSelector{{ReqID: 11}}, // pkg/backend/ipsec/ipsec.go, defaultReqID
+		Others: []string{"rules of flannel below 0.16 in nat POSTROUTING and in FORWARD, by the range of all " +
+			"pods: they have no comment, so that others' rules look the same (`iptables-save` shows them, a reboot takes them)",
+			"the node's annotations flannel.alpha.coreos.com/* in the API"},
+	}
+}
+
+// flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
+// flanneld takes none of it away when it starts with another (pkg/backend).
+func flannelModes(backend func(string) func(Input) bool) []Mode {
+	byLinks := func(name, kind string, links ...string) Mode {
+		m := Mode{Of: "backend", Name: name, If: backend(name)}
+		for _, link := range links {
+			m.Residue.Links = append(m.Residue.Links, cleanup.LinkSelector{Name: link, Kind: kind})
+			m.Residue.Routes = append(m.Residue.Routes, cleanup.RouteSelector{Link: link, Pods: true})
+		}
+		return m
+	}
+	return []Mode{
+		byLinks("vxlan", "vxlan", "flannel.1", "flannel-v6.1"), byLinks("udp", "tun", "flannel0"),
+		byLinks("wireguard", "wireguard", "flannel-wg", "flannel-wg-v6"),
+		// A node's pod CIDR via its address, with the protocol of a person (boot).
+		{Of: "backend", Name: "host-gw", If: backend("host-gw"), Residue: cleanup.Residue{Routes: []cleanup.RouteSelector{
+			{Pods: true, Protocol: protocolBoot, Type: "unicast", Via: true}}}},
+	}
 }
 
 // oldPlugins tells that the reference plugins are of before 1.0.0, when flannel was one of them.

@@ -31,7 +31,8 @@ func knitter() Network {
 		MTU: "1500, or host.mtu of /opt/knitter-agent/knitter.json (1400 in its sample)",
 		SharedHost: ownLinks("br-int", "br-tun", "obr0", "br-nwnode-check").besides(Shared{Service: "openvswitch",
 			Ignores: "nothing: it must run on the host"}),
-		HealthChecks: []HealthCheck{{Text: "its agent's bridge", Link: "br-int"}},
+		HealthChecks: []HealthCheck{{Text: "its agent's bridge", Link: "br-int"},
+			podSign("vethO*", "veth")}, // knitter-agent/domain/ovs/ovs.go, VethNameOfBridge
 		Residue: cleanup.Residue{
 			Units: []string{"knitter-agent.service", "knitter-manager.service", "knitter-monitor.service"},
 			OVS: []cleanup.OVSSelector{{Bridges: []string{"br-int", "br-tun", "obr0", "br-nwnode-check"},

@@ -37,7 +37,8 @@ func kubenet() Network {
 			Stages: []Stage{{Level: Stable, Kops: "1.5"}},
 			First:  version(1, 2),
 		},
-		Conf:    Conf{Writer: WriterContainerd, File: kubenetConf, Chain: []string{"ptp", "portmap"}},
+		Conf: Conf{Writer: WriterContainerd, File: kubenetConf,
+			Chain: []string{"ptp", "portmap", "bandwidth"}},
 		Kubelet: "kubenet",
 		Plugins: []Plugin{
 			{Asset: CNIPlugins, Members: []string{"bridge", "host-local", "loopback"}, Minimum: "v0.2.0",
@@ -46,6 +47,7 @@ func kubenet() Network {
 			{Asset: CNIPlugins, Members: []string{"host-local", "loopback", "portmap", "ptp"}, Minimum: "v0.8.0",
 				When: "containerd calls them", If: notDockerKubelet,
 				Source: "https://github.com/containernetworking/plugins"},
+			templateShaping(),
 		},
 		Modules: []Module{brNetfilter(false)},
 		Sysctls: append(forwarding(), bridgeNetfilter()...),
@@ -134,6 +136,17 @@ func buildKubenet(in Input) (Built, error) {
 	return b, b.addTemplate(in, in.Node.Networking.Kubenet.MTU)
 }
 
+// templateShapes tells that plugin bandwidth is in the template. In a cluster of kOps it is kOps'
+// own, byte for byte: its nodeup writes it, too.
+func templateShapes(in Input) bool { return notDockerKubelet(in) && !in.Node.OfKops() && in.shapes() }
+
+func templateShaping() Plugin {
+	p := bandwidthPlugin()
+	p.When, p.If = "containerd calls the plugins, unless spec.assets lists members without it or kOps made the cluster",
+		templateShapes
+	return p
+}
+
 // addTemplate gives containerd the template that it renders when kubelet tells the node's pod CIDR.
 // An MTU of 0 is that of the links.
 func (b *Built) addTemplate(in Input, mtu int) error {
@@ -142,15 +155,20 @@ func (b *Built) addTemplate(in Input, mtu int) error {
 		if err != nil {
 			return fmt.Errorf("lay out %s for this node: %w", in.Node.Networking.Name(), err)
 		}
-		if rule != 1500 { // what a veth has by itself: then the template is kOps', byte for byte
+		if rule != 1500 { // what a veth has by itself
 			mtu = rule
 		}
 	}
-	content, err := conflist{CNIVersion: templateVersion(in.Node.KubernetesVersion), Name: kubenetName, Plugins: []any{
+	plugins := []any{
 		ptpPlugin{Type: "ptp", MTU: mtu, IPAM: hostLocal{Type: "host-local",
 			Ranges: [][]ipRange{{{Subnet: templatePodCIDR}}}, Routes: []ipRoute{{Dst: "0.0.0.0/0"}}}},
 		portmap(),
-	}}.render()
+	}
+	if templateShapes(in) {
+		plugins = append(plugins, in.shaping()...)
+	}
+	content, err := conflist{CNIVersion: templateVersion(in.Node.KubernetesVersion), Name: kubenetName,
+		Plugins: plugins}.render()
 	if err != nil {
 		return err
 	}

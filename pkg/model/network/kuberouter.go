@@ -49,6 +49,9 @@ func kubeRouter() Network {
 			{Proto: "udp", Port: 3784, Use: "BFD"},
 		},
 		MTU: "that of the link with the node's address, not reduced for its tunnels (20 of IPv4, 40 of IPv6)",
+		// https://github.com/cloudnativelabs/kube-router/blob/master/docs/ipv6.md
+		IPv6: true, IPv6When: "kube-router 2.0 and newer (--enable-ipv6), outside of kOps' clusters",
+		IPv6If: func(in Input) bool { return !in.Node.OfKops() },
 		HealthChecks: []HealthCheck{
 			{Text: "the bridge of the pods is up", Link: "kube-bridge", Kind: "bridge",
 				Missing: "its router has not started: its log says why (no pod CIDR, no kubeconfig)"},
@@ -69,9 +72,6 @@ func kubeRouter() Network {
 	}
 }
 
-// kubeProxyLink holds the addresses of kube-proxy's services, where it uses IPVS.
-const kubeProxyLink = "kube-ipvs0"
-
 func kubeRouterResidue() cleanup.Residue {
 	l := cleanup.Residue{
 		Portmap: []string{"mynet", "kubernetes"},
@@ -86,7 +86,7 @@ func kubeRouterResidue() cleanup.Residue {
 			{Table: 78, Type: "local", Link: "lo"}, {Table: 79, Link: "kube-bridge"}},
 		Links: []cleanup.LinkSelector{{Name: "kube-bridge", Kind: "bridge"},
 			{Name: "veth*", Kind: "veth", Master: "kube-bridge"},
-			{Name: "kube-dummy-if", Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"},
+			{Name: kubeRouterLink, Kind: "dummy"}, {Name: "tun-" + hexDigits(11), Kind: "ipip"},
 			{Name: "tun-" + hexDigits(11), Kind: "ip6tnl"}},
 		Chains: []cleanup.ChainSelector{{Chain: "KUBE-ROUTER-*"}, {Chain: "KUBE-POD-FW-*"}, {Chain: "KUBE-NWPLCY-*"},
 			{Chain: "FORWARD", In: "kube-bridge"}, {Chain: "FORWARD", Out: "kube-bridge"},
@@ -99,7 +99,7 @@ func kubeRouterResidue() cleanup.Residue {
 			"/var/lib/cni/networks/mynet/", "/var/lib/cni/networks/kubernetes/", "/var/lib/cni/results/mynet-*"},
 		// Services at the addresses that it gave its own link, and at node ports; kube-proxy, where
 		// it has IPVS, has a link kube-ipvs0.
-		IPVS: []cleanup.IPVSSelector{{Link: "kube-dummy-if", Unless: kubeProxyLink},
+		IPVS: []cleanup.IPVSSelector{{Link: kubeRouterLink, Unless: kubeProxyLink},
 			{Pods: true, Unless: kubeProxyLink}},
 		Sysctls: []cleanup.SysctlSelector{{Key: "net.ipv4.conf.all.arp_ignore", Wrote: "1", Default: "0"},
 			{Key: "net.ipv4.conf.all.arp_announce", Wrote: "2", Default: "0"}},

@@ -33,7 +33,8 @@ func kVSwitch() Network {
 		MTU: "1500 for pods, whatever is asked for: the links between nodes need 1550",
 		SharedHost: ownLinks("k-vswitch0", "cluster-wide", "veth*").besides(Shared{Service: "openvswitch",
 			Ignores: "nothing: it must run on the host, with ovs-vsctl in the path of the plugin"}),
-		HealthChecks: []HealthCheck{{Text: "its bridge, with the pods' gateway", Link: "k-vswitch0"}},
+		HealthChecks: []HealthCheck{{Text: "its bridge, with the pods' gateway", Link: "k-vswitch0"},
+			podSign("veth*", "veth")}, // cmd/k-vswitch-cni/plugin.go, setupVeth
 		Residue: cleanup.Residue{
 			OVS: []cleanup.OVSSelector{ovsMark("k-vswitch0")},
 			// The two rules with a comment also masquerade what the host itself sends elsewhere.

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/values"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -53,7 +54,8 @@ func lyftVPC() Network {
 		SharedHost: ownLinks("veth*").enis("", nil),
 		HealthChecks: []HealthCheck{{Text: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
 			Missing: "normal before the first pod; else run `" + lyftName +
-				"-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"}},
+				"-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"},
+			podSign("veth*", "veth")}, // plugin/unnumbered-ptp, setupContainerVeth
 		Residue:  lyftResidue(),
 		TestedBy: []Proof{{"its plugins answer the version of our conf, and read it", "test/plugins TestPlugins"}},
 		Untested: "that pods talk: its plugins take addresses from EC2 only",
@@ -118,18 +120,38 @@ func lyftVersion(in Input) string {
 	return "0.3.1"
 }
 
+// WantsInterfaces tells that a network takes from the instance's interfaces what no document says.
+func WantsInterfaces(n *config.Node) bool {
+	l := n.Networking.LyftVPC
+	return l != nil && len(l.SecGroupIDs) == 0
+}
+
+// lyftGroups are the security groups of the pods' interfaces: as documents say, else those of the
+// node's primary interface, as in kOps.
+// https://github.com/kubernetes/kops/blob/v1.22.0/nodeup/pkg/model/networking/lyft.go
+func lyftGroups(in Input) []string {
+	if !WantsInterfaces(in.Node) {
+		return in.Node.Networking.LyftVPC.SecGroupIDs
+	}
+	if i := in.Facts.Instance; i != nil && len(i.Interfaces) > 0 {
+		return i.Interfaces[0].SecurityGroups
+	}
+	return nil
+}
+
 func buildLyftVPC(in Input) (Built, error) {
 	b := Built{KubeletPlugin: "cni"}
 	l := in.Node.Networking.LyftVPC
-	if len(l.SecGroupIDs) == 0 {
-		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, and "+
-			"no document says them: write `secGroupIds: [sg-…]` (kOps took the node's: "+
-			"169.254.169.254/latest/meta-data/network/interfaces/macs/MAC/security-group-ids)",
+	groups := lyftGroups(in)
+	if len(groups) == 0 {
+		return b, fmt.Errorf("use lyftvpc (%s): its plugins give every interface of the pods its security groups, no "+
+			"document says them, and the instance's metadata does not say the node's, which kOps took (`agent "+
+			"facts`): write `secGroupIds: [sg-…]`",
 			in.NetworkOrigin())
 	}
 	v := lyftVersion(in)
 	content, err := conflist{CNIVersion: v, Name: lyftName, Plugins: []any{
-		lyftIPAM{v, lyftName + "-ipam", l.InterfaceIndex, true, l.SubnetTags, l.SecGroupIDs},
+		lyftIPAM{v, lyftName + "-ipam", l.InterfaceIndex, true, l.SubnetTags, groups},
 		lyftIPVlan{v, lyftName + "-ipvlan", "l2"},
 		lyftPTP{v, lyftName + "-unnumbered-ptp", cmp.Or(in.Facts.Uplink, "eth0"), "veth0", true},
 	}}.render()
@@ -140,8 +162,8 @@ func buildLyftVPC(in Input) (Built, error) {
 		Why: "the CNI conf, last: with it the node takes pods"},
 		Path: path.Join(in.ConfDir, lyftConf), Content: content, Mode: 0o644}
 	b.Wait = in.waitConf(lyftConf, "netwright")
-	b.note(Info, in.NetworkOrigin(),
-		"pods have secondary addresses of the interfaces: kubelet needs --node-ip with the node's first address; we "+
-			"do not set it, add it where you start kubelet")
+	if in.Node.Kubelet.NodeIP == "" {
+		b.note(Info, in.NetworkOrigin(), "pods have secondary addresses of the interfaces: %s", nodeIPNeeded)
+	}
 	return b, nil
 }

@@ -29,18 +29,25 @@ type Network struct {
 	Ports        []Port          `json:"ports,omitempty"`      // between nodes
 	MTU          string          `json:"mtu"`                  // the rule, in one line
 	IPv6         bool            `json:"ipv6"`                 // pods may have IPv6 addresses
+	IPv6When     string          `json:"ipv6When,omitempty"`   // which of its variants give them; "": all
 	Requires     Requires        `json:"requires"`             // what no agent can add to a host
 	SharedHost   SharedHost      `json:"sharedHost"`
 	HealthChecks []HealthCheck   `json:"signs,omitempty"`
 	Untestable   []Untestable    `json:"unjudged,omitempty"`
-	Residue      cleanup.Residue `json:"leftovers"`
-	TestedBy     []Proof         `json:"proved,omitempty"`   // by tests, golden plans apart
-	Untested     string          `json:"unproved,omitempty"` // what no test shows, and why
+	Residue      cleanup.Residue `json:"leftovers"` // of all its modes
+	// Modes are what of it the documents choose among, as far as each leaves something of its own.
+	Modes []Mode `json:"modes,omitempty"`
+	// ModeURL is where its program says on this host in which mode it runs; "": it says it nowhere
+	ModeURL  string  `json:"modeURL,omitempty"`
+	TestedBy []Proof `json:"proved,omitempty"`   // by tests, golden plans apart
+	Untested string  `json:"unproved,omitempty"` // what no test shows, and why
 	// containers of its pods, by name, that put back what is taken away, at once or when they start
 	// again
 	Agents []string `json:"agents,omitempty"`
 	// why it may give way to another network without disruption; "": it may not
 	SafeToReplace string `json:"yields,omitempty"`
+
+	IPv6If func(Input) bool `json:"-"` // whether the variant gives pods IPv6 addresses; nil: as IPv6 says
 
 	// Nodes says what the network wants to know of the Nodes of the API, because no document says
 	// it. Nil: nothing.

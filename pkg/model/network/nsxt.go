@@ -24,8 +24,11 @@ func nsxT() Network {
 		MTU:        "1500 (mtu of ncp.ini): the tunnel is the hypervisor's, not the node's",
 		SharedHost: ownLinks("br-int").besides(ovsInPods(),
 			Shared{Service: "AppArmor", Ignores: "nothing: on Ubuntu it must run, or the bootstrap ends"}),
-		HealthChecks: []HealthCheck{{Text: "its agent takes pods", Path: "/run/nsx-ujo"}},
-		Residue:      nsxResidue(),
+		HealthChecks: []HealthCheck{{Text: "its agent takes pods", Path: "/run/nsx-ujo"},
+			// mounted into nsx-ovs and nsx-node-agent (manifest/kubernetes/ubuntu/ncp-ubuntu.yaml)
+			{Text: "the switch that its agent drives is there", Path: "/run/openvswitch/db.sock",
+				Missing: "Open vSwitch does not run: the container nsx-ovs starts it, where the host has none"}},
+		Residue: nsxResidue(),
 		Untested: "anything of its own parts: they are closed, and work below an NSX hypervisor only; even the text " +
 			"of its conf is not known",
 		Agents: []string{"nsx-node-agent"},

@@ -88,6 +88,11 @@ func podSign(link, kind string) HealthCheck {
 			"runtime's log"}
 }
 
+// nodeIPNeeded is what a network asks of kubelet whose pods have addresses of the node's own
+// interface.
+const nodeIPNeeded = "kubelet needs --node-ip with the node's first address: say spec.kubelet.nodeIP, an address, a " +
+	"range or a link, or add it where you start kubelet"
+
 // noteKubeProxy says that the network serves the services, unless a document says that it knows.
 // kube-proxy.enabled: true is refused with the documents.
 func (b *Built) noteKubeProxy(in Input, path, network string) {

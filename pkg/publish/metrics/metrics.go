@@ -1,5 +1,5 @@
 // Package metrics shows a daemon's status to Prometheus. A scrape reads the last status that the
-// daemon told, and never asks or holds up the daemon.
+// daemon published, and never asks or holds up the daemon.
 //
 // No metric has a label that others can write: no key, path or text. A node has some hundred keys
 // and a fleet thousands of nodes, and which of them fail is another set each time; by kind and
@@ -44,8 +44,8 @@ var bounds = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
 // maxPhases bounds the series, whatever passes come to consist of.
 const maxPhases = 16
 
-// New returns metrics that say only who tells, until they are given a status. requests may be nil:
-// then nothing is said of the store's.
+// New returns metrics that say only which agent it is, until they are given a status. requests may
+// be nil: then nothing is said of the store's.
 func New(version string, requests Requests) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), requests: requests}
 	histogram := func(name, help string) prometheus.HistogramOpts {

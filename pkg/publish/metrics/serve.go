@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 )
 
-// DefaultAddress is where metrics are served unless told otherwise. The port is in no list of
+// DefaultAddress is where metrics are served by default. The port is in no list of
 // ports: not in the one that exporters share (9100 to 9999), not among those of Kubernetes (10248
 // to 10267) or of the networks, and below those that the kernel gives away (32768).
 const DefaultAddress = agentfile.DefaultMetrics

@@ -236,7 +236,7 @@ func missingProofs(s *report.Status, put put) {
 	}
 }
 
-// waiting has a series for each class all the time: one that comes and goes cannot be told from a
+// waiting has a series for each class all the time: one that comes and goes looks like a
 // scrape that failed.
 func waiting(s *report.Status, put put) {
 	for _, class := range []string{"live", "reload", "restart", "drain", "replace"} {

@@ -17,10 +17,10 @@ import (
 type applied struct {
 	wanted    string // "": none is known
 	published string
-	at        time.Time // when the wanted one is to be told, unless told already
+	at        time.Time // when to publish the wanted one, unless it is published
 }
 
-// want takes note of what is to be told, and decides when: a fleet does not tell it at one moment.
+// want takes note of what to publish, and decides when: a fleet does not do so at one moment.
 func (a *applied) want(s *report.Status, now time.Time) {
 	g := s.Configuration.Applied
 	if g == nil || s.State == report.NodeStarting {
@@ -33,7 +33,7 @@ func (a *applied) want(s *report.Status, now time.Time) {
 	a.wanted, a.at = wanted, now.Add(rand.N(unhurried))
 }
 
-// publishAt is when it is to be told; zero: it is, or the condition comes first.
+// publishAt is when to publish it; zero: it is, or the condition comes first.
 func (a *applied) publishAt(c *condition) time.Time {
 	if a.wanted == "" || a.wanted == a.published || !c.fresh() {
 		return time.Time{}
@@ -41,7 +41,7 @@ func (a *applied) publishAt(c *condition) time.Time {
 	return a.at
 }
 
-// put tells it: one request a generation.
+// put publishes it: one request a generation.
 func (a *applied) put(ctx context.Context, to Client, node string) error {
 	if err := to.Annotate(ctx, node, kube.AppliedAnnotation, a.wanted); err != nil {
 		return err
@@ -56,14 +56,14 @@ func (c *condition) fresh() bool {
 		c.publishedOf == c.generation
 }
 
-// registration is which Node was told. One that is deleted and registered anew knows nothing of
-// what the one before was told.
+// registration is the Node that was written to. One that is deleted and registered anew knows
+// nothing of what the one before had.
 type registration struct {
 	uid string    // "": not known
 	at  time.Time // when to look again
 }
 
-// checkAt is when it is looked whether the Node is the one that was told; zero: none was.
+// checkAt is when it is looked whether the Node is the one that was written to; zero: none was.
 func (r *registration) checkAt(c *condition) time.Time {
 	if c.published == nil {
 		return time.Time{}
@@ -71,7 +71,7 @@ func (r *registration) checkAt(c *condition) time.Time {
 	return r.at
 }
 
-// look reads which Node it is, and tells whether another one was told before.
+// look reads which Node it is, and reports whether another one was written to before.
 func (r *registration) look(ctx context.Context, to Client, node string, now time.Time) (another bool, err error) {
 	uid, err := to.Registered(ctx, node)
 	if errors.Is(err, fs.ErrNotExist) { // it was deleted: the next one is another
@@ -86,7 +86,7 @@ func (r *registration) look(ctx context.Context, to Client, node string, now tim
 	return another, nil
 }
 
-// again has a Node told all that another one was told.
+// again has all published once more, to another Node.
 func (n *Node) again(now time.Time) {
 	n.condition.published, n.condition.at = nil, now.Add(rand.N(urgent))
 	n.applied.published, n.applied.at = "", now.Add(rand.N(urgent))

@@ -35,8 +35,8 @@ var keyReasons = []struct {
 }
 
 // judge says whether what is in force is so. A store that is away, a pause and a newer
-// configuration that waits are told, but take nothing from it: else an outage of the store would
-// look like one of all networks.
+// configuration that waits are in the text, but take nothing from it: else an outage of the store
+// would look like one of all networks.
 func judge(s *report.Status) verdict {
 	for _, of := range keyReasons {
 		if down := s.Down(); down != nil && !of.pods { // worse than any key but one that pods stand on
@@ -115,13 +115,13 @@ type condition struct {
 	generation  int64
 	published   *kube.Condition // nil: nothing by us
 	publishedOf int64           // generation
-	at          time.Time       // when the wanted one is to be told, unless told already
+	at          time.Time       // when to publish the wanted one, unless it is published
 }
 
-// isPublished tells that the API has a condition of ours.
+// isPublished reports whether the API has a condition of ours.
 func (c *condition) isPublished() bool { return c.published != nil }
 
-// want takes note of what is to be told, and decides when.
+// want takes note of what to publish, and decides when.
 func (c *condition) want(s *report.Status, now time.Time) {
 	wanted := conditionOf(s)
 	if wanted == nil {
@@ -159,10 +159,10 @@ func (c *condition) alive() time.Time {
 	return c.published.Seen.Add(time.Duration(float64(heartbeat) * (0.9 + 0.2*rand.Float64())))
 }
 
-// publishAt is when something is to be told; zero: there is nothing.
+// publishAt is when to publish something; zero: there is nothing.
 func (c *condition) publishAt() time.Time { return c.at }
 
-// put tells it. The time of the last change goes on from what the API has: the daemon may have
+// put publishes it. The time of the last change goes on from what the API has: the daemon may have
 // begun anew.
 func (c *condition) put(ctx context.Context, to Client, node string, now time.Time) error {
 	last := c.published

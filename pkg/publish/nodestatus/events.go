@@ -11,7 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// reasons are those of the events that the API is told of. What is changed on purpose is not among
+// reasons are those of the events that are published. What is changed on purpose is not among
 // them: it would be thousands at each generation.
 var reasons = map[report.EventKind]string{
 	report.EventRepaired:   "NetworkRepaired",
@@ -25,7 +25,7 @@ var reasons = map[report.EventKind]string{
 	report.EventResumed:    "NetworkResumed",
 }
 
-// Bounds: a burst tells what happened at once, a fight is one Event that counts.
+// Bounds: a burst has what happened at once, a fight is one Event that counts.
 const (
 	eventBurst = 8
 	eventEvery = 20 * time.Second // on average
@@ -40,8 +40,8 @@ const manyMore = "more keys than are told one by one: agent status on the node n
 // subject is what an Event is about.
 type subject struct{ reason, key string }
 
-// untold is an Event that waits.
-type untold struct {
+// queued is an Event that waits.
+type queued struct {
 	subject
 	kube.Event
 }
@@ -56,7 +56,7 @@ type publishedEvent struct {
 
 // events are those that wait, and those that the API has, the oldest first.
 type events struct {
-	waiting   []untold
+	waiting   []queued
 	published []publishedEvent
 	tokens    float64 // requests that may be made at counted
 	counted   time.Time
@@ -77,14 +77,14 @@ func (e *events) add(happened []report.Event, now time.Time) {
 		if h.Key != "" {
 			text = h.Key + ": " + h.Text
 		}
-		e.queue(untold{subject{reason, h.Key},
+		e.queue(queued{subject{reason, h.Key},
 			kube.Event{Reason: reason, Message: short(text), Warning: h.Kind.Warns(), Count: 1, First: h.At,
 				Last: h.At}})
 	}
 }
 
 // queue adds an Event to the one of its kind that waits, if there is one.
-func (e *events) queue(u untold) {
+func (e *events) queue(u queued) {
 	of := 0
 	for i := range e.waiting {
 		w := &e.waiting[i]
@@ -104,8 +104,7 @@ func (e *events) queue(u untold) {
 	e.waiting = append(e.waiting, u)
 }
 
-// publishAt is when the next one may be told; zero: none waits, or there is no Node yet to tell it
-// of.
+// publishAt is when the next one may be published; zero: none waits, or there is no Node yet.
 func (e *events) publishAt(node bool) time.Time {
 	if !node || len(e.waiting) == 0 {
 		return time.Time{}
@@ -116,7 +115,7 @@ func (e *events) publishAt(node bool) time.Time {
 	return e.counted.Add(time.Duration((1 - e.tokens) * float64(eventEvery)))
 }
 
-// put tells the oldest that waits.
+// put publishes the oldest that waits.
 func (e *events) put(ctx context.Context, to Client, node string, now time.Time) error {
 	e.tokens = min(eventBurst, e.tokens+float64(now.Sub(e.counted))/float64(eventEvery))
 	e.counted = now

@@ -2,8 +2,8 @@
 // NetworkConverged of the node's own Node, and Events about it.
 //
 // Nobody waits for it. It takes the newest status whenever it comes to that, and an API that is
-// gone, busy or forbids it only makes it tell later: once, and what is true then. What it costs the
-// API is bounded whatever a node does: a request in [spacing] for the condition, one in
+// gone, busy or forbids it only makes it publish later: once, and what is true then. What it costs
+// the API is bounded whatever a node does: a request in [spacing] for the condition, one in
 // [eventEvery] for Events, and an hourly sign of life. Of five thousand nodes that is less than two
 // requests a second while nothing happens.
 package nodestatus
@@ -36,8 +36,8 @@ type Client interface {
 // [fs.ErrNotExist] while the node has no credentials.
 type As func(ctx context.Context, do func(context.Context, Client) error) error
 
-// Node tells the API. It is an observer of the daemon; what it is told it keeps until [Node.Run]
-// comes to it.
+// Node publishes to the API. It is an observer of the daemon; what it gets it keeps until
+// [Node.Run] comes to it.
 type Node struct {
 	publish.Latest
 	As  As
@@ -57,7 +57,7 @@ type Node struct {
 // Times.
 const (
 	spacing = 10 * time.Second // between two changes of the condition
-	// at most until another status or reason is told: a fleet does not tell it at one moment
+	// at most until another status or reason is published: a fleet does not do so at one moment
 	urgent    = 2 * time.Second
 	unhurried = time.Minute      // at most until a new generation of the same status is
 	texts     = 30 * time.Minute // between two that differ in their text alone
@@ -74,7 +74,7 @@ const (
 
 var errPublish = errors.New("it is time to tell the API")
 
-// Run tells until ctx ends, and then that nobody looks after the node any more.
+// Run publishes until ctx ends, and then that the agent has stopped.
 func (n *Node) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		waiting, stop := context.WithDeadlineCause(ctx, n.publishAt(time.Now()), errPublish)
@@ -177,7 +177,7 @@ func pause(err error, failures int) time.Duration {
 	return kube.RetryAfter(err) + d/2 + rand.N(d)
 }
 
-// part tells that the daemon ends, if it told of itself before and nothing keeps it from doing so
+// part publishes that the daemon ends, if it published before and nothing keeps it from doing so
 // now.
 func (n *Node) part(ctx context.Context) {
 	if !n.condition.isPublished() || n.failures > 0 {

@@ -107,3 +107,6 @@ func PlanStill(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change,
 	}
 	return c, err
 }
+
+// OfPeer says that a key belongs to an agent of that name, wherever it is on the node.
+func OfPeer(peer string, key graph.Key) bool { return peerOf([]string{peer}, key) != "" }

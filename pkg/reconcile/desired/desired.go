@@ -39,6 +39,7 @@ type State struct {
 	Sel      config.Select
 	Had      ledger.Network  // that the node has, as far as the ledger knows
 	prepares string          // see [ledger.Network]; as of the last graph
+	modes    string          // likewise, those that the documents choose
 	Waiting  *report.Waiting // a newer configuration that is not applied yet, while this one is in force
 	// why the newer one is held back, if it was undone or is of another name: the error of each
 	// pass that keeps this one right
@@ -144,6 +145,10 @@ func (d *State) tasks(
 	in := model.Input{
 		Node: d.Node, Facts: facts, Discovered: found, HandedOver: over, Assets: assets, EC2: d.EC2,
 		Keypairs: d.Keypairs,
+	}
+	d.modes = model.Modes(in)
+	if SameNetwork(d.Had, d.NetworkAfter(d.Had)) {
+		in.Modes = d.Had.Modes
 	}
 	if d.prepares, err = prepares(model.Prepares(in)); err != nil {
 		return nil, nil, err

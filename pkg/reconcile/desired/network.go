@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/config"
@@ -98,13 +99,30 @@ func (d *State) SwitchSpec() networks.Switch {
 	return *d.Node.Networking.Switch
 }
 
-// NetworkAfter is the network that a node has when d is applied.
+// NetworkAfter is the network that a node has when d is applied, and what former modes of it left
+// is gone.
 func (d *State) NetworkAfter(before ledger.Network) ledger.Network {
 	now := ledger.Network{Name: d.Network(), Declared: d.Declared(), PodCIDRs: d.Node.PodCIDR.String(),
-		Multus: d.Multus(), Prepares: d.prepares}
+		Multus: d.Multus(), Prepares: d.prepares, Modes: d.modes}
 	if d.Pinned != nil && SameNetwork(before, now) {
 		return before // a revision does not say all of it
 	}
+	return now
+}
+
+// NetworkMeanwhile is the same while something of former modes is there: the node has these, too.
+func (d *State) NetworkMeanwhile(before ledger.Network) ledger.Network {
+	now := d.NetworkAfter(before)
+	if !SameNetwork(before, now) {
+		return now
+	}
+	modes := strings.Split(now.Modes, ",")
+	for _, m := range strings.Split(before.Modes, ",") {
+		if !slices.Contains(modes, m) {
+			modes = append(modes, m)
+		}
+	}
+	now.Modes = strings.Trim(strings.Join(modes, ","), ",")
 	return now
 }
 

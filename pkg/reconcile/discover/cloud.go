@@ -43,7 +43,7 @@ func (s Sources) AskCloud(ctx context.Context, d *desired.State, v host.View) {
 }
 
 func learnInstance(ctx context.Context, n *config.Node, v host.View) {
-	if all := wantsEC2(n); all || network.ENIPods(n) {
+	if all := wantsEC2(n) || network.WantsInterfaces(n); all || network.ENIPods(n) {
 		v.Metadata.LearnInstance(ctx, all)
 	}
 }

@@ -92,6 +92,8 @@ func TestAskCloud(t *testing.T) {
 		{config.Node{Networking: kubenet}, ""},
 		{config.Node{Networking: networks.Networking{AmazonVPC: &networks.AmazonVPC{}}}, "the type"},
 		{config.Node{Networking: kubenet, AWS: config.AWS{CountRoutes: true}}, "all"},
+		{config.Node{Networking: networks.Networking{LyftVPC: &networks.LyftVPC{}}}, "all"},
+		{config.Node{Networking: networks.Networking{LyftVPC: &networks.LyftVPC{SecGroupIDs: []string{"sg-1"}}}}, ""},
 		{config.Node{Networking: networks.Networking{AmazonVPC: &networks.AmazonVPC{}}, AWS: config.AWS{CountRoutes: true}}, "the type"},
 		{config.Node{Networking: networks.Networking{Flannel: &networks.Flannel{}}, AWS: config.AWS{SourceDestCheck: config.DisableCheck}}, "all"},
 	} {

@@ -5,6 +5,8 @@ package execute
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
@@ -27,6 +29,7 @@ func Plan(
 	over := pending.Over(view)
 	out := changes.NewSet()
 	out.Repairs = judge.Repairs()
+	defer greetSystemd(ctx, g, view)()
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
 		c, err := changes.Look(ctx, t, over)
 		if err != nil || c == nil {
@@ -54,4 +57,16 @@ func Plan(
 		return nil
 	})
 	return out, rep
+}
+
+// greetSystemd has the view connect to systemd while the rest of a graph is looked at, if the graph
+// has units: it takes longer to answer than all else, and units come last. What is wrong with it is
+// said by who asks for a unit.
+func greetSystemd(ctx context.Context, g *graph.Graph[tasks.Task], view host.View) (wait func()) {
+	var greeting sync.WaitGroup
+	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }
+	if slices.ContainsFunc(g.Order(), ofUnit) {
+		greeting.Go(func() { _, _ = view.Units.UnitsLoadedUS(ctx) })
+	}
+	return greeting.Wait
 }

@@ -74,7 +74,7 @@ func Read(opt host.Options) (*History, error) {
 		h.Damage = append(h.Damage, err.Error())
 	}
 	h.Applied = AppliedOf(done)
-	a, _ := firstboot.Read(files) // a damaged one is said at the boot
+	a, _ := firstboot.Summary(files) // a damaged one is said at the boot
 	h.AwaitingBoot = a.Names()
 	return h, nil
 }

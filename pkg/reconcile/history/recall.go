@@ -18,7 +18,7 @@ func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if out == nil {
 		return
 	}
-	if a, _ := firstboot.Read(r); a != nil {
+	if a, _ := firstboot.Summary(r); a != nil {
 		out.AwaitingBoot, out.AwaitingBootSince = a.Names(), a.Since
 	}
 	out.Proof = &report.Proof{Missing: probe.Unmade()}

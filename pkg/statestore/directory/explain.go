@@ -53,5 +53,5 @@ func explainDir(dir string, err error) error {
 	return problem.StoreAccess.Errorf("open the directory %s: %w: let the agent's user read it", dir, err)
 }
 
-// escapes tells that os.Root refused to leave its directory. The error has no exported name.
+// escapes reports whether os.Root refused to leave its directory. The error has no exported name.
 func escapes(err error) bool { return err != nil && strings.Contains(err.Error(), "path escapes") }

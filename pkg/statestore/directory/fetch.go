@@ -90,7 +90,7 @@ func (d *Directory) list(ctx context.Context, root *os.Root, earlier *listing) (
 	return scan(ctx, root, d.cluster, earlier)
 }
 
-// knows tells that the files are those of which last was read.
+// knows reports whether the files are those of which last was read.
 func (d *Directory) knows(objects []listed, last statestore.Revision) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

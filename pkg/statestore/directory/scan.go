@@ -164,8 +164,8 @@ func (l *listing) visit(ctx context.Context, root *os.Root, cluster, name string
 	return nil
 }
 
-// takes tells that a name belongs to the objects here. In a cluster's directory of ours kOps' names
-// mean nothing.
+// takes reports whether a name belongs to the objects here. In a cluster's directory of ours kOps'
+// names mean nothing.
 func (l *listing) takes(name string) bool {
 	return manifest.IsOurs(name) || l.kops && manifest.IsKopsObject(name)
 }

@@ -8,7 +8,7 @@ import (
 
 // Watch calls changed for each change of the cluster's files, once they are the same at two looks
 // that are so far apart: an edit of several files is one change. It looks by stat alone, which sees
-// the files of a server too, where inotify hears nothing. It returns when ctx ends; it may hang
+// the files of a server too, of which inotify has no events. It returns when ctx ends; it may hang
 // where the file system does. The daemon calls it.
 func (d *Directory) Watch(ctx context.Context, every time.Duration, changed func()) {
 	told := d.glance(ctx)

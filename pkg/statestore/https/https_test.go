@@ -17,8 +17,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/pki"
+	"github.com/netwright/netwright/test/storetest"
 	"github.com/netwright/netwright/test/toxic"
 )
 

@@ -41,7 +41,7 @@ type reloaded struct {
 	made   [3]stamp
 }
 
-// stamp tells one state of a file from another.
+// stamp distinguishes one state of a file from another.
 type stamp struct {
 	size, mtime int64
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
+	"github.com/netwright/netwright/test/storetest"
 	"github.com/netwright/netwright/test/toxic"
 )
 

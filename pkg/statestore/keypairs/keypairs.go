@@ -211,7 +211,7 @@ func (s *keyset) authority(sets map[string]*keyset) []byte {
 	return first
 }
 
-// signed tells that one of a bundle's CAs signed the certificate.
+// signed reports whether one of a bundle's CAs signed the certificate.
 func signed(leaf *x509.Certificate, bundle []byte) bool {
 	return slices.ContainsFunc(parseCertificates(bundle),
 		func(ca *x509.Certificate) bool { return ca.IsCA && leaf.CheckSignatureFrom(ca) == nil })

@@ -11,8 +11,8 @@ import (
 // BundleName is what messages call the bundle, which has no name of its own.
 const BundleName = "the bundle"
 
-// Bundled tells that an object of this name is in the bundle. It asks nothing of [Layout], which a
-// newer publisher may have more of.
+// Bundled reports whether an object of this name is in the bundle. It asks nothing of [Layout],
+// which a newer publisher may have more of.
 func Bundled(name string) bool {
 	return !IsPrivate(name) && !IsFile(name)
 }

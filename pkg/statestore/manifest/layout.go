@@ -36,16 +36,16 @@ const (
 // Apart are the names beside the documents that are part of a store and of no snapshot.
 var Apart = []string{Name, "objects", "assets", GenerationsDir, PruneName}
 
-// IsObject tells that name belongs into a snapshot.
+// IsObject reports whether name belongs into a snapshot.
 func IsObject(name string) bool { return IsOurs(name) || IsKopsObject(name) }
 
 // IsOurs does so where kOps' names mean nothing.
 func IsOurs(name string) bool { return IsFile(name) || Matches(Layout, name) }
 
-// IsFile tells that an object is below files/: its bytes stay in the store.
+// IsFile reports whether an object is below files/: its bytes stay in the store.
 func IsFile(name string) bool { return strings.HasPrefix(name, filesDir+"/") }
 
-// IsPrivate tells that only the node that uses an object reads it, by itself.
+// IsPrivate reports whether only the node that uses an object reads it, by itself.
 func IsPrivate(name string) bool { return strings.HasPrefix(name, PrivateDir) }
 
 func Matches(patterns []string, name string) bool {
@@ -55,7 +55,7 @@ func Matches(patterns []string, name string) bool {
 	})
 }
 
-// LeadsToObjects tells that a directory of this name may hold objects, at any depth.
+// LeadsToObjects reports whether a directory of this name may hold objects, at any depth.
 func LeadsToObjects(dir string) bool {
 	if dir == filesDir || IsFile(dir) {
 		return true
@@ -84,14 +84,14 @@ func NoteIgnored(name string, dir bool) string {
 	return fmt.Sprintf("%q is no document of a cluster and was not read", name)
 }
 
-// ValidName tells that name stays below the directory that it is relative to, and prints as what it
-// is.
+// ValidName reports whether name stays below the directory that it is relative to, and prints as
+// what it is.
 func ValidName(name string) bool {
 	return fs.ValidPath(name) && name != "." &&
 		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// ValidCluster tells that name can be one directory's.
+// ValidCluster reports whether name can be one directory's.
 func ValidCluster(name string) bool {
 	return ValidName(name) && !strings.Contains(name, "/") && !strings.HasPrefix(name, ".")
 }

@@ -81,7 +81,7 @@ func NoteOf(data []byte) Note {
 	return o.Note
 }
 
-// IsPublished tells that a published object of this name is read.
+// IsPublished reports whether a published object of this name is read.
 func IsPublished(name string) bool { return IsObject(name) || name == NoteName }
 
 // ReadNote reads the note that a manifest names; nil: it names none.
@@ -97,7 +97,7 @@ func (m *Manifest) ReadNote(ctx context.Context, from objectstore.Source) ([]byt
 	return data, err
 }
 
-// Names tells that a manifest names these objects and, but for the note, no others.
+// Names reports whether a manifest names these objects and, but for the note, no others.
 func (m *Manifest) Names(objects map[string][]byte) bool {
 	if m.Count() != len(objects) {
 		return false

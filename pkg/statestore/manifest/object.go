@@ -31,7 +31,7 @@ func (o Object) Path() string { return path.Join(ObjectsDir, o.SHA256) }
 // ControlPlanePath is where it is if only control plane nodes may read it.
 func (o Object) ControlPlanePath() string { return path.Join(ControlPlaneDir, o.SHA256) }
 
-// ValidDigest tells that s is a sha256 in the one way that it may be written.
+// ValidDigest reports whether s is a sha256 in the one way that it may be written.
 func ValidDigest(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == s
@@ -77,8 +77,8 @@ func (m *Manifest) Read(ctx context.Context, from objectstore.Source, name strin
 	return got.Body, o.VerifyBytes(name, got.Body)
 }
 
-// ReadByAll tells that an object is where every node reads. Who may not look is told that it is
-// not.
+// ReadByAll reports whether an object is where every node reads. Who may not look is told that it
+// is not.
 func (o Object) ReadByAll(ctx context.Context, in objectstore.Source) (bool, error) {
 	_, err := in.Get(ctx, o.Path(), "", MaxObjectSize)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -52,7 +52,7 @@ type Destination interface {
 // Prunable is a Sink of which can be listed and removed what nobody needs any more.
 type Prunable interface {
 	Destination
-	// List tells of each object whose name begins with prefix, in no order.
+	// List calls each with every object whose name begins with prefix, in no order.
 	List(ctx context.Context, prefix string, each func(Listed) error) error
 	// Remove removes an object. One that is not there is success.
 	Remove(ctx context.Context, name string) error

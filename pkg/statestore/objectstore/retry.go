@@ -96,8 +96,8 @@ func (p *Retrying) begin() (int, error) {
 	return attempts, nil
 }
 
-// asked is the error of a source that wants to be left alone: the same for who heard that, and for
-// who does not ask.
+// asked is the error of a source that wants to be left alone: the same for who got that answer, and
+// for who does not ask.
 func (p *Retrying) asked() error {
 	return graph.Transient(fmt.Errorf("it asked to be left alone until %s: %w", p.notBefore.UTC().Format(time.RFC3339),
 		p.why))
@@ -115,7 +115,7 @@ func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, ag
 	wait = time.Duration(rand.Int64N(int64(pause)))
 	if busy := (*Busy)(nil); errors.As(err, &busy) {
 		after := min(busy.RetryAfter, maxRetryAfter)
-		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many were told the same time
+		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many got the same time
 		p.notBefore, p.why = p.now().Add(after), err
 		err = p.asked()
 	}

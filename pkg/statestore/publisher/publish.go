@@ -252,13 +252,13 @@ func exposed(
 	return names, nil
 }
 
-// same tells that a publication has for a reader what is there.
+// same reports whether a publication has for a reader what is there.
 func same(old, now *manifest.Manifest) bool {
 	return maps.Equal(old.Objects, now.Objects) && old.Bundle != nil && *old.Bundle == *now.Bundle && old.Generation > 0
 }
 
-// lasts tells that what is there ends when it is to end: never, or not later than it would, and
-// after more than half of that time.
+// lasts reports whether what is there ends when it is to end: never, or not later than it would,
+// and after more than half of that time.
 func lasts(old, now *manifest.Manifest) bool {
 	if old.Expires.IsZero() || now.Expires.IsZero() {
 		return old.Expires.IsZero() && now.Expires.IsZero()
@@ -267,7 +267,7 @@ func lasts(old, now *manifest.Manifest) bool {
 	return !old.Expires.After(now.Expires) && old.Expires.After(half)
 }
 
-// signedBy tells that a manifest has the key's signature, where there is a key.
+// signedBy reports whether a manifest has the key's signature, where there is a key.
 func signedBy(raw []byte, key *minisign.PrivateKey) bool {
 	if key == nil {
 		return true

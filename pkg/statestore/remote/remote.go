@@ -57,7 +57,7 @@ func (r *Remote) String() string { return r.source.String() }
 
 func (r *Remote) wrap(err error) error { return fmt.Errorf("state store %s: %w", r, err) }
 
-// seen tells that there has been a manifest.
+// seen reports whether there has been a manifest.
 func (r *Remote) seen() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -50,7 +50,7 @@ func (s *Source) connect(ctx context.Context) (*awss3.Client, error) {
 	endpoint := s.endpoint()
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(web),
-		// who has patience is above us, and the same for all stores
+		// retries are above us, and the same for all stores
 		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
 		// What is read is verified by hashes that we know; other stores than AWS' stumble over
 		// more.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
+	"github.com/netwright/netwright/test/storetest"
 )
 
 // TestKopsStore reads a bucket as kOps fills it: no manifest, and documents that change one by one.

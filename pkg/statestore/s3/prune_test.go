@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/pkg/statestore/s3"
 	"github.com/netwright/netwright/pkg/statestore/stores"
-	"github.com/netwright/netwright/pkg/statestore/storetest"
 	"github.com/netwright/netwright/test/s3server"
+	"github.com/netwright/netwright/test/storetest"
 	"github.com/netwright/netwright/test/toxic"
 )
 

@@ -65,7 +65,7 @@ func Bound(t *http.Transport) {
 	t.ResponseHeaderTimeout = Stall
 }
 
-// metadata is where clouds tell a machine of itself, and give it its credentials. Behind a proxy
+// metadata is where clouds give a machine its metadata and its credentials. Behind a proxy
 // they would be the proxy's.
 var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"),
 	netip.MustParseAddr("169.254.170.2"), netip.MustParseAddr("169.254.170.23")}

@@ -61,7 +61,7 @@ func Explain(ctx context.Context, err error) error {
 	return graph.Transient(err)
 }
 
-// Passing tells that a later request may get another answer than one of this status.
+// Passing reports whether a later request may get another answer than one of this status.
 func Passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -128,7 +128,7 @@ func (p Policy) CheckCached(raw []byte) (statement []byte, err error) {
 	return statement, nil
 }
 
-// Why a manifest is refused, for who tells it: neither is an outage of the store.
+// Why a manifest is refused, for who reports it: neither is an outage of the store.
 var (
 	// ErrUntrusted is of one that no trusted key signed as it is, or that is older than what was
 	// taken.

@@ -34,7 +34,7 @@ var ladder = []int{9001, 8951, 8500, 1500, 1480, 1460, 1450, 1440, 1430, 1420, 1
 type Carried struct {
 	MTU       int   // that the kernel has for the path, with the headers of IP and UDP
 	Takes     int   // the largest packet that was answered
-	RouterMTU int   // the MTU of which a router told meanwhile; 0: none
+	RouterMTU int   // the MTU that a router reported meanwhile; 0: none
 	Above     error // what sending one byte more says
 }
 
@@ -68,7 +68,7 @@ func Path(ctx context.Context, netns string, to netip.AddrPort) (p Carried, err 
 	switch {
 	case answered:
 		p.Takes = p.MTU
-	case errors.Is(err, unix.EMSGSIZE): // a router on the way told
+	case errors.Is(err, unix.EMSGSIZE): // a router on the way reported it
 		if p.RouterMTU, err = pathMTU(c, to.Addr()); err != nil {
 			return p, err
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
-// The patience of [Ping].
+// The time-outs of [Ping].
 const (
 	Pause     = 300 * time.Millisecond // before the next echo is sent
 	pingTotal = 5 * time.Second        // unless the context ends before
@@ -104,7 +104,7 @@ type pinger struct {
 	data         []byte
 	protocol, id int
 	echo, reply  icmp.Type
-	said         error // why, as far as anybody told
+	said         error // why, as far as anybody reported
 }
 
 // one sends an echo and reads until its answer comes.

@@ -19,7 +19,7 @@ func PingFull(ctx context.Context, netns string, to netip.Addr, size int) (time.
 	return ping(ctx, netns, to, min(size, largestPacket))
 }
 
-// inOnePiece makes a socket send packets whole, whatever is remembered of the path (ip(7),
+// inOnePiece makes a socket send packets whole, whatever is cached of the path (ip(7),
 // ipv6(7)).
 func inOnePiece(conn *net.IPConn, six bool) error {
 	raw, err := conn.SyscallConn()

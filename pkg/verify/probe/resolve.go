@@ -79,7 +79,7 @@ func Resolve(ctx context.Context, netns string, server netip.Addr, name string) 
 }
 
 // query asks once. That our own time is over, also before anything is sent, is [ErrNoAnswer]: it
-// says nothing of the server, and must not stand in the place of what an earlier query was told.
+// says nothing of the server, and must not stand in the place of the answer to an earlier query.
 func query(ctx context.Context, netns string, server netip.Addr, packed []byte) (answer []byte, err error) {
 	err = rtnl.InNetNS(netns, func() error {
 		c, err := (&net.Dialer{}).DialContext(ctx, "udp", netip.AddrPortFrom(server, 53).String())

@@ -107,7 +107,7 @@ func (e *endpoint) saysTo(r *http.Request) hello {
 
 func reply(w http.ResponseWriter, says hello) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(says) // who went away hears nothing
+	_ = json.NewEncoder(w).Encode(says) // who went away reads nothing
 }
 
 // back asks the endpoint at a port of whoever asks, and of nobody else: so it is of no use to reach
@@ -130,7 +130,7 @@ func (e *endpoint) back(w http.ResponseWriter, r *http.Request) {
 	reply(w, says)
 }
 
-// ask asks an endpoint, from a network namespace, until it answers or its patience ends. The error
+// ask asks an endpoint, from a network namespace, until it answers or its time is over. The error
 // is of the last try.
 func ask(ctx context.Context, netns string, to netip.AddrPort, path string) (hello, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, probe.Timeout, probe.ErrNoAnswer)

@@ -14,7 +14,7 @@ type Options struct {
 	// per family.
 	Unmasqueraded []netip.Prefix
 	// Masquerades says that our own tables hide pods from what lies outside of Unmasqueraded. Else
-	// whoever does it decides, and is only told of.
+	// whoever does it decides, and is only shown it.
 	Masquerades bool
 	// Services are reached from a pod besides what is made here: an address and a port of a
 	// service.
@@ -39,7 +39,7 @@ const (
 	clearLimit = 30 * time.Second
 )
 
-// unmasquerades tells that something of an address's family is kept: else none is masqueraded.
+// unmasquerades reports whether something of an address's family is kept: else none is masqueraded.
 func (t Options) unmasquerades(as netip.Addr) bool {
 	return slices.ContainsFunc(t.Unmasqueraded, func(p netip.Prefix) bool { return p.Addr().Is4() == as.Is4() && p.Bits() > 0 })
 }

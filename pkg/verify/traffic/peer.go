@@ -17,10 +17,10 @@ const podPeer = "verify-peer"
 
 // Serve adds a pod to this node's network, and answers there and on an address of the node until
 // ctx ends, for proofs on other nodes: "is what you see my pod's address", "does a packet of this
-// length arrive", "reach my hostPort". It asks back nobody but who asks. told hears where it
-// listens. The pod is gone when it returns. The caller holds [EndpointLock].
+// length arrive", "reach my hostPort". It asks back nobody but who asks. ready is called with where
+// it listens. The pod is gone when it returns. The caller holds [EndpointLock].
 func Serve(
-	ctx context.Context, h *host.Host, t Options, at netip.AddrPort, told func(netip.AddrPort, *testpod.Pod),
+	ctx context.Context, h *host.Host, t Options, at netip.AddrPort, ready func(netip.AddrPort, *testpod.Pod),
 ) (err error) {
 	opt := testpod.Options{Name: podPeer, ConfDir: t.ConfDir, BinDirs: t.BinDirs}
 	if err := testpod.Clear(ctx, h, opt, true); err != nil {
@@ -52,7 +52,7 @@ func Serve(
 		return err
 	}
 	defer func() { err = errors.Join(err, node.Close()) }()
-	told(node.at[0], p)
+	ready(node.at[0], p)
 	<-ctx.Done()
 	return nil
 }

@@ -33,6 +33,9 @@ func run(ctx context.Context) (err error) {
 	keep := flag.String("keep", "", "keys of the next network, with commas")
 	flag.Parse()
 	n, known := network.Find(flag.Arg(0))
+	if proxy := network.KubeProxy(); flag.Arg(0) == proxy.Name {
+		n, known = proxy, true
+	}
 	if !known {
 		return fmt.Errorf("no network is called %q", flag.Arg(0))
 	}

@@ -19,6 +19,7 @@ ip route add 10.99.11.0/24 dev docker0 src 172.17.0.1 table 11 proto kernel # as
 for r in "10.99.1.0/24 via 10.77.0.1" "10.99.2.0/24 via 10.77.0.1 proto 18" "blackhole 10.99.3.0/24 proto 81" "10.99.4.0/24 via 10.77.0.1 proto 13" \
 	"10.99.5.0/24 via 10.77.0.1 table 201" "10.99.6.0/24 via 10.77.0.1 table 76" "10.99.7.0/24 via 10.77.0.1 table 1" "10.99.8.0/24 via 10.77.0.1 table 2003"; do ip route add $r; done
 ip rule add pref 98 fwmark 0x200000/0x200000 lookup 1; ip rule add pref 1000 from 10.99.0.9 lookup 201; ip rule add pref 511 to 10.99.0.8 lookup main; ip rule add pref 2001 lookup 76
+ip rule add pref 1535 from 10.99.0.12 lookup main; ip rule add pref 1534 to 10.99.0.12 lookup main; ip rule add pref 1535 to 10.99.0.13 lookup 201
 ip rule add pref 10001 from 10.99.0.10 lookup 10001; ip route add 10.99.9.0/24 via 10.77.0.1 table 10001 # as ec2-net-utils has for a second interface
 ip rule add pref 108 fwmark 0x80/0x80 lookup 201
 for t in "ip calicx" "ip6 calico-x" "inet kindnet-x" "ip flannel-ipv5" "inet mine" "ip aws-cnx" "ip antrex"; do nft add table $t; done
@@ -26,7 +27,7 @@ for s in cali50s:x cilium_node_set_v5 kube-router-x KUBE-CLUSTER-IP weav-x ovn41
 iptables-nft -t nat -A POSTROUTING -m set --match-set kube-router-x src -j RETURN
 ip xfrm state allocspi src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 min 0x901 max 0x901 >/dev/null
 ip xfrm policy add src 192.0.2.1 dst 192.0.2.9 dir out mark 0xc00 mask 0xf00 tmpl src 192.0.2.1 dst 192.0.2.9 proto esp reqid 12 mode tunnel
-./pin tc cix_from_netdev /sys/fs/bpf/proof/other; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
+./pin tc cix_from_netdev /sys/fs/bpf/proof/other; mkdir -p /sys/fs/bpf/own/deep; ./pin tc cix_y /sys/fs/bpf/own/deep/calix_v4; tc qdisc add dev host0 clsact; tc filter add dev host0 ingress bpf direct-action object-pinned /sys/fs/bpf/proof/other
 printf '254\tmain\n253\tdefault\n76\tkube-router\n77\tkube-routers\n19 romana\n200 mgmt\n' >/etc/iproute2/rt_tables
 # A second uplink, in each of the tables that networks take: an address of its own for each, a rule from it, and a default route. Hybridnet alone takes tables that are
 # empty. Behind it is 198.51.100.1, to which nothing else leads.
@@ -90,6 +91,7 @@ printf '{"kind":"cniCacheV1","config":"%s"}' "$(printf '{"name":"podman","plugin
 for f in /etc/cni/net.d/99-loopback.conf /etc/cni/net.d/10-calico.conflisu /etc/cni/net.d/calico-kubeconfig.old /opt/cni/bin/bridge /opt/cni/bin/host-local /opt/cni/bin/loopback /opt/cni/bin/portmap \
 	/opt/cni/bin/calicox /etc/sysctl.d/99-zzz.conf /sys/fs/bpf/proof.keep /run/cni.keep; do case $f in /sys/*) ;; *) echo decoy >$f ;; esac; done
 printf '{"cniVersion":"0.4.0","name":"decoy-loopback","type":"loopback"}' >/etc/cni/net.d/99-loopback.conf # a broken one is a failure where no other is
+printf '{"cniVersion":"0.4.0","name":"decoy","plugins":[{"type":"loopback"}]}' >/etc/cni/net.d/99-podman.conflist
 mkdir -p /var/lib/calicx /var/lib/ciliumx /run/flannelx /var/lib/cni/networks/other /sys/fs/bpf/ciliumx; echo d >/var/lib/calicx/nodename
 echo 10.0.0.9 >/var/lib/cni/networks/other/10.0.0.9
 printf 'nameserver 10.77.0.1\n' >/etc/resolv.conf

@@ -1,10 +1,11 @@
 #!/bin/sh
 # prove.sh NETWORK…: what each leaves is made, listed, taken away, and the host is as before. Those of PAIRS are looked for beside each.
+# SCRIPTS is where the scripts are that make it, with decoys of their own; networks, where it is not said.
 # With MODULES only what needs a module of the kernel, and the host is looked at after all: machines are slow.
 set -u
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 pods=10.244.0.0/16
-for s in host $([ -n "${MODULES-}" ] || echo decoys) modules/decoys; do sh -eu ./$s.sh || { echo "FAIL $s"; exit 1; }; done
+for s in host $([ -n "${MODULES-}" ] || echo ${SCRIPTS:+$SCRIPTS/}decoys) modules/decoys; do sh -eu ./$s.sh || { echo "FAIL $s"; exit 1; }; done
 while ip -6 addr show | grep -q tentative; do sleep 0.1; done
 sort_() { LC_ALL=C sort; }
 sh ./state.sh | sort_ >/run/proof/before
@@ -17,7 +18,7 @@ compare() { # with how it was
 }
 for n in "$@"; do
 	fail() { echo "FAIL $n: $1"; shift; [ $# = 0 ] || cat "$@"; }
-	cat ./prelude.sh ${PAIRS:+./pairs.sh} $([ -n "${MODULES-}" ] || echo "networks/$n.sh") $([ ! -e "modules/$n.sh" ] || echo "modules/$n.sh") >/run/proof/script
+	cat ./prelude.sh ${PAIRS:+./pairs.sh} $([ -n "${MODULES-}" ] || echo "${SCRIPTS:-networks}/$n.sh") $([ ! -e "modules/$n.sh" ] || echo "modules/$n.sh") >/run/proof/script
 	sh -eu /run/proof/script >/run/proof/made 2>/run/proof/errors || { fail "its script" /run/proof/errors; exit 1; }
 	grep -v '^!' /run/proof/made | sort_ >/run/proof/want
 	./clean -pods $pods "$n" 2>/run/proof/errors | sort_ >/run/proof/planned

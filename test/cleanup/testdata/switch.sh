@@ -5,7 +5,7 @@ begin() {
 }
 # How the node is, without what is the agent's own or the test's, what is only in systemd's memory, and how kubenet made a cbr0 that bridge took over.
 looks() { # FILE
-	sh ./state.sh | grep -v '/var/lib/netwright\|/opt/lab\|/run/netwright\|^unit.*: run-\|loaded inactive dead\|route6: multicast ff00::/8 dev cbr0' | sed 's/ brd 10.244.1.255//' | LC_ALL=C sort >"/run/proof/$1"
+	sh ./state.sh | grep -v '/var/lib/netwright\|/opt/lab\|/run/netwright\|/run/cilium/cgroupv2/\|^unit.*: run-\|loaded inactive dead\|route6: multicast ff00::/8 dev cbr0' | sed 's/ brd 10.244.1.255//' | LC_ALL=C sort >"/run/proof/$1"
 }
 leave() { # NETWORK
 	{ cat ./prelude.sh "networks/$1.sh"; cat "modules/$1.sh" 2>/dev/null || true; } >/run/proof/script
@@ -24,3 +24,9 @@ bridge_traces() {
 	ls -d /etc/cni/net.d/05-netwright-bridge.conflist /var/lib/cni/networks/netwright-bridge /var/lib/cni/results/netwright-bridge-* 2>/dev/null || true
 	[ -e /etc/containerd/config-cni.template ] || { ip -o link show cbr0; nft list table ip netwright; } 2>/dev/null || true # kubenet has both as well
 }
+# Runs lines in the words of prelude.sh.
+make_() { { cat ./prelude.sh; printf '%s\n' "$1"; } >/run/proof/script; sh -eu /run/proof/script >/run/proof/made 2>/run/proof/errors || { cat /run/proof/errors >&2; return 1; }; }
+# The same of what a mode leaves: each line that it adds to how the node is.
+makes_left() { looks a; make_ "$1"; looks b; LC_ALL=C comm -13 /run/proof/a /run/proof/b >/run/proof/left; LC_ALL=C comm -23 /run/proof/a /run/proof/b; [ -s /run/proof/left ]; }
+stands() { looks c; LC_ALL=C comm -23 /run/proof/left /run/proof/c; }                                       # of what was left there is no more
+went() { looks d; LC_ALL=C comm -23 /run/proof/c /run/proof/left | LC_ALL=C diff - /run/proof/d || true; } # since stands, that and nothing else

@@ -2,6 +2,7 @@ move_local 20
 pod eni01234567890; pod vlan01234567890
 left "rule:ipv4 512 to 10.244.1.5/32 lookup 254" ip rule add pref 512 to 10.244.1.5 lookup main
 left "rule:ipv4 1024 fwmark 0x80/0x80 lookup 254" ip rule add pref 1024 fwmark 0x80/0x80 lookup main
+left "rule:ipv4 1535 to 198.51.100.64/26 lookup 254" ip rule add pref 1535 to 198.51.100.64/26 lookup main
 left "rule:ipv4 1536 from 10.244.1.5/32 lookup 2" ip rule add pref 1536 from 10.244.1.5 lookup 2
 left "rule:ipv4 10 iif vlan01234567890 lookup 101" ip rule add pref 10 iif vlan01234567890 lookup 101
 left route:254/10.244.1.5/32 ip route add 10.244.1.5/32 dev eni01234567890 scope link

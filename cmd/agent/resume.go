@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/reconcile"
+)
+
+func resumeCommand(f *cli.Flags) *cobra.Command {
+	apply := false
+	cmd := &cobra.Command{
+		Use:   "resume",
+		Short: "Let the node follow the store again after a rollback or a pause",
+		Long: `resume ends a pause, and lets the node follow the store again after a rollback. With
+--apply it also takes now, on this node, a changed configuration that waits by
+spec.update.`,
+		Example: `  agent resume                           end a pause, follow the store again
+  agent resume --apply                   and take now what waits`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req, next := control.Request{Command: control.Resume}, "from now on the daemon follows the store again"
+			end := cli.NewDisplay(f).Ask(cmd.Context(), req, func(ctx context.Context, h reconcile.Hooks) (end cli.Ended) {
+				next = "from the next run on it follows the store again (now: agent --once)"
+				pass := f.Local()
+				pass.Hooks = h
+				end.Text, end.Err = pass.Session().Resume(ctx)
+				return end
+			})
+			switch {
+			case end.Err != nil:
+				return end.Err
+			case end.Text == "":
+				fmt.Fprintln(f.Out, "the node is not held and not paused; it follows the store")
+			default:
+				fmt.Fprintf(f.Out, "the node was %s; %s\n", end.Text, next)
+			}
+			if apply {
+				o := runOptions{f: f}
+				return o.runOnce(cmd.Context())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&apply, "apply", false, "take now what waits by spec.update, as --once does")
+	return cmd
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/publisher"
+
+	"aead.dev/minisign"
+	"github.com/spf13/cobra"
+
+	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// signOptions are the flags of sign. Publish has them too.
+type signOptions struct{ key, passwordFile string }
+
+func signCommand(f *cli.Flags) *cobra.Command {
+	var o signOptions
+	cmd := &cobra.Command{
+		Use:   "sign DEST",
+		Short: "Sign what is published, as it is",
+		Long: `sign adds a signature to the manifest that is published in DEST, in the place of an
+older one of the same key. What it says stays, and so does its sha256. Verify
+first: you vouch for it.`,
+		Example: `  agent store verify s3://bucket/prefix --cluster demo.example.com && \
+  agent store sign s3://bucket/prefix --cluster demo.example.com --key next.key`,
+		Args: oneArg("where it is published", "agent store sign s3://bucket/prefix --key netwright.key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := o.private()
+			if err != nil {
+				return err
+			}
+			if key == nil {
+				return problem.Usage.Errorf("sign needs a key: give --key; `agent store keygen` makes one")
+			}
+			return eachPublished(f, args[0], func(at objectstore.Prunable, cluster string) error {
+				done, err := publisher.Sign(cmd.Context(), at, cluster, *key)
+				if err != nil {
+					return err
+				}
+				return printPublished(f, done, "signed")
+			})
+		},
+	}
+	o.bindKey(cmd)
+	return cmd
+}
+
+func (o *signOptions) bindKey(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.key, "key", "",
+		"`FILE` of the private key that signs, from agent store keygen or minisign -G")
+	addPasswordFile(cmd, &o.passwordFile)
+}
+
+// private is the key that signs, nil where none is named.
+func (o *signOptions) private() (*minisign.PrivateKey, error) {
+	if o.key == "" {
+		return nil, nil
+	}
+	return readKey(o.key, o.passwordFile)
+}
+
+func printPublished(f *cli.Flags, p *publisher.Published, done string) error {
+	if !f.Text() {
+		return f.Data(p)
+	}
+	if p.Unchanged {
+		done = "nothing to publish: it is there already as"
+	}
+	fmt.Fprintf(f.Out, "%s: %s generation %d in %s: %d objects\n  sha256 %s\n", p.Cluster, done, p.Generation, p.To,
+		p.Objects, p.Digest)
+	if p.SignedBy != "" {
+		fmt.Fprintf(f.Out, "  signed by key %s\n", p.SignedBy)
+	}
+	if !p.Expires.IsZero() {
+		fmt.Fprintf(f.Out, "  expires at %s: publish again before, whether or not anything changes; nodes that have "+
+			"it keep it, and no other takes it then\n", p.Expires.Format(time.RFC3339))
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Ended is how a pass ended, whoever made it.
+type Ended struct {
+	Plan    *report.Plan // nil when there was none
+	Text    string       // what a command without a plan says
+	Err     error
+	Besides error // what of Err the plan does not tell
+	Again   bool  // all that failed was found otherwise than planned
+}
+
+// EndedWith is the end of a pass that this process made.
+func EndedWith(plan *report.Plan, err error) Ended {
+	return Ended{Plan: plan, Err: err, Besides: changes.BesidesTasks(err), Again: execute.OnlyChangedSincePlanned(err)}
+}
+
+// Ask has the daemon do it, if one works on this root, in its own loop; else here does it, under
+// the lock of a pass.
+func (d *Display) Ask(
+	ctx context.Context, req control.Request, here func(context.Context, reconcile.Hooks) Ended,
+) Ended {
+	OutlivePipe()
+	d.begin()
+	defer d.End()
+	version := d.f.Kube.Version
+	c, err := control.Dial(ctx, d.f.Host, version)
+	switch {
+	case errors.Is(err, control.ErrNoDaemon):
+		return here(ctx, d.Hooks())
+	case err != nil:
+		return Ended{Err: err, Besides: err}
+	}
+	defer c.Close() // all was said
+	if c.Version != version && !d.saidVersion {
+		d.say("agent: the daemon is netwright %s and does this; this command is of %s: restart the daemon for it to "+
+			"be of the same version\n", c.Version, version)
+		d.saidVersion = true
+	}
+	req.Version, req.By = version, CurrentUser()
+	last, err := c.Do(ctx, req, d.onEvent())
+	out := Ended{Plan: last.Plan, Text: last.Text, Err: err, Besides: err}
+	if f := last.Error; f != nil {
+		out.Again, out.Besides = f.Again, nil
+		if f.Besides != "" {
+			out.Besides = errors.New(f.Besides)
+		}
+	}
+	return out
+}
+
+// onEvent shows what a daemon tells as if it were done here.
+func (d *Display) onEvent() func(control.Event) {
+	h := d.Hooks()
+	return func(e control.Event) {
+		switch e.Event {
+		case control.Queued:
+			d.say("  … the daemon is at %s; this comes next\n", e.Text)
+		case control.Note:
+			d.say("agent: %s\n", e.Text)
+		case control.Plan:
+			if e.Plan != nil {
+				h.OnPlan(e.Plan)
+			}
+		case control.Start:
+			h.OnStart(graph.Key(e.Key))
+		case control.Done:
+			h.OnDone(graph.Key(e.Key), graph.Done)
+		case control.Retry:
+			d.say("  … %s: %s; trying again in %s\n", e.Key, e.Text, e.Pause.Round(time.Second/10))
+		case control.Hello, control.Begin, control.End: // nothing for a person
+		}
+	}
+}
+
+// Show prints the end of a change that is made once.
+func (d *Display) Show(end Ended) error {
+	d.End()
+	if end.Plan == nil {
+		return end.Err
+	}
+	if err := d.Result(end.Plan); err != nil {
+		return fmt.Errorf("print what was done: %w", err)
+	}
+	switch {
+	case end.Err == nil:
+		return nil
+	case end.Plan.Summary.Failed == 0:
+		return end.Err // the plan does not say it
+	}
+	return ExitError
+}

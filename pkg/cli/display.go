@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/session"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// Display shows a converging run: the plan once, on a terminal a line that
+// says what is worked on when it takes long, and the end.
+type Display struct {
+	f           *Flags
+	Shown       bool // the plan was printed, or need not be
+	live        bool
+	mu          sync.Mutex
+	since       map[graph.Key]time.Time
+	notes       []report.Note // those that were printed with it; nil: it was not
+	line        bool          // a progress line stands on the terminal
+	began       time.Time
+	phase       string         // the part of the run that is under way
+	loading     fetch.Transfer // the download that came on last
+	stop        chan struct{}
+	ended       chan struct{} // closed by the goroutine that draws
+	waited      string
+	waitedSince time.Time
+	saidVersion bool // that the daemon is of another version
+}
+
+// slow is how long a key is worked on before a terminal hears of it.
+const slow = 500 * time.Millisecond
+
+// NewDisplay shows a run where a command writes.
+func NewDisplay(f *Flags) *Display {
+	return &Display{f: f, live: f.Text() && IsTerminal(f.Err), since: map[graph.Key]time.Time{}}
+}
+
+// Hooks hear how a run that is made here goes on.
+func (d *Display) Hooks() reconcile.Hooks {
+	return reconcile.Hooks{
+		Hooks: execute.Hooks{
+			OnStart: func(k graph.Key) { d.mu.Lock(); d.since[k] = time.Now(); d.mu.Unlock() },
+			OnDone:  func(k graph.Key, _ graph.State) { d.mu.Lock(); delete(d.since, k); d.mu.Unlock() },
+			OnRetry: func(k graph.Key, why error, pause time.Duration) {
+				d.say("  … %s: %v; trying again in %s\n", k, changes.Cause(why), pause.Round(time.Second/10))
+			},
+		},
+		OnPlan: func(plan *report.Plan) {
+			if d.f.Text() && plan.Summary.Changes() > 0 {
+				d.mu.Lock() // nothing is drawn meanwhile
+				d.clear()
+				_ = d.f.Plan(plan, report.TextOptions{Diffs: true})
+				d.mu.Unlock()
+				d.Shown, d.notes = true, append([]report.Note{}, plan.Notes...)
+				d.begin()
+			}
+		},
+		Progress: session.Progress{
+			OnWait:  func(who string) { d.say("  … waiting for %s\n", who) },
+			OnPhase: func(name string) { d.mu.Lock(); d.phase = name; d.mu.Unlock() },
+		},
+		OnFetch: func(p fetch.Transfer) { d.mu.Lock(); d.loading = p; d.mu.Unlock() },
+	}
+}
+
+// begin draws until End is called, where there is a terminal to draw on.
+func (d *Display) begin() {
+	if !d.live || d.stop != nil {
+		return
+	}
+	d.stop, d.ended, d.began = make(chan struct{}), make(chan struct{}), time.Now()
+	go func() {
+		defer close(d.ended)
+		tick := time.NewTicker(slow)
+		defer tick.Stop()
+		for {
+			select {
+			case <-d.stop:
+				return
+			case <-tick.C:
+				d.draw()
+			}
+		}
+	}()
+}
+
+func (d *Display) draw() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	what, since := cmp.Or(d.phase, "working"), d.began
+	for k, t := range d.since {
+		if since == d.began || t.Before(since) {
+			what, since = string(k), t
+		}
+	}
+	if time.Since(since) < slow {
+		return
+	}
+	if d.loading.URL != "" && !d.loading.Over {
+		what = d.loading.String()
+	}
+	fmt.Fprintf(d.f.Err, "\r\x1b[K  … %s (%s)", what, time.Since(since).Round(time.Second/10))
+	d.line = true
+}
+
+// say writes a line of its own, in place of the progress line.
+func (d *Display) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clear()
+	fmt.Fprintf(d.f.Err, format, args...)
+}
+
+// clear takes the progress line away. The caller has the lock.
+func (d *Display) clear() {
+	if d.line {
+		fmt.Fprint(d.f.Err, "\r\x1b[K")
+		d.line = false
+	}
+}
+
+// End takes the progress line away; the run is over.
+func (d *Display) End() {
+	if d.stop != nil {
+		close(d.stop)
+		<-d.ended
+		d.stop = nil
+	}
+	d.say("")
+}
+
+// Waiting says once what is waited for, and a terminal hears how long that takes.
+func (d *Display) Waiting(plan *report.Plan) {
+	for _, s := range plan.Steps {
+		if s.State == report.Waits && s.Message != d.waited {
+			d.waited, d.waitedSince = s.Message, time.Now()
+			d.say("  … waiting for %s\n", strings.TrimPrefix(s.Message, "waiting for "))
+			return
+		}
+	}
+	if d.live {
+		d.say("  … still waiting (%s)", time.Since(d.waitedSince).Round(time.Second))
+		d.line = true
+	}
+}
+
+// Result prints what became of it: all, or after the plan only what needs a person and what is new.
+func (d *Display) Result(plan *report.Plan) error {
+	opt := report.TextOptions{Brief: d.Shown, Diffs: true}
+	if d.notes != nil {
+		opt.News = slices.DeleteFunc(slices.Clone(plan.Notes),
+			func(n report.Note) bool { return slices.Contains(d.notes, n) })
+	}
+	return d.f.Plan(plan, opt)
+}

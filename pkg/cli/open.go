@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/user"
+	"strconv"
+
+	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/statestore/stores"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/cli/prober"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/ec2"
+	"github.com/netwright/netwright/pkg/inbound"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/kube/access"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/rollout"
+	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/assets"
+	"github.com/netwright/netwright/pkg/statestore/objectstore"
+)
+
+// Opened is a store, opened as the settings say, and a pass that makes the host what it wants.
+type Opened struct {
+	Store  statestore.Store
+	Select config.Select
+	Pass   reconcile.Pass
+	Target control.Target
+	Meter  *objectstore.Meter // requests to the store
+}
+
+// Open reads the agent's file and opens the store.
+func (s *Settings) Open(log *zap.Logger) (*Opened, error) {
+	if err := s.Read(); err != nil {
+		return nil, err
+	}
+	root := s.Host.Root
+	if info, err := os.Stat(root); root != "/" && root != "" && (err != nil || !info.IsDir()) {
+		return nil, problem.Usage.Errorf("--root %s: there is no such directory: --root takes the directory that an "+
+			"image is mounted on", root)
+	}
+	if s.Store == "" {
+		return nil, problem.StoreLocation.Errorf("no state store: name one with --store, or in %s as `store: "+
+			"/srv/netwright`", agentfile.Path)
+	}
+	if err := s.nameNode(); err != nil {
+		return nil, err
+	}
+	target := s.Target()
+	if err := s.onlyCluster(); err != nil {
+		if s.Cluster = rollout.CachedCluster(s.Host, s.Store); s.Cluster == "" {
+			return nil, err
+		}
+	}
+	target.Cluster = s.Cluster
+	options := s.StoreOptions(&s.Trust)
+	options.Meter = new(objectstore.Meter)
+	store, err := stores.Open(s.Store, s.Cluster, options)
+	if err != nil {
+		return nil, err
+	}
+	o := &Opened{Store: store, Select: config.Select{Group: s.NodeGroup, Node: s.Node}, Target: target,
+		Meter: options.Meter, Pass: reconcile.Pass{
+			Host:   s.Host,
+			Assets: assets.New(store),
+			Log:    log,
+			Trust:  &s.Trust,
+			API:    &access.API{Kubeconfig: cmp.Or(s.Kubeconfig, kube.DefaultKubeconfig), Options: s.Kube},
+			EC2:    new(ec2.Client),
+			Checkpoint: checkpoint.Settings{
+				Window: s.ProbeWindow, Store: probe.StoreProbe(s.Store, s.Cluster), Means: prober.Means(&options),
+			},
+		}}
+	for _, p := range s.Probes {
+		o.Pass.Checkpoint.Probes = append(o.Pass.Checkpoint.Probes, probe.Probe(p))
+	}
+	if len(s.Peers.Ask) > 0 {
+		o.Pass.Checkpoint.Inbound = inbound.Static(s.Peers).Knock
+	}
+	s.Trust.Seen = o.Pass.Rollout().Seen
+	return o, o.Pass.Remember(store)
+}
+
+// Load opens the store for a command that ends by itself, and decodes the node's documents.
+func (s *Settings) Load(ctx context.Context) (*Opened, *desired.State, error) {
+	o, err := s.Open(zap.NewNop())
+	if err != nil {
+		return nil, nil, err
+	}
+	d, _, err := o.Documents(ctx)
+	return o, d, err
+}
+
+// Documents are the store's, or where it cannot be used those that the node took from it last: then
+// why says what is wrong with it.
+func (o *Opened) Documents(ctx context.Context) (d *desired.State, why, err error) {
+	d, err = desired.Load(ctx, o.Store, o.Select, statestore.Revision{})
+	if err == nil {
+		return d, nil, nil
+	}
+	kept, keptErr := o.Pass.Rollout().LastGood(ctx, o.Store, o.Select, err)
+	return kept, err, keptErr
+}
+
+// Local is a pass that needs no store: for what the ledger alone knows.
+func (s *Settings) Local() reconcile.Pass {
+	return reconcile.Pass{Host: s.Host, Log: zap.NewNop(), By: CurrentUser(),
+		Checkpoint: checkpoint.Settings{Means: prober.Means(nil)}}
+}
+
+// LocalThatChanges is a pass that needs no store and may cut the node off, or fetch an archive:
+// what is known of the store it gets all the same.
+func (s *Settings) LocalThatChanges() reconcile.Pass {
+	pass := s.Local()
+	if o, err := s.Open(zap.NewNop()); err == nil {
+		pass.Assets, pass.Checkpoint = o.Pass.Assets, o.Pass.Checkpoint
+	}
+	return pass
+}
+
+// CurrentUser is the person at the keyboard, also behind sudo.
+func CurrentUser() string {
+	if name := os.Getenv("SUDO_USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// The forms of data, as --output names them.
+const (
+	FormText = "text"
+	FormJSON = "json"
+	FormYAML = "yaml"
+)
+
+// Output is where a command reads and writes, and in which form: data on Out, all else on Err.
+type Output struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Form     string // of data
+	Printed  bool   // data for a program was printed
+}
+
+// Check says whether there is such a form.
+func (o *Output) Check() error {
+	if all := []string{FormText, FormJSON, FormYAML}; !slices.Contains(all, o.Form) {
+		return problem.Usage.Errorf("--output %q: expected one of %s", o.Form, strings.Join(all, ", "))
+	}
+	return nil
+}
+
+// Text says that a person reads what is printed.
+func (o *Output) Text() bool { return o.Form == FormText }
+
+// Data prints a value for a program: the fields are those of its JSON form, also as YAML.
+func (o *Output) Data(v any) error {
+	o.Printed = true
+	if o.Form == FormYAML {
+		return report.YAML(o.Out, v)
+	}
+	return report.JSON(o.Out, v)
+}
+
+// Plan prints a plan in the form that was asked for, with colour where there is a terminal.
+func (o *Output) Plan(p *report.Plan, opt report.TextOptions) error {
+	if !o.Text() {
+		return o.Data(p)
+	}
+	opt.Color = IsTerminal(o.Out)
+	return report.Text(o.Out, p, opt)
+}
+
+// IsTerminal says whether a stream is one, so that colour and progress make sense.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" &&
+		!strings.EqualFold(os.Getenv("TERM"), "dumb")
+}

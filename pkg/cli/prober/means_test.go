@@ -1,0 +1,78 @@
+package prober
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/stores"
+	"github.com/netwright/netwright/test/pki"
+)
+
+// A store has answered that refuses who asks, or whom a stranger does not believe. One that is
+// silent has not, before or after it says who it is, nor has one that is not there. What the
+// agent's own file does not allow any more is lost. The lines that keep it: means.go, askStore
+// (answered, Open); pkg/cli/open.go, Open (Means).
+func TestAskStore(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody says anything
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	over := make(chan struct{})
+	tlsServer := func(serve http.HandlerFunc) (at, ca string) {
+		s := httptest.NewUnstartedServer(serve)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		ca = filepath.Join(t.TempDir(), "ca.pem")
+		if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return s.URL, ca
+	}
+	hangs, itsCA := tlsServer(func(http.ResponseWriter, *http.Request) { <-over })
+	refuses, refusersCA := tlsServer(http.NotFound)
+	t.Cleanup(func() { close(over) }) // before the servers end
+	if err := os.WriteFile(itsCA+".other", []byte(pki.New(t, "another").PEM), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := httptest.NewTLSServer(http.NotFoundHandler())
+	gone.Close()
+	for name, c := range map[string]struct {
+		at      string
+		by      *stores.Options // nil: a stranger asks
+		answers bool
+	}{
+		"silent":                         {"https://" + mute.Addr().String(), nil, false},
+		"silent after the handshake":     {hangs, withCA(itsCA), false},
+		"of a CA that no stranger knows": {hangs, nil, true},
+		"it has nothing":                 {refuses, withCA(refusersCA), true},
+		"it has another CA by now":       {refuses, withCA(itsCA + ".other"), false},
+		"the file of its CA is gone":     {refuses, withCA(itsCA + ".gone"), false},
+		"nobody is there":                {gone.URL, nil, false},
+		"a directory that is absent":     {t.TempDir() + "/gone", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no answer"))
+			defer cancel()
+			if err := askStore(ctx, c.at, "c.example.com", c.by); (err == nil) != c.answers {
+				t.Errorf("%v, want an answer: %v", err, c.answers)
+			}
+		})
+	}
+}
+
+func withCA(file string) *stores.Options {
+	return &stores.Options{HTTPS: https.Settings{CA: file}}
+}

@@ -1,0 +1,91 @@
+package prober
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/netwright/netwright/pkg/verify/traffic"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/ipc"
+	"github.com/netwright/netwright/pkg/verify"
+)
+
+// A checkpoint's proof with pods is made by a transient service: the units of the daemon and of the
+// undo let nobody make a namespace.
+
+// Where that service runs from, what it is called, and where it leaves what it saw.
+const (
+	provingUnit = "netwright-pods"
+	proverFile  = "/usr/bin/netwright"
+	proofFile   = "/run/netwright/pods.json"
+)
+
+// MakeProof makes the proof, and leaves in a file what it saw: it is what that service runs.
+func MakeProof(ctx context.Context) (err error) {
+	opt := host.Options{Root: "/"}
+	h, err := host.Open(ctx, opt)
+	if err != nil {
+		return fmt.Errorf("look at the host: %w", err)
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	unlock, err := ipc.Lock(ctx, opt.Files(), traffic.ProofLock, nil)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rt := h.Live.Facts.Runtime
+	results, err := traffic.Prove(ctx, h, traffic.Options{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs})
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(results)
+	if err != nil {
+		return fmt.Errorf("encode the proof: %w", err)
+	}
+	return h.Files.WriteFile(ctx, proofFile, data, hostfs.FileSpec{Mode: 0o600})
+}
+
+// askTraffic has the proof made, as long as ctx lasts.
+func askTraffic(ctx context.Context, h *host.Host) (map[string]error, error) {
+	if err := h.Files.Remove(proofFile); err != nil {
+		return nil, err
+	}
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		return nil, errors.New("a proof with pods wants an end")
+	}
+	if err := h.Units.TryService(ctx, provingUnit, "Netwright: prove that pods talk", "", time.Until(end), proverFile,
+		"prove-pods"); err != nil {
+		return nil, err
+	}
+	data, err := h.Live.Files.ReadFile(proofFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the proof: %w", err)
+	}
+	var results []verify.Result
+	if err := json.Unmarshal(data, &results); err != nil {
+		return nil, fmt.Errorf("read the proof: %w", err)
+	}
+	return verdicts(results), h.Files.Remove(proofFile)
+}
+
+// verdicts are what counts of a proof. Whether a pod reaches itself by a service the documents
+// choose.
+func verdicts(results []verify.Result) map[string]error {
+	checks := map[string]error{}
+	for _, r := range results {
+		switch {
+		case r.State == verify.NotApplicable || r.Check == traffic.Hairpin:
+		case r.State == verify.OK:
+			checks[r.Check] = nil
+		default:
+			checks[r.Check] = errors.New(r.Seen)
+		}
+	}
+	return checks
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/statestore/stores"
+
+	"github.com/netwright/netwright/pkg/config/agentfile"
+	"github.com/netwright/netwright/pkg/config/document"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/kube"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/statestore/https"
+	"github.com/netwright/netwright/pkg/statestore/kubernetes"
+	"github.com/netwright/netwright/pkg/statestore/trust"
+)
+
+// Settings are what the flags say and, once it is read, what the agent's own file says where they
+// say nothing.
+type Settings struct {
+	agentfile.AgentFile
+	Conf  string       // the path of that file; "": the usual one, below the root
+	Host  host.Options // the host that a command is about
+	Trust trust.Policy // what the store's manifest is held against
+	Kube  kube.Options // how the Kubernetes API is spoken to; their Version is this program's
+	read  bool
+}
+
+// Read reads the agent's own file, once. A file that is not there is an error where --conf names
+// it.
+func (s *Settings) Read() error {
+	if s.read {
+		return nil
+	}
+	s.read = true
+	path := cmp.Or(s.Conf, filepath.Join(s.Host.Root, agentfile.Path))
+	data, err := ReadFile(path)
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && s.Conf == "":
+		return nil
+	case missing:
+		return problem.AgentFile.Errorf("read the agent's file: %w: give --conf its path", err)
+	case errors.Is(err, syscall.EISDIR):
+		return problem.AgentFile.Errorf("read the agent's file: %w: give --conf the path of a file", err)
+	case err != nil:
+		return problem.AgentFile.Errorf("read the agent's file: %w", err) // it says what to do
+	}
+	own, diags := agentfile.Decode(document.Source{Path: path, Data: data})
+	if err := diags.Err(); err != nil {
+		return err
+	}
+	s.Trust.Unsigned = s.Trust.Unsigned || own.InsecureUnsigned
+	if own.Pin != "" {
+		s.Trust.Pin = trust.Pin{Digest: own.Pin, Origin: own.Origin("pin").String()}
+	}
+	for _, text := range own.TrustedKeys {
+		key, err := trust.ParseKey(text, own.Origin("trustedKeys").String())
+		if err != nil {
+			return err
+		}
+		s.Trust.Keys = append(s.Trust.Keys, key)
+	}
+	own.Store, own.Cluster = cmp.Or(s.Store, own.Store), cmp.Or(s.Cluster, own.Cluster)
+	own.NodeGroup, own.Node = cmp.Or(s.NodeGroup, own.NodeGroup), cmp.Or(s.Node, own.Node)
+	own.Metrics, own.NodeStatus = cmp.Or(s.Metrics, own.Metrics), cmp.Or(s.NodeStatus, own.NodeStatus)
+	own.LogFormat, own.Interval = cmp.Or(s.LogFormat, own.LogFormat), cmp.Or(s.Interval, own.Interval)
+	s.AgentFile = *own
+	return nil
+}
+
+// Target is what flags and file name, before anything is looked up.
+func (s *Settings) Target() control.Target {
+	return control.Target{Store: s.Store, Cluster: s.Cluster, NodeGroup: s.NodeGroup, Node: s.Node}
+}
+
+// StoreOptions are how the store is opened, once the agent's file has been read.
+func (s *Settings) StoreOptions(policy *trust.Policy) stores.Options {
+	return stores.Options{Trust: policy, NodeGroup: s.NodeGroup,
+		HTTPS:      https.Settings{CA: s.StoreCA, Cert: s.StoreCert, Key: s.StoreKey, TokenFile: s.StoreTokenFile},
+		Kubernetes: kubernetes.Options{Kubeconfig: s.Kubeconfig, Options: s.Kube}}
+}
+
+// imageNode is the name of a node that an image is made for, where none is said: it is any node of
+// its group, and not the machine that makes it.
+const imageNode = "image"
+
+// nameNode names the node where neither flags nor file did.
+func (s *Settings) nameNode() (err error) {
+	switch {
+	case s.Node != "":
+	case s.Host.Root != "" && filepath.Clean(s.Host.Root) != "/":
+		s.Node = imageNode
+	default:
+		s.Node, err = Hostname()
+	}
+	return err
+}
+
+// Hostname is the name of this machine, which is that of its node unless somebody says otherwise.
+func Hostname() (string, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("find the node's name: %w; name it with --node", err)
+	}
+	return name, nil
+}
+
+// onlyCluster takes the store's only cluster when none is named.
+func (s *Settings) onlyCluster() error {
+	if s.Cluster != "" {
+		return nil
+	}
+	store, clusters, err := stores.Clusters(s.Store)
+	if err != nil {
+		return err
+	}
+	if len(clusters) > 1 {
+		return fmt.Errorf("%s has several clusters: name one of them with --cluster: %s", s.Store,
+			strings.Join(clusters, ", "))
+	}
+	s.Store, s.Cluster = store, clusters[0]
+	return nil
+}
+
+// ReadFile reads a small file of this machine. It never waits for the other
+// end of a pipe, nor takes in what is no file of settings.
+func ReadFile(path string) ([]byte, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	files, err := host.OpenFiles(host.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close() // only read from
+	return files.ReadFile(full)
+}

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// trickle is a mirror that gives something every six seconds.
+type trickle struct{ *mirror }
+
+func (m trickle) Open(ctx context.Context, url string) (io.ReadCloser, int64, error) {
+	body, size, err := m.mirror.Open(ctx, url)
+	return drops{body}, size, err
+}
+
+type drops struct{ io.ReadCloser }
+
+func (d drops) Read(p []byte) (int, error) {
+	time.Sleep(6 * time.Second)
+	return d.ReadCloser.Read(p)
+}
+
+// Of a start that takes long the journal and systemd hear what the daemon is at, from the first
+// seconds on: what it fetches, from where, and how far that is. Once kubelet may start they do not.
+// The lines that keep it: progress.go, begin and fetching; daemon.go, at and Run (Observed).
+func TestASlowStartIsTold(t *testing.T) {
+	b, m := mirrored(t)
+	b.daemon.Pass.Assets = trickle{m}
+	b.live(t, func(t *testing.T) {
+		later(12 * time.Second)
+		var told []word
+		for _, w := range b.manager.words() {
+			if strings.HasPrefix(w.text, "fetching https://mirror.example.com/plugins.tar: ") {
+				told = append(told, w)
+			}
+		}
+		if len(told) < 3 || told[1].at.Sub(told[0].at) > progressEvery {
+			t.Errorf("told of the download: %+v", told)
+		}
+		if n := b.logged("working"); n < len(told) {
+			t.Errorf("%d lines of the log", n)
+		}
+		later(time.Hour)
+		n := b.logged("working")
+		b.loses(t)
+		later(time.Hour)
+		if again := b.logged("working"); again != n || b.manager.count("ready") != 1 {
+			t.Errorf("after READY: %d more lines", again-n)
+		}
+	})
+}

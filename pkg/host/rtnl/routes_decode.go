@@ -1,0 +1,106 @@
+package rtnl
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// listed is a route as the kernel lists it: which link it leads to it says by a number.
+type listed struct {
+	Route // without what its next hop says
+	nextHop
+	kind int       // of rtnetlink: RTN_UNICAST …
+	hops []nextHop // where it has several (ECMP)
+}
+
+// nextHop is where packets go next.
+type nextHop struct {
+	link    int // its index; 0: none
+	gateway netip.Addr
+	onLink  bool
+}
+
+// on is the route with the name of its link.
+func (r listed) on(names map[int]string) Route {
+	out := r.Route
+	out.Link, out.Gateway, out.OnLink = names[r.link], r.gateway, r.onLink
+	return out
+}
+
+// routeQuestion asks for the routes of a family in a table, 0: in all.
+func routeQuestion(family byte, table int) []byte {
+	ask := make([]byte, routeHead)
+	ask[0] = family
+	if table < 256 {
+		ask[4] = byte(table)
+		return ask
+	}
+	return append(ask, attribute(unix.RTA_TABLE, binary.NativeEndian.AppendUint32(nil, uint32(table)))...)
+}
+
+// decodeRoute reads the kernel's message of a route (linux/rtnetlink.h, rtmsg). It is not ok if it
+// is of another family, or a copy that the kernel made for a destination.
+func decodeRoute(m []byte, family byte) (r listed, ok bool) {
+	if len(m) < routeHead || m[0] != family || binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED != 0 {
+		return r, false
+	}
+	r.kind, r.onLink = int(m[7]), binary.NativeEndian.Uint32(m[8:])&unix.RTNH_F_ONLINK != 0
+	r.Type, r.Table, r.Protocol, r.Scope = routeTypes[r.kind], int(m[4]), int(m[5]), int(m[6])
+	to := netip.IPv4Unspecified()
+	if family == unix.AF_INET6 {
+		to = netip.IPv6Unspecified()
+	}
+	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
+		switch kind {
+		case unix.RTA_DST:
+			to, _ = netip.AddrFromSlice(value)
+		case unix.RTA_PREFSRC:
+			r.Source, _ = netip.AddrFromSlice(value)
+		case unix.RTA_PRIORITY:
+			r.Metric = number(value)
+		case unix.RTA_TABLE:
+			r.Table = number(value)
+		case unix.RTA_METRICS:
+			r.MTU = number(sys.Attribute(value, unix.RTAX_MTU))
+		case unix.RTA_MULTIPATH:
+			r.hops = decodeHops(value)
+		default:
+			r.nextHop.decode(kind, value)
+		}
+	})
+	r.Dst = netip.PrefixFrom(to, int(m[1]))
+	return r, true
+}
+
+// decode reads an attribute that a route and each of several next hops may have.
+func (h *nextHop) decode(kind uint16, value []byte) {
+	switch kind {
+	case unix.RTA_OIF:
+		h.link = number(value)
+	case unix.RTA_GATEWAY:
+		h.gateway, _ = netip.AddrFromSlice(value)
+	case unix.RTA_VIA: // of another family than the route, before the address
+		if len(value) > 2 {
+			h.gateway, _ = netip.AddrFromSlice(value[2:])
+		}
+	}
+}
+
+// decodeHops reads several next hops (linux/rtnetlink.h, rtnexthop).
+func decodeHops(b []byte) (out []nextHop) {
+	for len(b) >= unix.SizeofRtNexthop {
+		size := int(binary.NativeEndian.Uint16(b))
+		if size < unix.SizeofRtNexthop || size > len(b) {
+			return out
+		}
+		hop := nextHop{link: number(b[4:]), onLink: b[2]&unix.RTNH_F_ONLINK != 0}
+		sys.EachAttribute(b[unix.SizeofRtNexthop:size], func(kind uint16, _, value []byte) { hop.decode(kind, value) })
+		out = append(out, hop)
+		b = b[min((size+3)&^3, len(b)):]
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package reconcile
+
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/problem"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/report"
+)
+
+// agreed refuses a pass that would make another change than somebody agreed to. It plans as a dry
+// run does, and changes nothing.
+func (p Pass) agreed(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+	if p.Agreed == "" {
+		return nil
+	}
+	if d != nil {
+		d.Planned(h.Live.Files, p.mayIssue())
+	}
+	r, err := p.begin(ctx, d, h.Live.View(), led)
+	if err != nil {
+		return err
+	}
+	if r.report(report.Planned).Intent() != p.Agreed {
+		return problem.PlanStale.Errorf("the host or the store moved since the plan was made, and nothing was " +
+			"changed: make it anew with `agent plan --out`")
+	}
+	return nil
+}

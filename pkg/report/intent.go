@@ -1,0 +1,91 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Intent names what a plan would change, on which node and by which configuration, as sha256 in
+// hex. Who agrees to a plan agrees to each other with the same. What waits, or is only told, is no
+// part of it.
+func (p *Plan) Intent() string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %q %q\n", p.Cluster, p.Node, p.Network, p.Digest)
+	steps := p.intended()
+	for _, key := range slices.Sorted(maps.Keys(steps)) {
+		fmt.Fprintln(sum, steps[key])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// intended is what each step would change, by its key. It is the same of a plan that was read from
+// its JSON form.
+func (p *Plan) intended() map[string]string {
+	out := map[string]string{}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.State != Planned {
+			continue
+		}
+		text, _ := json.Marshal(Step{Key: s.Key, Items: s.Items, Effects: s.Effects, Unknown: s.Unknown, Class: s.Class})
+		var read Step // JSON keeps only what is text
+		_ = json.Unmarshal(text, &read)
+		text, _ = json.Marshal(read)
+		out[s.Key] = string(text)
+	}
+	return out
+}
+
+// keysNamed is how many keys are named that moved.
+const keysNamed = 5
+
+// Stale says what is otherwise than when p was made, by a plan that was made now; "": nothing that
+// either would change.
+func (p *Plan) Stale(now *Plan) string {
+	switch {
+	case p.Cluster != now.Cluster || p.Node != now.Node:
+		return fmt.Sprintf("it is of the node %q of %q, and this is %q of %q", p.Node, p.Cluster, now.Node, now.Cluster)
+	case p.Digest != now.Digest:
+		return fmt.Sprintf("the store moved: the plan is of %s, and %s is there now", configuration(p), configuration(now))
+	case p.Network != now.Network:
+		return fmt.Sprintf("the network was %s, and is %s now", p.Network, now.Network)
+	}
+	then, since := p.intended(), now.intended()
+	var differ []string
+	for key, is := range since {
+		switch was, planned := then[key]; {
+		case !planned:
+			differ = append(differ, key+" would change now, too")
+		case was != is:
+			differ = append(differ, key+" would change otherwise")
+		}
+	}
+	for key := range then {
+		if since[key] == "" {
+			differ = append(differ, key+" would not change any more")
+		}
+	}
+	if len(differ) == 0 {
+		return ""
+	}
+	slices.Sort(differ)
+	more := ""
+	if len(differ) > keysNamed {
+		differ, more = differ[:keysNamed], fmt.Sprintf("; and %d more", len(differ)-keysNamed)
+	}
+	return "the host moved: " + strings.Join(differ, "; ") + more
+}
+
+// configuration names the one that a plan is of.
+func configuration(p *Plan) string {
+	if p.Generation == 0 {
+		return "sha256 " + cmp.Or(p.Digest[:min(len(p.Digest), 12)], "unknown")
+	}
+	return fmt.Sprintf("generation %d", p.Generation)
+}

@@ -1,3 +1,0 @@
-package still
-
-var told = 0
