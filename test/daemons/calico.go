@@ -116,3 +116,12 @@ func (d Calico) Start(ctx context.Context, n *node.Node) {
 		d.t.Fatalf("node %s: Felix does not come up:\n%s", n.Name(), n.Run(ctx, "journalctl", "-u", "calico-node", "-n", "60", "--no-pager").Stdout)
 	}
 }
+
+// Peer registers a node that is not there: this one's Felix has routes to its pods.
+func (d Calico) Peer(ctx context.Context, n *node.Node, name string, environment ...string) {
+	d.t.Helper()
+	for _, step := range []string{"-startup", "-allocate-tunnel-addrs -allocate-tunnel-addrs-run-once"} {
+		n.Shell(ctx, "set -a; . "+lab+"/env; "+strings.Join(environment, " ")+" NODENAME="+name+" CALICO_K8S_NODE_REF="+name+
+			" CALICO_NODENAME_FILE="+lab+"/peer; /opt/lab/calico-node "+step)
+	}
+}
