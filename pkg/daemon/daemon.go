@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
@@ -103,7 +104,9 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
-	changed, woken, due := l.watch(watched), l.drift.events(), (<-chan time.Time)(nil)
+	changed := l.watch(watched)
+	due := time.NewTimer(l.drift.untilPass())
+	defer due.Stop()
 	poll := time.NewTimer(l.drift.untilPoll())
 	defer poll.Stop()
 	services := time.NewTimer(l.services.untilNext())
@@ -139,9 +142,10 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 		case <-l.Reload:
 			l.looks.seek(want{cause: "a reload was asked for"})
 			return trigger{}, false
-		case <-woken:
-			woken, due = nil, l.drift.debounced()
-		case <-due:
+		case <-l.drift.events():
+			l.repair(ctx)
+			due.Reset(l.drift.untilPass())
+		case <-due.C:
 			return l.drift.take(), true
 		case <-poll.C:
 			if l.drift.look(ctx) {
@@ -161,13 +165,46 @@ func (l *loop) at(what string, do func()) {
 	defer l.turn.end()
 	do()
 }
+// repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
+func (l *loop) repair(ctx context.Context) {
+	w := l.drift
+	if w.standing != nil {
+		host.Sleep(ctx, settle)
+	}
+	owners, direct, pass := w.hear()
+	if direct && len(owners) > 0 {
+		var steps []report.Step
+		var err error
+		spend := w.paced()
+		by := l.Pass
+		by.CacheOnly, by.Ready, by.OfDaemon = true, l.ready, true
+		l.at("a repair of its own", func() { steps, err = by.Repair(ctx, w.standing, owners) })
+		spend()
+		if len(steps) > 0 {
+			w.repairedSome(steps)
+		}
+		if err != nil {
+			l.Pass.Log.Debug("not repaired by itself", zap.Error(err))
+			var unwritten *reconcile.UnwrittenError
+			l.unwritten = l.unwritten || errors.As(err, &unwritten)
+			w.standing, direct = nil, false
+		}
+	}
+	if !direct || pass {
+		w.ask()
+	}
+}
+
 
 // publish says what became of a pass, and decides when the next one is.
 func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phases) {
 	if ctx.Err() != nil {
 		return
 	}
-	defer func() { l.status.ended(w, out, clock, l.passResult()) }()
+	defer func() {
+		out.plan = l.drift.told(out.plan)
+		l.status.ended(w, out, clock, l.passResult())
+	}()
 	l.drift.ended(out.plan)
 	switch {
 	case w.cacheOnly && out.err == nil: // what else was wrong still is
