@@ -81,7 +81,14 @@ func (l *loop) round(ctx context.Context, w trigger) {
 		spend = l.drift.paced()
 	}
 	var out outcome
+	began := time.Now()
 	l.at("a pass of its own", func() { out = l.once(ctx, pass, w.got) })
+	switch {
+	case out.err != nil || out.load != nil || out.plan == nil:
+		l.whole = time.Time{}
+	case pass.Host.Facts == nil:
+		l.whole = began
+	}
 	spend()
 	l.publish(ctx, w, out, clock)
 }
@@ -140,7 +147,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			l.looks.seek(want{cause: "the store changed"})
 			return trigger{}, false
 		case <-l.Reload:
-			l.looks.seek(want{cause: "a reload was asked for"})
+			l.looks.seek(want{cause: "a reload was asked for", asked: true})
 			return trigger{}, false
 		case <-l.drift.events():
 			l.repair(ctx)
@@ -156,15 +163,6 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	}
 }
 
-// at marks that the daemon works, for the watchdog and for who waits.
-func (l *loop) at(what string, do func()) {
-	defer l.Control.Working(what)()
-	l.progress.enter("")
-	defer l.progress.begin(func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") })()
-	l.turn.begin()
-	defer l.turn.end()
-	do()
-}
 // repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
 func (l *loop) repair(ctx context.Context) {
 	w := l.drift
@@ -195,6 +193,15 @@ func (l *loop) repair(ctx context.Context) {
 	}
 }
 
+// at marks that the daemon works, for the watchdog and for who waits.
+func (l *loop) at(what string, do func()) {
+	defer l.Control.Working(what)()
+	l.progress.enter("")
+	defer l.progress.begin(func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") })()
+	l.turn.begin()
+	defer l.turn.end()
+	do()
+}
 
 // publish says what became of a pass, and decides when the next one is.
 func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phases) {
@@ -227,20 +234,39 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	status := said.status(l.desired)
 	l.notify.last.Store(&status)
 	l.notify.logged(tell(status))
-	wait := Delay(l.Interval, l.failures)
+	next := time.Now().Add(Delay(l.Interval, l.failures))
 	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
-		wait = min(wait, max(time.Until(l.next), 0))
+		next = sooner(next, l.next)
 	}
-	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(out.plan) {
-		wait = min(wait, reconcile.ProbationPoll)
+	l.awaited = l.moment(out.plan)
+	l.next = sooner(next, l.awaited)
+}
+
+// moment is when a pass is to be made for what waits; zero: nothing does.
+func (l *loop) moment(p *report.Plan) (at time.Time) {
+	now := time.Now()
+	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(p) {
+		at = now.Add(reconcile.ProbationPoll)
 	}
+	list := moments(p)
 	if d := l.desired; d != nil && !d.LookAgain.IsZero() {
-		wait = min(wait, max(time.Until(d.LookAgain), time.Second))
+		list = append(list, d.LookAgain)
 	}
-	for _, at := range moments(out.plan) {
-		wait = min(wait, max(time.Until(at), time.Second))
+	for _, one := range list {
+		if one.Before(now.Add(time.Second)) {
+			one = now.Add(time.Second)
+		}
+		at = sooner(one, at)
 	}
-	l.next = time.Now().Add(wait)
+	return at
+}
+
+// sooner is the first of two times; one that is zero is none.
+func sooner(at, or time.Time) time.Time {
+	if or.IsZero() || !at.IsZero() && at.Before(or) {
+		return at
+	}
+	return or
 }
 
 // once makes one pass, with what a look found if there was one. A store that cannot be reached, and
