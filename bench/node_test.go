@@ -162,6 +162,9 @@ func BenchmarkNodeJob(b *testing.B) {
 			m.play(ctx, s, peers, r)
 		}
 	}
+	if *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), "daemon") {
+		measureDaemon(b, r, programs[home+"/agent"])
+	}
 	r.write(b)
 	if *hold {
 		m.wait(ctx)
@@ -280,6 +283,7 @@ type results struct {
 	size    int64 // of the agent
 	packed  int64 // of the archive, as gzip
 	samples []sample
+	figures map[string]float64 // of the daemon, by the name of their goal
 }
 
 func newResults(b *testing.B, programs map[string]string) *results {
@@ -288,7 +292,8 @@ func newResults(b *testing.B, programs map[string]string) *results {
 	if err != nil {
 		b.Fatalf("looking at the agent: %v", err)
 	}
-	return &results{started: time.Now(), load: load(), size: info.Size(), packed: plugins(b).Size}
+	return &results{started: time.Now(), load: load(), size: info.Size(), packed: plugins(b).Size,
+		figures: map[string]float64{}}
 }
 
 func (r *results) add(s sample) { r.samples = append(r.samples, s) }

@@ -38,7 +38,7 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	l.StringVar(&o.f.LogFormat, "log-format", "",
 		"of the daemon's log: text or json on stderr (default: the journal's own, with fields, where stderr is the journal)")
 	complete(cmd, "log-format", agentfile.LogText, agentfile.LogJSON)
-	l.DurationVar(&o.f.Interval, "interval", 0, "time between the daemon's passes (default 10m)")
+	l.DurationVar(&o.f.Interval, "interval", 0, "time between two looks at the store (default 10m)")
 	l.StringVar(&o.f.Metrics, "metrics", "",
 		"where the daemon serves metrics, or off (default "+metrics.DefaultAddress+")")
 	l.StringVar(&o.f.NodeStatus, "node-status", "",

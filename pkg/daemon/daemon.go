@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
@@ -80,7 +81,14 @@ func (l *loop) round(ctx context.Context, w trigger) {
 		spend = l.drift.paced()
 	}
 	var out outcome
+	began := time.Now()
 	l.at("a pass of its own", func() { out = l.once(ctx, pass, w.got) })
+	switch {
+	case out.err != nil || out.load != nil || out.plan == nil:
+		l.whole = time.Time{}
+	case pass.Host.Facts == nil:
+		l.whole = began
+	}
 	spend()
 	l.publish(ctx, w, out, clock)
 }
@@ -103,7 +111,9 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	defer t.Stop()
 	watched, stop := context.WithCancelCause(ctx)
 	defer stop(errors.New("the daemon works"))
-	changed, woken, due := l.watch(watched), l.drift.events(), (<-chan time.Time)(nil)
+	changed := l.watch(watched)
+	due := time.NewTimer(l.drift.untilPass())
+	defer due.Stop()
 	poll := time.NewTimer(l.drift.untilPoll())
 	defer poll.Stop()
 	services := time.NewTimer(l.services.untilNext())
@@ -137,11 +147,12 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			l.looks.seek(want{cause: "the store changed"})
 			return trigger{}, false
 		case <-l.Reload:
-			l.looks.seek(want{cause: "a reload was asked for"})
+			l.looks.seek(want{cause: "a reload was asked for", asked: true})
 			return trigger{}, false
-		case <-woken:
-			woken, due = nil, l.drift.debounced()
-		case <-due:
+		case <-l.drift.events():
+			l.repair(ctx)
+			due.Reset(l.drift.untilPass())
+		case <-due.C:
 			return l.drift.take(), true
 		case <-poll.C:
 			if l.drift.look(ctx) {
@@ -149,6 +160,36 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 			}
 			poll.Reset(l.drift.untilPoll())
 		}
+	}
+}
+
+// repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
+func (l *loop) repair(ctx context.Context) {
+	w := l.drift
+	if w.standing != nil {
+		host.Sleep(ctx, settle)
+	}
+	owners, direct, pass := w.hear()
+	if direct && len(owners) > 0 {
+		var steps []report.Step
+		var err error
+		spend := w.paced()
+		by := l.Pass
+		by.CacheOnly, by.Ready, by.OfDaemon = true, l.ready, true
+		l.at("a repair of its own", func() { steps, err = by.Repair(ctx, w.standing, owners) })
+		spend()
+		if len(steps) > 0 {
+			w.repairedSome(steps)
+		}
+		if err != nil {
+			l.Pass.Log.Debug("not repaired by itself", zap.Error(err))
+			var unwritten *reconcile.UnwrittenError
+			l.unwritten = l.unwritten || errors.As(err, &unwritten)
+			w.standing, direct = nil, false
+		}
+	}
+	if !direct || pass {
+		w.ask()
 	}
 }
 
@@ -167,7 +208,10 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	if ctx.Err() != nil {
 		return
 	}
-	defer func() { l.status.ended(w, out, clock, l.passResult()) }()
+	defer func() {
+		out.plan = l.drift.told(out.plan)
+		l.status.ended(w, out, clock, l.passResult())
+	}()
 	l.drift.ended(out.plan)
 	switch {
 	case w.cacheOnly && out.err == nil: // what else was wrong still is
@@ -190,20 +234,39 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	status := said.status(l.desired)
 	l.notify.last.Store(&status)
 	l.notify.logged(tell(status))
-	wait := Delay(l.Interval, l.failures)
+	next := time.Now().Add(Delay(l.Interval, l.failures))
 	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
-		wait = min(wait, max(time.Until(l.next), 0))
+		next = sooner(next, l.next)
 	}
-	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(out.plan) {
-		wait = min(wait, reconcile.ProbationPoll)
+	l.awaited = l.moment(out.plan)
+	l.next = sooner(next, l.awaited)
+}
+
+// moment is when a pass is to be made for what waits; zero: nothing does.
+func (l *loop) moment(p *report.Plan) (at time.Time) {
+	now := time.Now()
+	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(p) {
+		at = now.Add(reconcile.ProbationPoll)
 	}
+	list := moments(p)
 	if d := l.desired; d != nil && !d.LookAgain.IsZero() {
-		wait = min(wait, max(time.Until(d.LookAgain), time.Second))
+		list = append(list, d.LookAgain)
 	}
-	for _, at := range moments(out.plan) {
-		wait = min(wait, max(time.Until(at), time.Second))
+	for _, one := range list {
+		if one.Before(now.Add(time.Second)) {
+			one = now.Add(time.Second)
+		}
+		at = sooner(one, at)
 	}
-	l.next = time.Now().Add(wait)
+	return at
+}
+
+// sooner is the first of two times; one that is zero is none.
+func sooner(at, or time.Time) time.Time {
+	if or.IsZero() || !at.IsZero() && at.Before(or) {
+		return at
+	}
+	return or
 }
 
 // once makes one pass, with what a look found if there was one. A store that cannot be reached, and

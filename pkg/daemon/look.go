@@ -44,8 +44,9 @@ func (s *looks) seek(w want) {
 		s.now.old = true
 		s.now.stop(errLookOld)
 	}
-	for _, other := range s.wanted {
-		if w.job == nil && other.job == nil {
+	for i := range s.wanted {
+		if other := &s.wanted[i]; w.job == nil && other.job == nil {
+			other.asked = other.asked || w.asked
 			return
 		}
 	}
@@ -129,8 +130,22 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 		return trigger{}, false
 	}
 	out.pass = now.pass
-	l.looks.answers = out.answers
+	old := now.job == nil && errors.Is(out.err, statestore.ErrNotModified) && l.looks.answers.Same(out.answers)
+	if l.looks.answers = out.answers; old && !now.asked && l.heard() {
+		l.next = sooner(time.Now().Add(Delay(l.Interval, 0)), l.awaited)
+		l.status.checked(l.next)
+		return trigger{}, false
+	}
 	return trigger{cause: now.cause, job: now.job, got: &out}, true
+}
+
+// heard says that the host needs no pass at this interval: all of it was right when it was looked
+// at last, what changes is heard, nothing waits for a pass that is due, and the next interval's
+// comes in time.
+func (l *loop) heard() bool {
+	due := !l.awaited.IsZero() && !time.Now().Before(l.awaited)
+	return !l.whole.IsZero() && time.Since(l.whole)+l.Interval*11/10 <= wholeEvery && !due && l.failures == 0 &&
+		l.unread == nil && l.drift.hearsAll()
 }
 
 // giveUp gives the look up that is under way.
@@ -163,6 +178,9 @@ func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 		return trigger{}, false
 	}
 	l.next = time.Now().Add(Delay(l.Interval, l.failures))
+	if l.heard() {
+		return trigger{}, false // the look ends without a pass, or with one
+	}
 	if !l.knows(ctx) {
 		return trigger{}, false
 	}

@@ -30,10 +30,12 @@ type Manager interface {
 
 // Daemon converges, and again every interval.
 type Daemon struct {
-	Pass     reconcile.Pass
-	Store    statestore.Store
-	Select   config.Select
-	Interval time.Duration // between passes, give or take a tenth
+	Pass   reconcile.Pass
+	Store  statestore.Store
+	Select config.Select
+	// Interval is between two looks at the store, give or take a tenth. After one that finds
+	// nothing new no pass is made where another one comes in time: see [wholeEvery].
+	Interval time.Duration
 	Manager  Manager
 	Control  *control.Server  // where commands come in; nil: nowhere
 	Target   control.Target   // where Store and Select come from, as a command's flags name them
@@ -55,6 +57,8 @@ type loop struct {
 	ready     bool
 	failures  int
 	next      time.Time // when to look again
+	awaited   time.Time // when something comes that a pass waits for; zero: nothing does
+	whole     time.Time // when all of the host was looked at last, facts too; zero: it was not right
 	unread    error     // why the store could not be read when it was last asked
 	away      bool      // that is for want of an answer, and not for what the store has
 	unwritten bool      // the last pass could not write down what it was to change
@@ -108,7 +112,10 @@ func Delay(interval time.Duration, failures int) time.Duration {
 
 // Times of the daemon.
 const (
-	retryFirst = time.Second      // after a failed pass, doubled each time …
-	retryMax   = time.Minute      // … up to this, and never above the interval
+	retryFirst = time.Second // after a failed pass, doubled each time …
+	retryMax   = time.Minute // … up to this, and never above the interval
+	// wholeEvery is how often a pass looks at all of a host of which every source is heard. At each
+	// interval it does where that is longer, where a source cannot be heard, and after a failure.
+	wholeEvery = 10 * time.Minute
 	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
 )

@@ -82,6 +82,13 @@ func (s *nodeStatus) working(what string, plan *report.Plan) {
 	s.publish(next, nil)
 }
 
+// checked tells that the store has nothing newer.
+func (s *nodeStatus) checked(again time.Time) {
+	next := s.now
+	next.Configuration.Checked, next.Next = time.Now(), again
+	s.publish(next, nil)
+}
+
 // services tells how the runtime and kubelet stand.
 func (s *nodeStatus) services(now []report.Service) {
 	next := s.now

@@ -61,14 +61,14 @@ var keyStates = map[report.State]report.KeyState{
 	report.Drifted: report.KeyDrifted,
 }
 
-// keysOf are the keys of a pass that are not plainly right. One that stands as it did before has
-// done so since then.
+// keysOf are the keys of a pass that are not plainly right, each as it was told last. One that
+// stands as it did before has done so since then.
 func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.KeyStatus {
 	since := map[string]report.KeyStatus{}
 	for _, k := range before {
 		since[k.Key] = k
 	}
-	out := []report.KeyStatus{}
+	out, places := []report.KeyStatus{}, map[string]int{}
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		state, tell := keyStates[step.State]
@@ -86,6 +86,11 @@ func keysOf(p *report.Plan, before []report.KeyStatus, now time.Time) []report.K
 		if was, known := since[k.Key]; known && was.State == k.State && state != report.KeyRepaired {
 			k.Since = was.Since
 		}
+		if at, told := places[k.Key]; told {
+			out[at] = k
+			continue
+		}
+		places[k.Key] = len(out)
 		out = append(out, k)
 	}
 	slices.SortStableFunc(out, func(a, b report.KeyStatus) int { return cmp.Compare(a.Key, b.Key) })

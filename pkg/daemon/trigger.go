@@ -24,6 +24,7 @@ type trigger struct {
 type want struct {
 	cause string
 	job   *control.Job // nil: it is the daemon's own
+	asked bool         // somebody asked for it, and for a pass after it
 }
 
 // looked is what came of a look.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -20,10 +22,13 @@ import (
 
 // Times of what is seen as it happens.
 const (
-	debounce  = 3 * time.Millisecond // events of one change come together
-	cpuBurst  = time.Second          // of a processor's time that passes may use without a pause …
-	cpuShare  = 5                    // … before they get one in so many
-	pollEvery = 4 * time.Second      // what nothing tells of is looked at this often
+	settle    = 300 * time.Microsecond // events of one change come together: before a repair of one key …
+	debounce  = 3 * time.Millisecond   // … and before a pass
+	quiet     = 200 * time.Millisecond // after repairs of single keys a pass looks at everything …
+	quietMost = 2 * time.Second        // … and so long after the first of them at most
+	cpuBurst  = time.Second            // of a processor's time that passes may use without a pause …
+	cpuShare  = 5                      // … before they get one in so many
+	pollEvery = 4 * time.Second        // what nothing tells of is looked at this often
 )
 
 // hostWatch is what the daemon watches of its host between passes, and polls because it cannot
@@ -41,6 +46,20 @@ type hostWatch struct {
 	wakes  map[string]int64   // since the daemon began, by source
 	opened host.Options
 	others []host.WriterID // that write what the last pass left to them
+
+	sources  []string               // what has happened that no pass has looked at
+	due      time.Time              // when a pass is to look; zero: for nothing that happened
+	awaited  bool                   // that pass looks at all that happens until then
+	standing *reconcile.Standing    // what the last pass left; nil: it takes a pass to repair anything
+	owners   map[heard][]tasks.Task // whom of its tasks an event names; nil: not made yet
+	repaired []report.Step          // without a pass, since the last one
+	first    time.Time              // when the first of these was
+}
+
+// heard is a thing as an event names it.
+type heard struct {
+	source watch.Source
+	name   string
 }
 
 func newHostWatch(watcher *watch.Watcher, opt host.Options, log *zap.Logger) *hostWatch {
@@ -64,6 +83,9 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if pass.CacheOnly {
 		pass.Host.Facts = w.facts
 	}
+	pass.Before = w.standing
+	w.standing, w.owners = nil, nil
+	pass.Hooks.Stands = func(s *reconcile.Standing) { w.standing = s }
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts
 		w.watcher.Set(w.interest())
@@ -99,29 +121,104 @@ func (w *hostWatch) logUnwatched() {
 	}
 }
 
-// events has something to receive after an event.
+// events has something to receive after an event, unless a pass looks soon.
 func (w *hostWatch) events() <-chan struct{} {
-	if w == nil {
+	if w == nil || w.awaited {
 		return nil
 	}
 	return w.watcher.Events()
 }
 
-// debounced is when to make a pass after an event: soon, and not too often.
-func (w *hostWatch) debounced() <-chan time.Time { return time.After(max(debounce, w.budget.pause())) }
+// hearsAll says that whatever a watcher can hear of is heard, and that a pass left everything
+// right.
+func (w *hostWatch) hearsAll() bool {
+	return w != nil && w.standing != nil && len(w.watcher.Unwatched()) == 0
+}
 
-// take takes all events that have come, for a pass that is about to look.
-func (w *hostWatch) take() trigger {
-	var sources []string
+// untilPass is how long it is until a pass is to look at what has happened: very long where nothing
+// has.
+func (w *hostWatch) untilPass() time.Duration {
+	if w == nil || w.due.IsZero() {
+		return time.Hour
+	}
+	return max(time.Until(w.due), 0)
+}
+
+// hear takes all events that have come. direct says that all that they name is owned by tasks of
+// what the last pass left, which are returned; pass, that a pass is to look all the same, since
+// facts are made of what they tell.
+func (w *hostWatch) hear() (owners []tasks.Task, direct, pass bool) {
+	direct = w.standing != nil && w.budget.pause() == 0
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
-		sources = append(sources, string(e.Source))
+		w.sources = append(w.sources, string(e.Source))
 		if inFacts(e.Source) {
-			w.facts = nil
+			w.facts, pass = nil, true
+		}
+		direct = direct && !e.Lost && len(e.Names) > 0
+		for _, name := range e.Names {
+			if e.Source == watch.Files && hostfs.StagedHere(path.Base(name)) {
+				continue // by a repair, beside its file
+			}
+			of := w.named(heard{e.Source, name})
+			direct = direct && len(of) > 0
+			owners = append(owners, of...)
 		}
 		w.log.Debug("something happened on the host", zap.String("source", string(e.Source)),
 			zap.Int("events", e.Events), zap.String("last", e.Last), zap.Bool("lost", e.Lost))
 	}
+	return owners, direct, pass
+}
+
+// named are the tasks that own what an event names.
+func (w *hostWatch) named(what heard) []tasks.Task {
+	if w.owners == nil && w.standing != nil {
+		w.owners = map[heard][]tasks.Task{}
+		for _, t := range w.standing.Tasks() {
+			for source, name := range tasks.InterestOf([]tasks.Task{t}).Names() {
+				at := heard{source, name}
+				w.owners[at] = append(w.owners[at], t)
+			}
+		}
+	}
+	return w.owners[what]
+}
+
+// ask has a pass look at what has happened: soon, and not too often.
+func (w *hostWatch) ask() {
+	w.awaited, w.due = true, time.Now().Add(max(debounce, w.budget.pause()))
+}
+
+// repairedSome notes what was repaired without a pass. One looks at everything when nothing more
+// happens, or when that takes long.
+func (w *hostWatch) repairedSome(steps []report.Step) {
+	now := time.Now()
+	if len(w.repaired) == 0 {
+		w.first = now
+	}
+	w.repaired = append(w.repaired, steps...)
+	if w.due = now.Add(quiet); w.due.After(w.first.Add(quietMost)) {
+		w.due = w.first.Add(quietMost)
+	}
+}
+
+// told puts into the plan of a pass what was repaired since the one before, for those who are told
+// of it.
+func (w *hostWatch) told(p *report.Plan) *report.Plan {
+	if w == nil || p == nil || len(w.repaired) == 0 {
+		return p
+	}
+	with := *p
+	with.Steps = slices.Concat(w.repaired, p.Steps)
+	w.repaired = nil
+	return &with
+}
+
+// take takes all events that have come, for a pass that is about to look.
+func (w *hostWatch) take() trigger {
+	w.hear()
+	sources := w.sources
+	w.sources, w.due, w.awaited = nil, time.Time{}, false
 	return drifted(sources)
 }
 
@@ -137,6 +234,7 @@ func drifted(sources []string) trigger {
 		sources = []string{"host"}
 	}
 	slices.Sort(sources)
+	sources = slices.Compact(sources)
 	return trigger{cause: "drift (" + strings.Join(sources, ", ") + ")", cacheOnly: true, event: true}
 }
 

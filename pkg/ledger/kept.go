@@ -29,8 +29,9 @@ func Keep(r Stater, l *Ledger) (*Kept, error) {
 	return &Kept{l, files}, err
 }
 
-// Moved says that somebody wrote the ledger since it was kept: it is to be read anew. A journal only
-// grows, or is replaced while the old one has its inode: neither goes unseen, whatever its time.
+// Moved says that somebody wrote the ledger since it was kept: it is to be read anew. A journal
+// only grows, or is replaced while the old one has its inode: neither goes unseen, whatever its
+// time.
 func (k *Kept) Moved(r Stater) bool {
 	now, err := filesOf(r)
 	return err != nil || now != k.files

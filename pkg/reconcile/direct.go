@@ -93,8 +93,8 @@ func (p Pass) Repair(ctx context.Context, s *Standing, owners []tasks.Task) (ste
 const nearby = 64
 
 // around is the graph of tasks with all that needs them: a link that comes back has no address yet,
-// and one sysctl resets another. Effects are in it, since tasks name them, and not what needs those:
-// a repair asks for none.
+// and one sysctl resets another. Effects are in it, since tasks name them, and not what needs
+// those: a repair asks for none.
 func (s *Standing) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	list, seen := []tasks.Task(nil), map[graph.Key]bool{}
 	var add func(t tasks.Task)

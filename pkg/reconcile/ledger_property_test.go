@@ -23,8 +23,8 @@ const (
 	either // ours once, written over by somebody, repaired since: it may go or stay
 )
 
-// A random history of wanted sets, kills before and after the changes, repairs of single keys with a
-// kill before their record and without, people who write and remove files, and ledgers that get
+// A random history of wanted sets, kills before and after the changes, repairs of single keys with
+// a kill before their record and without, people who write and remove files, and ledgers that get
 // lost: nothing of somebody else's is ever removed, and what is ours goes when nobody wants it, as
 // long as the ledger was never lost.
 //

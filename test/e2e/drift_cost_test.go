@@ -135,3 +135,32 @@ func TestDriftWholesale(t *testing.T) {
 		t.Errorf("systemd-networkd, which began to run, takes foreign routes: %s", drop)
 	}
 }
+
+// A file and a sysctl are right again before a pass has looked at anything else, and the status
+// tells of both when one has. The lines that keep it: pkg/daemon/daemon.go, repair;
+// pkg/daemon/watch_host.go, told.
+func TestOneKeyIsRepairedWithoutAPass(t *testing.T) {
+	t.Parallel()
+	n, ctx := driftNode(t), t.Context()
+	until(t, n, "all is right", "netwright --dry-run")
+	for _, c := range []struct{ what, shell, wrong string }{
+		{"a file", "echo theirs >>" + conflistPath, "grep -q theirs " + conflistPath},
+		{"a sysctl", "echo 0 >/proc/sys/net/ipv4/ip_forward", "grep -q 0 /proc/sys/net/ipv4/ip_forward"},
+	} {
+		repaired := false
+		for range 5 { // a pass of somebody else's event may come between
+			until(t, n, "nothing but an event makes a pass soon", `[ $(($(date -d "$(netwright status -o json | jq -r .next)" +%s) - $(date +%s))) -gt 60 ]`)
+			before := planOfDrift(t, n.Must(ctx, "cat", "/run/netwright/status.json")).Totals
+			repaired = n.Is(ctx, `passes() { exec 3<>/dev/tcp/127.0.0.1/19870; printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; awk '/^netwright_passes_total/{n+=$2} END{print n}' <&3; }
+				before=$(passes); `+c.shell+`; while `+c.wrong+`; do :; done; [ $(passes) = $before ]`)
+			if !repaired {
+				continue
+			}
+			until(t, n, "the status tells of "+c.what, fmt.Sprintf("[ $(jq .totals.repairs /run/netwright/status.json) -eq %d ]", before.Repairs+1))
+			break
+		}
+		if !repaired {
+			t.Errorf("%s: five times a pass was made before it was right", c.what)
+		}
+	}
+}

@@ -41,7 +41,7 @@ type AgentFile struct {
 	// Kubeconfig: the agent's own, for a k8s store and for the Nodes of the cluster; of its own
 	// Node a node learns by kubelet's
 	Kubeconfig string        `json:"kubeconfig,omitempty"`
-	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store and the host
+	Interval   time.Duration `json:"interval,omitempty"` // the time between two looks at the store
 	// Probes: what must go on passing when a change may cut the node off, such as tcp:10.0.0.1:443;
 	// without them those that are found
 	Probes []string `json:"probes,omitempty"`

@@ -40,6 +40,12 @@ func stagedBy(name string) (token string, ok bool) {
 	return token, ok
 }
 
+// StagedHere says that this process may have staged a file of that name, and nobody else.
+func StagedHere(name string) bool {
+	token, ok := stagedBy(name)
+	return ok && token == processToken
+}
+
 var processStart = time.Now()
 
 // RemoveStale removes what a killed run left staged in directories: new content that never got
@@ -92,10 +98,4 @@ func leftover(dir int, entry string, now time.Time) bool {
 	}
 	info, err := statx(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && info.Type != Directory && (info.Ctime < processStart.UnixNano() || info.Ctime > now.UnixNano())
-}
-
-// StagedHere says that this process may have staged a file of that name, and nobody else.
-func StagedHere(name string) bool {
-	token, ok := stagedBy(name)
-	return ok && token == processToken
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/netwright/netwright/pkg/config"
@@ -33,6 +34,17 @@ type Answers struct {
 	problems []string               // why not
 	routes   *network.RouteTable    // nil: not asked for
 	ec2      EC2                    // answers with what was said; nil: EC2 was not asked
+}
+
+// Same says that two times nobody had anything to say, or that the Kubernetes API alone had, the
+// same. What a cloud says counts as another thing.
+func (a *Answers) Same(b *Answers) bool {
+	quiet := func(a *Answers) bool {
+		return a != nil && a.instance == nil && a.routes == nil && a.ec2 == nil && len(a.problems) == 0
+	}
+	return quiet(a) && quiet(b) && maps.EqualFunc(a.nodes, b.nodes, func(x, y nodesAnswer) bool {
+		return x.err == nil && y.err == nil && alike(x.cache, y.cache)
+	})
 }
 
 // nodesAnswer is what the Kubernetes API said of its Nodes.

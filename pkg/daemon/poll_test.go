@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/netwright/netwright/pkg/reconcile/discover"
+	"github.com/netwright/netwright/pkg/statestore"
+)
+
+// A look that finds nothing new makes a pass only where one is due. The lines that keep it:
+// look.go, lookEnded and heard; pkg/reconcile/discover/ask.go, Same.
+func TestAPollThatFindsNothingNewMakesNoPass(t *testing.T) {
+	_, l := watchedLoop(t)
+	l.Interval, l.looks.answers = time.Minute, &discover.Answers{}
+	fresh := time.Now()
+	for what, c := range map[string]struct {
+		change func(now *looking, got *looked)
+		pass   bool
+	}{
+		"nothing is due":              {func(*looking, *looked) {}, false},
+		"something is new":            {func(_ *looking, got *looked) { got.err = nil }, true},
+		"the API says something else": {func(_ *looking, got *looked) { got.answers = nil }, true},
+		"somebody asked":              {func(now *looking, _ *looked) { now.asked = true }, true},
+		"the host was looked at long ago": {func(*looking, *looked) {
+			l.whole = fresh.Add(-wholeEvery + l.Interval)
+		}, true},
+		"it was not right":            {func(*looking, *looked) { l.failures = 1 }, true},
+		"the store was away":          {func(*looking, *looked) { l.unread = errNotYet }, true},
+		"something waits, and is due": {func(*looking, *looked) { l.awaited = fresh.Add(-time.Second) }, true},
+		"something waits for later":   {func(*looking, *looked) { l.awaited = fresh.Add(time.Hour) }, false},
+	} {
+		l.whole, l.failures, l.unread, l.awaited = fresh, 0, nil, time.Time{}
+		_, stop := context.WithCancelCause(t.Context())
+		now := &looking{late: time.NewTimer(time.Hour), stop: stop}
+		got := looked{err: statestore.ErrNotModified, answers: &discover.Answers{}}
+		c.change(now, &got)
+		l.looks.now, l.looks.answers = now, &discover.Answers{}
+		checked := l.status.now.Configuration.Checked
+		if _, pass := l.lookEnded(got); pass != c.pass {
+			t.Errorf("%s: a pass follows: %t, want %t", what, pass, c.pass)
+		}
+		if told := l.status.now.Configuration.Checked; !c.pass && (!told.After(checked) || time.Until(l.next) > 2*time.Minute) {
+			t.Errorf("%s: the store was last asked %s, and is next at %s", what, told, l.next)
+		}
+	}
+}
