@@ -18,7 +18,7 @@ export RAPID_SEED ?= 1
 # What `make quick` compares with: the commit that a change starts from.
 BASE ?= $(shell git merge-base HEAD main 2>/dev/null || echo HEAD)
 
-.PHONY: help quick build run test test-all test-kubernetes test-images test-release lint bench storm drift witness torture release clean houselint
+.PHONY: help quick build run test test-all test-kubernetes test-images test-release lint bench storm drift witness facts torture release clean houselint
 
 help: ## the targets, one line each
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | expand -t 18
@@ -87,6 +87,12 @@ witness: export RAPID_SEED = 0
 witness: ## 400 random documents on booted nodes, judged from outside: two hours
 	test/setup.sh
 	NETWRIGHT_WITNESS=400 go test -count 1 -parallel 9 -timeout 4h -v ./test/witness -nodes 8 $(TESTFLAGS)
+
+# Whether upstream still has what the networks' rows say, in checkouts that you bring: CHECKOUTS has
+# OWNER/NAME of each. FACTSFLAGS=-write writes upstream's newest lines and commits into the file.
+CHECKOUTS ?= $(error say CHECKOUTS=DIR, where upstream's repositories are)
+facts: ## hold the rows' sources against upstream's code (CHECKOUTS=dir)
+	go run -C tools -buildvcs=false ./facts -checkouts '$(abspath $(CHECKOUTS))' $(FACTSFLAGS) $(CURDIR)/pkg/model/network/sources/*.txt
 
 # Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes: ## against a real API server, kubelet and kube-proxy

@@ -36,7 +36,11 @@ bundle agent main
 	}
 	fmt.Fprintf(&out, "    \"sysctls_wrong\" or => {\n      %s };\n", strings.Join(wrong, ",\n      "))
 	fmt.Fprintf(&out, "    \"plugins_right\" and => {\n      %s };\n", strings.Join(plugins, ",\n      "))
-	fmt.Fprintf(&out, "    \"unit_right\" and => { returnszero(\"/usr/bin/systemctl -q is-active %[1]s\", \"noshell\"), returnszero(\"/usr/bin/systemctl -q is-enabled %[1]s\", \"noshell\") };\n  files:\n", j.unit)
+	right := `"any"`
+	if j.unit != "" {
+		right = fmt.Sprintf(`returnszero("/usr/bin/systemctl -q is-active %[1]s", "noshell"), returnszero("/usr/bin/systemctl -q is-enabled %[1]s", "noshell")`, j.unit)
+	}
+	fmt.Fprintf(&out, "    \"unit_right\" and => { %s };\n  files:\n", right)
 	fmt.Fprintf(&out, "    \"%s/.\" create => \"true\";\n", binDir)
 	for _, f := range j.files {
 		if bulk && path.Dir(f.path) == smallDir {

@@ -68,7 +68,9 @@ func (j job) clusterDocument() string {
 	if j.small > inlined {
 		fmt.Fprintf(&out, "  - path: %s\n    source: files%s/\n    mode: \"0644\"\n    owner: root:root\n", smallDir, smallDir)
 	}
-	out.WriteString("  hooks:\n")
+	if j.unit != "" {
+		out.WriteString("  hooks:\n")
+	}
 	for _, f := range j.files {
 		if path.Base(f.path) == j.unit {
 			fmt.Fprintf(&out, "  - name: %s\n    useRawManifest: true\n    manifest: |\n%s", j.unit, indent(f.content, 6))
@@ -100,7 +102,9 @@ func (j job) manifest() string {
 	for _, s := range j.sysctls {
 		fmt.Fprintf(&out, "sysctl 0 %d %s\n%s", len(s.value), s.key, s.value)
 	}
-	fmt.Fprintf(&out, "unit 0 0 %s\n", j.unit)
+	if j.unit != "" {
+		fmt.Fprintf(&out, "unit 0 0 %s\n", j.unit)
+	}
 	return out.String()
 }
 

@@ -22,7 +22,7 @@ type job struct {
 	files   []file
 	small   int // how many of them are the small ones
 	sysctls []sysctl
-	unit    string // enabled and active
+	unit    string // enabled and active; "": none is started
 }
 
 type file struct {

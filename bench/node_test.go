@@ -41,6 +41,7 @@ type scenario struct {
 	small       int                                   // small files of the job
 	zstd        bool                                  // the mirror has the archive in zstd
 	wire        string                                // where the web server has it
+	still       bool                                  // no service is started
 	prepare     func(ctx context.Context, m *machine) // before every sample
 	contenders  func(m *machine, peers []string) []contender
 }
@@ -94,13 +95,11 @@ var table = []scenario{
 		contenders: func(m *machine, peers []string) []contender {
 			return append(append([]contender{ours()}, cfengine(m, "fast.cf")...), outside(peers)...)
 		}},
-	{name: "cold", title: "a bare node", small: 40, prepare: bare,
-		contenders: func(m *machine, peers []string) []contender {
-			return append(append(unpacking(m), coldly(cfengine(m, "full.cf"))...), coldly(outside(peers))...)
-		}},
-	{name: "cold-zstd", title: "a bare node, a mirror in zstd", small: 40, zstd: true, prepare: bare,
+	{name: "cold", title: "a bare node, no service to start", small: 40, still: true, prepare: bare, contenders: makers},
+	{name: "cold-service", title: "a bare node, and a service to start", small: 40, prepare: bare, contenders: makers},
+	{name: "cold-zstd", title: "a bare node, a mirror in zstd", small: 40, still: true, zstd: true, prepare: bare,
 		contenders: func(m *machine, _ []string) []contender { return unpacking(m) }},
-	{name: "cold-gbit", title: "a bare node, a mirror at 1 Gbit/s", small: 40, wire: slow, prepare: bare,
+	{name: "cold-gbit", title: "a bare node, a mirror at 1 Gbit/s", small: 40, still: true, wire: slow, prepare: bare,
 		contenders: func(m *machine, _ []string) []contender { return unpacking(m) }},
 	{name: "many-1000", title: "nothing to do, 1,000 small files", small: 1_000, contenders: many},
 	{name: "many-10000", title: "nothing to do, 10,000 small files", small: 10_000, contenders: many},
@@ -121,6 +120,11 @@ func bare(ctx context.Context, m *machine) { m.reset(ctx) }
 func unpacking(m *machine) []contender {
 	apply := []string{limit, "apply", manifest, m.job.url(), m.job.archive.Sum, binDir}
 	return []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce}}
+}
+
+// makers are all who can make a bare node right.
+func makers(m *machine, peers []string) []contender {
+	return append(append(unpacking(m), coldly(cfengine(m, "full.cf"))...), coldly(outside(peers))...)
 }
 
 func many(m *machine, peers []string) []contender {
@@ -170,7 +174,9 @@ func (m *machine) play(ctx context.Context, s scenario, peers []string, r *resul
 	m.t.Helper()
 	if s.small > 0 {
 		m.reset(ctx)
-		m.job = newJob(m.t, plugins(m.t), s.small)
+		if m.job = newJob(m.t, plugins(m.t), s.small); s.still {
+			m.job.unit = ""
+		}
 		if m.job.wire = s.wire; s.zstd {
 			m.job.archive = *m.job.archive.Zstd
 		}

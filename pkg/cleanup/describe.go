@@ -68,6 +68,9 @@ func (l Residue) Describe() []string {
 	for _, m := range l.Lines {
 		add("line", fmt.Sprintf("%q of %s", m.Line, m.File))
 	}
+	for _, m := range l.Renamed {
+		add("renamed file", m.Path+", back to its own name where another conf goes before it")
+	}
 	for _, name := range l.Files {
 		add("file", name)
 	}

@@ -49,6 +49,7 @@ func phases() []phase {
 		{"pins", findPins},
 		{"sysctls", findSysctls},
 		{"lines", findLines},
+		{"renamed", findRenamed},
 		{"files", findFiles},
 	}
 }

@@ -168,18 +168,48 @@ func (c *Client) Server() string { return c.core.Get().AbsPath("/").URL().Host }
 // of the system.
 func (c *Client) Authorities() []byte { return c.authorities }
 
-// do makes a request and decodes the answer, again where the server asks for it. It is bounded in
+// methods are HTTP's for the verbs of RBAC.
+var methods = map[string]string{
+	"get": http.MethodGet, "list": http.MethodGet, "watch": http.MethodGet, "create": http.MethodPost,
+	"update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+}
+
+// to begins a request.
+func (c *Client) to(w apiRequest) *rest.Request {
+	api := c.core
+	if w.group != "" {
+		api = c.certificates
+	}
+	resource, part, _ := strings.Cut(w.resource, "/")
+	request := api.Verb(methods[w.verb]).NamespaceIfScoped(w.namespace, w.namespace != "").Resource(resource)
+	switch w.verb {
+	case "patch":
+		return request.Name(w.name).SubResource(part).SetHeader("Content-Type", string(w.patch))
+	case "get", "update", "delete":
+		return request.Name(w.name)
+	}
+	return request
+}
+
+// do makes a request, with an object if there is one, and decodes the answer.
+func (c *Client) do(ctx context.Context, w apiRequest, object, into any) error {
+	request := c.to(w)
+	if object != nil {
+		body, err := json.Marshal(object)
+		if err != nil {
+			return fmt.Errorf("write what is to %s: %w", w, err)
+		}
+		request.Body(body)
+	}
+	return c.send(ctx, w, request, into)
+}
+
+// send makes a request and decodes the answer, again where the server asks for it. It is bounded in
 // time, whatever the server does.
-func (c *Client) do(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
-	return c.request(ctx, w, request.MaxRetries(retries), into)
-}
-
-// once makes a request and no second one, for who has time and keeps to [RetryAfter].
-func (c *Client) once(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
-	return c.request(ctx, w, request.MaxRetries(0), into)
-}
-
-func (c *Client) request(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
+func (c *Client) send(ctx context.Context, w apiRequest, request *rest.Request, into any) error {
+	if request.MaxRetries(retries); w.once {
+		request.MaxRetries(0)
+	}
 	bounded, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %s", answerTime))
 	defer cancel()
 	result := request.Do(bounded)
@@ -190,13 +220,4 @@ func (c *Client) request(ctx context.Context, w apiRequest, request *rest.Reques
 		err = json.Unmarshal(body, into)
 	}
 	return c.explain(ctx, bounded, w, err)
-}
-
-// encode writes an object for a request.
-func encode(w apiRequest, object any) ([]byte, error) {
-	body, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("write what is to %s: %w", w, err)
-	}
-	return body, nil
 }

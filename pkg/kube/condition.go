@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,8 +29,7 @@ type Condition struct {
 // Condition reads one condition of a Node; nil: it has none of that type. It may be retried.
 func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, error) {
 	var raw nodeObject
-	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: node}, c.core.Get().Resource("nodes").Name(node),
-		&raw); err != nil {
+	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: node}, nil, &raw); err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(raw.Status.Conditions, func(c nodeCondition) bool { return c.Type == kind })
@@ -51,15 +48,10 @@ func (c *Client) Condition(ctx context.Context, node, kind string) (*Condition, 
 // retried. The server is asked once: how long to leave it alone then is the caller's to keep
 // ([RetryAfter]). https://kubernetes.io/docs/reference/node/node-status/#condition
 func (c *Client) SetCondition(ctx context.Context, node string, condition Condition) error {
-	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []nodeCondition{{
+	w := apiRequest{verb: "patch", resource: "nodes/status", name: node, patch: types.StrategicMergePatchType, once: true}
+	return c.do(ctx, w, map[string]any{"status": map[string]any{"conditions": []nodeCondition{{
 		Type: condition.Type, Status: condition.Status,
 		Reason: condition.Reason, Message: condition.Message,
 		LastTransitionTime: metav1.NewTime(condition.Since), LastHeartbeatTime: metav1.NewTime(condition.Seen),
-	}}}})
-	if err != nil {
-		return fmt.Errorf("write the condition %s of Node %s: %w", condition.Type, node, err)
-	}
-	w := apiRequest{verb: "patch", resource: "nodes/status", name: node}
-	return c.once(ctx, w,
-		c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(node).SubResource("status").Body(body), nil)
+	}}}}, nil)
 }

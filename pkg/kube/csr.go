@@ -32,19 +32,15 @@ func (c *Client) CreateSigningRequest(ctx context.Context, r SigningRequest) err
 	raw.Spec.Request, raw.Spec.SignerName = r.Request, r.Signer
 	raw.Spec.Usages, raw.Spec.ExpirationSeconds = r.Usages, r.Seconds
 	w := apiRequest{verb: "create", group: certificatesVersion.Group, resource: signingRequests, name: r.Name}
-	body, err := encode(w, raw)
-	if err != nil {
-		return err
-	}
-	return c.do(ctx, w, c.certificates.Post().Resource(signingRequests).Body(body), nil)
+	return c.do(ctx, w, raw, nil)
 }
 
 // SigningRequest reads one, with what became of it. Absent is [fs.ErrNotExist]: the controller
 // manager takes old ones away.
 func (c *Client) SigningRequest(ctx context.Context, name string) (*SigningRequest, error) {
 	var raw signingRequestObject
-	if err := c.do(ctx, apiRequest{verb: "get", group: certificatesVersion.Group, resource: signingRequests, name: name},
-		c.certificates.Get().Resource(signingRequests).Name(name), &raw); err != nil {
+	w := apiRequest{verb: "get", group: certificatesVersion.Group, resource: signingRequests, name: name}
+	if err := c.do(ctx, w, nil, &raw); err != nil {
 		return nil, err
 	}
 	out := &SigningRequest{Name: raw.Metadata.Name, Signer: raw.Spec.SignerName, Request: raw.Spec.Request,

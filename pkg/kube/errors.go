@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netwright/netwright/pkg/graph"
 )
@@ -18,6 +19,8 @@ import (
 type apiRequest struct {
 	verb, group, resource string
 	namespace, name       string // "": of the cluster; "": a list
+	patch                 types.PatchType
+	once                  bool // it is made once: the caller has time, and keeps to [RetryAfter]
 }
 
 func (w apiRequest) String() string {

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -26,18 +25,18 @@ const eventsNamespace = metav1.NamespaceDefault
 // reporter is who says it.
 const reporter = "netwright"
 
-// CreateEvent tells something of a Node, and returns the name of the Event, for
-// [Client.RepeatEvent]. It may be retried, and may then tell it twice. A kubelet may create Events
-// of any object (the role system:node). They are core/v1, as kubelet's own are, with the Node's
-// name as its uid: by that `kubectl describe node` finds them.
+// CreateEvent publishes something about a Node, and returns the name of the Event, for
+// [Client.RepeatEvent]. It may be retried, and may then publish it twice. A kubelet may create
+// Events of any object (the role system:node). They are core/v1, as kubelet's own are, with the
+// Node's name as its uid: by that `kubectl describe node` finds them.
 func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name string, err error) {
 	kind := "Normal"
 	if e.Warning {
 		kind = "Warning"
 	}
 	name = fmt.Sprintf("%s.%x", node, time.Now().UnixNano()) // as client-go's recorder names them
-	w := apiRequest{verb: "create", resource: "events", namespace: eventsNamespace, name: name}
-	body, err := encode(w, eventObject{
+	w := apiRequest{verb: "create", resource: "events", namespace: eventsNamespace, name: name, once: true}
+	return name, c.do(ctx, w, eventObject{
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
 		Metadata:       objectMeta{Name: name, Namespace: eventsNamespace},
 		InvolvedObject: map[string]string{"apiVersion": "v1", "kind": "Node", "name": node, "uid": node},
@@ -45,22 +44,14 @@ func (c *Client) CreateEvent(ctx context.Context, node string, e Event) (name st
 		FirstTimestamp: metav1.NewTime(e.First), LastTimestamp: metav1.NewTime(e.Last),
 		Source: map[string]string{"component": reporter, "host": node}, ReportingController: reporter,
 		ReportingInstance: node,
-	})
-	if err != nil {
-		return "", err
-	}
-	return name, c.once(ctx, w, c.core.Post().Namespace(eventsNamespace).Resource("events").Body(body), nil)
+	}, nil)
 }
 
-// RepeatEvent tells that what an Event tells of has happened again. One that the server has
+// RepeatEvent says that what an Event says has happened again. One that the server has
 // forgotten (after an hour, by default) is [io/fs.ErrNotExist]: create another. It may be retried.
 func (c *Client) RepeatEvent(ctx context.Context, name string, e Event) error {
-	body, err := json.Marshal(map[string]any{"count": e.Count, "message": e.Message,
-		"lastTimestamp": metav1.NewTime(e.Last)})
-	if err != nil {
-		return fmt.Errorf("write the Event %s: %w", name, err)
-	}
-	w := apiRequest{verb: "patch", resource: "events", namespace: eventsNamespace, name: name}
-	return c.once(ctx, w,
-		c.core.Patch(types.MergePatchType).Namespace(eventsNamespace).Resource("events").Name(name).Body(body), nil)
+	w := apiRequest{verb: "patch", resource: "events", namespace: eventsNamespace, name: name,
+		patch: types.MergePatchType, once: true}
+	return c.do(ctx, w, map[string]any{"count": e.Count, "message": e.Message,
+		"lastTimestamp": metav1.NewTime(e.Last)}, nil)
 }

@@ -2,7 +2,7 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -39,8 +39,7 @@ const cordonAnnotation = "netwright.dev/cordoned"
 // Node reads one Node. A kubelet may read its own, since Kubernetes 1.32 that one alone.
 func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 	var raw nodeObject
-	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: name}, c.core.Get().Resource("nodes").Name(name),
-		&raw); err != nil {
+	if err := c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: name}, nil, &raw); err != nil {
 		return nil, err
 	}
 	n, err := nodeOf(&raw)
@@ -50,38 +49,23 @@ func (c *Client) Node(ctx context.Context, name string) (*Node, error) {
 // Nodes reads all Nodes, and the version of the list, from which [Client.NodesChanged] goes on. A
 // kubelet may not from Kubernetes 1.32 on (KEP-4601), so it takes a ServiceAccount of our own.
 func (c *Client) Nodes(ctx context.Context) (nodes []Node, version string, err error) {
-	var page listOf[nodeObject]
-	err = c.pages(ctx, listNodes, "", "", func() (any, *listMeta) {
-		page = listOf[nodeObject]{}
-		return &page, &page.Metadata
-	}, func() error {
-		for i := range page.Items {
-			n, err := nodeOf(&page.Items[i])
-			if err != nil {
-				return err
-			}
-			nodes = append(nodes, n)
-		}
-		return nil
+	version, err = list(ctx, c, listNodes, "", "", func(raw *nodeObject) error {
+		n, err := nodeOf(raw)
+		nodes = append(nodes, n)
+		return err
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	return nodes, page.Metadata.ResourceVersion, nil
+	return nodes, version, nil
 }
 
 // NodeNames are the names of all Nodes, at the cost of their metadata alone. Who may read them is
 // as with [Client.Nodes].
 func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 	const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	var page listOf[partialObject]
-	err = c.pages(ctx, listNodes, "", metadata, func() (any, *listMeta) {
-		page = listOf[partialObject]{}
-		return &page, &page.Metadata
-	}, func() error {
-		for i := range page.Items {
-			names = append(names, page.Items[i].Metadata.Name)
-		}
+	_, err = list(ctx, c, listNodes, "", metadata, func(o *partialObject) error {
+		names = append(names, o.Metadata.Name)
 		return nil
 	})
 	return names, err
@@ -89,31 +73,37 @@ func (c *Client) NodeNames(ctx context.Context) (names []string, err error) {
 
 var listNodes = apiRequest{verb: "list", resource: "nodes"}
 
-// pages reads a list page by page, of what has these labels ("": all), in a form ("": the
-// client's). A page that is larger than an answer may be is asked for again with fewer objects.
-func (c *Client) pages(
-	ctx context.Context, w apiRequest, labels, form string, page func() (any, *listMeta), take func() error,
-) error {
+func patchNode(name string) apiRequest {
+	return apiRequest{verb: "patch", resource: "nodes", name: name, patch: types.MergePatchType}
+}
+
+// list reads a list page by page, of what has these labels ("": all), in a form ("": the client's),
+// and returns its version. A page that is larger than an answer may be is asked for again with
+// fewer objects.
+func list[T any](
+	ctx context.Context, c *Client, w apiRequest, labels, form string, take func(*T) error,
+) (version string, err error) {
 	options := metav1.ListOptions{Limit: pageSize, LabelSelector: labels}
 	for {
-		request := c.core.Get().NamespaceIfScoped(w.namespace,
-			w.namespace != "").Resource(w.resource).VersionedParams(&options, metav1.ParameterCodec)
+		request := c.to(w).VersionedParams(&options, metav1.ParameterCodec)
 		if form != "" {
-			request = request.SetHeader("Accept", form)
+			request.SetHeader("Accept", form)
 		}
-		into, meta := page()
-		switch err := c.do(ctx, w, request, into); {
+		var page listOf[T]
+		switch err := c.send(ctx, w, request, &page); {
 		case tooLarge(err) && options.Limit > 1:
 			options.Limit = max(1, options.Limit/4)
 			continue
 		case err != nil:
-			return err
+			return "", err
 		}
-		if err := take(); err != nil {
-			return err
+		for i := range page.Items {
+			if err := take(&page.Items[i]); err != nil {
+				return "", err
+			}
 		}
-		if options.Continue = meta.Continue; options.Continue == "" {
-			return nil
+		if options.Continue = page.Metadata.Continue; options.Continue == "" {
+			return page.Metadata.ResourceVersion, nil
 		}
 	}
 }
@@ -125,21 +115,17 @@ func (c *Client) Annotate(ctx context.Context, name, key, value string) error {
 	if value == "" {
 		text = nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{key: text}}})
-	if err != nil {
-		return fmt.Errorf("write the annotation %s of Node %s: %w", key, name, err)
-	}
-	return c.do(ctx, apiRequest{verb: "patch", resource: "nodes", name: name},
-		c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
+	return c.do(ctx, patchNode(name),
+		map[string]any{"metadata": map[string]any{"annotations": map[string]*string{key: text}}}, nil)
 }
 
-// Registered is what tells one Node from another one of the same name that is registered later. It
-// costs an answer of the Node's metadata, from the server's cache.
+// Registered is what distinguishes a Node from another one of the same name that is registered
+// later. It costs an answer of the Node's metadata, from the server's cache.
 func (c *Client) Registered(ctx context.Context, name string) (uid string, err error) {
 	var into partialObject
-	request := c.core.Get().Resource("nodes").Name(name).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"},
-		metav1.ParameterCodec).SetHeader("Accept", onlyMetadata)
-	err = c.do(ctx, apiRequest{verb: "get", resource: "nodes", name: name}, request, &into)
+	w := apiRequest{verb: "get", resource: "nodes", name: name}
+	err = c.send(ctx, w, c.to(w).VersionedParams(&metav1.GetOptions{ResourceVersion: "0"},
+		metav1.ParameterCodec).SetHeader("Accept", onlyMetadata), &into)
 	return into.Metadata.UID, err
 }
 
@@ -173,8 +159,8 @@ func nodeOf(raw *nodeObject) (Node, error) {
 }
 
 // Cordon makes a Node unschedulable and notes on it that it was us, and why. Of one that is
-// unschedulable already nothing is changed. It tells whether the Node is cordoned by us now. It may
-// be called again.
+// unschedulable already nothing is changed. It reports whether the Node is cordoned by us now. It
+// may be called again.
 func (c *Client) Cordon(ctx context.Context, name, why string) (ours bool, err error) {
 	err = c.mark(ctx, name, func(n *Node) map[string]any {
 		if ours = n.CordonedBy != "" && n.Unschedulable; n.Unschedulable {
@@ -213,13 +199,8 @@ func (c *Client) mark(ctx context.Context, name string, change func(*Node) map[s
 			return nil
 		}
 		patch["metadata"].(map[string]any)["resourceVersion"] = node.Version
-		body, err := json.Marshal(patch)
-		if err != nil {
-			return fmt.Errorf("write the change of Node %s: %w", name, err)
-		}
-		err = c.do(ctx, apiRequest{verb: "patch", resource: "nodes", name: name},
-			c.core.Patch(types.MergePatchType).Resource("nodes").Name(name).Body(body), nil)
-		if !isConflict(err) || n == attempts {
+		err = c.do(ctx, patchNode(name), patch, nil)
+		if !errors.Is(err, ErrConflict) || n == attempts {
 			return err
 		}
 	}

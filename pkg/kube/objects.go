@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/rest"
 
 	"github.com/netwright/netwright/pkg/secret"
 )
@@ -33,84 +32,70 @@ const (
 	Secret    Kind = "secrets"
 )
 
-// Object reads one. Absent is [fs.ErrNotExist].
-func (c *Client) Object(ctx context.Context, kind Kind, namespace, name string) (*Object, error) {
-	into := kind.empty()
-	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name)
-	if err := c.do(ctx, apiRequest{verb: "get", resource: string(kind), namespace: namespace, name: name}, request,
-		into); err != nil {
+// Objects are those of one kind in a namespace.
+type Objects struct {
+	client    *Client
+	kind      Kind
+	namespace string
+}
+
+// Objects are those of a kind in a namespace. Nobody is asked.
+func (c *Client) Objects(kind Kind, namespace string) Objects { return Objects{c, kind, namespace} }
+
+func (o Objects) request(verb, name string) apiRequest {
+	return apiRequest{verb: verb, resource: string(o.kind), namespace: o.namespace, name: name}
+}
+
+// Get reads one. Absent is [fs.ErrNotExist].
+func (o Objects) Get(ctx context.Context, name string) (*Object, error) {
+	into := o.kind.empty()
+	if err := o.client.do(ctx, o.request("get", name), nil, into); err != nil {
 		return nil, err
 	}
 	return into.object(), nil
 }
 
 // Version is an object's Version alone, which costs a request whose answer has none of its data.
-func (c *Client) Version(ctx context.Context, kind Kind, namespace, name string) (string, error) {
+func (o Objects) Version(ctx context.Context, name string) (string, error) {
 	var into partialObject
-	request := c.core.Get().Namespace(namespace).Resource(string(kind)).Name(name).SetHeader("Accept", onlyMetadata)
-	err := c.do(ctx, apiRequest{verb: "get", resource: string(kind), namespace: namespace, name: name}, request, &into)
+	w := o.request("get", name)
+	err := o.client.send(ctx, w, o.client.to(w).SetHeader("Accept", onlyMetadata), &into)
 	return into.Metadata.ResourceVersion, err
 }
 
 // Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the
 // caller's.
-func (c *Client) Create(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
-	return c.write(ctx, apiRequest{verb: "create", resource: string(kind), namespace: namespace, name: o.Name},
-		c.core.Post(), kind, o)
+func (o Objects) Create(ctx context.Context, object Object) (*Object, error) {
+	return o.write(ctx, "create", object)
 }
 
 // Update replaces an object that is as it was read, by its Version: else [ErrConflict].
-func (c *Client) Update(ctx context.Context, kind Kind, namespace string, o Object) (*Object, error) {
-	return c.write(ctx, apiRequest{verb: "update", resource: string(kind), namespace: namespace, name: o.Name},
-		c.core.Put().Name(o.Name), kind, o)
+func (o Objects) Update(ctx context.Context, object Object) (*Object, error) {
+	return o.write(ctx, "update", object)
 }
 
 // write sends an object, and reads what became of it.
-func (c *Client) write(ctx context.Context, w apiRequest, request *rest.Request, kind Kind, o Object) (*Object, error) {
-	body, err := encode(w, kind.full(o))
-	if err != nil {
-		return nil, err
-	}
-	into := kind.empty()
-	err = c.do(ctx, w, request.Namespace(w.namespace).Resource(w.resource).Body(body), into)
+func (o Objects) write(ctx context.Context, verb string, object Object) (*Object, error) {
+	into := o.kind.empty()
+	err := o.client.do(ctx, o.request(verb, object.Name), o.kind.full(object), into)
 	return into.object(), err
 }
 
-// Objects tells of all objects of a kind in a namespace that have these labels, in no order. A
-// namespace that is not there has none.
-func (c *Client) Objects(
-	ctx context.Context, kind Kind, namespace string, with map[string]string, each func(*Object) error,
-) error {
-	var configMaps listOf[configMapObject]
-	var secrets listOf[secretObject]
-	w := apiRequest{verb: "list", resource: string(kind), namespace: namespace}
-	page := func() (any, *listMeta) {
-		if kind == Secret {
-			secrets = listOf[secretObject]{}
-			return &secrets, &secrets.Metadata
-		}
-		configMaps = listOf[configMapObject]{}
-		return &configMaps, &configMaps.Metadata
+// List calls each with every object that has these labels, in no order. A namespace that is not
+// there has none.
+func (o Objects) List(ctx context.Context, with map[string]string, each func(*Object) error) (err error) {
+	w, selector := o.request("list", ""), labels.SelectorFromSet(with).String()
+	if o.kind == Secret {
+		_, err = list(ctx, o.client, w, selector, "", func(s *secretObject) error { return each(s.object()) })
+	} else {
+		_, err = list(ctx, o.client, w, selector, "", func(m *configMapObject) error { return each(m.object()) })
 	}
-	return c.pages(ctx, w, labels.SelectorFromSet(with).String(), "", page, func() error {
-		for i := range configMaps.Items {
-			if err := each(configMaps.Items[i].object()); err != nil {
-				return err
-			}
-		}
-		for i := range secrets.Items {
-			if err := each(secrets.Items[i].object()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return err
 }
 
 // Delete removes an object. One that is not there is success.
-func (c *Client) Delete(ctx context.Context, kind Kind, namespace, name string) error {
-	request := c.core.Delete().Namespace(namespace).Resource(string(kind)).Name(name)
-	err := c.do(ctx, apiRequest{verb: "delete", resource: string(kind), namespace: namespace, name: name}, request, nil)
+func (o Objects) Delete(ctx context.Context, name string) error {
+	err := o.client.do(ctx, o.request("delete", name), nil, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -153,5 +138,3 @@ func (o *configMapObject) object() *Object {
 func (m *objectMeta) object(data secret.Contents) *Object {
 	return &Object{Name: m.Name, Labels: m.Labels, Data: data, Version: m.ResourceVersion, Changed: m.changed().Time}
 }
-
-func isConflict(err error) bool { return errors.Is(err, ErrConflict) }

@@ -63,9 +63,7 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(event string,
 			options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, w.Name).String()
 		}
 		// No retries: they would sleep for as long as a server asks, which nobody could see.
-		events, err := c.core.Get().NamespaceIfScoped(w.Namespace,
-			w.Namespace != "").Resource(w.Resource).VersionedParams(&options,
-			metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
+		events, err := c.to(asked).VersionedParams(&options, metav1.ParameterCodec).MaxRetries(0).Stream(ctx)
 		if err != nil {
 			return c.explain(ctx, ctx, asked, err)
 		}
@@ -86,7 +84,7 @@ func (c *Client) await(ctx context.Context, w Watched, counts func(event string,
 	}
 }
 
-// next waits for the first event that counts. It tells false when the watch ends without one, and
+// next waits for the first event that counts. It returns false when the watch ends without one, and
 // the version until which it has looked. What cannot be read, or has no end, counts: who is woken
 // reads all anew. An event is bounded as an answer is.
 func next(events io.Reader, counts func(event string, object *nodeObject) bool) (changed bool, version string) {

@@ -41,10 +41,14 @@ type Host interface {
 // write makes the ledger's directory first: a task owns it, but pending effects are written before
 // any task runs.
 func write(ctx context.Context, w Writer, path string, data []byte) error {
+	return writeAs(ctx, w, path, data, hostfs.FileSpec{Mode: 0o600})
+}
+
+func writeAs(ctx context.Context, w Writer, path string, data []byte, spec hostfs.FileSpec) error {
 	if err := w.Mkdir(Dir, 0o700, 0, 0); err != nil {
 		return err
 	}
-	return w.WriteFile(ctx, path, data, hostfs.FileSpec{Mode: 0o600})
+	return w.WriteFile(ctx, path, data, spec)
 }
 
 func unwritten(err error) error { return fmt.Errorf("write the ledger: %w", err) }

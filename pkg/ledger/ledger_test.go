@@ -162,13 +162,17 @@ func TestOwedEffectsOutliveTheProcess(t *testing.T) {
 
 func TestDamageIsSaidAndBelievedInNothing(t *testing.T) {
 	for name, stamps := range map[string]string{
-		"empty": "", "garbage": "\x00\x01", "cut": stampsHeader + "b 00000000\n" + strings.Repeat("0", 30),
+		"empty": "", "zeros": strings.Repeat("\x00", 100), "garbage": "\x00\x01", "cut": stampsHeader + "b 00000000\n" + strings.Repeat("0", 30),
 		"a bit": stampsHeader + "b 00000000\n" + strings.Repeat("0", stampSize),
 	} {
 		d := disk{bootIDFile: "b\n", stampsFile: stamps, effectsFile: "{"}
 		l := Load(d)
-		if len(l.Damage()) != 2 {
-			t.Errorf("%s: Damage = %q; want both files", name, l.Damage())
+		want := 2 // both files
+		if strings.Trim(stamps, "\x00") == "" {
+			want = 1 // a power cut leaves that of stamps, which are not synced
+		}
+		if len(l.Damage()) != want {
+			t.Errorf("%s: Damage = %q; want that of %d files", name, l.Damage(), want)
 		}
 		if len(l.onDisk) != 0 {
 			t.Errorf("%s: stamps were believed: %q", name, l.onDisk)

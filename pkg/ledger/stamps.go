@@ -49,7 +49,8 @@ var _ hostfs.Stamps = (*Stamps)(nil)
 func LoadStamps(r Reader) *Stamps {
 	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]hostfs.Digest{}}
 	data, err := r.ReadFile(stampsFile)
-	if err == nil {
+	// A power cut may leave nothing in it, or zeros: they were not synced, and are of no use now.
+	if err == nil && len(bytes.Trim(data, "\x00")) > 0 {
 		s.onDisk, err = parseStamps(data, s.boot)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
@@ -154,7 +155,8 @@ func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	if records == nil {
 		return nil
 	}
-	if err := write(ctx, w, stampsFile, formatStamps(records, s.boot)); err != nil {
+	spec := hostfs.FileSpec{Mode: 0o600, Fleeting: true} // after a power cut they are of another boot
+	if err := writeAs(ctx, w, stampsFile, formatStamps(records, s.boot), spec); err != nil {
 		return fmt.Errorf("write the ledger's stamps: %w", err)
 	}
 	s.mu.Lock()

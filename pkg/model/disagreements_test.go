@@ -47,7 +47,7 @@ func TestDisagreements(t *testing.T) {
 		{10, "1.33.2", "calico: {encapsulationMode: vxlan}", "file: vxlan\n"},
 		{11, "1.33.2", "kindnet: {}", "silent"},
 		{12, "1.22.9", "kopeio: {}", "warning: the project behind kopeio is"},
-		{13, "1.33.2", "cilium: {}", "file: net.ipv4.conf.all.rp_filter = 0"},
+		{13, "1.33.2", "cilium: {}", "file: net.ipv4.conf.lxc*.rp_filter = 0"},
 		{14, "1.27.9", "canal: {}", "warning: canal is deprecated since kOps 1.27"},
 		{15, "1.33.2", "kubeRouter: {}", "silent"},
 	} {

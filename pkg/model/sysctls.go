@@ -46,6 +46,10 @@ func (b *builder) sysctls() error {
 	var text strings.Builder
 	text.WriteString(header)
 	for _, k := range keys {
+		if strings.Contains(k.Key, "*") { // of links to come: systemd-sysctl sets it when udev tells of one
+			fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
+			continue
+		}
 		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, Requires: before(k.Key, keys)}
 		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: k.Optional})
 		if k.Optional {

@@ -28,18 +28,20 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// converge makes a pass on a host that is open for writing.
-func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+// converge makes a pass on a host that is open for writing. The run is what it was made by.
+func (p Pass) converge(
+	ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger,
+) (*report.Plan, *run, error) {
 	// of an earlier pass; what it takes back is refused below
 	_, unsettled := probation.Load(h.Live.Files, p.Log, p.CacheOnly).Judge(ctx, h, led)
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 	p.Hooks.Enter("plan")
 	h.Files.RemoveStale(unfinished(led)) // before anybody asks whether a directory is empty
 	r, err := p.begin(ctx, d, h.Live.View(), led)
 	if err != nil {
-		return nil, errors.Join(unsettled, err)
+		return nil, nil, errors.Join(unsettled, err)
 	}
 	// What cannot be written down holds up nothing that needs no note.
 	beside := errors.Join(unsettled, discover.Save(ctx, h, r.apiCache))
@@ -51,7 +53,7 @@ func (p Pass) converge(ctx context.Context, d *desired.State, h *host.Host, led 
 	if !rollout.RetriesLater(errors.Join(err, undone)) { // else it is cordoned until the switch is made, or given up
 		p.Rollout().Uncordon(ctx, h)
 	}
-	return plan, errors.Join(err, beside)
+	return plan, r, errors.Join(err, beside)
 }
 
 // carryOut makes what a run has planned.

@@ -41,11 +41,11 @@ func TestEC2(t *testing.T) {
 	if err != nil || !r.changes.Any() || !s.Checks["eni-1"] {
 		t.Fatalf("a plan: %v, changes %v, the check is on: %v", err, r.changes.Any(), s.Checks["eni-1"])
 	}
-	if _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err == nil || !strings.Contains(err.Error(), "allow ec2:ModifyNetworkInterfaceAttribute to the instance's role") {
+	if _, _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err == nil || !strings.Contains(err.Error(), "allow ec2:ModifyNetworkInterfaceAttribute to the instance's role") {
 		t.Fatalf("without permission: %v", err)
 	}
 	s.Denied = nil
-	if _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err != nil || s.Checks["eni-1"] {
+	if _, _, err := pass.converge(t.Context(), d, h, ledger.Load(h.Live.Files)); err != nil || s.Checks["eni-1"] {
 		t.Fatalf("with permission: %v, the check is on: %v", err, s.Checks["eni-1"])
 	}
 	led := ledger.Load(h.Live.Files)
@@ -53,7 +53,7 @@ func TestEC2(t *testing.T) {
 		t.Errorf("the ledger has it: %+v", e)
 	}
 	s.Asked()
-	if plan, err := pass.converge(t.Context(), d, h, led); err != nil || plan.Summary.Changes() != 0 {
+	if plan, _, err := pass.converge(t.Context(), d, h, led); err != nil || plan.Summary.Changes() != 0 {
 		t.Errorf("once more: %v, %+v", err, plan)
 	}
 	if asked := s.Asked(); len(asked) != 0 {

@@ -81,6 +81,6 @@ func (p Pass) complete(ctx context.Context, number int, h *host.Host, led *ledge
 	if err != nil {
 		return err
 	}
-	_, err = p.converge(ctx, d, h, led)
+	_, _, err = p.converge(ctx, d, h, led)
 	return err
 }

@@ -69,8 +69,17 @@ func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, err
 }
 
 func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	return p.Session().Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
-		if z := p.Session().PausedBy(h.Live.Files); z != nil && p.TakeNow != "" {
+	in, made := p.Session(), (*run)(nil)
+	in.OnEnd = func(h *host.Host, _ *ledger.Ledger) {
+		if made == nil || p.Hooks.Stands == nil {
+			return
+		}
+		if s := made.standing(h, p.Before); s != nil {
+			p.Hooks.Stands(s)
+		}
+	}
+	return in.Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if z := in.PausedBy(h.Live.Files); z != nil && p.TakeNow != "" {
 			return nil, &session.PausedError{Paused: *z, Ends: "`agent resume`"}
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
@@ -92,7 +101,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 			}
 			before := led.Head().Current
 			next, _ := led.NextRevision(h.Live.Files) // that they cannot be listed is said where one is made
-			plan, err = p.converge(ctx, d, h, led)
+			plan, made, err = p.converge(ctx, d, h, led)
 			noteForward(ctx, p.Session(), h, led, before, next, plan)
 		}
 		if d != nil && d.Undone != nil {

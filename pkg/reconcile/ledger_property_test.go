@@ -23,9 +23,10 @@ const (
 	either // ours once, written over by somebody, repaired since: it may go or stay
 )
 
-// A random history of wanted sets, kills before and after the changes, people who write and remove
-// files, and ledgers that get lost: nothing of somebody else's is ever removed, and what is ours
-// goes when nobody wants it, as long as the ledger was never lost.
+// A random history of wanted sets, kills before and after the changes, repairs of single keys with a
+// kill before their record and without, people who write and remove files, and ledgers that get
+// lost: nothing of somebody else's is ever removed, and what is ours goes when nobody wants it, as
+// long as the ledger was never lost.
 //
 // The lines that keep it: pkg/reconcile/ownership/entry.go, enter, again, overtaken and leftBy;
 // pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/removals.go, sort.
@@ -40,10 +41,11 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 		defer os.RemoveAll(root)
 		whose, edited, lost := map[string]owner{}, map[string]bool{}, false
 		held := map[string]bool{} // what the ledger may have an entry for
+		var left *Standing        // by the last pass
 		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
 			var want []tasks.Task
 			var wanted map[string]bool
-			switch rapid.SampledFrom([]string{"converge", "converge", "converge", "kill before", "kill after", "write", "remove", "lose"}).Draw(rt, "what") {
+			switch rapid.SampledFrom([]string{"converge", "converge", "converge", "kill before", "kill after", "write", "remove", "lose", "repair", "repair"}).Draw(rt, "what") {
 			case "write":
 				path := rapid.SampledFrom(paths).Draw(rt, "path")
 				hostroot.Put(t, root, path, "somebody's "+string(rune('a'+step)))
@@ -61,6 +63,21 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 			case "lose":
 				_ = os.Remove(filepath.Join(root, "var/lib/netwright/journal")) // likewise
 				lost = true
+			case "repair":
+				path := rapid.SampledFrom(paths).Draw(rt, "path")
+				if left == nil || !left.set.Wants(tasks.FileKey(path)) {
+					continue
+				}
+				made := false
+				if killed := rapid.Bool().Draw(rt, "killed"); killed {
+					made = repairKilled(t, root, left, tasks.FileKey(path))
+					left = nil // the process is gone
+				} else if steps, err := repair(t, root, left, tasks.FileKey(path)); err == nil {
+					made = len(steps) > 0
+				}
+				if made {
+					take(whose, edited, map[string]bool{path: true})
+				}
 			case "kill before":
 				want, wanted = drawWant(rt, paths)
 				die(t, root, want, true)
@@ -73,6 +90,8 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 			default:
 				want, wanted = drawWant(rt, paths)
 				p := onRoot(root)
+				p.Hooks.Stands = func(s *Standing) { left = s }
+				left = nil
 				p.ForceRepair = true // a repair that was killed counts for a conflict: who asks by hand does not wait for its turn
 				if _, err := p.Converge(t.Context(), wanting(want...)); err != nil {
 					rt.Fatal(err)

@@ -48,7 +48,7 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 			led.SetPin(&ledger.Pin{Revision: rev.Number, By: p.By, Since: time.Now().UTC().Truncate(time.Second),
 				Disruptive: p.AllowDisruptive})
 		}
-		plan, err := p.converge(ctx, nil, h, led)
+		plan, _, err := p.converge(ctx, nil, h, led)
 		if aborted(err) {
 			return plan, err
 		}

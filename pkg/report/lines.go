@@ -33,6 +33,9 @@ type text struct {
 	opt TextOptions
 }
 
+// planText is the text of a plan.
+type planText struct{ text }
+
 // mostNames is how many names a line has.
 const mostNames = 8
 

@@ -40,8 +40,6 @@ func Text(w io.Writer, p *Plan, opt TextOptions) error {
 	return nil
 }
 
-type planText struct{ text }
-
 func (t *planText) header(p *Plan) {
 	if p.Network == "" && p.Store == "" { // of a reset where nothing ever was
 		t.line("no revision was ever applied here")

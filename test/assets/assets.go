@@ -86,6 +86,13 @@ func Multus(t testing.TB) string {
 	return filepath.Join(Plugins(t, "clientgo"), "multus")
 }
 
+// Calico is a directory with Calico's plugin, calico, which is calico-ipam under that name, and its
+// daemon, calico-node: the first start of it, Felix, and the rest. Without cgo it has no eBPF.
+func Calico(t testing.TB) string {
+	t.Helper()
+	return Plugins(t, "calico")
+}
+
 // Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library
 // of the node that it runs in.
 func Flanneld(t testing.TB) string {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
 )
 
 // change is one of mode within a network: how documents have it before and after, what both modes
@@ -46,7 +48,8 @@ var changes = []change{
 // What both modes have stays.
 func TestChangesOfModeLeaveNothing(t *testing.T) {
 	t.Parallel()
-	n := newSwitchNode(t)
+	needs.Root(t)
+	n := newSwitchNode(t, node.NewFabric(t))
 	for _, c := range changes {
 		name, _, _ := strings.Cut(c.before, ":")
 		t.Run(strings.TrimSpace(c.before)+" to "+strings.TrimSpace(c.after), func(t *testing.T) {

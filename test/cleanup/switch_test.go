@@ -10,6 +10,8 @@ import (
 
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
 )
 
 // asked is how documents ask for a network on a node of this lab.
@@ -40,7 +42,8 @@ var ways = map[string]asked{
 // traffic after every switch.
 func TestSwitchesLeaveNothing(t *testing.T) {
 	t.Parallel()
-	n := newSwitchNode(t)
+	needs.Root(t)
+	n := newSwitchNode(t, node.NewFabric(t))
 	n.wants("", "", "bridge: {}\n")
 	n.carries("before all")
 	n.once()

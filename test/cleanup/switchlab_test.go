@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/netwright/netwright/test/assets"
-	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
 	"github.com/netwright/netwright/test/program"
 )
@@ -23,16 +22,14 @@ type switchNode struct {
 	lost   bool   // nobody knows how it is
 }
 
-func newSwitchNode(t *testing.T) *switchNode {
+func newSwitchNode(t *testing.T, f *node.Fabric) *switchNode {
 	t.Helper()
-	needs.Root(t)
 	archive, sum := assets.CNIArchive(t)
 	n := &switchNode{t: t, assets: fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)}
 	copies := map[string]string{"/usr/bin/netwright": program.Agent(t), "/lab/pin": pin(t), "/srv/store/lab/assets/plugins.tgz": archive, "/lab/switch.sh": "testdata/switch.sh"}
 	for _, name := range scripts {
 		copies["/lab/"+name] = filepath.Join("testdata", name)
 	}
-	f := node.NewFabric(t)
 	n.Node = f.Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies, Enable: []string{"kubelet.service"}, Files: map[string]string{
 		"/etc/systemd/system/kubelet.service":  "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n",
 		"/etc/netwright/agent.yaml":            "store: /srv/store\ncluster: lab\nnode: n1\n",

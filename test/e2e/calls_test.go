@@ -172,6 +172,7 @@ func runOnce(t *testing.T, n *node.Node, args ...string) counted {
 // last set. Who makes a pass cheaper lowers it; who makes it dearer raises it in the commit that
 // says why.
 const (
+	syncsOfARepair  = 6      // of `agent --once` that repairs a file: the file and its directory, and twice the journal and its
 	callsOfARun     = 1_475  // 1,180 of `agent --once` that finds nothing to do, start and end of the process with it
 	callsOfADrift   = 1_350  // 1,080 of a pass after an event, whether or not it repairs
 	objectsOfAWhole = 25_000 // 19,000 of a whole pass of the daemon that finds nothing to do, asked for by a command
@@ -246,5 +247,11 @@ func TestDaemonCostsInCalls(t *testing.T) {
 	}
 	if calls.peers[runtime] != 1 || calls.peers[systemd] != 1 {
 		t.Errorf("a run that finds nothing connects to %v, want runtime and systemd once each", calls.peers)
+	}
+	n.Must(ctx, "sh", "-c", "echo theirs >>"+conflistPath)
+	calls = runOnce(t, n)
+	t.Logf("a run that repairs a file: %s", calls)
+	if syncs := calls.byName["fsync"]; syncs > syncsOfARepair || syncs < 4 {
+		t.Errorf("a run that repairs a file syncs %d files and directories, want %d: what each is for", syncs, syncsOfARepair)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/daemons"
 	"github.com/netwright/netwright/test/node"
 )
 
@@ -29,7 +30,7 @@ func TestKubernetesKubeletSwitches(t *testing.T) {
 
 	k.Apply(flannelRules)
 	k.Apply(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: flannel\n  namespace: kube-flannel\ndata:\n  ca.crt: %q\n  cni-conf.json: %q\n  net-conf.json: %q\n",
-		k.Authority.PEM, flannelConf, `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`))
+		k.Authority.PEM, daemons.FlannelConf, `{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}`))
 	k.wants("    flannel: {backend: vxlan}\n    switch: {allow: true, from: bridge}\n")
 	for _, n := range k.nodes { // one after the other: what takes pods off a node waits for a person
 		n.Must(ctx, "netwright", "resume", "--apply")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/daemons"
 	"github.com/netwright/netwright/test/kubeapi"
 	"github.com/netwright/netwright/test/node"
 )
@@ -272,7 +273,7 @@ func TestKubernetesFlannel(t *testing.T) {
 	for i, n := range nodes {
 		join(s, n, fmt.Sprintf(`{podCIDR: %s, podCIDRs: [%q]}`, podRange(i), podRange(i)))
 		n.Copy(assets.Flannel(t), "/opt/cni/bin/flannel", 0o755)
-		n.Write("/etc/cni/net.d/.10-flannel.conflist.tmp", flannelConf, 0o644)
+		n.Write("/etc/cni/net.d/.10-flannel.conflist.tmp", daemons.FlannelConf, 0o644)
 		n.Must(ctx, "mv", "/etc/cni/net.d/.10-flannel.conflist.tmp", "/etc/cni/net.d/10-flannel.conflist")
 		n.Must(ctx, "netwright", "--once", "--wait", "1m")
 		n.Copy(assets.Flanneld(t), "/opt/bin/flanneld", 0o755)

@@ -1,16 +1,14 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 
-	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/daemons"
 	"github.com/netwright/netwright/test/etcd"
 	"github.com/netwright/netwright/test/node"
-	"github.com/netwright/netwright/test/pki"
 )
 
 // Pods on two nodes talk by flannel: the agent prepares and waits, what the DaemonSet brings comes,
@@ -29,17 +27,17 @@ func TestPodsTalkByFlannel(t *testing.T) {
 		t.Run(backend, func(t *testing.T) {
 			ctx := t.Context()
 			fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "flannel: {backend: "+backend+"}", 1))
-			d := newFlannel(t, fabric, nodes, backend)
+			d := newFlannel(t, etcd.Start(t, etcd.Options{Netns: fabric.Netns(), Address: node.Gateway4}), nodes, backend)
 			var pods [2]*node.Pod
 			for i, n := range nodes {
 				if res := n.Run(ctx, "netwright", "--once", "--wait", "1s"); res.Code != 3 {
 					t.Errorf("%s: without a conf --wait ends with exit %d, want 3\n%s%s", n.Name(), res.Code, res.Stdout, res.Stderr)
 				}
 				verified(ctx, t, n, 3, "no 10-flannel.conflist")
-				d.install(n)
+				d.Install(ctx, n)
 				n.Must(ctx, "netwright", "--once", "--wait", "1m")
 				verified(ctx, t, n, 1, "/run/flannel/subnet.env is not there")
-				d.start(ctx, n)
+				d.Start(ctx, n)
 				verified(ctx, t, n, 0, c.sign)
 				pods[i] = n.AddPod(ctx, "pod", node.PodOptions{})
 			}
@@ -68,69 +66,19 @@ func TestPodsTalkByFlannel(t *testing.T) {
 				n.Must(ctx, "ip", "link", "del", "flannel.1")
 				verified(ctx, t, n, 1, "the VXLAN device is up: flannel.1 is not there")
 			}
-			d.start(ctx, n)
+			d.Start(ctx, n)
 			verified(ctx, t, n, 0, c.sign)
 		})
 	}
 }
 
-// flannelConf is what flannel's ConfigMap holds.
-// https://github.com/flannel-io/flannel/blob/master/Documentation/kube-flannel.yml
-const flannelConf = `{
-  "name": "cbr0",
-  "cniVersion": "0.3.1",
-  "plugins": [
-    {"type": "flannel", "delegate": {"hairpinMode": true, "isDefaultGateway": true}},
-    {"type": "portmap", "capabilities": {"portMappings": true}}
-  ]
-}
-`
-
-// flannel is what its DaemonSet does on a node, with an etcd in the place of the Kubernetes API.
-type flannel struct {
-	t      *testing.T
-	server *etcd.Server
-	client pki.Pair
-}
-
-// newFlannel keeps the cluster's network in an etcd on the fabric, and for each node the range that
-// its document names.
-func newFlannel(t *testing.T, fabric *node.Fabric, nodes [2]*node.Node, backend string) flannel {
+// newFlannel is flannel on two nodes: each has the range that its document names.
+func newFlannel(t *testing.T, server *etcd.Server, nodes [2]*node.Node, backend string) daemons.Flannel {
 	t.Helper()
-	server := etcd.Start(t, etcd.Options{Netns: fabric.Netns(), Address: node.Gateway4})
-	d := flannel{t, server, server.Authority.Client("flannel")}
-	d.put("config", fmt.Sprintf(`{"Network": "10.244.0.0/16", "Backend": {"Type": %q}}`, backend))
+	d := daemons.NewFlannel(t, server, backend)
 	for i, n := range nodes {
-		d.put("subnets/"+strings.Replace(podRange(i), "/", "-", 1), fmt.Sprintf(`{"PublicIP": %q}`, n.Address()))
+		d.Lease(podRange(i), n.Address(), "")
+		d.Bring(n)
 	}
 	return d
-}
-
-func (d flannel) put(key, value string) {
-	d.t.Helper()
-	if out, err := d.server.Do(d.t.Context(), d.client, "put", "/coreos.com/network/"+key, value); err != nil {
-		d.t.Fatalf("writing flannel's configuration: %v\n%s", err, out)
-	}
-}
-
-// install does what the init containers do: the plugin, and the conf under a temporary name first
-// (flannel's cmd/install_conf).
-func (d flannel) install(n *node.Node) {
-	d.t.Helper()
-	n.Copy(assets.Flannel(d.t), "/opt/cni/bin/flannel", 0o755)
-	n.Write("/etc/cni/net.d/.10-flannel.conflist.tmp", flannelConf, 0o644)
-	n.Must(d.t.Context(), "mv", "/etc/cni/net.d/.10-flannel.conflist.tmp", "/etc/cni/net.d/10-flannel.conflist")
-}
-
-// start starts flanneld and waits until it says that it is ready: it has its lease and its device
-// then.
-func (d flannel) start(ctx context.Context, n *node.Node) {
-	d.t.Helper()
-	n.Copy(assets.Flanneld(d.t), "/opt/bin/flanneld", 0o755)
-	for name, text := range map[string]string{"ca.crt": d.server.Authority.PEM, "client.crt": d.client.Cert, "client.key": d.client.Key} {
-		n.Write("/etc/flannel/"+name, text, 0o600)
-	}
-	n.Must(ctx, "systemd-run", "--quiet", "--collect", "--unit=flanneld", "--service-type=notify", "--property=TimeoutStartSec=infinity", "--",
-		"/opt/bin/flanneld", "--iface=host0", "--ip-masq", "--etcd-endpoints="+d.server.Endpoint,
-		"--etcd-cafile=/etc/flannel/ca.crt", "--etcd-certfile=/etc/flannel/client.crt", "--etcd-keyfile=/etc/flannel/client.key")
 }

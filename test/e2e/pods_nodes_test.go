@@ -18,10 +18,14 @@ func podRange(i int) string { return fmt.Sprintf("10.244.%d.0/24", i+1) }
 // real plugins. extra is what is to be different in the first, in the second.
 func twoNodes(t *testing.T, spec string, extra ...node.Options) (*node.Fabric, [2]*node.Node) {
 	t.Helper()
-	s := newStore(t, spec, nil)
-	s.write(t, "cluster.yaml", document("Cluster", cluster, spec+s.pluginSpec(t)))
 	fabric := node.NewFabric(t)
-	var nodes [2]*node.Node
+	return fabric, nodesOf(t, fabric, newStore(t, spec, nil), spec, extra...)
+}
+
+// nodesOf is twoNodes on a fabric and with a store that are there.
+func nodesOf(t *testing.T, fabric *node.Fabric, s store, spec string, extra ...node.Options) (nodes [2]*node.Node) {
+	t.Helper()
+	s.write(t, "cluster.yaml", document("Cluster", cluster, spec+s.pluginSpec(t)))
 	extra = append(extra, make([]node.Options, len(nodes))...)
 	for i := range nodes {
 		path, text := nodeDocument(fmt.Sprintf("node-%d", i+1), fmt.Sprintf("10.77.0.1%d", i+1), "["+podRange(i)+"]")
@@ -30,7 +34,7 @@ func twoNodes(t *testing.T, spec string, extra ...node.Options) (*node.Fabric, [
 	for i := range nodes {
 		nodes[i] = fabric.Node(t, options(t, s, fmt.Sprintf("node-%d", i+1), fmt.Sprintf("10.77.0.1%d", i+1), extra[i]))
 	}
-	return fabric, nodes
+	return nodes
 }
 
 // routing makes a router of the fabric, which is the nodes' default route.
@@ -43,7 +47,7 @@ func routing(t *testing.T, f *node.Fabric) {
 }
 
 // talk holds two pods of two nodes to what pods may expect: each has an address of its node's
-// range, reaches the other, and is seen there under its own address.
+// range, and they reach each other.
 func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod) {
 	t.Helper()
 	for i, pod := range pods {
@@ -51,6 +55,13 @@ func talk(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.
 			t.Fatalf("the pod of %s has the addresses %v, want one of %s", nodes[i].Name(), pod.Addresses, podRange(i))
 		}
 	}
+	reach(ctx, t, nodes, pods)
+}
+
+// reach holds two pods of two nodes to this: each reaches the other, and is seen there under its
+// own address.
+func reach(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node.Pod) {
+	t.Helper()
 	for i, pod := range pods {
 		other := pods[1-i]
 		pod.Must(ctx, "ping", "-c1", "-w60", other.Addresses[0].String())

@@ -149,7 +149,7 @@ func killedProof(ctx context.Context, t *testing.T, n *node.Node) {
 		t.Helper()
 		const portmap = "/opt/cni/bin/portmap"
 		n.Shell(ctx, "rm -f /run/hangs; mv "+portmap+" /run/portmap")
-		n.Write(portmap, "#!/bin/sh\ncase $CNI_COMMAND$CNI_CONTAINERID in ADDnetwright-verify-b) : >/run/hangs; exec sleep infinity;; esac\nexec /run/portmap\n", 0o755)
+		n.Write(portmap, "#!/bin/sh\ncase $CNI_COMMAND$CNI_CONTAINERID in ADDverify-b) : >/run/hangs; exec sleep infinity;; esac\nexec /run/portmap\n", 0o755)
 		n.Must(ctx, "systemd-run", "--quiet", "--unit=killed", "--", "/usr/bin/netwright", "verify", "--traffic")
 		until(t, n, "the second pod is being added", "test -e /run/hangs")
 		n.Must(ctx, "systemctl", "kill", "-s", "KILL", "killed")

@@ -104,7 +104,7 @@ func TestAKubeletsOwnNode(t *testing.T) {
 	if _, _, err := c.Nodes(ctx); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("a kubelet lists the Nodes, which it may not since 1.32: %v", err)
 	}
-	if _, err := c.Object(ctx, kube.ConfigMap, "kube-system", "any"); !errors.Is(err, fs.ErrPermission) {
+	if _, err := c.Objects(kube.ConfigMap, "kube-system").Get(ctx, "any"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("a kubelet reads ConfigMaps: %v", err)
 	}
 }
@@ -202,25 +202,25 @@ func TestObjects(t *testing.T) {
 	s := kubeapi.Start(t, kubeapi.Options{})
 	c := open(t, s, s.Kubeconfig(s.Here, s.Authority.Client("admin", "system:masters")))
 	for _, kind := range []kube.Kind{kube.ConfigMap, kube.Secret} {
-		if _, err := c.Object(ctx, kind, "default", "one"); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := c.Objects(kind, "default").Get(ctx, "one"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: nothing is there: %v", kind, err)
 		}
-		made, err := c.Create(ctx, kind, "default", kube.Object{Name: "one", Labels: map[string]string{"a": "b"}, Data: map[string][]byte{"x": {0, 255}}})
+		made, err := c.Objects(kind, "default").Create(ctx, kube.Object{Name: "one", Labels: map[string]string{"a": "b"}, Data: map[string][]byte{"x": {0, 255}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Create(ctx, kind, "default", kube.Object{Name: "one"}); !errors.Is(err, fs.ErrExist) {
+		if _, err := c.Objects(kind, "default").Create(ctx, kube.Object{Name: "one"}); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: made twice: %v", kind, err)
 		}
-		read, err := c.Object(ctx, kind, "default", "one")
+		read, err := c.Objects(kind, "default").Get(ctx, "one")
 		if err != nil || string(read.Data["x"]) != "\x00\xff" || read.Version != made.Version || read.Labels["a"] != "b" {
 			t.Errorf("%s: read %+v, %v; made %+v", kind, read, err, made)
 		}
 		read.Data["x"] = []byte("new")
-		if _, err := c.Update(ctx, kind, "default", *read); err != nil {
+		if _, err := c.Objects(kind, "default").Update(ctx, *read); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if _, err := c.Update(ctx, kind, "default", *made); !errors.Is(err, kube.ErrConflict) {
+		if _, err := c.Objects(kind, "default").Update(ctx, *made); !errors.Is(err, kube.ErrConflict) {
 			t.Errorf("%s: replaced what somebody else had changed: %v", kind, err)
 		}
 	}

@@ -39,7 +39,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 			kind  kube.Kind
 			where string
 		}{{kube.ConfigMap, namespace}, {kube.Secret, namespace}, {kube.Secret, namespace + "-control-plane"}} {
-			if err := admin.Objects(t.Context(), in.kind, in.where, nil, func(o *kube.Object) error {
+			if err := admin.Objects(in.kind, in.where).List(t.Context(), nil, func(o *kube.Object) error {
 				names = append(names, string(in.kind)+" "+o.Name)
 				return nil
 			}); err != nil {
@@ -51,7 +51,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	}
 	label := map[string]string{"app.kubernetes.io/managed-by": "netwright"}
 	for _, other := range []kube.Object{{Name: "other.example.com." + strings.Repeat("a", 64), Labels: label}, {Name: storetest.Cluster + ".notes", Labels: label}} {
-		if _, err := admin.Create(t.Context(), kube.ConfigMap, namespace, other); err != nil {
+		if _, err := admin.Objects(kube.ConfigMap, namespace).Create(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}
 	}

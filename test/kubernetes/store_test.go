@@ -50,7 +50,7 @@ func (n *namespaces) account(t *testing.T, namespace, name, reads string) string
 	t.Helper()
 	kubeconfig := n.server.TokenKubeconfig(n.server.Here, n.server.File(n.server.Token(namespace, name)))
 	for client := open(t, n.server, kubeconfig); ; { // the server takes rules up by a watch of its own
-		if _, err := client.Object(t.Context(), kube.Secret, reads, "none"); !errors.Is(err, fs.ErrPermission) {
+		if _, err := client.Objects(kube.Secret, reads).Get(t.Context(), "none"); !errors.Is(err, fs.ErrPermission) {
 			return n.server.File(kubeconfig)
 		}
 	}

@@ -111,7 +111,7 @@ func (w *writer) modes(n network.Network) {
 }
 
 // kinds are the words that a line of Leftovers begins with, where they are more than one.
-var kinds = []string{"eBPF program", "IPVS service", "iptables rule", "iptables chain", "nft table", "published port", "Open vSwitch", "eBPF pin"}
+var kinds = []string{"eBPF program", "IPVS service", "iptables rule", "iptables chain", "nft table", "published port", "Open vSwitch", "eBPF pin", "renamed file"}
 
 func kindOf(line string) (kind, what string) {
 	for _, k := range kinds {

@@ -10,7 +10,7 @@ import (
 
 // Page is the page on one network. plans are the golden files that pin what becomes of it, by path
 // in the repository.
-func Page(n network.Network, meanings Meanings, plans []string) string {
+func Page(n network.Network, meanings Meanings, plans []string, sources []Source) string {
 	w := &writer{}
 	w.para("<!-- Generated from pkg/model/network and pkg/config: `go test ./test/pages -update` writes it. -->")
 	w.para("# %s", n.Name)
@@ -27,6 +27,7 @@ func Page(n network.Network, meanings Meanings, plans []string) string {
 	w.leaves(n)
 	w.differs(n.Lifecycle.Disagreements)
 	w.proved(n, plans)
+	w.from(n, sources)
 	return w.String()
 }
 

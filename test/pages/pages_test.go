@@ -39,9 +39,10 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	plans := goldens(t)
+	upstream := cited(t)
 	want := map[string]string{"README.md": Index(network.All())}
 	for _, n := range network.All() {
-		want[n.Name+".md"] = Page(n, meanings, plans[n.Name])
+		want[n.Name+".md"] = Page(n, meanings, plans[n.Name], upstream)
 	}
 	proxy := network.KubeProxy()
 	want[proxy.Name+".md"] = Beside(proxy)
@@ -213,5 +214,69 @@ func TestEveryErrorHasASection(t *testing.T) {
 				t.Errorf("%s: %s has no section in %s: give it a row", file, m[1], errors)
 			}
 		}
+	}
+}
+
+const (
+	upstreams = root + "/pkg/model/network/sources"
+	unsourced = "testdata/unsourced.txt"
+	// mostUnsourced is how many facts have no source. It is lowered with each that gets one, and
+	// never raised: a new fact comes with the place that it is from.
+	mostUnsourced = 721
+)
+
+func cited(t *testing.T) []Source {
+	t.Helper()
+	out, err := ReadSources(upstreams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Every number and name of a row has the line of upstream's file that it is from, or is on the list
+// of those that have none yet, which only becomes shorter.
+func TestFactsHaveSources(t *testing.T) {
+	proved := map[string]bool{}
+	known := map[string]bool{}
+	for _, n := range network.All() {
+		for _, fact := range FactsOf(n) {
+			known[n.Name+"\t"+fact] = true
+		}
+	}
+	for _, s := range cited(t) {
+		if len(s.Commit) != 40 || s.Line == 0 || s.Words == "" {
+			t.Errorf("%s:%d of %s names no place: a commit of 40 digits, a line and the words there", s.File, s.Line, s.Repository)
+		}
+		for _, fact := range s.Facts {
+			has := false
+			for _, name := range s.Networks {
+				if key := name + "\t" + fact; known[key] {
+					proved[key], has = true, true
+				}
+			}
+			if !has {
+				t.Errorf("%s:%d is the source of %q, which no row of %v has", s.File, s.Line, fact, s.Networks)
+			}
+		}
+	}
+	var without []string
+	for key := range known {
+		if !proved[key] {
+			without = append(without, key)
+		}
+	}
+	slices.Sort(without)
+	if *update {
+		if err := os.WriteFile(unsourced, []byte(strings.Join(without, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(unsourced)
+	if diff := cmp.Diff(string(have), strings.Join(without, "\n")+"\n"); err != nil || diff != "" {
+		t.Errorf("%s is stale (-is +should be); -update writes it:\n%s", unsourced, diff)
+	}
+	if len(without) != mostUnsourced {
+		t.Errorf("%d facts have no source, and mostUnsourced says %d: cite the new ones in %s, or lower it", len(without), mostUnsourced, upstreams)
 	}
 }

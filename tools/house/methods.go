@@ -18,7 +18,6 @@ const (
 // its type is cut.
 var manyMethods = map[string]string{
 	"pkg/host/facts.gatherer": "one for each thing that is true of a host",
-	"pkg/kube.Client":         "a method for each thing that is asked of the API, and those that ask",
 	"pkg/model.builder":       "not yet cut: one for each part of a node",
 	"pkg/tasks.Archive":       "a kind's methods and Meta's, with what it keeps beside the members",
 }

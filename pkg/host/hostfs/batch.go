@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -206,6 +207,9 @@ func (b *Batch) publish() error {
 }
 
 func (b *Batch) syncFiles() error {
+	if b.fleeting() {
+		return nil
+	}
 	var group []syncItem
 	for _, s := range b.all {
 		group = append(group, syncItem{fd: int(s.file.Fd()), name: s.name})
@@ -216,7 +220,17 @@ func (b *Batch) syncFiles() error {
 	return syncAll(group)
 }
 
-func (b *Batch) syncDirs() error { return syncAll(b.dirItems()) }
+func (b *Batch) syncDirs() error {
+	if b.fleeting() {
+		return nil
+	}
+	return syncAll(b.dirItems())
+}
+
+// fleeting says that nobody believes any of it after this boot.
+func (b *Batch) fleeting() bool {
+	return len(b.all) > 0 && !slices.ContainsFunc(b.all, func(s *Staged) bool { return !s.spec.Fleeting })
+}
 
 func (b *Batch) dirItems() (group []syncItem) {
 	for _, d := range b.dirs {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,26 +57,6 @@ func (w *Writer) RemoveStale(dirs []string) {
 	}
 }
 
-// sweeper removes what killed runs left staged.
-type sweeper struct {
-	mu   sync.Mutex
-	seen map[string]bool // directories
-}
-
-// first says whether a directory is asked about for the first time.
-func (s *sweeper) first(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.seen[name] {
-		return false
-	}
-	if s.seen == nil {
-		s.seen = map[string]bool{}
-	}
-	s.seen[name] = true
-	return true
-}
-
 // remove removes staged files that a killed run left in a directory, the first time that this pass
 // writes into it.
 func (s *sweeper) remove(dir int, name string, log writeLog) {
@@ -113,4 +92,10 @@ func leftover(dir int, entry string, now time.Time) bool {
 	}
 	info, err := statx(dir, entry, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && info.Type != Directory && (info.Ctime < processStart.UnixNano() || info.Ctime > now.UnixNano())
+}
+
+// StagedHere says that this process may have staged a file of that name, and nobody else.
+func StagedHere(name string) bool {
+	token, ok := stagedBy(name)
+	return ok && token == processToken
 }

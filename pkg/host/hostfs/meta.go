@@ -63,4 +63,8 @@ type FileSpec struct {
 	Mode     fs.FileMode // permission, setuid, setgid and sticky bits; the umask does not count
 	UID, GID int
 	Mtime    int64 // nanoseconds since the epoch, in place together with the content; 0: now
+	// Fleeting says that nobody believes the file after this boot: nothing waits for the disk to
+	// have it, and a power cut may leave anything in its place. A batch of such files alone is not
+	// synced.
+	Fleeting bool
 }

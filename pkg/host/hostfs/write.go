@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"path"
@@ -9,57 +8,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 )
-
-// Writer writes files below a root, each of them old or new after a crash. It reads what its caller
-// writes on: a ledger, a journal.
-type Writer struct {
-	files *Reader
-	log   writeLog
-}
-
-// NewWriter writes where f reads.
-func NewWriter(f *Reader) *Writer { return &Writer{f, writeLog{f.opt.Log}} }
-
-// writeLog gets one line per operation that writes.
-type writeLog struct{ to *zap.Logger }
-
-func (l writeLog) wrote(operation, name string, fields ...zap.Field) {
-	if l.to != nil {
-		l.to.Debug(operation, append(fields, zap.String("path", name))...)
-	}
-}
-
-// ReadFile is [Files.ReadFile].
-func (w *Writer) ReadFile(name string) ([]byte, error) { return w.files.ReadFile(name) }
-
-// ReadDir is [Files.ReadDir].
-func (w *Writer) ReadDir(name string) ([]string, error) { return w.files.ReadDir(name) }
-
-// WriteFile puts one file in place, whole and durable: a [Batch] of one.
-func (w *Writer) WriteFile(ctx context.Context, name string, content []byte, spec FileSpec) error {
-	return w.WriteFileWith(ctx, name, content, spec, nil)
-}
-
-// WriteFileWith is [Writer.WriteFile] for a file that has extended attributes before it is in
-// place, see [Writer.SetAttributes].
-func (w *Writer) WriteFileWith(
-	ctx context.Context, name string, content []byte, spec FileSpec, attrs map[string][]byte,
-) error {
-	b := w.Batch()
-	defer b.Discard()
-	s, err := b.Create(name, spec)
-	if err != nil {
-		return err
-	}
-	s.attrs = attrs
-	if _, err := s.Write(content); err != nil {
-		return err
-	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	return b.Commit(ctx)
-}
 
 // AppendFile adds data to the end of a file and syncs it: what it has added
 // is there after a power cut, whole or, if the cut came first, in part. A file that is

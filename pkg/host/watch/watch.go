@@ -32,6 +32,9 @@ type Interest struct {
 // Source is what woke: the part of the host that something happened in.
 type Source string
 
+// maxNames bounds what is kept of the events of one source until somebody takes them.
+const maxNames = 16
+
 // The sources of a [Watcher].
 const (
 	Files     Source = "files"
@@ -52,7 +55,10 @@ type Event struct {
 	Source Source
 	Events int    // how many were folded into this one
 	Last   string // what the last one was about: a path, a link, a unit
-	Lost   bool   // events were lost, or could not come: anything of this source may have changed
+	// Names are what they were about, each once, as [Interest.Names] has them; nil: there were too
+	// many to say.
+	Names []string
+	Lost  bool // events were lost, or could not come: anything of this source may have changed
 }
 
 // Watcher hears what happens to the things of an [Interest], from whichever process, and wakes. It
@@ -174,6 +180,14 @@ func (w *Watcher) trigger(source Source, what string, lost bool) {
 	}
 	p.Events++
 	p.Last, p.Lost = what, p.Lost || lost
+	switch {
+	case slices.Contains(p.Names, what):
+	case p.Events > 1 && len(p.Names) == 0: // there were too many
+	case len(p.Names) == maxNames:
+		p.Names = nil
+	default:
+		p.Names = append(p.Names, what)
+	}
 	w.mu.Unlock()
 	select {
 	case w.events <- struct{}{}:

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -73,5 +74,24 @@ func TestTheSameInterestIsNone(t *testing.T) {
 	noError(t, w.Close())
 	if w.Set(Interest{}) {
 		t.Error("it listens after its end")
+	}
+}
+
+// An event names each thing once, and nothing where there were too many to say.
+func TestAnEventNamesWhatItIsAbout(t *testing.T) {
+	w := New(Options{Root: t.TempDir()})
+	for _, name := range []string{"/a", "/b", "/a"} {
+		w.trigger(Files, name, false)
+	}
+	w.trigger(Links, "cbr0", false)
+	got := w.Take()
+	if len(got) != 2 || !slices.Equal(got[0].Names, []string{"/a", "/b"}) || got[0].Events != 3 || !slices.Equal(got[1].Names, []string{"cbr0"}) {
+		t.Errorf("%+v", got)
+	}
+	for i := range maxNames + 2 {
+		w.trigger(Files, fmt.Sprint(i), false)
+	}
+	if got := w.Take(); len(got) != 1 || got[0].Names != nil {
+		t.Errorf("of %d things it names %q", maxNames+2, got[0].Names)
 	}
 }

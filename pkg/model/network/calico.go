@@ -71,7 +71,11 @@ func calico() Network {
 			{"a certificate that the node issues with a CA of the store opens etcd, and is renewed while it is used",
 				"test/e2e TestCertificateIsIssuedAndRenewed"},
 			{"its plugin answers the version of the conf that its installer writes, and reads it",
-				"test/plugins TestPlugins"}},
+				"test/plugins TestPlugins"},
+			{"pods of two nodes talk over VXLAN by the real calico-node and plugins, with the datastore etcd; verify " +
+				"names the sign of life that is missing", "test/e2e TestPodsTalkByCalico"},
+			{"leaving it takes all that the real calico-node made, over IPv4 and IPv6, with either iptables",
+				"test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
 		Agents: []string{"calico-node"},
 		Build:  buildCalico,
 	}

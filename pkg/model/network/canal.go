@@ -53,7 +53,10 @@ func canal() Network {
 		Untestable: canalUntestable(),
 		Residue:    canalResidue(),
 		TestedBy: []Proof{{"Calico's plugin answers the version of the conf that its installer writes, and reads it",
-			"test/plugins TestPlugins"}},
+			"test/plugins TestPlugins"},
+			{"pods of two nodes talk by the real flanneld, calico-node and plugin, with an etcd for both; verify " +
+				"names the sign of life that is missing", "test/e2e TestPodsTalkByCanal"},
+			{"leaving it takes all that both daemons made", "test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
 		Modes:  flannelModes(canalBackend),
 		Agents: []string{"calico-node", "kube-flannel"},
 		Build:  buildCanal,

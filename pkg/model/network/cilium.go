@@ -157,6 +157,12 @@ func ciliumSysctls() []Sysctl {
 		Sysctl{Key: "net.ipv4.conf.all.rp_filter", Value: "0",
 			Why: "pods' packets come by another link than the route back", Required: true, When: "pods have IPv4",
 			If: hasV4},
+		// As kOps (nodeup/pkg/model/sysctls.go): Cilium's own file is there only when its pod has
+		// run.
+		Sysctl{Key: "net.ipv4.conf.lxc*.rp_filter", Value: "0", Why: "the same of its links when they appear",
+			When: "pods have IPv4", If: hasV4},
+		Sysctl{Key: "net.ipv4.conf.cilium_*.rp_filter", Value: "0", Why: "the same of its links when they appear",
+			When: "pods have IPv4", If: hasV4},
 		Sysctl{Key: "net.core.bpf_jit_enable", Value: "1", Why: "its programs run on every packet", Optional: true},
 		Sysctl{Key: "net.ipv4.fib_multipath_use_neigh", Value: "1", Why: "routes with several next hops",
 			Optional: true})

@@ -16,8 +16,9 @@ const lxcOld = "lxc[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]"
 // chains, the sets, the sysctl file and the rule for local addresses, which it had moved to 100.
 func ciliumResidue() cleanup.Residue {
 	return cleanup.Residue{
-		Portmap:   []string{"cilium", "portmap"},
-		Units:     []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount"},
+		Portmap: []string{"cilium", "portmap"},
+		Units: []string{"run-cilium-cgroupv2.mount", "run-cilium-bpffs.mount",
+			`run-netns-cilium\x2dhealth.mount`}, // netNSName of cilium-health/launch
 		LocalRule: true,
 		Rules: []cleanup.RuleSelector{
 			// proxy
@@ -51,10 +52,12 @@ func ciliumResidue() cleanup.Residue {
 			"/etc/cni/net.d/10-cilium-cni.conf", "/etc/cni/net.d/00-cilium-cni.conf",
 			"/etc/cni/net.d/05-cilium-cni.conf", "/etc/sysctl.d/99-zzz-override_cilium.conf", "/opt/cni/bin/cilium-cni",
 			"/opt/cni/bin/cilium-mount",
-			"/opt/cni/bin/cilium-sysctlfix", "/run/cilium/", "/var/lib/cilium/",
+			"/opt/cni/bin/cilium-sysctlfix", "/run/netns/cilium-health", "/run/cilium/", "/var/lib/cilium/",
 			"/etc/systemd/system/run-cilium-cgroupv2.mount"},
-		Others: []string{"*.cilium_bak in /etc/cni/net.d: confs of others that it renamed",
-			"network namespaces cilium-* (`ip netns list`): those of its health endpoint and proxy",
+		// revertCNIBackup of cilium-dbg/cmd/cleanup.go
+		Renamed: []cleanup.RenamedSelector{{Path: "/etc/cni/net.d/*.cilium_bak", Suffix: ".cilium_bak"}},
+		Others: []string{"*.cilium_bak in /etc/cni/net.d that would come before the next network's conf: they may be " +
+			"those of a network that has gone",
 			"tc filters of releases before 1.13: bpf_netdev*, bpf_host*, bpf_lxc*, bpf_overlay* (`tc filter show`)",
 			"with ipam eni: the primary address on each further interface, and interfaces tagged " +
 				"io.cilium/cilium-managed in EC2"},

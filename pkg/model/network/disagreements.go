@@ -85,8 +85,7 @@ func Disagreements() []Disagreement {
 			Says: "net.ipv4.conf.lxc*.rp_filter and cilium_* are 0 besides `all`",
 			But: "Cilium's own /etc/sysctl.d/99-zzz-override_cilium.conf, which a container of its DaemonSet writes, " +
 				"has the same two",
-			Here: "`all` alone; until Cilium has written its file, a link's own rp_filter of the distribution (2: " +
-				"loose) holds for it"},
+			Here: "all three: the two patterns in our file, for links that appear before Cilium has written its own"},
 		{Networks: []string{"canal"},
 			Source: "https://github.com/projectcalico/calico/blob/master/manifests/canal.yaml",
 			Says:   "canal's chain ends with bandwidth (its last template)",

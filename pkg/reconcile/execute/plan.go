@@ -64,7 +64,7 @@ func Plan(
 // said by who asks for a unit.
 func greetSystemd(ctx context.Context, g *graph.Graph[tasks.Task], view host.View) (wait func()) {
 	var greeting sync.WaitGroup
-	ofUnit := func(t tasks.Task) bool { return t.Owns()[0].Kind() == tasks.KindUnit }
+	ofUnit := func(t tasks.Task) bool { _, ok := t.(tasks.UnitState); return ok }
 	if slices.ContainsFunc(g.Order(), ofUnit) {
 		greeting.Go(func() { _, _ = view.Units.UnitsLoadedUS(ctx) })
 	}

@@ -37,7 +37,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 	if out.Desired.Pinned == nil {
 		b.Head.FollowLinks = strings.Join(out.Desired.Node.FollowLinks, "\n")
 	}
-	inStep := c.inStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
+	inStep := c.InStep() && b.Head.FollowLinks == c.Led.Head().FollowLinks
 	if inStep && b.Head.Boot == c.Led.Boot() && !out.Changed.Any() && len(out.Removed) == 0 && out.Proof == nil &&
 		out.network(b.Head.Network) == b.Head.Network {
 		return nil
@@ -68,7 +68,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 			By: strings.Join(probe.ProofKinds(p.Probes), ","), Missing: strings.Join(p.Missing, ","),
 		}
 	}
-	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 {
+	if changes.Failure(changes.Allowed(out.Rep)) == nil && !out.Halfway && len(unseen) == 0 && !c.Unnoted {
 		b.Head.Fingerprint, b.Head.Boot = c.Set.Fingerprint, c.Led.Boot()
 		b.Head.Network, b.Head.Machine = out.network(b.Head.Network), MachineID(h.Live.Files)
 		b.Head.Clean = c.clean(b)
@@ -92,7 +92,8 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 // is not known to be gone.
 func (e Ending) network(had ledger.Network) ledger.Network {
 	for i := range e.Rep.Results {
-		if res := &e.Rep.Results[i]; res.Node.Owns()[0].Kind() == tasks.KindCleanup && res.State != graph.Done {
+		res := &e.Rep.Results[i]
+		if _, ok := res.Node.(tasks.Cleanup); ok && res.State != graph.Done {
 			return e.Desired.NetworkMeanwhile(had)
 		}
 	}
@@ -125,6 +126,9 @@ func (c *Transaction) commitTask(
 			e.Last = live
 		}
 		c.describe(&e, t, key)
+		if c.Unnoted && key == t.Owns()[0] {
+			c.Judge.Mark(&e)
+		}
 		e.Pending, e.Again, e.Untried, e.Released = false, false, false, false
 		c.Judge.NameIn(&e)
 		if tasks.GoneAfterBoot(t, key) {

@@ -53,6 +53,36 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 	return c.Led.Commit(ctx, h.Files, b)
 }
 
+// Noted says that the ledger has all that [Transaction.Intend] would write before the changes but
+// that they are about to be made: whose the keys are, and what was there. That is so of what was
+// right for this very set, unless somebody changes for the first time what was right before us.
+func (c *Transaction) Noted(ctx context.Context, h *host.Host, planned *changes.Set) (bool, error) {
+	b := ledger.Batch{Dirs: map[string]int64{}}
+	for first, change := range planned.ByKey {
+		if change.NotApplicable != "" {
+			continue
+		}
+		entries, err := c.intents(ctx, h.Live.View(), c.Set.Order[c.Set.Keys()[first]], change, &b)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range entries {
+			was, known := c.Led.Entries()[e.Key]
+			e.Pending, e.Drift, e.Again, e.Untried = was.Pending, was.Drift, was.Again, was.Untried
+			if !known || !SameEntry(was, e) {
+				return false, nil
+			}
+		}
+	}
+	for dir := range b.Dirs {
+		_, known := c.Led.Dirs()[dir]
+		if made := c.Led.Entries()[tasks.FileKey(dir)]; !known && made.Mode != ledger.Owned { // it had no time before us
+			return false, nil
+		}
+	}
+	return len(b.Blobs) == 0, nil
+}
+
 // intents are the entries of the keys that a task is about to change.
 func (c *Transaction) intents(
 	ctx context.Context, v host.View, t tasks.Task, change *tasks.Change, b *ledger.Batch,

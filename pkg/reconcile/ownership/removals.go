@@ -34,7 +34,7 @@ type Removals struct {
 // that the pass makes a switch of networks, and last is what that does when all of it is gone.
 func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, last []tasks.Task) (*Removals, error) {
 	p := &Removals{switches: switches, last: last}
-	if c.inStep() && c.PinnedAt == 0 || c.Led.Unreadable {
+	if c.InStep() && c.PinnedAt == 0 || c.Led.Unreadable {
 		return p, c.arrangeEffects(v, p)
 	}
 	var list []tasks.Removal

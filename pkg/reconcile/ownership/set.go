@@ -14,8 +14,8 @@ func Begin(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*Transaction, error)
 	return &Transaction{Led: led, Set: set}, err
 }
 
-// inStep says that the ledger was left with this very set, and nothing open.
-func (c *Transaction) inStep() bool {
+// InStep says that the ledger was left with this very set, and nothing open.
+func (c *Transaction) InStep() bool {
 	head := c.Led.Head()
 	return head.Clean && head.Fingerprint == c.Set.Fingerprint
 }

@@ -30,7 +30,18 @@ type Session struct {
 	Progress   Progress
 	Confirms   bool           // a change that awaits its confirmation is no error: it is to be confirmed
 	Stamps     *ledger.Stamps // those that a store has too; nil: it loads its own
+	// Kept is the ledger that an earlier session of this process left; nil: it is read. If somebody
+	// wrote it since, the session ends before it changes anything, with [ErrMoved].
+	Kept *ledger.Kept
+	// OnEnd hears of a session that ended without an error, before it gives up the lock.
+	OnEnd func(*host.Host, *ledger.Ledger)
 }
+
+// ErrMoved says that the ledger is not as it was kept.
+var ErrMoved = errors.New("somebody wrote the ledger since it was read")
+
+// errBusy says that another run has the lock.
+var errBusy = errors.New("another run goes on")
 
 // Progress tells a caller how it goes on. Both may be nil; they must be quick.
 type Progress struct {
@@ -88,6 +99,12 @@ func (s Session) LoadLedger() (*ledger.Ledger, error) {
 	}
 	defer files.Close() // only read from
 	led := (*ledger.Ledger)(nil)
+	if s.Kept != nil {
+		if s.Kept.Moved(files) {
+			return nil, ErrMoved
+		}
+		return s.Kept.Ledger, ledger.CheckFormat(files)
+	}
 	if s.Stamps != nil {
 		led = ledger.LoadWith(files, s.Stamps)
 	} else {
@@ -101,6 +118,20 @@ func (s Session) Locked(
 	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
 ) (*report.Plan, error) {
 	unlock, err := ipc.Lock(ctx, s.Host.Files(), ledger.LockFile, s.Progress.OnLock())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return s.Holding(ctx, do)
+}
+
+// Trying is [Session.Locked] for who does not wait.
+func (s Session) Trying(
+	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
+) (*report.Plan, error) {
+	now, stop := context.WithCancelCause(ctx)
+	stop(errBusy)
+	unlock, err := ipc.Lock(now, s.Host.Files(), ledger.LockFile, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +171,11 @@ func (s Session) Holding(
 		s.Log.Warn("a program's version stays unknown", zap.Error(err))
 	}
 	h.Files.RecheckRacy()
-	return out, errors.Join(err, led.Effects.Save(ctx, h.Files), led.SaveStamps(ctx, h.Files))
+	err = errors.Join(err, led.Effects.Save(ctx, h.Files), led.SaveStamps(ctx, h.Files))
+	if err == nil && s.OnEnd != nil {
+		s.OnEnd(h, led)
+	}
+	return out, err
 }
 
 // Note remembers for the history what was done, which made no revision. It comes after the deed:

@@ -23,11 +23,7 @@ func (n *Namespace) PutConfidential(ctx context.Context, name string, data []byt
 
 // put makes the first part last: when it is there, all is there.
 func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data []byte) error {
-	namespace, at, err := n.named(name)
-	if err != nil {
-		return err
-	}
-	api, err := n.api()
+	api, namespace, at, err := n.find(name)
 	if err != nil {
 		return err
 	}
@@ -45,7 +41,7 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 		case parts > 1:
 			one.Data[partsKey] = strconv.AppendInt(nil, int64(parts), 10)
 		}
-		_, err := api.Create(ctx, kind, namespace, one)
+		_, err := api.Objects(kind, namespace).Create(ctx, one)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%w: make the namespace %s, and the account that reads it, as docs/kubernetes.yaml does",
@@ -62,11 +58,7 @@ const maxManifest = 1<<20 - 4<<10
 
 // Replace implements [objectstore.Destination].
 func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known string) error {
-	namespace, at, err := n.named(name)
-	if err != nil {
-		return err
-	}
-	api, err := n.api()
+	api, namespace, at, err := n.find(name)
 	if err != nil {
 		return err
 	}
@@ -76,9 +68,9 @@ func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known
 	}
 	whole := kube.Object{Name: at, Labels: label, Version: known, Data: map[string][]byte{dataKey: data}}
 	if known == "" {
-		_, err = api.Create(ctx, kube.ConfigMap, namespace, whole)
+		_, err = api.Objects(kube.ConfigMap, namespace).Create(ctx, whole)
 	} else {
-		_, err = api.Update(ctx, kube.ConfigMap, namespace, whole)
+		_, err = api.Objects(kube.ConfigMap, namespace).Update(ctx, whole)
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, kube.ErrConflict) ||
 		known != "" && errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@
 //	<cluster>.prune           ConfigMap: who prunes, or did last
 //
 // What only control plane nodes read is in a namespace of its own, <namespace>-control-plane, in
-// Secrets: a rule of RBAC cannot tell names apart by how they begin.
+// Secrets: a rule of RBAC cannot match names by how they begin.
 //
 // Who reads it needs a ServiceAccount of its own: a kubelet may read neither kind, unless a pod of
 // its node uses it. Assets are not kept here: etcd is no place for them.
@@ -123,19 +123,23 @@ func (n *Namespace) named(name string) (namespace, at string, err error) {
 		"spec.assets by https:// or s3:// URLs: %w", name, fs.ErrNotExist)
 }
 
+// find is named, with a client for it.
+func (n *Namespace) find(name string) (api *kube.Client, namespace, at string, err error) {
+	if namespace, at, err = n.named(name); err == nil {
+		api, err = n.api()
+	}
+	return api, namespace, at, err
+}
+
 // Get implements [objectstore.Source]. The ETag is the resourceVersion; what is known costs a look
 // at the metadata alone.
 func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (objectstore.Object, error) {
-	namespace, at, err := n.named(name)
-	if err != nil {
-		return objectstore.Object{}, err
-	}
-	api, err := n.api()
+	api, namespace, at, err := n.find(name)
 	if err != nil {
 		return objectstore.Object{}, err
 	}
 	if known != "" {
-		version, err := api.Version(ctx, kube.ConfigMap, namespace, at)
+		version, err := api.Objects(kube.ConfigMap, namespace).Version(ctx, at)
 		if err == nil && version == known {
 			return objectstore.Object{}, objectstore.ErrNotModified
 		}
@@ -147,10 +151,10 @@ func (n *Namespace) Get(ctx context.Context, name, known string, limit int64) (o
 	if namespace != n.name {
 		kind = kube.Secret
 	}
-	first, err := api.Object(ctx, kind, namespace, at)
+	first, err := api.Objects(kind, namespace).Get(ctx, at)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(name, objects) && kind == kube.ConfigMap {
 		kind = kube.Secret
-		first, err = api.Object(ctx, kind, namespace, at)
+		first, err = api.Objects(kind, namespace).Get(ctx, at)
 	}
 	if err != nil {
 		return objectstore.Object{}, err
@@ -177,7 +181,7 @@ func (n *Namespace) whole(
 		}
 	}
 	for i := 1; i < parts && int64(len(body)) <= limit; i++ {
-		next, err := api.Object(ctx, kind, namespace, partName(first.Name, i))
+		next, err := api.Objects(kind, namespace).Get(ctx, partName(first.Name, i))
 		if err != nil {
 			return nil, err
 		}
@@ -203,11 +207,7 @@ func (n *Namespace) Open(ctx context.Context, name string) (io.ReadCloser, int64
 
 // Changed implements [objectstore.Watcher].
 func (n *Namespace) Changed(ctx context.Context, name, known string) error {
-	namespace, at, err := n.named(name)
-	if err != nil {
-		return err
-	}
-	api, err := n.api()
+	api, namespace, at, err := n.find(name)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // sha256, a record of a generation, and the parts of either.
 var objectNames = lazyregexp.New(`^(?:([0-9]+-)?[0-9a-f]{64})(?:\.[0-9]+)?$`)
 
-// List implements [objectstore.Prunable]. Of an object of several parts it tells once.
+// List implements [objectstore.Prunable]. An object of several parts is listed once.
 func (n *Namespace) List(ctx context.Context, prefix string, each func(objectstore.Listed) error) error {
 	api, err := n.api()
 	if err != nil {
@@ -30,7 +30,7 @@ func (n *Namespace) List(ctx context.Context, prefix string, each func(objectsto
 		namespace, dir string
 	}{{kube.ConfigMap, n.name, objects}, {kube.Secret, n.name, objects},
 		{kube.Secret, n.controlPlaneOf(), controlPlane}} {
-		if err := api.Objects(ctx, in.kind, in.namespace, label, func(o *kube.Object) error {
+		if err := api.Objects(in.kind, in.namespace).List(ctx, label, func(o *kube.Object) error {
 			name := n.storeName(o.Name, in.dir)
 			if name == "" || !strings.HasPrefix(name, prefix) {
 				return nil
@@ -75,11 +75,7 @@ func (n *Namespace) storeName(at, dir string) string {
 // Remove implements [objectstore.Prunable]. The first part goes last: while it is there, who prunes
 // next finds the rest.
 func (n *Namespace) Remove(ctx context.Context, name string) error {
-	namespace, at, err := n.named(name)
-	if err != nil {
-		return err
-	}
-	api, err := n.api()
+	api, namespace, at, err := n.find(name)
 	if err != nil {
 		return err
 	}
@@ -88,7 +84,8 @@ func (n *Namespace) Remove(ctx context.Context, name string) error {
 		kinds = kinds[1:]
 	}
 	for _, kind := range kinds {
-		first, err := api.Object(ctx, kind, namespace, at)
+		of := api.Objects(kind, namespace)
+		first, err := of.Get(ctx, at)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -97,11 +94,11 @@ func (n *Namespace) Remove(ctx context.Context, name string) error {
 		}
 		parts, _ := strconv.Atoi(string(first.Data[partsKey])) // where there is one alone nothing says how many
 		for i := min(parts, maxParts) - 1; i > 0; i-- {
-			if err := api.Delete(ctx, kind, namespace, partName(at, i)); err != nil {
+			if err := of.Delete(ctx, partName(at, i)); err != nil {
 				return err
 			}
 		}
-		if err := api.Delete(ctx, kind, namespace, at); err != nil {
+		if err := of.Delete(ctx, at); err != nil {
 			return err
 		}
 	}

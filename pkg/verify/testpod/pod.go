@@ -31,7 +31,9 @@ var ErrNoConf = errors.New("no CNI conf")
 
 // Options says which pod to add.
 type Options struct {
-	// Name of the pod, and with "netwright-" before it of its network namespace and container ID.
+	// Name of the pod and its container ID, and with "netwright-" before it of its network
+	// namespace. Calico's plugin calls the pod's link by the first 11 characters of the ID, and
+	// takes away one of that name: pods that are there at one time differ in those.
 	Name string
 	// ConfDir has the confs, of which the first by name is taken, as runtimes do: /etc/cni/net.d.
 	ConfDir string
@@ -98,7 +100,7 @@ func newPod(h *host.Host, opt Options) *Pod {
 	ns := "netwright-" + opt.Name
 	p := &Pod{Name: opt.Name, NetNS: rtnl.NetNSFile(ns), host: h, ns: ns,
 		cni: libcni.NewCNIConfigWithCacheDir(opt.BinDirs, Cache, Exec{Host: h})}
-	p.rt = &libcni.RuntimeConf{ContainerID: ns, NetNS: p.NetNS, IfName: "eth0", CacheDir: Cache}
+	p.rt = &libcni.RuntimeConf{ContainerID: opt.Name, NetNS: p.NetNS, IfName: "eth0", CacheDir: Cache}
 	return p
 }
 
@@ -150,7 +152,7 @@ func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
 // was one, since a boot takes the traces and leaves addresses given out. It may be retried.
 func Clear(ctx context.Context, h *host.Host, opt Options, lost bool) error {
 	p := newPod(h, opt)
-	cached, err := p.cni.GetCachedAttachments(p.ns)
+	cached, err := p.cni.GetCachedAttachments(p.rt.ContainerID)
 	if err != nil {
 		return fmt.Errorf("look for what is left of pod %s: %w", opt.Name, err)
 	}

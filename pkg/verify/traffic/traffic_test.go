@@ -99,7 +99,7 @@ func (s *stage) prove() (bad []string) {
 func (s *stage) seen() string {
 	leases, _ := filepath.Glob(s.want.ConfDir + "/leases/netwright-test/*.*.*.*")
 	namespaces, _ := filepath.Glob("/run/netns/netwright-verify-*")
-	cached, _ := filepath.Glob(testpod.Cache + "/results/netwright-test-netwright-verify-*")
+	cached, _ := filepath.Glob(testpod.Cache + "/results/netwright-test-verify-*")
 	tables := s.Run("nft", "list", "tables")
 	tables = strings.ReplaceAll(tables, "table ip cni_hostport\n", "") // portmap's own stays empty
 	var links []string

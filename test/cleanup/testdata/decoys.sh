@@ -91,6 +91,7 @@ printf '{"kind":"cniCacheV1","config":"%s"}' "$(printf '{"name":"podman","plugin
 for f in /etc/cni/net.d/99-loopback.conf /etc/cni/net.d/10-calico.conflisu /etc/cni/net.d/calico-kubeconfig.old /opt/cni/bin/bridge /opt/cni/bin/host-local /opt/cni/bin/loopback /opt/cni/bin/portmap \
 	/opt/cni/bin/calicox /etc/sysctl.d/99-zzz.conf /sys/fs/bpf/proof.keep /run/cni.keep; do case $f in /sys/*) ;; *) echo decoy >$f ;; esac; done
 printf '{"cniVersion":"0.4.0","name":"decoy-loopback","type":"loopback"}' >/etc/cni/net.d/99-loopback.conf # a broken one is a failure where no other is
+printf '{"cniVersion":"0.4.0","name":"decoy","plugins":[{"type":"loopback"}]}' >/etc/cni/net.d/99-podman.conflist
 mkdir -p /var/lib/calicx /var/lib/ciliumx /run/flannelx /var/lib/cni/networks/other /sys/fs/bpf/ciliumx; echo d >/var/lib/calicx/nodename
 echo 10.0.0.9 >/var/lib/cni/networks/other/10.0.0.9
 printf 'nameserver 10.77.0.1\n' >/etc/resolv.conf

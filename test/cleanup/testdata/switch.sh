@@ -3,9 +3,9 @@ begin() {
 	for s in host decoys modules/decoys; do sh -eu ./$s.sh; done
 	while ip -6 addr show | grep -q tentative; do sleep 0.1; done
 }
-# How the node is, without what is the agent's own, what is only in systemd's memory, and how kubenet made a cbr0 that bridge took over.
+# How the node is, without what is the agent's own or the test's, what is only in systemd's memory, and how kubenet made a cbr0 that bridge took over.
 looks() { # FILE
-	sh ./state.sh | grep -v '/var/lib/netwright\|/run/netwright\|/run/cilium/cgroupv2/\|^unit.*: run-\|loaded inactive dead\|route6: multicast ff00::/8 dev cbr0' | sed 's/ brd 10.244.1.255//' | LC_ALL=C sort >"/run/proof/$1"
+	sh ./state.sh | grep -v '/var/lib/netwright\|/opt/lab\|/run/netwright\|/run/cilium/cgroupv2/\|^unit.*: run-\|loaded inactive dead\|route6: multicast ff00::/8 dev cbr0' | sed 's/ brd 10.244.1.255//' | LC_ALL=C sort >"/run/proof/$1"
 }
 leave() { # NETWORK
 	{ cat ./prelude.sh "networks/$1.sh"; cat "modules/$1.sh" 2>/dev/null || true; } >/run/proof/script

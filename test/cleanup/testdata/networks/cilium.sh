@@ -44,6 +44,8 @@ left "xfrm:policy in 0.0.0.0/0 10.244.1.0/24 mark 0x200/0xf00 reqid 1" ip xfrm p
 left "xfrm:policy fwd 0.0.0.0/0 10.244.1.0/24 reqid 1" ip xfrm policy add src 0.0.0.0/0 dst 10.244.1.0/24 dir fwd priority 2975 tmpl src 0.0.0.0 dst 10.77.0.11 proto esp reqid 1 mode tunnel level use
 left "xfrm:policy out 0.0.0.0/0 0.0.0.0/0 mark 0xe00/0xf00" ip xfrm policy add src 0.0.0.0/0 dst 0.0.0.0/0 dir out priority 100 mark 0xe00 mask 0xf00 action block
 file /etc/cni/net.d/05-cilium.conflist; file /etc/cni/net.d/05-cilium.conf; file /etc/cni/net.d/10-cilium-cni.conf; file /etc/cni/net.d/00-cilium-cni.conf; file /etc/cni/net.d/05-cilium-cni.conf
+mv /etc/cni/net.d/99-podman.conflist /etc/cni/net.d/99-podman.conflist.cilium_bak; echo file:/etc/cni/net.d/99-podman.conflist.cilium_bak; echo file:/etc/cni/net.d/99-podman.conflist
+ip netns add cilium-health; systemctl daemon-reload; printf '%s\n' 'unit:run-netns-cilium\x2dhealth.mount'; echo file:/run/netns/cilium-health
 file /etc/sysctl.d/99-zzz-override_cilium.conf; file /opt/cni/bin/cilium-cni; file /opt/cni/bin/cilium-mount; file /opt/cni/bin/cilium-sysctlfix
 mkdir -p /run/cilium/cgroupv2; mount -t tmpfs none /run/cilium/cgroupv2; systemctl daemon-reload; echo unit:run-cilium-cgroupv2.mount
 echo file:/run/cilium; echo left >/run/cilium/state; dir /var/lib/cilium

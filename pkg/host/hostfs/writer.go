@@ -1,0 +1,28 @@
+package hostfs
+
+import "go.uber.org/zap"
+
+// Writer writes files below a root, each of them old or new after a crash. It reads what its caller
+// writes on: a ledger, a journal.
+type Writer struct {
+	files *Reader
+	log   writeLog
+}
+
+// NewWriter writes where f reads.
+func NewWriter(f *Reader) *Writer { return &Writer{f, writeLog{f.opt.Log}} }
+
+// writeLog gets one line per operation that writes.
+type writeLog struct{ to *zap.Logger }
+
+func (l writeLog) wrote(operation, name string, fields ...zap.Field) {
+	if l.to != nil {
+		l.to.Debug(operation, append(fields, zap.String("path", name))...)
+	}
+}
+
+// ReadFile is [Files.ReadFile].
+func (w *Writer) ReadFile(name string) ([]byte, error) { return w.files.ReadFile(name) }
+
+// ReadDir is [Files.ReadDir].
+func (w *Writer) ReadDir(name string) ([]string, error) { return w.files.ReadDir(name) }

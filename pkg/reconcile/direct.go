@@ -1,0 +1,205 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// decodedAtOnce is up to how many tasks the ledger is decoded before the first event.
+const decodedAtOnce = 1000
+
+// standing is what a run leaves; nil where not everything is right, or anything is under way. The
+// ledger that was kept before serves again where it is as its files are.
+func (r *run) standing(h *host.Host, before *Standing) *Standing {
+	if r.unbuilt != nil || r.unwritten != nil || r.sw != nil || r.awaits || r.halfway || r.lookAgain ||
+		len(r.refused) > 0 || r.pruning.Graph != nil {
+		return nil
+	}
+	s := &Standing{desired: r.desired, graph: r.graph, set: r.ownership.Set, facts: h.Live.Facts}
+	if before != nil && !before.kept.Moved(h.Live.Files) {
+		s.kept = before.kept
+		return s
+	}
+	var err error
+	if s.kept, err = ledger.Keep(h.Live.Files, r.led); err != nil {
+		return nil
+	}
+	if s.graph.Len() <= decodedAtOnce {
+		s.kept.Entries()
+	}
+	return s
+}
+
+// WholeError says that a repair takes a pass. Something may have been repaired all the same.
+type WholeError struct{ Why error }
+
+func (e *WholeError) Error() string { return fmt.Sprintf("it takes a whole pass: %v", e.Why) }
+
+// Unwrap is why.
+func (e *WholeError) Unwrap() error { return e.Why }
+
+func wholePass(format string, args ...any) error { return &WholeError{fmt.Errorf(format, args...)} }
+
+// Repair brings back what somebody changed of what some tasks own, and of what needs that, and
+// looks at nothing else. The daemon calls it when it hears whose key changed. The steps are what
+// was repaired, and none where all of it is right. Any error says that a pass has to look: that
+// is for what asks for effects, what is not known to be harmless, what is contested, what must be
+// written down before, and whatever does not go as it was to. A [*UnwrittenError] says that what
+// was repaired could not be written down.
+func (p Pass) Repair(ctx context.Context, s *Standing, owners []tasks.Task) (steps []report.Step, err error) {
+	in := p.Session()
+	in.Host.Facts, in.Kept = s.facts, s.kept
+	in.OnEnd = func(h *host.Host, led *ledger.Ledger) {
+		if kept, failed := ledger.Keep(h.Live.Files, led); failed == nil {
+			s.kept = kept
+		}
+	}
+	_, err = in.Trying(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+		if z := in.PausedBy(h.Live.Files); z != nil {
+			return nil, wholePass("the node is %s", z)
+		}
+		if why := suppressed(p.Rollout(), h.Live.Files, s.desired); why != nil {
+			return nil, &WholeError{why}
+		}
+		g, err := s.around(owners)
+		if err != nil {
+			return nil, err
+		}
+		tx := &ownership.Transaction{Led: led, Set: s.set, Changed: ownership.PolicyOf(s.desired), Unnoted: true,
+			Judge: drift.New(s.set, led, h.Live.View(), s.desired, false, time.Now())}
+		planned, err := s.plan(ctx, h, g, tx)
+		if err != nil || !planned.Any() {
+			return nil, err
+		}
+		steps, err = p.repair(ctx, s, h, g, tx, planned)
+		return nil, err
+	})
+	return steps, err
+}
+
+// nearby is how many tasks a repair looks at, at most.
+const nearby = 64
+
+// around is the graph of tasks with all that needs them: a link that comes back has no address yet,
+// and one sysctl resets another. Effects are in it, since tasks name them, and not what needs those:
+// a repair asks for none.
+func (s *Standing) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error) {
+	list, seen := []tasks.Task(nil), map[graph.Key]bool{}
+	var add func(t tasks.Task)
+	add = func(t tasks.Task) {
+		key := t.Owns()[0]
+		if seen[key] || len(list) > nearby {
+			return
+		}
+		seen[key] = true
+		list = append(list, t)
+		for _, e := range s.graph.Dependents(t) {
+			if tasks.IsState(key) {
+				add(e.Node)
+			}
+		}
+	}
+	for _, t := range owners {
+		add(t)
+	}
+	if len(list) > nearby {
+		return nil, wholePass("more than %d keys need what changed", nearby)
+	}
+	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
+	if err != nil {
+		return nil, &WholeError{err}
+	}
+	return g, nil
+}
+
+// plan is what of a graph is to be brought back. It is an error if any of that takes a pass.
+func (s *Standing) plan(
+	ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
+) (*changes.Set, error) {
+	if !tx.InStep() || len(tx.Led.Effects.List()) > 0 {
+		return nil, wholePass("the ledger has something open")
+	}
+	planned, rep := execute.Plan(ctx, g, h.Live.View(), nil, nil, tx.Judge)
+	tx.Judge.Prove(ctx, planned, g, h.Live.View(), s.desired.Node)
+	for i := range rep.Results {
+		res := &rep.Results[i]
+		key := res.Node.Owns()[0]
+		if res.State != graph.Done {
+			return nil, wholePass("%s is %s: %w", key, res.State, res.Err)
+		}
+		if err := direct(res.Node, key, planned); err != nil {
+			return nil, err
+		}
+	}
+	if !planned.Any() {
+		return planned, nil
+	}
+	switch noted, err := tx.Noted(ctx, h, planned); {
+	case err != nil:
+		return nil, &WholeError{err}
+	case !noted:
+		return nil, wholePass("something of it is to be written down before")
+	}
+	return planned, nil
+}
+
+// direct is nil if a change may be made without a pass: it brings back what was proved, asks for
+// nothing, fetches and starts nothing, and nobody fights about it.
+func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
+	c := planned.Get(key)
+	if planned.Repairs.Later(key) != nil || planned.Repairs.Contested(key) != nil {
+		return wholePass("somebody fights about %s", key)
+	}
+	if c == nil || c.NotApplicable != "" {
+		return nil
+	}
+	switch t.(type) {
+	case tasks.Archive, *tasks.Archive, tasks.UnitState, *tasks.UnitState:
+		return wholePass("%s may take long", key)
+	}
+	if c.Proof != tasks.ProofBefore || !planned.IsRepair(key) || len(c.Effects) > 0 || c.Unknown != "" {
+		return wholePass("%s asks for more than to be brought back", key)
+	}
+	return nil
+}
+
+// repair makes what was planned, and writes down that it was made.
+func (p Pass) repair(
+	ctx context.Context, s *Standing, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
+	planned *changes.Set,
+) ([]report.Step, error) {
+	done, rep, err := execute.Apply(ctx, g, h, tx.Led, planned, execute.Options{
+		Log: p.Log, Judge: tx.Judge, Generation: s.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
+	})
+	if err != nil {
+		return nil, &WholeError{err}
+	}
+	tx.Judge.NameWriters(ctx, h)
+	if err := tx.Commit(context.WithoutCancel(ctx), h, ownership.Ending{Rep: rep, Changed: done,
+		Pruned: &ownership.Removals{}, By: p.Session().Maker(), Desired: s.desired}); err != nil {
+		return nil, &UnwrittenError{err}
+	}
+	steps := changes.Steps(rep, done, report.Done, tx.Judge.NotePods)
+	steps = slices.DeleteFunc(steps, func(one report.Step) bool { return one.State != report.Done })
+	if err := changes.Failure(rep); err != nil {
+		return steps, &WholeError{err}
+	}
+	for i := range rep.Results {
+		if key := rep.Results[i].Node.Owns()[0]; done.Repairs.Later(key) != nil {
+			return steps, wholePass("somebody fights about %s", key)
+		}
+	}
+	return steps, nil
+}

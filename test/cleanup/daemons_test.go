@@ -1,0 +1,149 @@
+package cleanup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/daemons"
+	"github.com/netwright/netwright/test/etcd"
+	"github.com/netwright/netwright/test/needs"
+	"github.com/netwright/netwright/test/node"
+)
+
+// running is a network that its own daemons bring to a node, and that they leave there.
+type running struct {
+	title string
+	name  string
+	asked
+	start func(*daemonNode)
+	lines int // at least that many of the node's state are theirs: else they did not do their work
+}
+
+// The other node of these clusters is none: it is what their daemons know.
+const peer, peerPods = "10.77.0.12", "10.244.2.0/24"
+
+var daemonic = []running{
+	{title: "calico, iptables-nft", name: "calico", asked: asked{spec: "{encapsulationMode: vxlan, vxlanMode: Always}"}, lines: 600,
+		start: func(n *daemonNode) { n.calico("NFT") }},
+	{title: "calico, iptables-legacy", name: "calico", asked: asked{spec: "{encapsulationMode: vxlan, vxlanMode: Always}"}, lines: 600,
+		start: func(n *daemonNode) { n.calico("Legacy") }},
+	{title: "canal", name: "canal", asked: ways["canal"], lines: 500, start: func(n *daemonNode) {
+		n.flannel("vxlan", `, "BackendType": "vxlan", "BackendData": {"VNI": 1, "VtepMAC": "02:00:00:00:00:12"}`)
+		d := daemons.NewCalico(n.t, n.server, "", "CALICO_NETWORKING_BACKEND=none", "FELIX_IPTABLESBACKEND=NFT")
+		d.Install(n.t.Context(), n.Node, "10-canal.conflist", `{"type": "host-local", "subnet": "10.244.1.0/24"}`)
+		n.felix(d)
+	}},
+	{title: "flannel vxlan", name: "flannel", asked: asked{spec: "{backend: vxlan}"}, lines: 200, start: func(n *daemonNode) {
+		n.flannel("vxlan", `, "BackendType": "vxlan", "BackendData": {"VNI": 1, "VtepMAC": "02:00:00:00:00:12"}`)
+	}},
+	{title: "flannel host-gw", name: "flannel", asked: asked{spec: "{backend: host-gw}"}, lines: 200, start: func(n *daemonNode) {
+		n.flannel("host-gw", `, "BackendType": "host-gw"`)
+	}},
+	{title: "flannel udp", name: "flannel", asked: asked{spec: "{backend: udp}"}, lines: 200, start: func(n *daemonNode) { n.flannel("udp", "") }},
+}
+
+// linkLocal is whether new links get an address by themselves: on hosts of proofs they do not.
+const linkLocal = "net.ipv6.conf.default.addr_gen_mode"
+
+// daemonNode is a switchNode whose networks are real.
+type daemonNode struct {
+	*switchNode
+	server *etcd.Server
+	units  []string // those of the daemons
+}
+
+// calico runs Calico over VXLAN in both families, with a node beside this one.
+func (n *daemonNode) calico(iptables string) {
+	n.t.Helper()
+	ctx := n.t.Context()
+	n.Must(ctx, "sysctl", "-qw", linkLocal+"=0") // its plugin wants such an address at the host's end
+	d := daemons.NewCalico(n.t, n.server, "", "CALICO_NETWORKING_BACKEND=vxlan", "IP="+n.Address(), "IP6="+n.Address6(), "CALICO_IPV4POOL_CIDR=10.244.0.0/16",
+		"CALICO_IPV4POOL_IPIP=Never", "CALICO_IPV4POOL_VXLAN=Always", "CALICO_IPV6POOL_CIDR=fd00:244::/48", "CALICO_IPV6POOL_VXLAN=Always",
+		"CALICO_IPV6POOL_NAT_OUTGOING=true", "FELIX_IPV6SUPPORT=true", "FELIX_IPTABLESBACKEND="+iptables)
+	d.Install(ctx, n.Node, "10-calico.conflist", `{"type": "calico-ipam", "assign_ipv4": "true", "assign_ipv6": "true"}`)
+	n.felix(d)
+	d.Peer(ctx, n.Node, "n2", "IP="+peer, "IP6="+node.Address6(peer))
+	n.Shell(ctx, "for f in 4 6; do until ip -$f route show | grep -q ' via .* dev vxlan'; do sleep 0.1; done; done")
+}
+
+func (n *daemonNode) felix(d daemons.Calico) {
+	n.t.Helper()
+	d.Bring(n.Node)
+	d.Start(n.t.Context(), n.Node)
+	n.units = append(n.units, "calico-node")
+}
+
+func (n *daemonNode) flannel(backend, more string) {
+	n.t.Helper()
+	ctx := n.t.Context()
+	d := daemons.NewFlannel(n.t, n.server, backend)
+	d.Lease("10.244.1.0/24", n.Address(), "")
+	d.Lease(peerPods, peer, more)
+	d.Bring(n.Node)
+	d.Install(ctx, n.Node)
+	d.Start(ctx, n.Node)
+	n.units = append(n.units, "flanneld")
+	if backend != "udp" { // which has one route to all
+		n.Shell(ctx, "until ip route show "+peerPods+" | grep -q .; do sleep 0.1; done")
+	}
+}
+
+// What no script of ours made goes as well: on a node the daemons of a network run, with its
+// plugins and a pod, and all that they write is theirs. They end, and the node is switched to
+// bridge by the agent as it ships, among things of others.
+func TestSwitchesFromDaemonsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	needs.Root(t)
+	ctx, f := t.Context(), node.NewFabric(t)
+	n := &daemonNode{switchNode: newSwitchNode(t, f), server: etcd.Start(t, etcd.Options{Netns: f.Netns(), Address: node.Gateway4})}
+	n.wants("", "", "bridge: {}\n")
+	n.once()
+	n.Copy(assets.Cnitool(t), "/run/lab/cnitool", 0o755)
+	// Whoever asks iptables-nft for a chain of the kernel's makes it, and it stays.
+	n.Shell(ctx, "for p in iptables-nft ip6tables-nft; do $p -t mangle -A POSTROUTING -j ACCEPT; $p -t mangle -D POSTROUTING -j ACCEPT; done")
+	n.shell("looks before")
+	var table strings.Builder
+	for _, r := range daemonic {
+		if n.lost {
+			t.Fatalf("%s and those after it are not tried", r.title)
+		}
+		t.Run(r.title, func(t *testing.T) {
+			n.t, n.lost, n.units = t, true, nil
+			if out, err := n.server.Do(ctx, n.server.Authority.Client("test"), "del", "", "--prefix"); err != nil {
+				t.Fatalf("emptying etcd: %v\n%s", err, out)
+			}
+			n.goes(r.name, r.asked)
+			n.shell("looks bare")
+			r.start(n)
+			n.AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
+			n.Must(ctx, "sysctl", "-qw", linkLocal+"=1")
+			if slices.Contains(n.units, "calico-node") { // Felix hears of the pod by its watch
+				n.Shell(ctx, "until { iptables-nft-save; iptables-legacy-save; } | grep -q '^-A cali-tw-cali'; do sleep 0.1; done")
+			}
+			n.shell("looks running")
+			// What a daemon took away is not ours to bring back: Felix has no rule but its own lead
+			// to its tables, of which 1 is one.
+			n.shell("diff /run/proof/bare /run/proof/running | sed -n 's/^< //p' >/run/proof/taken; grep -vxFf /run/proof/taken /run/proof/before >/run/proof/kept; mv /run/proof/kept /run/proof/before")
+			made := lines(n.shell("diff /run/proof/bare /run/proof/running | grep '^>' || true"))
+			if len(made) < r.lines {
+				t.Errorf("they made %d lines, and at least %d are awaited:\n%s", len(made), r.lines, strings.Join(made, ""))
+			}
+			for _, unit := range n.units {
+				n.Must(ctx, "systemctl", "stop", unit)
+			}
+			removed := n.comesBack(r.name)
+			n.Must(ctx, "ip", "netns", "del", "pod")
+			n.carries("back from " + r.title)
+			n.shell("looks after")
+			if diff := n.shell("diff /run/proof/before /run/proof/after | grep '^[<>]' || true; mv /run/proof/after /run/proof/before"); diff != "" {
+				t.Errorf("the node is not as it was on bridge:\n%s", diff)
+			}
+			fmt.Fprintf(&table, "DAEMONS %-24s lines made %3d, by the agent removed %3d\n", r.title, len(made), removed)
+			n.lost = false
+		})
+	}
+	t.Log("\n" + table.String())
+}
