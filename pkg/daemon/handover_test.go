@@ -16,7 +16,7 @@ import (
 func TestAHandedOverNetworkStaysPrepared(t *testing.T) {
 	b := newBox(t)
 	hostroot.Put(t, b.root, "/usr/lib/systemd/systemd-networkd", "")
-	text := strings.Replace(hostroot.Read(t, b.store, "/demo/cluster.yaml"), "name: cni-plugins", "name: cni-plugins\n    members: [portmap, loopback, bridge, host-local]", 1)
+	text := strings.Replace(hostroot.Read(t, b.store, "/demo/cluster.yaml"), "name: cni-plugins", "name: cni-plugins\n    members: [portmap, loopback, bridge, bandwidth, host-local]", 1)
 	const modules, sysctls = "/etc/modules-load.d/netwright.conf", "/etc/sysctl.d/99-netwright.conf"
 	prepared := func() bool {
 		t.Helper()
