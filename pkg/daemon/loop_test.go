@@ -144,7 +144,7 @@ func (b *box) plugins(t *testing.T, name, more string) string {
 	t.Helper()
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	for _, member := range []string{"bridge", "host-local", "loopback", "portmap"} {
+	for _, member := range []string{"bandwidth", "bridge", "host-local", "loopback", "portmap"} {
 		content := member + more
 		if err := w.WriteHeader(&tar.Header{Name: member, Mode: 0o755, Size: int64(len(content))}); err != nil {
 			t.Fatal(err)
