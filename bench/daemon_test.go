@@ -27,9 +27,9 @@ const (
 // reactionKinds are what somebody changes, by which of the daemon's sources tells it.
 var reactionKinds = []string{"file", "sysctl, by netconf", "sysctl, by inotify", "link", "route"}
 
-// measureDaemon measures what the daemon costs while nothing happens, what a look at the store costs
-// that finds nothing new, and how soon it repairs what somebody changes: on a node of its own, with
-// a bridge network.
+// measureDaemon measures what the daemon costs while nothing happens, what a look at the store
+// costs that finds nothing new, and how soon it repairs what somebody changes: on a node of its
+// own, with a bridge network.
 func measureDaemon(b *testing.B, r *results, agent string) {
 	ctx := b.Context()
 	n := newCosted(b, map[string]string{"this": agent})

@@ -139,9 +139,9 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	return trigger{cause: now.cause, job: now.job, got: &out}, true
 }
 
-// heard says that the host needs no pass at this interval: all of it was right when it was looked at
-// last, what changes is heard, nothing waits for a pass that is due, and the next interval's comes
-// in time.
+// heard says that the host needs no pass at this interval: all of it was right when it was looked
+// at last, what changes is heard, nothing waits for a pass that is due, and the next interval's
+// comes in time.
 func (l *loop) heard() bool {
 	due := !l.awaited.IsZero() && !time.Now().Before(l.awaited)
 	return !l.whole.IsZero() && time.Since(l.whole)+l.Interval*11/10 <= wholeEvery && !due && l.failures == 0 &&

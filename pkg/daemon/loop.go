@@ -33,8 +33,8 @@ type Daemon struct {
 	Pass   reconcile.Pass
 	Store  statestore.Store
 	Select config.Select
-	// Interval is between two looks at the store, give or take a tenth. After one that finds nothing
-	// new no pass is made where another one comes in time: see [wholeEvery].
+	// Interval is between two looks at the store, give or take a tenth. After one that finds
+	// nothing new no pass is made where another one comes in time: see [wholeEvery].
 	Interval time.Duration
 	Manager  Manager
 	Control  *control.Server  // where commands come in; nil: nowhere

@@ -129,7 +129,8 @@ func (w *hostWatch) events() <-chan struct{} {
 	return w.watcher.Events()
 }
 
-// hearsAll says that whatever a watcher can hear of is heard, and that a pass left everything right.
+// hearsAll says that whatever a watcher can hear of is heard, and that a pass left everything
+// right.
 func (w *hostWatch) hearsAll() bool {
 	return w != nil && w.standing != nil && len(w.watcher.Unwatched()) == 0
 }

@@ -23,8 +23,8 @@ type Transaction struct {
 	later    []ledger.Revision // those after it, once somebody asked
 	Around   []string          // directories that a checkpoint of the pass puts something into
 
-	// Unnoted says that nothing was written down before the changes, and that of the rest of the set
-	// nothing is known: what they are is written with how they ended, and the head stays.
+	// Unnoted says that nothing was written down before the changes, and that of the rest of the
+	// set nothing is known: what they are is written with how they ended, and the head stays.
 	Unnoted bool
 
 	// hears which task cannot be looked at before it changes; nil: that ends the pass
