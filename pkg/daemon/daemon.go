@@ -166,17 +166,17 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 // repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
 func (l *loop) repair(ctx context.Context) {
 	w := l.drift
-	if w.standing != nil {
-		host.Sleep(ctx, settle)
+	if w.converged != nil {
+		host.Sleep(ctx, repairDelay)
 	}
-	owners, direct, pass := w.hear()
+	owners, direct, pass := w.takeEvents()
 	if direct && len(owners) > 0 {
 		var steps []report.Step
 		var err error
 		spend := w.paced()
 		by := l.Pass
 		by.CacheOnly, by.Ready, by.OfDaemon = true, l.ready, true
-		l.at("a repair of its own", func() { steps, err = by.Repair(ctx, w.standing, owners) })
+		l.at("a repair of its own", func() { steps, err = w.converged.Repair(ctx, by, owners) })
 		spend()
 		if len(steps) > 0 {
 			w.repairedSome(steps)
@@ -185,7 +185,7 @@ func (l *loop) repair(ctx context.Context) {
 			l.Pass.Log.Debug("not repaired by itself", zap.Error(err))
 			var unwritten *reconcile.UnwrittenError
 			l.unwritten = l.unwritten || errors.As(err, &unwritten)
-			w.standing, direct = nil, false
+			w.converged, direct = nil, false
 		}
 	}
 	if !direct || pass {
@@ -209,8 +209,9 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 		return
 	}
 	defer func() {
-		out.plan = l.drift.told(out.plan)
-		l.status.ended(w, out, clock, l.passResult())
+		out.plan = l.drift.withRepairs(out.plan)
+		l.status.ended(w, out, clock, passResult{desired: l.desired, ready: l.ready, next: l.next,
+			wakes: l.drift.eventCounts(), away: l.away, pinned: l.pinned})
 	}()
 	l.drift.ended(out.plan)
 	switch {
@@ -238,18 +239,18 @@ func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phase
 	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
 		next = sooner(next, l.next)
 	}
-	l.awaited = l.moment(out.plan)
+	l.awaited = nextMoment(l.Pass, l.desired, out.plan)
 	l.next = sooner(next, l.awaited)
 }
 
-// moment is when a pass is to be made for what waits; zero: nothing does.
-func (l *loop) moment(p *report.Plan) (at time.Time) {
+// nextMoment is when a pass is to be made for what waits; zero: nothing does.
+func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.Time) {
 	now := time.Now()
-	if probation.Open(l.Pass.Host) || l.Pass.API != nil && awaitsNode(p) {
+	if probation.Open(pass.Host) || pass.API != nil && awaitsNode(p) {
 		at = now.Add(reconcile.ProbationPoll)
 	}
 	list := moments(p)
-	if d := l.desired; d != nil && !d.LookAgain.IsZero() {
+	if d != nil && !d.LookAgain.IsZero() {
 		list = append(list, d.LookAgain)
 	}
 	for _, one := range list {

@@ -32,14 +32,14 @@ func watchedLoop(t *testing.T) (*box, *loop) {
 		t.Fatal(err)
 	}
 	l.round(t.Context(), trigger{cause: "start"})
-	l.round(t.Context(), l.drift.take()) // what the first one did is heard
-	if l.drift.standing == nil {
+	l.round(t.Context(), l.drift.take()) // what the first one did is taken
+	if l.drift.converged == nil {
 		t.Fatal("a pass that made everything right leaves nothing to stand on")
 	}
 	return b, l
 }
 
-// listened is false if nothing more is heard soon.
+// listened is false if nothing more is reported soon.
 func listened(l *loop) bool {
 	select {
 	case <-l.drift.events():
@@ -49,7 +49,7 @@ func listened(l *loop) bool {
 	}
 }
 
-// A file that somebody writes is repaired when it is heard of, and not by a pass. What the repair
+// A file that somebody writes is repaired when it is reported, and not by a pass. What the repair
 // itself wakes is looked at, and asks for nothing. The pass that follows tells what was repaired.
 // An event about what is nobody's takes a pass. The lines that keep it: daemon.go, repair;
 // watch_host.go, hear, repairedSome and told.
@@ -72,11 +72,11 @@ func TestAnEventIsRepairedByItself(t *testing.T) {
 	if n := l.status.now.Totals; n.Passes != passes || n.Repairs != 0 || len(l.drift.repaired) != 1 || l.drift.awaited {
 		t.Errorf("%+v after %d passes, %d repairs are to be told, a pass is awaited: %t", n, passes, len(l.drift.repaired), l.drift.awaited)
 	}
-	if wait := time.Until(l.drift.due); l.drift.due.IsZero() || wait > quiet {
-		t.Errorf("a pass looks %s later, want %s after the repair", wait, quiet)
+	if wait := time.Until(l.drift.passAt); l.drift.passAt.IsZero() || wait > passDelay {
+		t.Errorf("a pass looks %s later, want %s after the repair", wait, passDelay)
 	}
 	l.round(t.Context(), l.drift.take())
-	if n := l.status.now; n.Totals.Repairs != 1 || n.Last.Repairs != 1 || n.Last.Cause != "drift (files)" || len(l.drift.repaired) != 0 || !l.drift.due.IsZero() {
+	if n := l.status.now; n.Totals.Repairs != 1 || n.Last.Repairs != 1 || n.Last.Cause != "drift (files)" || len(l.drift.repaired) != 0 || !l.drift.passAt.IsZero() {
 		t.Errorf("the pass after it: %+v, %+v", n.Totals, n.Last)
 	}
 

@@ -131,7 +131,7 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	}
 	out.pass = now.pass
 	old := now.job == nil && errors.Is(out.err, statestore.ErrNotModified) && l.looks.answers.Same(out.answers)
-	if l.looks.answers = out.answers; old && !now.asked && l.heard() {
+	if l.looks.answers = out.answers; old && !now.asked && l.needsNoPass() {
 		l.next = sooner(time.Now().Add(Delay(l.Interval, 0)), l.awaited)
 		l.status.checked(l.next)
 		return trigger{}, false
@@ -139,13 +139,13 @@ func (l *loop) lookEnded(out looked) (trigger, bool) {
 	return trigger{cause: now.cause, job: now.job, got: &out}, true
 }
 
-// heard says that the host needs no pass at this interval: all of it was right when it was looked
-// at last, what changes is heard, nothing waits for a pass that is due, and the next interval's
-// comes in time.
-func (l *loop) heard() bool {
+// needsNoPass says that the host needs none at this interval: all of it was right when it was
+// looked at last, what changes is watched, nothing waits for a pass that is due, and the next
+// interval's comes in time.
+func (l *loop) needsNoPass() bool {
 	due := !l.awaited.IsZero() && !time.Now().Before(l.awaited)
 	return !l.whole.IsZero() && time.Since(l.whole)+l.Interval*11/10 <= wholeEvery && !due && l.failures == 0 &&
-		l.unread == nil && l.drift.hearsAll()
+		l.unread == nil && l.drift.watchesAll()
 }
 
 // giveUp gives the look up that is under way.
@@ -178,7 +178,7 @@ func (l *loop) scheduled(ctx context.Context) (trigger, bool) {
 		return trigger{}, false
 	}
 	l.next = time.Now().Add(Delay(l.Interval, l.failures))
-	if l.heard() {
+	if l.needsNoPass() {
 		return trigger{}, false // the look ends without a pass, or with one
 	}
 	if !l.knows(ctx) {

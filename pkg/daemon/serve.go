@@ -139,14 +139,14 @@ func (l *loop) restore(now *looking) {
 		now.pass.Trust.Older = false
 	}
 	if now.lost || now.old {
-		l.believe(now.pass)
+		believe(&l.Pass, l.Store, now.pass)
 	}
 }
 
 // believe takes back that everything was verified.
-func (l *loop) believe(after reconcile.Pass) {
-	if after.Host.Verify && !l.Pass.Host.Verify {
-		remember(&l.Pass, l.Store)
+func believe(of *reconcile.Pass, store statestore.Store, after reconcile.Pass) {
+	if after.Host.Verify && !of.Host.Verify {
+		remember(of, store)
 	}
 }
 
@@ -155,7 +155,7 @@ func (l *loop) believe(after reconcile.Pass) {
 func (l *loop) serveOnce(ctx context.Context, w trigger) (held bool) {
 	job := w.job
 	if !w.got.lost {
-		defer l.believe(w.got.pass)
+		defer believe(&l.Pass, l.Store, w.got.pass)
 	}
 	defer func() {
 		if !held && len(l.queued) > 0 { // they waited for the same

@@ -26,12 +26,6 @@ type passResult struct {
 	pinned  bool // it has another configuration than the pin names, and the node has that
 }
 
-// passResult is what is known after a pass.
-func (l *loop) passResult() passResult {
-	return passResult{desired: l.desired, ready: l.ready, next: l.next, wakes: l.drift.eventCounts(), away: l.away,
-		pinned: l.pinned}
-}
-
 // ended tells what became of a pass.
 func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) {
 	next := s.now

@@ -22,13 +22,13 @@ import (
 
 // Times of what is seen as it happens.
 const (
-	settle    = 300 * time.Microsecond // events of one change come together: before a repair of one key …
-	debounce  = 3 * time.Millisecond   // … and before a pass
-	quiet     = 200 * time.Millisecond // after repairs of single keys a pass looks at everything …
-	quietMost = 2 * time.Second        // … and so long after the first of them at most
-	cpuBurst  = time.Second            // of a processor's time that passes may use without a pause …
-	cpuShare  = 5                      // … before they get one in so many
-	pollEvery = 4 * time.Second        // what nothing tells of is looked at this often
+	repairDelay   = 300 * time.Microsecond // events of one change come together: before a repair of one key …
+	debounce      = 3 * time.Millisecond   // … and before a pass
+	passDelay     = 200 * time.Millisecond // after repairs of single keys a pass looks at everything …
+	passDelayMost = 2 * time.Second        // … and so long after the first of them at most
+	cpuBurst      = time.Second            // of a processor's time that passes may use without a pause …
+	cpuShare      = 5                      // … before they get one in so many
+	pollEvery     = 4 * time.Second        // what nothing tells of is looked at this often
 )
 
 // hostWatch is what the daemon watches of its host between passes, and polls because it cannot
@@ -47,17 +47,17 @@ type hostWatch struct {
 	opened host.Options
 	others []host.WriterID // that write what the last pass left to them
 
-	sources  []string               // what has happened that no pass has looked at
-	due      time.Time              // when a pass is to look; zero: for nothing that happened
-	awaited  bool                   // that pass looks at all that happens until then
-	standing *reconcile.Standing    // what the last pass left; nil: it takes a pass to repair anything
-	owners   map[heard][]tasks.Task // whom of its tasks an event names; nil: not made yet
-	repaired []report.Step          // without a pass, since the last one
-	first    time.Time              // when the first of these was
+	sources   []string                   // what has happened that no pass has looked at
+	passAt    time.Time                  // when a pass is to look; zero: for nothing that happened
+	awaited   bool                       // that pass looks at all that happens until then
+	converged *reconcile.Converged       // what the last pass left; nil: it takes a pass to repair anything
+	owners    map[eventName][]tasks.Task // whom of its tasks an event names; nil: not made yet
+	repaired  []report.Step              // without a pass, since the last one
+	first     time.Time                  // when the first of these was
 }
 
-// heard is a thing as an event names it.
-type heard struct {
+// eventName is a thing as an event names it.
+type eventName struct {
 	source watch.Source
 	name   string
 }
@@ -83,9 +83,9 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	if pass.CacheOnly {
 		pass.Host.Facts = w.facts
 	}
-	pass.Before = w.standing
-	w.standing, w.owners = nil, nil
-	pass.Hooks.Stands = func(s *reconcile.Standing) { w.standing = s }
+	pass.Before = w.converged
+	w.converged, w.owners = nil, nil
+	pass.OnConverged = func(c *reconcile.Converged) { w.converged = c }
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts
 		w.watcher.Set(w.interest())
@@ -109,14 +109,14 @@ func (w *hostWatch) logUnwatched() {
 	for source, err := range lost {
 		if w.said[source] != err.Error() {
 			w.said[source] = err.Error()
-			w.log.Warn("cannot hear what changes: it is looked at every few seconds",
+			w.log.Warn("cannot watch what changes: it is looked at every few seconds",
 				zap.String("what", string(source)), zap.Error(err))
 		}
 	}
 	for source := range w.said {
 		if lost[source] == nil {
 			delete(w.said, source)
-			w.log.Info("what changes is heard again", zap.String("what", string(source)))
+			w.log.Info("what changes is watched again", zap.String("what", string(source)))
 		}
 	}
 }
@@ -129,26 +129,26 @@ func (w *hostWatch) events() <-chan struct{} {
 	return w.watcher.Events()
 }
 
-// hearsAll says that whatever a watcher can hear of is heard, and that a pass left everything
+// watchesAll says that whatever can be watched is watched, and that a pass left everything
 // right.
-func (w *hostWatch) hearsAll() bool {
-	return w != nil && w.standing != nil && len(w.watcher.Unwatched()) == 0
+func (w *hostWatch) watchesAll() bool {
+	return w != nil && w.converged != nil && len(w.watcher.Unwatched()) == 0
 }
 
 // untilPass is how long it is until a pass is to look at what has happened: very long where nothing
 // has.
 func (w *hostWatch) untilPass() time.Duration {
-	if w == nil || w.due.IsZero() {
+	if w == nil || w.passAt.IsZero() {
 		return time.Hour
 	}
-	return max(time.Until(w.due), 0)
+	return max(time.Until(w.passAt), 0)
 }
 
-// hear takes all events that have come. direct says that all that they name is owned by tasks of
-// what the last pass left, which are returned; pass, that a pass is to look all the same, since
+// takeEvents takes all events that have come. direct says that all that they name is owned by tasks
+// of what the last pass left, which are returned; pass, that a pass is to look all the same, since
 // facts are made of what they tell.
-func (w *hostWatch) hear() (owners []tasks.Task, direct, pass bool) {
-	direct = w.standing != nil && w.budget.pause() == 0
+func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
+	direct = w.converged != nil && w.budget.pause() == 0
 	for _, e := range w.watcher.Take() {
 		w.wakes[string(e.Source)] += int64(e.Events)
 		w.sources = append(w.sources, string(e.Source))
@@ -160,7 +160,7 @@ func (w *hostWatch) hear() (owners []tasks.Task, direct, pass bool) {
 			if e.Source == watch.Files && hostfs.StagedHere(path.Base(name)) {
 				continue // by a repair, beside its file
 			}
-			of := w.named(heard{e.Source, name})
+			of := w.named(eventName{e.Source, name})
 			direct = direct && len(of) > 0
 			owners = append(owners, of...)
 		}
@@ -171,12 +171,12 @@ func (w *hostWatch) hear() (owners []tasks.Task, direct, pass bool) {
 }
 
 // named are the tasks that own what an event names.
-func (w *hostWatch) named(what heard) []tasks.Task {
-	if w.owners == nil && w.standing != nil {
-		w.owners = map[heard][]tasks.Task{}
-		for _, t := range w.standing.Tasks() {
+func (w *hostWatch) named(what eventName) []tasks.Task {
+	if w.owners == nil && w.converged != nil {
+		w.owners = map[eventName][]tasks.Task{}
+		for _, t := range w.converged.Tasks() {
 			for source, name := range tasks.InterestOf([]tasks.Task{t}).Names() {
-				at := heard{source, name}
+				at := eventName{source, name}
 				w.owners[at] = append(w.owners[at], t)
 			}
 		}
@@ -186,7 +186,7 @@ func (w *hostWatch) named(what heard) []tasks.Task {
 
 // ask has a pass look at what has happened: soon, and not too often.
 func (w *hostWatch) ask() {
-	w.awaited, w.due = true, time.Now().Add(max(debounce, w.budget.pause()))
+	w.awaited, w.passAt = true, time.Now().Add(max(debounce, w.budget.pause()))
 }
 
 // repairedSome notes what was repaired without a pass. One looks at everything when nothing more
@@ -197,14 +197,14 @@ func (w *hostWatch) repairedSome(steps []report.Step) {
 		w.first = now
 	}
 	w.repaired = append(w.repaired, steps...)
-	if w.due = now.Add(quiet); w.due.After(w.first.Add(quietMost)) {
-		w.due = w.first.Add(quietMost)
+	if w.passAt = now.Add(passDelay); w.passAt.After(w.first.Add(passDelayMost)) {
+		w.passAt = w.first.Add(passDelayMost)
 	}
 }
 
-// told puts into the plan of a pass what was repaired since the one before, for those who are told
-// of it.
-func (w *hostWatch) told(p *report.Plan) *report.Plan {
+// withRepairs puts into the plan of a pass what was repaired since the one before, for those who
+// are told of it.
+func (w *hostWatch) withRepairs(p *report.Plan) *report.Plan {
 	if w == nil || p == nil || len(w.repaired) == 0 {
 		return p
 	}
@@ -216,9 +216,9 @@ func (w *hostWatch) told(p *report.Plan) *report.Plan {
 
 // take takes all events that have come, for a pass that is about to look.
 func (w *hostWatch) take() trigger {
-	w.hear()
+	w.takeEvents()
 	sources := w.sources
-	w.sources, w.due, w.awaited = nil, time.Time{}, false
+	w.sources, w.passAt, w.awaited = nil, time.Time{}, false
 	return drifted(sources)
 }
 

@@ -71,11 +71,11 @@ func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, err
 func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	in, made := p.Session(), (*run)(nil)
 	in.OnEnd = func(h *host.Host, _ *ledger.Ledger) {
-		if made == nil || p.Hooks.Stands == nil {
+		if made == nil || p.OnConverged == nil {
 			return
 		}
-		if s := made.standing(h, p.Before); s != nil {
-			p.Hooks.Stands(s)
+		if s := made.converged(h, p.Before); s != nil {
+			p.OnConverged(s)
 		}
 	}
 	return in.Locked(ctx, noting(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {

@@ -20,24 +20,24 @@ import (
 // decodedAtOnce is up to how many tasks the ledger is decoded before the first event.
 const decodedAtOnce = 1000
 
-// standing is what a run leaves; nil where not everything is right, or anything is under way. The
-// ledger that was kept before serves again where it is as its files are.
-func (r *run) standing(h *host.Host, before *Standing) *Standing {
+// converged is what a run leaves; nil where not everything is right, or anything is under way. The
+// ledger that was cached before serves again where it is as its files are.
+func (r *run) converged(h *host.Host, before *Converged) *Converged {
 	if r.unbuilt != nil || r.unwritten != nil || r.sw != nil || r.awaits || r.halfway || r.lookAgain ||
 		len(r.refused) > 0 || r.pruning.Graph != nil {
 		return nil
 	}
-	s := &Standing{desired: r.desired, graph: r.graph, set: r.ownership.Set, facts: h.Live.Facts}
-	if before != nil && !before.kept.Moved(h.Live.Files) {
-		s.kept = before.kept
+	s := &Converged{desired: r.desired, graph: r.graph, set: r.ownership.Set, facts: h.Live.Facts}
+	if before != nil && !before.cached.Stale(h.Live.Files) {
+		s.cached = before.cached
 		return s
 	}
 	var err error
-	if s.kept, err = ledger.Keep(h.Live.Files, r.led); err != nil {
+	if s.cached, err = ledger.Cache(h.Live.Files, r.led); err != nil {
 		return nil
 	}
 	if s.graph.Len() <= decodedAtOnce {
-		s.kept.Entries()
+		s.cached.Entries()
 	}
 	return s
 }
@@ -58,12 +58,12 @@ func wholePass(format string, args ...any) error { return &WholeError{fmt.Errorf
 // is for what asks for effects, what is not known to be harmless, what is contested, what must be
 // written down before, and whatever does not go as it was to. A [*UnwrittenError] says that what
 // was repaired could not be written down.
-func (p Pass) Repair(ctx context.Context, s *Standing, owners []tasks.Task) (steps []report.Step, err error) {
+func (s *Converged) Repair(ctx context.Context, p Pass, owners []tasks.Task) (steps []report.Step, err error) {
 	in := p.Session()
-	in.Host.Facts, in.Kept = s.facts, s.kept
+	in.Host.Facts, in.Cached = s.facts, s.cached
 	in.OnEnd = func(h *host.Host, led *ledger.Ledger) {
-		if kept, failed := ledger.Keep(h.Live.Files, led); failed == nil {
-			s.kept = kept
+		if cached, failed := ledger.Cache(h.Live.Files, led); failed == nil {
+			s.cached = cached
 		}
 	}
 	_, err = in.Trying(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
@@ -83,7 +83,7 @@ func (p Pass) Repair(ctx context.Context, s *Standing, owners []tasks.Task) (ste
 		if err != nil || !planned.Any() {
 			return nil, err
 		}
-		steps, err = p.repair(ctx, s, h, g, tx, planned)
+		steps, err = s.repair(ctx, p, h, g, tx, planned)
 		return nil, err
 	})
 	return steps, err
@@ -95,7 +95,7 @@ const nearby = 64
 // around is the graph of tasks with all that needs them: a link that comes back has no address yet,
 // and one sysctl resets another. Effects are in it, since tasks name them, and not what needs
 // those: a repair asks for none.
-func (s *Standing) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error) {
+func (s *Converged) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	list, seen := []tasks.Task(nil), map[graph.Key]bool{}
 	var add func(t tasks.Task)
 	add = func(t tasks.Task) {
@@ -125,7 +125,7 @@ func (s *Standing) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error)
 }
 
 // plan is what of a graph is to be brought back. It is an error if any of that takes a pass.
-func (s *Standing) plan(
+func (s *Converged) plan(
 	ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
 ) (*changes.Set, error) {
 	if !tx.InStep() || len(tx.Led.Effects.List()) > 0 {
@@ -176,8 +176,8 @@ func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 }
 
 // repair makes what was planned, and writes down that it was made.
-func (p Pass) repair(
-	ctx context.Context, s *Standing, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
+func (s *Converged) repair(
+	ctx context.Context, p Pass, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
 	planned *changes.Set,
 ) ([]report.Step, error) {
 	done, rep, err := execute.Apply(ctx, g, h, tx.Led, planned, execute.Options{

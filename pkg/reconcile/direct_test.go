@@ -23,12 +23,12 @@ import (
 )
 
 // stands makes a pass on a root, and returns what it left.
-func stands(t testing.TB, root string, d *desired.State, before *Standing) *Standing {
+func stands(t testing.TB, root string, d *desired.State, before *Converged) *Converged {
 	t.Helper()
 	needs.Root(t) // files belong to root
-	var s *Standing
+	var s *Converged
 	p := onRoot(root)
-	p.Before, p.Hooks.Stands = before, func(left *Standing) { s = left }
+	p.Before, p.OnConverged = before, func(left *Converged) { s = left }
 	if _, err := p.Converge(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func stands(t testing.TB, root string, d *desired.State, before *Standing) *Stan
 }
 
 // repair repairs what tasks own that an event may name.
-func repair(t testing.TB, root string, s *Standing, keys ...graph.Key) ([]report.Step, error) {
+func repair(t testing.TB, root string, s *Converged, keys ...graph.Key) ([]report.Step, error) {
 	t.Helper()
 	var owners []tasks.Task
 	for _, key := range keys {
@@ -46,7 +46,7 @@ func repair(t testing.TB, root string, s *Standing, keys ...graph.Key) ([]report
 		}
 		owners = append(owners, owner)
 	}
-	return onRoot(root).Repair(t.Context(), s, owners)
+	return s.Repair(t.Context(), onRoot(root), owners)
 }
 
 // One key is repaired, with one record of the journal, and nothing else is looked at. What is in a
@@ -107,7 +107,7 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 		}, &WholeError{}},
 		{"somebody else made a pass", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
 			mustConverge(t, root, file("/etc/a", "2"), file("/etc/found", "1"))
-		}, session.ErrMoved},
+		}, session.ErrStale},
 		{"somebody else has the lock", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
 			f, err := os.OpenFile(filepath.Join(root, ledger.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 			if err != nil {
@@ -125,7 +125,7 @@ func TestWhatARepairLeavesToAPass(t *testing.T) {
 		{"what was there before us is not known", "file:/etc/found", func(*testing.T, string, *desired.State) {}, &WholeError{}},
 		{"something is owed", "file:/etc/a", func(t *testing.T, root string, _ *desired.State) {
 			hostroot.Put(t, root, "/var/lib/netwright/owed.json", `{"effect:reload/x.service": {"by": ["file:/etc/a"]}}`)
-		}, session.ErrMoved},
+		}, session.ErrStale},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			root, d := t.TempDir(), wanting(list...)
@@ -213,7 +213,7 @@ func TestAKillBetweenRepairAndRecord(t *testing.T) {
 }
 
 // repairKilled is a repair that is killed before it writes down what it did.
-func repairKilled(t testing.TB, root string, s *Standing, key graph.Key) (made bool) {
+func repairKilled(t testing.TB, root string, s *Converged, key graph.Key) (made bool) {
 	t.Helper()
 	journal := filepath.Join(root, ledger.JournalFile)
 	before, err := os.ReadFile(journal)

@@ -41,7 +41,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 		defer os.RemoveAll(root)
 		whose, edited, lost := map[string]owner{}, map[string]bool{}, false
 		held := map[string]bool{} // what the ledger may have an entry for
-		var left *Standing        // by the last pass
+		var left *Converged       // by the last pass
 		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
 			var want []tasks.Task
 			var wanted map[string]bool
@@ -90,7 +90,7 @@ func TestTheLedgerRemovesOnlyWhatItMade(t *testing.T) {
 			default:
 				want, wanted = drawWant(rt, paths)
 				p := onRoot(root)
-				p.Hooks.Stands = func(s *Standing) { left = s }
+				p.OnConverged = func(s *Converged) { left = s }
 				left = nil
 				p.ForceRepair = true // a repair that was killed counts for a conflict: who asks by hand does not wait for its turn
 				if _, err := p.Converge(t.Context(), wanting(want...)); err != nil {

@@ -34,8 +34,6 @@ type Hooks struct {
 	OnFetch func(fetch.Transfer)
 	// Built hears what the pass works towards, before it looks at it.
 	Built func(d *desired.State, list []tasks.Task, v host.View)
-	// Stands hears, at the end of a pass after which everything is right, what that pass knew.
-	Stands func(*Standing)
 }
 
 // Pass is one look at the host, and what comes of it.
@@ -82,9 +80,12 @@ type Pass struct {
 	issueAnywhere   bool         // also below a root that is no node's: for tests
 	UpdatesAnywhere bool         // likewise: spec.update holds there too
 
-	Before  *Standing         // what the pass before left, of which this one may keep the ledger; nil: nothing
-	Answers *discover.Answers // what others said in a look; nil: they are asked
-	stamps  *ledger.Stamps    // those that a store has too; nil: a pass loads its own
+	// OnConverged gets what a pass knew, at the end of one after which everything is right; nil:
+	// nobody does.
+	OnConverged func(*Converged)
+	Before      *Converged        // what the pass before left, of which this one may keep the ledger; nil: nothing
+	Answers     *discover.Answers // what others said in a look; nil: they are asked
+	stamps      *ledger.Stamps    // those that a store has too; nil: a pass loads its own
 }
 
 // Session is how the pass has the host.

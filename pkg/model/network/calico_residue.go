@@ -35,9 +35,9 @@ func calicoResidue() cleanup.Residue {
 // calicoModes: Felix takes some of it away when it starts in another mode, and BIRD keeps its
 // routes. Calico's default of nftablesMode is by its release, so that a document without it may
 // mean either.
-func calicoModes() []Mode {
+func calicoModes() []DataplaneMode {
 	link := func(name, kind string) cleanup.LinkSelector { return cleanup.LinkSelector{Name: name, Kind: kind} }
-	return []Mode{
+	return []DataplaneMode{
 		{Of: "encapsulationMode", Name: "ipip", If: calicoIPIP, Residue: cleanup.Residue{
 			Links:  []cleanup.LinkSelector{{Name: "tunl0", Kind: "ipip", Pods: true}},
 			Routes: []cleanup.RouteSelector{{Link: "tunl0", Pods: true}}}},

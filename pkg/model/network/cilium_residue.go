@@ -66,12 +66,12 @@ func ciliumResidue() cleanup.Residue {
 
 // ciliumModes: the agent takes its tunnel's link away when it starts without (pkg/datapath/loader),
 // and leaves the rest. Native routing has nothing that a tunnel has not.
-func ciliumModes() []Mode {
-	tunnel := func(kind string) Mode {
-		return Mode{Of: "tunnel", Name: kind, If: func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind },
+func ciliumModes() []DataplaneMode {
+	tunnel := func(kind string) DataplaneMode {
+		return DataplaneMode{Of: "tunnel", Name: kind, If: func(in Input) bool { return in.Node.Networking.Cilium.Tunnel == kind },
 			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: kind}}}}
 	}
-	return []Mode{
+	return []DataplaneMode{
 		tunnel("vxlan"), tunnel("geneve"),
 		{Of: "encryptionType", Name: "wireguard", If: func(in Input) bool { return in.Node.Networking.Cilium.WireGuard() },
 			Residue: cleanup.Residue{Links: []cleanup.LinkSelector{{Name: "cilium_*", Kind: "wireguard"}}}},

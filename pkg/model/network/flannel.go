@@ -109,16 +109,16 @@ func flannelResidue() cleanup.Residue {
 
 // flannelModes are what each backend has: its link with the routes to other nodes, or routes alone.
 // flanneld takes none of it away when it starts with another (pkg/backend).
-func flannelModes(backend func(string) func(Input) bool) []Mode {
-	byLinks := func(name, kind string, links ...string) Mode {
-		m := Mode{Of: "backend", Name: name, If: backend(name)}
+func flannelModes(backend func(string) func(Input) bool) []DataplaneMode {
+	byLinks := func(name, kind string, links ...string) DataplaneMode {
+		m := DataplaneMode{Of: "backend", Name: name, If: backend(name)}
 		for _, link := range links {
 			m.Residue.Links = append(m.Residue.Links, cleanup.LinkSelector{Name: link, Kind: kind})
 			m.Residue.Routes = append(m.Residue.Routes, cleanup.RouteSelector{Link: link, Pods: true})
 		}
 		return m
 	}
-	return []Mode{
+	return []DataplaneMode{
 		byLinks("vxlan", "vxlan", "flannel.1", "flannel-v6.1"), byLinks("udp", "tun", "flannel0"),
 		byLinks("wireguard", "wireguard", "flannel-wg", "flannel-wg-v6"),
 		// A node's pod CIDR via its address, with the protocol of a person (boot).

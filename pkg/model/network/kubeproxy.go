@@ -36,7 +36,7 @@ func KubeProxy() Network {
 		// --metrics-bind-address (cmd/kube-proxy/app/server.go, serveMetrics).
 		ModeURL: "http://localhost:10249/proxyMode",
 		Agents:  []string{"kube-proxy"},
-		Modes: []Mode{
+		Modes: []DataplaneMode{
 			{Name: "userspace", Residue: proxyUserspace()}, {Name: "iptables", Residue: proxyIPTables()},
 			{Name: "ipvs", Residue: proxyIPVS()}, {Name: "nftables", Residue: proxyNFTables()},
 		},

@@ -10,10 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Mode is one of several ways in which a network works, by a field of the documents. What a mode
-// leaves that the one in its place has not goes when the documents change, as all of it goes with
-// the network.
-type Mode struct {
+// DataplaneMode is one of several ways in which a network works, by a field of the documents. What
+// a mode leaves that the one in its place has not goes when the documents change, as all of it goes
+// with the network.
+type DataplaneMode struct {
 	Of      string          `json:"of"`   // what has the mode: "backend"; modes of another thing stand beside it
 	Name    string          `json:"name"` // in ledgers, and never changed; no two of a row are called alike
 	Residue cleanup.Residue `json:"leftovers"`

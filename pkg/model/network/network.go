@@ -36,7 +36,7 @@ type Network struct {
 	Untestable   []Untestable    `json:"unjudged,omitempty"`
 	Residue      cleanup.Residue `json:"leftovers"` // of all its modes
 	// Modes are what of it the documents choose among, as far as each leaves something of its own.
-	Modes []Mode `json:"modes,omitempty"`
+	Modes []DataplaneMode `json:"modes,omitempty"`
 	// ModeURL is where its program says on this host in which mode it runs; "": it says it nowhere
 	ModeURL  string  `json:"modeURL,omitempty"`
 	TestedBy []Proof `json:"proved,omitempty"`   // by tests, golden plans apart

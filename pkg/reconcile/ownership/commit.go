@@ -155,12 +155,12 @@ func (c *Transaction) clean(b ledger.Batch) bool {
 	put := map[graph.Key]bool{}
 	for _, e := range b.Put {
 		put[e.Key] = true
-		if e.Pending || !e.Released && !c.wants(e) {
+		if e.Pending || !e.Released && !wants(c.Set, e) {
 			return false
 		}
 	}
 	for key, e := range c.Led.Entries() {
-		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !c.wants(e)) {
+		if !put[key] && !slices.Contains(b.Drop, key) && (e.Pending || !e.Released && !wants(c.Set, e)) {
 			return false
 		}
 	}

@@ -40,7 +40,7 @@ func (c *Transaction) Prune(ctx context.Context, v host.View, switches bool, las
 	var list []tasks.Removal
 	for _, key := range slices.Sorted(maps.Keys(c.Led.Entries())) {
 		e := c.Led.Entries()[key]
-		if c.wants(e) || e.Released && !c.takenLater(v.Files, e) {
+		if wants(c.Set, e) || e.Released && !c.takenLater(v.Files, e) {
 			continue
 		}
 		if err := p.sort(ctx, v, c, e, &list); err != nil { // the next pass looks again
@@ -150,7 +150,7 @@ func (c *Transaction) goesAlong(key graph.Key) bool {
 		return false
 	}
 	link, known := c.Led.Entries()[tasks.LinkKey(kernel.SysctlLink(key.Name()))]
-	return known && link.Mode == ledger.Owned && !link.Released && !c.wants(link)
+	return known && link.Mode == ledger.Owned && !link.Released && !wants(c.Set, link)
 }
 
 func (p *Removals) release(e ledger.Entry, level, text string) {

@@ -21,14 +21,14 @@ func (c *Transaction) InStep() bool {
 }
 
 // wants says that the desired set has the key, or something below a directory that was made for it.
-func (c *Transaction) wants(e ledger.Entry) bool {
-	if c.Set.Wants(e.Key) {
+func wants(set *desired.Records, e ledger.Entry) bool {
+	if set.Wants(e.Key) {
 		return true
 	}
 	if !e.Parent {
 		return false
 	}
-	for key := range c.Set.Keys() {
+	for key := range set.Keys() {
 		if key.Kind() == tasks.KindMount {
 			key = tasks.FileKey(key.Name() + "/mounted") // it needs its own directory
 		}

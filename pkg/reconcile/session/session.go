@@ -30,15 +30,15 @@ type Session struct {
 	Progress   Progress
 	Confirms   bool           // a change that awaits its confirmation is no error: it is to be confirmed
 	Stamps     *ledger.Stamps // those that a store has too; nil: it loads its own
-	// Kept is the ledger that an earlier session of this process left; nil: it is read. If somebody
-	// wrote it since, the session ends before it changes anything, with [ErrMoved].
-	Kept *ledger.Kept
+	// Cached is the ledger that an earlier session of this process left; nil: it is read. If
+	// somebody wrote it since, the session ends before it changes anything, with [ErrStale].
+	Cached *ledger.Cached
 	// OnEnd hears of a session that ended without an error, before it gives up the lock.
 	OnEnd func(*host.Host, *ledger.Ledger)
 }
 
-// ErrMoved says that the ledger is not as it was kept.
-var ErrMoved = errors.New("somebody wrote the ledger since it was read")
+// ErrStale says that the ledger is not as it was cached.
+var ErrStale = errors.New("somebody wrote the ledger since it was read")
 
 // errBusy says that another run has the lock.
 var errBusy = errors.New("another run goes on")
@@ -99,11 +99,11 @@ func (s Session) LoadLedger() (*ledger.Ledger, error) {
 	}
 	defer files.Close() // only read from
 	led := (*ledger.Ledger)(nil)
-	if s.Kept != nil {
-		if s.Kept.Moved(files) {
-			return nil, ErrMoved
+	if s.Cached != nil {
+		if s.Cached.Stale(files) {
+			return nil, ErrStale
 		}
-		return s.Kept.Ledger, ledger.CheckFormat(files)
+		return s.Cached.Ledger, ledger.CheckFormat(files)
 	}
 	if s.Stamps != nil {
 		led = ledger.LoadWith(files, s.Stamps)

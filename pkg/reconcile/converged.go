@@ -8,16 +8,16 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// Standing is what a pass knew that ended with everything right: what is wanted, and the ledger
+// Converged is what a pass knew that ended with everything right: what is wanted, and the ledger
 // that says so. With it a single key is repaired without another pass: docs/adr/0030-direct.md.
 // Its user is one goroutine.
-type Standing struct {
+type Converged struct {
 	desired *desired.State
 	graph   *graph.Graph[tasks.Task]
 	set     *desired.Records
 	facts   *host.Facts
-	kept    *ledger.Kept
+	cached  *ledger.Cached
 }
 
 // Tasks are those that are wanted. The caller must not change the list.
-func (s *Standing) Tasks() []tasks.Task { return s.set.Order }
+func (s *Converged) Tasks() []tasks.Task { return s.set.Order }

@@ -8,9 +8,9 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Kept is a ledger that stays in memory from one run to the next, with how its files were when it
+// Cached is a ledger that stays in memory from one run to the next, with how its files were when it
 // was as they are. Whoever takes it again has the lock of a run.
-type Kept struct {
+type Cached struct {
 	*Ledger
 	files [2]hostfs.FileInfo
 }
@@ -20,19 +20,19 @@ type Stater interface {
 	Lstat(path string) (hostfs.FileInfo, error)
 }
 
-// Keep keeps a ledger that is as its files are. The caller has had the lock since it was read.
-func Keep(r Stater, l *Ledger) (*Kept, error) {
+// Cache caches a ledger that is as its files are. The caller has had the lock since it was read.
+func Cache(r Stater, l *Ledger) (*Cached, error) {
 	files, err := filesOf(r)
 	if err == nil && len(l.damage) > 0 {
 		err = errors.New(l.damage[0])
 	}
-	return &Kept{l, files}, err
+	return &Cached{l, files}, err
 }
 
-// Moved says that somebody wrote the ledger since it was kept: it is to be read anew. A journal
+// Stale says that somebody wrote the ledger since it was cached: it is to be read anew. A journal
 // only grows, or is replaced while the old one has its inode: neither goes unseen, whatever its
 // time.
-func (k *Kept) Moved(r Stater) bool {
+func (k *Cached) Stale(r Stater) bool {
 	now, err := filesOf(r)
 	return err != nil || now != k.files
 }
