@@ -76,6 +76,8 @@ func calico() Network {
 				"names the sign of life that is missing", "test/e2e TestPodsTalkByCalico"},
 			{"leaving it takes all that the real calico-node made, over IPv4 and IPv6, with either iptables",
 				"test/cleanup TestSwitchesFromDaemonsLeaveNothing"}},
+		Untested: "IPIP, WireGuard, nftables mode, eBPF and the links of bandwidth limits (bwcali*): their names rest on " +
+			"Calico's source, since the calico-node of the tests is built without cgo and their kernel has no such links",
 		Agents: []string{"calico-node"},
 		Build:  buildCalico,
 	}
