@@ -86,6 +86,8 @@ func (l *loop) round(ctx context.Context, w trigger) {
 	switch {
 	case out.err != nil || out.load != nil || out.plan == nil:
 		l.whole = time.Time{}
+	case out.plan.Summary.Changes() > 0: // what it made is watched only since, and may have changed before
+		l.whole = time.Time{}
 	case pass.Host.Facts == nil:
 		l.whole = began
 	}

@@ -58,7 +58,7 @@ type loop struct {
 	failures  int
 	next      time.Time // when to look again
 	awaited   time.Time // when something comes that a pass waits for; zero: nothing does
-	whole     time.Time // when all of the host was looked at last, facts too; zero: it was not right
+	whole     time.Time // when all of the host was looked at last, facts too; zero: not all was right then
 	unread    error     // why the store could not be read when it was last asked
 	away      bool      // that is for want of an answer, and not for what the store has
 	unwritten bool      // the last pass could not write down what it was to change

@@ -129,8 +129,7 @@ func (w *hostWatch) events() <-chan struct{} {
 	return w.watcher.Events()
 }
 
-// watchesAll says that whatever can be watched is watched, and that a pass left everything
-// right.
+// watchesAll says that whatever can be watched is watched, and that a pass left everything right.
 func (w *hostWatch) watchesAll() bool {
 	return w != nil && w.converged != nil && len(w.watcher.Unwatched()) == 0
 }

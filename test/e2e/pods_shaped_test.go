@@ -28,7 +28,7 @@ func TestPodsTrafficIsShaped(t *testing.T) {
 	ctx := t.Context()
 	_, nodes := twoNodes(t, bridgeSpec)
 	n := nodes[0]
-	n.Must(ctx, "netwright", "--once")
+	n.Shell(ctx, "sed -i 's/^    arch:/    members: [bandwidth, bridge, host-local, loopback, portmap]\\n&/' /srv/netwright/*/cluster.yaml; netwright --once")
 	shaped := n.AddPod(ctx, "shaped", node.PodOptions{Bandwidth: node.Bandwidth{
 		IngressRate: shapedRate, IngressBurst: shapedBurst, EgressRate: shapedRate, EgressBurst: shapedBurst}})
 	free := n.AddPod(ctx, "free", node.PodOptions{})

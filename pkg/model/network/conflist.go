@@ -70,13 +70,14 @@ func (in Input) shaping() []any {
 }
 
 // shapes tells that plugin bandwidth is in our chains: not where others say which plugins a node
-// has, and theirs may be without it.
+// has, since theirs may be without it. So it is in the archive of the agent's own table, and in one
+// of a document if its members list it.
 func (in Input) shapes() bool {
 	if in.Node.OwnPlugins() {
 		return false
 	}
 	for _, a := range in.Node.Assets {
-		if a.Name == CNIPlugins && len(a.Members) > 0 {
+		if a.Name == CNIPlugins {
 			return slices.Contains(a.Members, "bandwidth")
 		}
 	}
@@ -86,7 +87,7 @@ func (in Input) shapes() bool {
 // bandwidthPlugin is what a chain with shaping needs.
 func bandwidthPlugin() Plugin {
 	return Plugin{Asset: CNIPlugins, Members: []string{"bandwidth"}, If: Input.shapes,
-		When:   "unless spec.assets lists members without it",
+		When:   "unless spec.assets names the archive and does not list it among its members",
 		Source: "https://www.cni.dev/plugins/current/meta/bandwidth/"}
 }
 

@@ -142,7 +142,7 @@ func templateShapes(in Input) bool { return notDockerKubelet(in) && !in.Node.OfK
 
 func templateShaping() Plugin {
 	p := bandwidthPlugin()
-	p.When, p.If = "containerd calls the plugins, unless spec.assets lists members without it or kOps made the cluster",
+	p.When, p.If = "containerd calls the plugins, unless spec.assets names the archive and does not list it, or kOps made the cluster",
 		templateShapes
 	return p
 }
