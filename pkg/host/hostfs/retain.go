@@ -184,6 +184,11 @@ func (f *Reader) capture(dir int, base, name string, most int64, ours []string, 
 	file := os.NewFile(uintptr(fd), name)
 	defer file.Close() // only read from
 	c.FileInfo = info
+	var on unix.Statfs_t
+	if err := again(func() error { return unix.Fstatfs(fd, &on) }); err == nil && on.Type == unix.NSFS_MAGIC {
+		c.Type = Other // a namespace, which has no content
+		return nil
+	}
 	if err := f.only(name, info, ours); err != nil || info.Size > most {
 		return err
 	}

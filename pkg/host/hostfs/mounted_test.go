@@ -26,3 +26,14 @@ func TestRunnable(t *testing.T) {
 		t.Errorf("Runnable beside the mount: %v", err)
 	}
 }
+
+// A namespace has a file that nobody can read: how it is taken down says so, and is no error.
+func TestCaptureOfANamespace(t *testing.T) {
+	needs.Root(t)
+	h, root := image(t)
+	must(t, os.WriteFile(root+"/net", nil, 0o600))
+	mount(t, "/proc/self/ns/net", root+"/net", "", unix.MS_BIND, "")
+	if c, err := h.Capture("/net", 1<<20); err != nil || c.Type != Other || c.Content != nil {
+		t.Errorf("Capture: %+v, %v", c, err)
+	}
+}
