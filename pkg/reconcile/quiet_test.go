@@ -223,7 +223,7 @@ func BenchmarkQuietPass10000(b *testing.B) {
 // decoded, no content is read. The lines that keep it: run.go, unfinished;
 // pkg/statestore/directory/rootowned.go, untrustedOwner.
 func TestQuietPassAllocates(t *testing.T) {
-	const files, most = 1000, 50
+	const files, most = 1000, 49
 	q := newQuiet(t, files)
 	q.pass(t)
 	q.pass(t)

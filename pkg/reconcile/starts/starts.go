@@ -117,10 +117,13 @@ func (w Waiting) bide(ctx context.Context, h *host.Host) bide {
 func started(rep graph.Report[tasks.Task], done *changes.Set) (list []*graph.Result[tasks.Task]) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
-		c := done.Get(res.Node.Owns()[0])
-		made := res.State == graph.Done && c != nil && c.NotApplicable == "" &&
-			done.Repairs.Later(res.Node.Owns()[0]) == nil
-		if _, starts := StartOf(res.Node); starts && (made || res.State == graph.Waiting) {
+		if _, starts := StartOf(res.Node); !starts {
+			continue
+		}
+		key := res.Node.Owns()[0]
+		c := done.Get(key)
+		made := res.State == graph.Done && c != nil && c.NotApplicable == "" && done.Repairs.Later(key) == nil
+		if made || res.State == graph.Waiting {
 			list = append(list, res)
 		}
 	}
@@ -132,8 +135,10 @@ func acting(rep graph.Report[tasks.Task], done *changes.Set) (units []string) {
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		e, is := res.Node.(tasks.Effect)
-		if c := done.Get(res.Node.Owns()[0]); is && e.Unit != "" && res.State == graph.Done && c != nil &&
-			c.NotApplicable == "" {
+		if !is || e.Unit == "" || res.State != graph.Done {
+			continue
+		}
+		if c := done.Get(e.Owns()[0]); c != nil && c.NotApplicable == "" {
 			units = append(units, e.Unit)
 		}
 	}
