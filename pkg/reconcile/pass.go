@@ -80,8 +80,7 @@ type Pass struct {
 	issueAnywhere   bool         // also below a root that is no node's: for tests
 	UpdatesAnywhere bool         // likewise: spec.update holds there too
 
-	// OnConverged gets what a pass knew, at the end of one after which everything is right; nil:
-	// nobody does.
+	// OnConverged gets what a pass knew that ends with everything right. It may be nil.
 	OnConverged func(*Converged)
 	Before      *Converged        // what the pass before left, of which this one may keep the ledger; nil: nothing
 	Answers     *discover.Answers // what others said in a look; nil: they are asked

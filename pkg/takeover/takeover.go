@@ -178,9 +178,8 @@ func (c *comparing) sysctls(files hostfs.Files, g *graph.Graph[tasks.Task]) erro
 			c.seen[string(name)] = true
 			c.out.Differs = append(c.out.Differs, Resource{Key: string(name), Purpose: want.Why,
 				Fields: []report.Field{{Name: "value", Before: value, After: want.Value}}})
-		default:
-			c.seen[string(name)] = true
-			c.out.ChangesHands = append(c.out.ChangesHands, Resource{Key: string(name), Purpose: value})
+		default: // the value in the kernel may be another one all the same
+			c.handed(string(name), value)
 		}
 	}
 	return nil

@@ -62,6 +62,12 @@ func takeOverAndBack(t *testing.T, n *node.Node) {
 	}
 	n.Shell(ctx, "systemctl daemon-reload; sysctl -qw net.ipv4.ip_forward=1; ip link add vxlan.calico type vxlan id 4096 dstport 4789 dev host0 && ip link set vxlan.calico up")
 	n.Must(ctx, "systemctl", "enable", "kops-configuration")
+	// The file is right, and the kernel is not.
+	n.Must(ctx, "sysctl", "-qw", "net.core.somaxconn=128")
+	page := n.Must(ctx, "agent", "--store", "/root/state", "--cluster", "minimal.example.com", "--node-group", "nodes", "diff", "--nodeup")
+	if _, differs, _ := strings.Cut(page, "would be another"); !strings.Contains(differs, "sysctl:net.core.somaxconn") || !strings.Contains(differs, "128 → 32768") {
+		t.Errorf("what the kernel has is not said to become another:\n%s", page)
+	}
 	before := n.Snapshot()
 	untouched := func(after string) {
 		t.Helper()
