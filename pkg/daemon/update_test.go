@@ -243,15 +243,15 @@ func TestWhatWasLetGoGoesOn(t *testing.T) {
 // What waits for a window is taken in it; a live change waits for none.
 func TestAWindow(t *testing.T) {
 	b, publish := fleetNode(t)
-	const window = `{splay: 30m, window: [{days: [Wed], from: "02:00", until: "02:20"}]}`
+	const window = `{splay: 30m, window: [{days: [Sun], from: "02:00", until: "02:20"}]}`
 	publish(t, window, "one")
 	b.live(t, func(t *testing.T) { // it begins on 2000-01-01, a Saturday
 		publish(t, window, "two")
 		later(11 * time.Minute)
-		if s := b.log.FilterMessageSnippet("it is outside of spec.update.window: the next one begins at 2000-01-05T02:00:00Z").Len(); s != 1 {
+		if s := b.log.FilterMessageSnippet("it is outside of spec.update.window: the next one begins at 2000-01-02T02:00:00Z").Len(); s != 1 {
 			t.Errorf("it was said %d times when the window is", s)
 		}
-		later(time.Until(time.Date(2000, 1, 5, 2, 0, 0, 0, time.UTC)) - time.Second)
+		later(time.Until(time.Date(2000, 1, 2, 2, 0, 0, 0, time.UTC)) - time.Second)
 		if got := hostroot.Read(t, b.root, "/etc/motd"); got != "one" {
 			t.Errorf("it was taken outside of the window: %q", got)
 		}
