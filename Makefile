@@ -97,7 +97,7 @@ facts: ## hold the rows' sources against upstream's code (CHECKOUTS=dir)
 # Against a real Kubernetes API server, kubelet and kube-proxy, which are built once: 18 CPU minutes and 2 GB of memory. CI runs it; `make test` says that it does not.
 test-kubernetes: ## against a real API server, kubelet and kube-proxy
 	test/setup.sh
-	$(RUN_SUITES) kubernetes kubelet
+	$(RUN_SUITES) kubernetes kubelet proxy
 
 # Images and first boots on whole machines, emulated: forty-five boots of one to three minutes, two at a time on two processors: an hour. `make test` boots one of them.
 test-images: ## images and first boots on emulated machines: an hour

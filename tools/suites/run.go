@@ -32,8 +32,10 @@ type runner struct {
 	out   io.Writer
 }
 
-// runAll runs suites side by side, those of a lane in their order. A place whose own lane has
-// nothing left takes what waits. The results have the order of the suites.
+// runAll runs suites side by side, those of a lane in their order. Where nothing is left to build,
+// that place takes what waits. Where nothing is left to compute, none does: nodes compute too, and
+// with four suites of them two processors are late for what the tests wait for. The results have
+// the order of the suites.
 func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	results := make([]result, len(all))
 	queues := map[lane]chan int{}
@@ -50,7 +52,11 @@ func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	for lane, places := range places {
 		for range places {
 			done.Go(func() {
-				for _, queue := range []chan int{queues[lane], queues[waits]} {
+				own := []chan int{queues[lane]}
+				if lane == builds {
+					own = append(own, queues[waits])
+				}
+				for _, queue := range own {
 					for i := range queue {
 						results[i] = r.run(ctx, all[i])
 						r.show(results[i])

@@ -61,6 +61,7 @@ const (
 // by side. What no pattern has stays in the suite of its package.
 const (
 	machines = "^Test(Images|Machine|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated
+	proxy    = "^TestKubernetesKubeletProxyModes$"
 	pods     = "^Test(Pods|Containerd|Kubenet|Switch|Calico|Verify|Bootstrap|Shared|Network|Firewalld|Udev)"
 	hooks    = "^Test(Hook|AHook|WhatAHook|ReadyWaits)"
 	undoing  = "^Test(Checkpoint|StoreOutage|WhatAChange|Undo|ResetThat|ContainerdIsTakenBack|AChangedConf|DefaultProbes|Daemon|Drift|Fights|Confirm|StatedPeers)"
@@ -77,7 +78,9 @@ var named = []suite{
 	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_PAIRS=full"}},
 	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
-	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},
+	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "-skip=" + proxy, "./test/e2e"},
+		env: []string{kubernetes}},
+	{name: "proxy", set: "ci", lane: waits, args: []string{"-count=1", "-run=" + proxy, "./test/e2e"}, env: []string{kubernetes}},
 	{name: "witness", set: "test", lane: waits, args: []string{"./test/witness"}, full: []string{"NETWRIGHT_WITNESS=2000"},
 		rare: "the safety witness"},
 	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_MODULES=full"}},
