@@ -96,19 +96,23 @@ func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			window := "1m"
-			if c.undone != "" {
-				window = "9s" // a third of it passes before networkd is believed
-			}
-			n.Write("/etc/netwright/agent.yaml", conf(window), 0o644)
 			document := strings.Replace(good, "  networking:", c.files+"  networking:", 1)
 			n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(document, peer(nearAddress), peer(cmp.Or(c.peer, nearAddress)), 1), 0o644)
-			res := n.Run(ctx, "netwright", "--once", "-o", "json")
-			switch {
-			case c.undone == "" && (res.Code != 0 || !strings.Contains(res.Stdout, c.warns)):
-				t.Errorf("exit %d, want a warning of %q\n%s%s", res.Code, c.warns, res.Stdout, res.Stderr)
-			case c.undone != "":
-				verdict := n.Read("/var/lib/netwright/checkpoint/verdict.json")
+			converges := func(window string) (res node.Result, verdict string) {
+				n.Write("/etc/netwright/agent.yaml", conf(window), 0o644)
+				res = n.Run(ctx, "netwright", "--once", "-o", "json")
+				return res, n.Shell(ctx, "cat /var/lib/netwright/checkpoint/verdict.json || true")
+			}
+			if c.undone == "" {
+				if res, _ := converges("1m"); res.Code != 0 || !strings.Contains(res.Stdout, c.warns) {
+					t.Errorf("exit %d, want a warning of %q\n%s%s", res.Code, c.warns, res.Stdout, res.Stderr)
+				}
+			} else {
+				res, verdict := converges("9s")                // a third of it passes before networkd is believed
+				if strings.Contains(verdict, "being set up") { // networkd was not done, on a busy machine
+					n.Must(ctx, "rm", "/var/lib/netwright/checkpoint/verdict.json")
+					res, verdict = converges("45s")
+				}
 				if res.Code != 1 || strings.Contains(verdict, `"bad":true`) == c.unsure || !strings.Contains(verdict, c.undone) {
 					t.Errorf("exit %d, the verdict is %s, want one by %s\n%s%s", res.Code, verdict, c.undone, res.Stdout, res.Stderr)
 				}
