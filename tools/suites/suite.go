@@ -48,7 +48,7 @@ const (
 	// linked in a run.
 	stripped = "-ldflags=-s"
 	// parallel is how many tests of one suite wait side by side.
-	parallel = "-parallel=5"
+	parallel = "-parallel=3"
 )
 
 const (
