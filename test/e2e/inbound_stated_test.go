@@ -56,7 +56,7 @@ func TestStatedPeersKnock(t *testing.T) {
 	peer.Write(key, secrets[0], 0o600)
 	stays("the peer answers", "2", ", inbound")
 
-	if err := reaches(); err != nil {
+	if err := reachedAgain(reaches); err != nil {
 		t.Fatal(err)
 	}
 	n.Write("/srv/lab-does", `nft 'add table ip6 lab
@@ -69,7 +69,7 @@ add rule ip6 lab in iif lo accept'
 	if want := "inbound:tcp6:" + witnessPort + " (no connection any more from: " + peer.Address6() + ")"; res.Code != 1 || !strings.Contains(res.Stdout+res.Stderr, want) {
 		t.Errorf("exit %d, and it does not say %q\n%s%s", res.Code, want, res.Stdout, res.Stderr)
 	}
-	if err := reaches(); err != nil {
+	if err := reachedAgain(reaches); err != nil {
 		t.Errorf("after the undo: %v", err)
 	}
 	n.Must(ctx, "chmod", "640", key)

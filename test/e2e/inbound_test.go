@@ -98,7 +98,7 @@ func TestKubernetesPeersKnock(t *testing.T) {
 	says("status", ", inbound")
 	says("history", ", inbound")
 
-	if err := reaches(); err != nil {
+	if err := reachedAgain(reaches); err != nil {
 		t.Fatal(err)
 	}
 	n.Write("/srv/lab-does", `nft 'add table inet lab
@@ -111,7 +111,7 @@ add rule inet lab in iif lo accept'
 	shows(`netwright_rollbacks_total`, 1)
 	says("status", "inbound:tcp4:"+witnessPort+" (no connection any more from: "+peer.Name()+")", "is bad")
 	says("history", "inbound:tcp4:"+witnessPort)
-	if err := reaches(); err != nil {
+	if err := reachedAgain(reaches); err != nil {
 		t.Errorf("after the undo: %v", err)
 	}
 

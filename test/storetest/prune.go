@@ -2,9 +2,9 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +33,7 @@ func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Pru
 	next := make([]chan struct{}, by) // with each publication each of them begins once more, unless it is still at it
 	var pruners sync.WaitGroup
 	removed, lost := make([]int, by), make([]int, by)
+	var any atomic.Bool // something was removed
 	for i := range next {
 		next[i] = make(chan struct{}, 1)
 		pruners.Go(func() {
@@ -41,7 +42,9 @@ func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Pru
 					publisher.Pruning{Cluster: Cluster, By: fmt.Sprint("pruner ", i), Now: time.Now()})
 				switch {
 				case err == nil:
-					removed[i] += len(done.Objects)
+					if removed[i] += len(done.Objects); removed[i] > 0 {
+						any.Store(true)
+					}
 				case told(err) && !strings.Contains(err.Error(), "record"):
 					lost[i]++
 				default:
@@ -51,7 +54,8 @@ func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Pru
 		})
 	}
 	published, refused, begun := 0, 0, -1
-	for published < rounds && !t.Failed() {
+	// On a busy machine pruners may lose all these rounds.
+	for (published < rounds || !any.Load() && published < 20*rounds) && !t.Failed() {
 		if begun != published {
 			begun = published
 			for _, pruner := range next {
@@ -86,7 +90,7 @@ func PruneConcurrently(t *testing.T, rounds, by int, sink func() objectstore.Pru
 	}
 	pruners.Wait()
 	t.Logf("%d published, %d refused; pruners removed %d objects, lost %d times", published, refused, removed, lost)
-	if slices.Max(removed) == 0 {
+	if !any.Load() {
 		t.Error("nothing was removed")
 	}
 }
