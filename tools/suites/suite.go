@@ -48,7 +48,7 @@ const (
 	// linked in a run.
 	stripped = "-ldflags=-s"
 	// parallel is how many tests of one suite wait side by side.
-	parallel = "-parallel=3"
+	parallel = "-parallel=4"
 )
 
 const (
