@@ -64,6 +64,7 @@ const (
 	proxy    = "^TestKubernetesKubeletProxyModes$"
 	pods     = "^Test(Pods|Containerd|Kubenet|Switch|Calico|Verify|Bootstrap|Shared|Network|Firewalld|Udev)"
 	hooks    = "^Test(Hook|AHook|WhatAHook|ReadyWaits)"
+	boots    = "^Test(AFile|AnAbsentStore|ABoot|FirstBoot|TheBoot|NodeBoots|NothingWaits|MixedFleet|Upgrade|APackage|AUnitFile|Unit|OneDaemon)"
 	undoing  = "^Test(Checkpoint|StoreOutage|WhatAChange|Undo|ResetThat|ContainerdIsTakenBack|AChangedConf|DefaultProbes|Daemon|Drift|Fights|Confirm|StatedPeers)"
 )
 
@@ -74,7 +75,8 @@ var named = []suite{
 	{name: "machines", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/e2e"}, full: []string{"NETWRIGHT_IMAGES=1"}},
 	{name: "undo", set: "test", lane: waits, args: []string{"-run=" + undoing, "./test/e2e"}, full: []string{"NETWRIGHT_DRIFT=full"}},
 	{name: "hooks", set: "test", lane: waits, args: []string{"-run=" + hooks, "./test/e2e"}},
-	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + hooks + "|" + undoing, "./test/e2e"}},
+	{name: "e2e", set: "test", lane: waits, args: []string{"-skip=" + machines + "|" + pods + "|" + hooks + "|" + boots + "|" + undoing, "./test/e2e"}},
+	{name: "boots", set: "test", lane: waits, args: []string{"-run=" + boots, "./test/e2e"}},
 	{name: "cleanup", set: "test", lane: waits, args: []string{"-skip=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_PAIRS=full"}},
 	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
