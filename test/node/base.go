@@ -63,16 +63,9 @@ WantedBy=multi-user.target
 `,
 }
 
-const baseScript = `
+const baseScript = rootfs.DropUnits + `
 systemctl -q enable lab-cgroup-rw.service lab-network.service
 systemctl -q mask systemd-tmpfiles-clean.timer systemd-sysusers.service
-# systemd reads the directory of units at each daemon-reload, and all links of it for each list of unit files. What no node can use is not there.
-(cd /usr/lib/systemd/system && rm -rf apt-daily* autovt@* blockdev@* bluetooth* console-getty* container-getty* cryptdisks* *cryptsetup* debug-shell* dpkg-db-backup* \
-	e2scrub* factory-reset* fstrim* getty* hibernate* hwclock* hybrid-sleep* initrd* integritysetup* kexec* printer* proc-sys-fs-binfmt* quotaon* rc-local* rc.service rcS.service \
-	remote-cryptsetup* remote-veritysetup* rescue* rpcbind* runlevel* serial-getty* sigpwr* sleep* smartcard* sound* suspend* system-update* systemd-ask-password* systemd-backlight* \
-	systemd-binfmt* systemd-boot-check* systemd-firstboot* systemd-fsck* systemd-hibernate* systemd-hybrid* systemd-initctl* systemd-kexec* systemd-pcrphase* systemd-pstore* \
-	systemd-quotacheck* systemd-repart* systemd-rfkill* systemd-suspend* systemd-sysext* systemd-time-wait* systemd-update-utmp* systemd-volatile-root* usb-gadget* veritysetup* x11-common*)
-find /etc/systemd/system /usr/lib/systemd/system -xtype l -delete # the links to them
 # They find nothing in a node, and run at its boot and at each daemon-reload: half of what that costs.
 mkdir -p /etc/systemd/system-generators
 for g in cryptsetup debug getty gpt-auto hibernate-resume integritysetup rc-local run system-update sysv veritysetup; do
@@ -92,7 +85,7 @@ func Base(t testing.TB) string {
 	needs.Tool(t, "systemd-nspawn", "depmod", "ip", "nft", "nsenter")
 	builtin := builtinModules(t)
 	kernel, system := kernelRelease(), rootfs.System(t)
-	return cache.Built(t, "node", cache.Key(recipe, kernel, builtin, system), func(dir string) error {
+	return cache.Built(t, "node", cache.Key(recipe, rootfs.DropUnits, kernel, builtin, system), func(dir string) error {
 		ctx := context.Background()
 		if err := rootfs.Copy(ctx, system, dir); err != nil {
 			return err

@@ -60,13 +60,10 @@ done
 	"etc/udev/rules.d/80-net-setup-link.rules": "",                                                                  // eth0, as it comes
 }
 
-const script = `
+const script = rootfs.DropUnits + `
 systemctl -q enable lab-run.service lab-network.service systemd-networkd.service
 systemctl -q disable containerd.service systemd-networkd-wait-online.service
-systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer \
-	systemd-tmpfiles-clean.timer systemd-timesyncd.service systemd-logind.service systemd-pcrphase.service systemd-pcrphase-sysinit.service \
-	getty@tty1.service serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service systemd-update-utmp-runlevel.service \
-	systemd-network-generator.service systemd-pstore.service systemd-ask-password-console.path systemd-ask-password-wall.path \
+systemctl -q mask systemd-tmpfiles-clean.timer systemd-timesyncd.service systemd-logind.service systemd-network-generator.service \
 	sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount dev-mqueue.mount dev-hugepages.mount \
 	modprobe@configfs.service modprobe@dm_mod.service modprobe@drm.service modprobe@efi_pstore.service modprobe@fuse.service modprobe@loop.service
 ` + kernelScript + `
@@ -86,7 +83,7 @@ func Image(t testing.TB) Disk {
 	needs.Arch(t, "amd64")
 	needs.Tool(t, "mke2fs", "qemu-system-x86_64", "qemu-img")
 	system := rootfs.System(t)
-	dir := cache.Built(t, "vm", cache.Key(recipe, kernelRecipe, runner, system), func(dir string) error { return build(context.Background(), dir, system) })
+	dir := cache.Built(t, "vm", cache.Key(recipe, rootfs.DropUnits, kernelRecipe, runner, system), func(dir string) error { return build(context.Background(), dir, system) })
 	return Disk{Root: filepath.Join(dir, "root.img"), Kernel: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd.img")}
 }
 
