@@ -92,7 +92,8 @@ func TestKubernetesKubeletProxyModes(t *testing.T) {
 	// By the shape of pkg/proxy/ipvs: this kernel has no IPVS to run it with.
 	t.Run("ipvs to iptables", func(t *testing.T) {
 		k.proxy("iptables")
-		until(t, first, "the rules are of mode iptables", "iptables-save -t nat | grep -q KUBE-SVC")
+		// The chain for marks is in what it writes last, in IPv6's turn.
+		until(t, first, "the rules are of mode iptables", "iptables-save -t nat | grep -q KUBE-SVC && ip6tables-save -t nat | grep -q KUBE-MARK-MASQ")
 		answered := func() {
 			t.Helper()
 			if got := k.answer(first, "client", "http://10.96.0.50/"); !strings.HasPrefix(got, "near ") {
