@@ -37,18 +37,20 @@ func (n *Reader) nftChains(ctx context.Context, what string, in func(family, tab
 			return nil, err
 		}
 		var out []IPTChain
-		names := setNames{}
+		names, tables := setNames{}, map[nftTable]map[string][]rawRule{}
 		for _, c := range chains {
 			family := familyName(c.family)
 			if !in(family, c.table) {
 				continue
 			}
-			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Builtin: c.Hook != ""}
-			rules, err := s.rules(c.family, c.table, c.Name)
-			if err != nil {
-				return nil, err
+			table := nftTable{c.family, c.table}
+			if tables[table] == nil {
+				if tables[table], err = s.rulesByChain(table); err != nil {
+					return nil, err
+				}
 			}
-			for _, r := range rules {
+			found := IPTChain{Backend: BackendNFT, Family: family, Table: c.table, Name: c.Name, Builtin: c.Hook != ""}
+			for _, r := range tables[table][c.Name] {
 				rule, err := iptRule(r, names)
 				if err != nil {
 					return nil, err

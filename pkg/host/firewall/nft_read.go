@@ -73,6 +73,26 @@ func hookName(number uint32) string {
 	return fmt.Sprint(number)
 }
 
+// nftTable names a table.
+type nftTable struct {
+	family nftables.TableFamily
+	name   string
+}
+
+// rulesByChain are all rules of a table, by the name of their chain, in their order. It asks once:
+// kube-proxy has three chains a service.
+func (s nftSocket) rulesByChain(t nftTable) (map[string][]rawRule, error) {
+	rules, err := s.rules(t.family, t.name, "")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]rawRule{}
+	for _, r := range rules {
+		out[r.chain] = append(out[r.chain], r)
+	}
+	return out, nil
+}
+
 // rules lists the rules of a table, or of one of its chains, in order.
 func (s nftSocket) rules(family nftables.TableFamily, table, chain string) ([]rawRule, error) {
 	of := []netlink.Attribute{{Type: unix.NFTA_RULE_TABLE, Data: append([]byte(table), 0)}}
