@@ -248,6 +248,11 @@ func TestDaemonCostsInCalls(t *testing.T) {
 	if calls.peers[runtime] != 1 || calls.peers[systemd] != 1 {
 		t.Errorf("a run that finds nothing connects to %v, want runtime and systemd once each", calls.peers)
 	}
+	const services = 300
+	n.Shell(ctx, fmt.Sprintf(`{ echo '*nat'; for i in $(seq %d); do printf ':KUBE-SVC-%%016d - [0:0]\n' $i; done; echo COMMIT; } | iptables-nft-restore -n`, services))
+	if many := runOnce(t, n); many.all > calls.all+services/3 {
+		t.Errorf("with %d chains of services it makes %d calls more: %s", services, many.all-calls.all, many)
+	}
 	n.Must(ctx, "sh", "-c", "echo theirs >>"+conflistPath)
 	calls = runOnce(t, n)
 	t.Logf("a run that repairs a file: %s", calls)
