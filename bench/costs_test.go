@@ -37,6 +37,9 @@ const costedSpec = "apiVersion: netwright.dev/v1alpha1\nkind: Cluster\nmetadata:
 	"  update: {splay: 0s}\n  networking: {bridge: {mtu: %d, nodes: [{name: other, address: 10.77.0.%d, podCIDRs: [10.244.9.0/24]}]}}\n" +
 	"  assets: [{name: cni-plugins, arch: {" + runtime.GOARCH + ": {sha256: SUM, urls: [assets/plugins.tgz]}}}]\n"
 
+const costedNode = "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\n" +
+	"spec: {address: 10.77.0.11, podCIDRs: [10.244.1.0/24]}\n"
+
 // Neighbours of the node that answer: next hops of a route.
 const firstHop, otherHop = 20, 21
 
@@ -65,19 +68,20 @@ func BenchmarkCosts(b *testing.B) {
 		agents[*against] = program.At(b, *against)
 		names = []string{*against, "this"}
 	}
-	n := newCosted(b, agents)
+	programs, _ := build(b)
+	n := newCosted(b, agents, programs[home+"/launch"])
 	costs := map[string][]sample{}
 	for range *rounds {
 		for _, name := range names {
 			n.install(ctx, name)
-			if wantsCost("ready") {
+			if wants("ready") {
 				costs["READY, started | "+name] = append(costs["READY, started | "+name], n.restarted(ctx))
 				n.Reboot(ctx)
 				costs["READY, booted | "+name] = append(costs["READY, booted | "+name], n.ready(ctx))
 				n.Must(ctx, "systemctl", "stop", "netwright-agent")
 			}
 			for _, c := range classes {
-				if !wantsCost(c.name) {
+				if !wants(c.name) {
 					continue
 				}
 				n.write(c.doc)
@@ -94,11 +98,6 @@ func BenchmarkCosts(b *testing.B) {
 	for _, c := range classes {
 		printCosts(c.name, names, costs)
 	}
-}
-
-// wantsCost says that -scenarios names this one, or none.
-func wantsCost(name string) bool {
-	return *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), name)
 }
 
 func printCosts(what string, names []string, costs map[string][]sample) {
@@ -118,18 +117,17 @@ func printCosts(what string, names []string, costs map[string][]sample) {
 	}
 }
 
-func newCosted(b *testing.B, agents map[string]string) costed {
+func newCosted(b *testing.B, agents map[string]string, launch string) costed {
 	b.Helper()
 	unit, err := os.ReadFile("../systemd/netwright-agent.service")
 	if err != nil {
 		b.Fatal(err)
 	}
-	programs, _ := build(b)
 	archive, sum := assets.CNIArchive(b)
 	for i := range classes {
 		classes[i].doc = strings.Replace(classes[i].doc, "SUM", sum, 1)
 	}
-	copies := map[string]string{home + "/launch": programs[home+"/launch"], "/srv/netwright/costs.example.com/assets/plugins.tgz": archive}
+	copies := map[string]string{home + "/launch": launch, "/srv/netwright/costs.example.com/assets/plugins.tgz": archive}
 	for name, program := range agents {
 		copies[home+"/agents/"+name] = program
 	}
@@ -142,9 +140,8 @@ func newCosted(b *testing.B, agents map[string]string) costed {
 	}
 	n := fabric.Prepare(b, node.Options{Name: "node-1", Address: "10.77.0.11", OwnDisk: true, Copies: copies, Files: map[string]string{
 		"/etc/systemd/system/netwright-agent.service": string(unit), costedDoc: classes[0].doc,
-		"/srv/netwright/costs.example.com/nodes/node-1.yaml": "apiVersion: netwright.dev/v1alpha1\nkind: Node\nmetadata: {name: node-1}\n" +
-			"spec: {address: 10.77.0.11, podCIDRs: [10.244.1.0/24]}\n",
-		"/etc/netwright/agent.yaml": "store: /srv/netwright\nnode: node-1\n",
+		"/srv/netwright/costs.example.com/nodes/node-1.yaml": costedNode,
+		"/etc/netwright/agent.yaml":                          "store: /srv/netwright\nnode: node-1\n",
 	}})
 	n.Boot(b.Context())
 	n.Must(b.Context(), "systemctl", "enable", "netwright-agent")

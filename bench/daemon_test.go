@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	crand "crypto/rand"
+	"encoding/pem"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -12,50 +14,49 @@ import (
 	"testing"
 	"time"
 
+	"aead.dev/minisign"
 	"github.com/vishvananda/netlink"
 
+	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/test/assets"
+	"github.com/netwright/netwright/test/storetest"
+	"github.com/netwright/netwright/test/toxic"
 )
 
-// Times of the daemon's figures.
-const (
-	idleFor   = time.Minute
-	pollEvery = 5 * time.Second // the interval while polls are measured
-	reactions = 100             // of each kind
-)
-
-// reactionKinds are what somebody changes, by which of the daemon's sources tells it.
+// reactionKinds are what somebody changes, by which of the daemon's sources tells it. Of the last
+// two facts are made, and a pass follows at once.
 var reactionKinds = []string{"file", "sysctl, by netconf", "sysctl, by inotify", "link", "route"}
 
-// measureDaemon measures what the daemon costs while nothing happens, what a look at the store
-// costs that finds nothing new, and how soon it repairs what somebody changes: on a node of its
-// own, with a bridge network.
-func measureDaemon(b *testing.B, r *results, agent string) {
+// measureDaemon measures what the daemon costs while nothing happens, how soon it repairs what
+// somebody changes, and what a look at the store costs that finds nothing new: on a node of its
+// own, with a bridge network. With -short it takes fewer samples, for a first impression.
+func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	ctx := b.Context()
-	n := newCosted(b, map[string]string{"this": agent})
+	idleFor, reactions, polls := time.Minute, 100, 8
+	if testing.Short() {
+		idleFor, reactions, polls = 20*time.Second, 20, 3
+	}
+	n := newCosted(b, map[string]string{"this": programs[home+"/agent"]}, programs[home+"/launch"])
 	_, sum := assets.CNIArchive(b)
 	spec := "  drift: {contested: {after: 1000, within: 10s}}\n  sysctlParameters: [net.ipv4.tcp_fin_timeout=30]\n" +
 		"  fileAssets: [{name: x, path: /etc/lab/x, content: x}]\n"
 	document := func(more string) string {
-		return strings.Replace(cost(spec+more, 1400, firstHop), "SUM", sum, 1)
+		return strings.Replace(cost(strings.Replace(spec, "[{", "["+more+"{", 1), 1400, firstHop), "SUM", sum, 1)
 	}
 	n.write(document(""))
 	n.once(ctx)
-	idle := n.stays(ctx, "10m")
-	r.figures["idle: RSS MB"], r.figures["idle: anonymous MB"] = mb(idle.rss), mb(idle.anonymous)
-	r.figures["idle: % of a processor"] = 100 * float64(idle.cpu) / float64(idleFor)
-	r.figures["idle: bytes written"] = float64(idle.written)
-	polls := n.stays(ctx, pollEvery.String())
-	r.figures["poll of nothing new: CPU ms"] = ms(polls.cpu-idle.cpu) / float64(idleFor/pollEvery)
-	if polls.passes > 0 {
-		b.Errorf("%d passes were made while nothing was new", polls.passes)
-	}
-	n.restart(ctx, "10m")
+	pid := n.restart(ctx, "store: /srv/netwright\ninterval: 10m\n")
+	idle := n.stays(ctx, idleFor)
+	r.figure("idle: RSS MB", mb(idle.rss))
+	r.figure("idle: anonymous MB", mb(idle.anonymous))
+	r.figure("idle: % of a processor", 100*float64(idle.cpu)/float64(idleFor))
+	r.figure("idle: bytes written", float64(idle.written))
+	all := n.reactions(ctx, pid, reactions)
 	for _, kind := range reactionKinds {
-		took := n.reactions(ctx, kind)
+		took := all[kind]
 		slices.Sort(took)
-		r.figures["reaction: "+kind+", ms"] = ms(took[len(took)/2])
-		r.figures["reaction: "+kind+", p99 ms"] = ms(took[len(took)*99/100])
+		r.figure("reaction: "+kind+", ms", ms(took[len(took)/2]))
+		r.figure("reaction: "+kind+", p99 ms", ms(took[(99*len(took)+99)/100-1]))
 	}
 
 	many := filepath.Join(n.Root(), filepath.Dir(costedDoc), "files/many")
@@ -67,13 +68,27 @@ func measureDaemon(b *testing.B, r *results, agent string) {
 			b.Fatal(err)
 		}
 	}
-	for _, spec := range []string{strings.Replace(document(""), "fileAssets: [", "fileAssets: [{path: /srv/many, source: files/many/, mode: \"0644\"}, ", 1), document("")} {
-		n.write(spec)
+	for _, doc := range []string{document(`{path: /srv/many, source: files/many/, mode: "0644"}, `), document("")} {
+		n.write(doc)
 		n.Must(ctx, "netwright", "--once")
 	}
-	time.Sleep(10 * time.Second)
+	time.Sleep(settled)
 	after := n.usage(ctx)
-	r.figures["idle, after 10,000 files: RSS MB"], r.figures["idle, after 10,000 files: anonymous MB"] = mb(after.rss), mb(after.anonymous)
+	r.figure("idle, after 10,000 files: RSS MB", mb(after.rss))
+	r.figure("idle, after 10,000 files: anonymous MB", mb(after.anonymous))
+
+	polled, took := n.polls(ctx, document(""), polls)
+	quiet := time.Duration(float64(idle.cpu) * float64(took) / float64(idleFor))
+	r.figure("poll of nothing new: CPU ms", ms(polled.cpu-quiet)/float64(polls))
+	if polled.passes > 0 {
+		b.Errorf("%d passes were made while nothing was new", polled.passes)
+	}
+}
+
+// figure keeps one, and prints it at once: a run that is ended early has told something.
+func (r *results) figure(name string, value float64) {
+	r.figures[name] = value
+	fmt.Printf("%s: %.2f\n", name, value)
 }
 
 func mb(kib int64) float64 { return float64(kib) * 1024 / 1e6 }
@@ -88,7 +103,7 @@ type usage struct {
 
 func (n costed) usage(ctx context.Context) (u usage) {
 	out := n.Must(ctx, "bash", "-euc", `p=$(systemctl show -P MainPID netwright-agent)
-		cat /proc/$p/task/*/schedstat | awk '{n+=$1} END{print n}'
+		cat /proc/$p/task/*/schedstat | awk '{n+=$1} END{printf "%.0f\n", n}'
 		awk '/^VmRSS/{print $2} /^RssAnon/{print $2}' /proc/$p/status
 		awk '/^write_bytes/{print $2}' /proc/$p/io
 		exec 3<>/dev/tcp/127.0.0.1/19870
@@ -100,41 +115,88 @@ func (n costed) usage(ctx context.Context) (u usage) {
 	return u
 }
 
-// restart starts the daemon anew, and waits until it has nothing to do.
-func (n costed) restart(ctx context.Context, interval string) {
-	conf := fmt.Sprintf("store: /srv/netwright\nnode: node-1\ninterval: %s\n", interval)
-	if err := os.WriteFile(filepath.Join(n.Root(), "etc/netwright/agent.yaml"), []byte(conf), 0o644); err != nil {
+// since is what was used since then.
+func (u usage) since(before usage) usage {
+	u.cpu -= before.cpu
+	u.written -= before.written
+	u.passes -= before.passes
+	return u
+}
+
+// settled is how long what came with a start, or a new configuration, is looked at.
+const settled = 10 * time.Second
+
+// restart starts the daemon anew, waits until it has nothing to do, and returns the number of its
+// process on the node.
+func (n costed) restart(ctx context.Context, conf string) (pid string) {
+	if err := os.WriteFile(filepath.Join(n.Root(), "etc/netwright/agent.yaml"), []byte("node: node-1\n"+conf), 0o644); err != nil {
 		n.t.Fatal(err)
 	}
 	n.Must(ctx, "systemctl", "restart", "netwright-agent")
 	if !n.Await(ctx, "netwright status >/dev/null") {
 		n.t.Fatal(n.Shell(ctx, "netwright status || true"))
 	}
-	time.Sleep(10 * time.Second) // what came with the start is looked at
+	time.Sleep(settled)
+	return strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-P", "MainPID", "netwright-agent"))
 }
 
 // stays is what a daemon uses that nothing happens to.
-func (n costed) stays(ctx context.Context, interval string) usage {
-	n.restart(ctx, interval)
+func (n costed) stays(ctx context.Context, long time.Duration) usage {
 	before := n.usage(ctx)
-	time.Sleep(idleFor)
-	after := n.usage(ctx)
-	after.cpu -= before.cpu
-	after.written -= before.written
-	after.passes -= before.passes
-	return after
+	time.Sleep(long)
+	return n.usage(ctx).since(before)
 }
 
-// reactions are how long things of a kind are wrong that somebody changes, each when nothing is
-// under way.
-func (n costed) reactions(ctx context.Context, kind string) (took []time.Duration) {
+// polls is what a daemon uses meanwhile that looks so often at a published store by HTTPS, which
+// answers each time that it has nothing new, and how long that took.
+func (n costed) polls(ctx context.Context, document string, count int) (used usage, took time.Duration) {
+	public, private, err := minisign.GenerateKey(crand.Reader)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	key, _ := public.MarshalText()
+	words := strings.Fields(string(key))
+	objects := new(storetest.MapStore)
+	_, err = publisher.Publish(ctx, objects, publisher.Publication{Cluster: storetest.Cluster, Key: &private, Now: time.Now(),
+		Objects: map[string][]byte{"cluster.yaml": []byte(strings.Replace(document, "costs.example.com", storetest.Cluster, 1)),
+			"nodes/node-1.yaml": []byte(costedNode)}})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var server *toxic.Server
+	if err := n.Do(func() error { server = toxic.New(n.t, toxic.Files(objects), nil); return nil }); err != nil {
+		n.t.Fatal(err)
+	}
+	n.Write("/etc/netwright/store.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), 0o644)
+	n.restart(ctx, fmt.Sprintf("store: %s\ncluster: %s\nstoreCA: /etc/netwright/store.pem\ntrustedKeys: [%s]\ninterval: 5s\n",
+		server.URL, storetest.Cluster, words[len(words)-1]))
+	server.Taken()
+	before, began := n.usage(ctx), time.Now()
+	var asked []string
+	for len(asked) < count && ctx.Err() == nil {
+		time.Sleep(time.Second)
+		more, _ := server.Taken()
+		asked = append(asked, more...)
+	}
+	used, took = n.usage(ctx).since(before), time.Since(began)
+	if more, _ := server.Taken(); len(asked)+len(more) != count || slices.ContainsFunc(asked, func(one string) bool { return one != "GET manifest 304" }) {
+		n.t.Errorf("the store was asked %q and %q, want %d times for the manifest, and no more", asked, more, count)
+	}
+	return used, took
+}
+
+// reactions are how long things of each kind are wrong that somebody changes, each when nothing is
+// under way: a pass that follows repairs is not yet due, or over.
+func (n costed) reactions(ctx context.Context, pid string, count int) map[string][]time.Duration {
+	took := map[string][]time.Duration{}
 	err := n.Do(func() error {
-		change, right, err := n.reaction(kind)
-		if err != nil {
-			return err
-		}
-		for range reactions {
-			time.Sleep(400*time.Millisecond + rand.N(100*time.Millisecond))
+		for i := range count * len(reactionKinds) {
+			kind := reactionKinds[i%len(reactionKinds)]
+			change, right, err := n.reaction(kind)
+			if err != nil {
+				return err
+			}
+			time.Sleep(20*time.Millisecond + rand.N(40*time.Millisecond))
 			began := time.Now()
 			if err := change(); err != nil {
 				return err
@@ -143,9 +205,12 @@ func (n costed) reactions(ctx context.Context, kind string) (took []time.Duratio
 				if time.Since(began) > time.Minute || ctx.Err() != nil {
 					return fmt.Errorf("%s: not right again after a minute", kind)
 				}
-				time.Sleep(20 * time.Microsecond)
+				time.Sleep(50 * time.Microsecond)
 			}
-			took = append(took, time.Since(began))
+			took[kind] = append(took[kind], time.Since(began))
+			if kind == "link" || kind == "route" {
+				n.settle(pid)
+			}
 		}
 		return nil
 	})
@@ -153,6 +218,33 @@ func (n costed) reactions(ctx context.Context, kind string) (took []time.Duratio
 		n.t.Fatal(err)
 	}
 	return took
+}
+
+// settle waits until the daemon has nothing more to do.
+func (n costed) settle(pid string) {
+	const still, most = 300 * time.Millisecond, 10 * time.Second
+	ran, since := n.ran(pid), time.Now()
+	for end := since.Add(most); time.Since(since) < still && time.Now().Before(end); {
+		time.Sleep(still / 10)
+		if now := n.ran(pid); now-ran > time.Millisecond { // a look that finds nothing takes less
+			ran, since = now, time.Now()
+		}
+	}
+}
+
+// ran is how long the threads of a process of the node have run.
+func (n costed) ran(pid string) (sum time.Duration) {
+	threads, err := filepath.Glob(n.Path("/proc/" + pid + "/task/*/schedstat"))
+	if err != nil || len(threads) == 0 {
+		n.t.Fatalf("process %s has no threads: %v", pid, err)
+	}
+	for _, thread := range threads {
+		text, _ := os.ReadFile(thread) // one that ended has none
+		var ran time.Duration
+		_, _ = fmt.Sscan(string(text), &ran)
+		sum += ran
+	}
+	return sum
 }
 
 // reaction is how to change something, and to see that it is right.

@@ -156,19 +156,28 @@ func BenchmarkNodeJob(b *testing.B) {
 	}
 	programs, peers := build(b)
 	r := newResults(b, programs)
-	m := newMachine(b, programs)
+	var m *machine
 	for _, s := range table {
-		if *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), s.name) {
-			m.play(ctx, s, peers, r)
+		if !wants(s.name) {
+			continue
 		}
+		if m == nil {
+			m, r.packed = newMachine(b, programs), plugins(b).Size
+		}
+		m.play(ctx, s, peers, r)
 	}
-	if *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), "daemon") {
-		measureDaemon(b, r, programs[home+"/agent"])
+	if wants("daemon") {
+		measureDaemon(b, r, programs)
 	}
 	r.write(b)
-	if *hold {
+	if *hold && m != nil {
 		m.wait(ctx)
 	}
+}
+
+// wants says that -scenarios names this one, or none.
+func wants(scenario string) bool {
+	return *scenarios == "" || slices.Contains(strings.Split(*scenarios, ","), scenario)
 }
 
 // play runs all contenders in turns, so that whatever else happens on the machine happens to all of
@@ -292,7 +301,7 @@ func newResults(b *testing.B, programs map[string]string) *results {
 	if err != nil {
 		b.Fatalf("looking at the agent: %v", err)
 	}
-	return &results{started: time.Now(), load: load(), size: info.Size(), packed: plugins(b).Size,
+	return &results{started: time.Now(), load: load(), size: info.Size(),
 		figures: map[string]float64{}}
 }
 

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,6 +213,24 @@ func (l *Ledger) Entries() map[graph.Key]Entry {
 		}
 	}
 	return l.entries
+}
+
+// Unpacked are the files that archives brought, as far as the journal says it without being decoded
+// as a whole: nearly all bytes that a node has from us. Some may be nobody's any more.
+func (l *Ledger) Unpacked() (paths []string) {
+	mark := []byte(`"kind":"` + tasks.KindArchive + `"`)
+	for _, one := range l.lines {
+		if one.kind != linePut || !bytes.Contains(one.value, mark) {
+			continue
+		}
+		var e struct {
+			Task *tasks.Recorded `json:"task"`
+		}
+		if json.Unmarshal(one.value, &e) == nil && e.Task != nil { // what is damaged is said where it is decoded
+			paths = append(paths, e.Task.Unpacked()...)
+		}
+	}
+	return paths
 }
 
 // Dirs returns the times of change that directories had before the agent put something into them.

@@ -19,6 +19,7 @@ import (
 type notes struct {
 	sums  map[string]hostfs.Digest // by path and all that stat said
 	blobs map[hostfs.Digest][]byte
+	kept  [][]byte // of whatever store
 }
 
 func note(path string, info hostfs.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
@@ -39,12 +40,14 @@ func (n notes) Blob(sum hostfs.Digest) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
+func (n notes) Kept(string) [][]byte { return n.kept }
+
 // remembering is a plain store with one file, and a memory of it.
 func remembering(t *testing.T) (dir, cluster string, m notes) {
 	t.Helper()
 	dir, cluster = plain(t)
 	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))
-	m = notes{map[string]hostfs.Digest{}, map[hostfs.Digest][]byte{}}
+	m = notes{sums: map[string]hostfs.Digest{}, blobs: map[hostfs.Digest][]byte{}}
 	if f := motd(t, dir, m); f.Sum != sha256.Sum256([]byte("hello")) || len(m.sums) != 1 {
 		t.Fatalf("first look: %s, remembered %v", f.Sum, m.sums)
 	}

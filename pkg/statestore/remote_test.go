@@ -3,6 +3,7 @@ package statestore_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -98,13 +99,40 @@ func TestRemoteRemembers(t *testing.T) {
 	source.Publish(storetest.Publication(1, remoteObjects(), true))
 	s := remote.New(source, storetest.Cluster, nil)
 	kept := hostfs.ContentOf([]byte("key a"))
-	s.Remember(notes{map[string]hostfs.Digest{}, map[hostfs.Digest][]byte{kept.Sum: []byte("key a")}})
+	s.Remember(notes{sums: map[string]hostfs.Digest{}, blobs: map[hostfs.Digest][]byte{kept.Sum: []byte("key a")}})
 	got := mustFetch(t, s, statestore.Revision{})
 	source.Gets()
 	if err := got.FetchKeys("a"); err != nil {
 		t.Error(err)
 	}
 	asked(t, source)
+}
+
+// A boot after the first asks for the manifest alone; where one document changed since, for that
+// too. What was kept and is no longer as the manifest has it is asked for anew.
+func TestRemoteRecalls(t *testing.T) {
+	source, objects := new(storetest.MapStore), remoteObjects()
+	objects[manifest.NoteName] = manifest.Note{Publisher: "alice"}.Encode()
+	source.Publish(storetest.Publication(1, objects, true))
+	boot := func(kept map[string][]byte, want ...string) {
+		t.Helper()
+		s := remote.New(source, storetest.Cluster, nil)
+		s.Remember(notes{kept: remote.Unpack(remote.Pack(kept))})
+		got := mustFetch(t, s, statestore.Revision{})
+		asked(t, source, want...)
+		if got.Note.Publisher != "alice" || string(got.Objects["nodes/n1.yaml"]) != string(objects["nodes/n1.yaml"]) {
+			t.Errorf("%+v, %q", got.Note, got.Objects["nodes/n1.yaml"])
+		}
+	}
+	boot(nil, "manifest", "objects")
+	boot(objects, "manifest")
+	damaged := maps.Clone(objects)
+	damaged["nodes/n1.yaml"] = []byte("damaged")
+	boot(damaged, "manifest", "objects")
+	was := maps.Clone(objects)
+	objects["nodes/n1.yaml"] = []byte("two")
+	source.Publish(storetest.Publication(2, objects, true))
+	boot(was, "manifest", "objects")
 }
 
 // A manifest that is refused is fetched again a few times, in case it was damaged on its way, and

@@ -3,6 +3,7 @@ package tasks
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -230,6 +231,21 @@ func (t Archive) lookAt(v host.View, name string, want access, known map[string]
 		}
 	}
 	return s, nil
+}
+
+// Unpacked are the paths of what a recorded archive brings, and none of any other kind.
+func (r Recorded) Unpacked() (paths []string) {
+	var t struct {
+		Dir     string
+		Members []string
+	}
+	if r.Kind != KindArchive || json.Unmarshal(r.Params, &t) != nil {
+		return nil
+	}
+	for _, name := range t.Members {
+		paths = append(paths, path.Join(t.Dir, name))
+	}
+	return paths
 }
 
 // withoutFetcher leaves out what is no parameter.

@@ -58,6 +58,11 @@ func TestBootstrapFromHTTPS(t *testing.T) {
 	s.write(t, "cluster.yaml", string(good))
 	f.publish()
 	n.Must(ctx, "netwright", "--once")
+	f.asked.take()
+	n.Must(ctx, "netwright", "--once") // as at a boot, another process
+	if documents := f.asked.take(); len(documents) != 1 {
+		t.Errorf("with what the node has kept the documents took more than one request: %q", documents)
+	}
 }
 
 // requests are the paths that a server was asked for.

@@ -91,7 +91,10 @@ func (f *Reader) Sum(name string) (Digest, error) {
 		}
 	}
 	settled := stamps != nil && Stable(before)
-	sum, err := sumOf(fd, before.Size)
+	sum, known := f.opt.Ahead.take(name, before)
+	if !known {
+		sum, err = sumOf(fd, before.Size)
+	}
 	if err != nil || stamps == nil {
 		return sum, Explain("hash", name, err)
 	}
@@ -104,6 +107,23 @@ func (f *Reader) Sum(name string) (Digest, error) {
 		stamps.Record(name, after, sum)
 	}
 	return sum, nil
+}
+
+// settledSum is the digest of a file that could not change under the same stamp, and how it was
+// before it was read. The zero one: it may, or it cannot be read.
+func (f *Reader) settledSum(name string) (before FileInfo, sum Digest) {
+	fd, before, err := f.openRegular(name)
+	if err != nil {
+		return FileInfo{}, sum
+	}
+	defer unix.Close(fd)
+	if !Stable(before) {
+		return FileInfo{}, sum
+	}
+	if sum, err = sumOf(fd, before.Size); err != nil {
+		return FileInfo{}, sum
+	}
+	return before, sum
 }
 
 // openRegular opens a regular file for reading. It never waits for the other

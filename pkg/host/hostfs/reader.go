@@ -31,6 +31,8 @@ type Options struct {
 	Verify bool
 	// Stamps answers for files whose metadata is as it was recorded; nil: none.
 	Stamps Stamps
+	// Ahead has read files already whose digest is going to be asked for; nil: none.
+	Ahead *Ahead
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/remote"
 	"github.com/netwright/netwright/pkg/statestore/trust"
 )
@@ -75,6 +76,9 @@ func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *
 		return nil
 	}
 	s, objects := d.Snapshot, d.Retained()
+	if s.Note != (manifest.Note{}) {
+		objects[manifest.NoteName] = s.Note.Encode()
+	}
 	now := ledger.LastGood{
 		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects),
 		Manifest: hostfs.ContentOf(s.Manifest).Sum,
@@ -158,6 +162,27 @@ func (m StoreCache) Blob(sum hostfs.Digest) ([]byte, error) {
 	}
 	defer files.Close() // only read from
 	return ledger.Blob(files, sum)
+}
+
+// Kept implements [statestore.Cache]. With --verify nothing is.
+func (m StoreCache) Kept(store string) [][]byte {
+	if m.Host.Verify {
+		return nil
+	}
+	files, err := host.OpenFiles(m.Host)
+	if err != nil {
+		return nil
+	}
+	defer files.Close() // only read from
+	good, err := ledger.ReadLastGood(files)
+	if err != nil || good == nil || good.Store != store {
+		return nil
+	}
+	packed, err := ledger.Blob(files, good.Objects)
+	if err != nil {
+		return nil
+	}
+	return remote.Unpack(packed)
 }
 
 // Remember gives a store the memory of a host, where it can use one, and returns the stamps that

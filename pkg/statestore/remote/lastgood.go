@@ -25,19 +25,28 @@ func Pack(objects map[string][]byte) []byte {
 	return out
 }
 
+// Unpack are the contents that [Pack] put into one. Of what was cut off it has what is whole: who
+// looks for the rest says its name.
+func Unpack(packed []byte) (all [][]byte) {
+	for len(packed) >= 8 {
+		size := binary.BigEndian.Uint64(packed)
+		if packed = packed[8:]; size > uint64(len(packed)) {
+			break
+		}
+		all = append(all, packed[:size:size])
+		packed = packed[size:]
+	}
+	return all
+}
+
 // NewLastGood returns a store of what a node has kept itself of another one: the manifest as it was
 // there, and what [Pack] made of its objects. All of it is held against the policy and its hashes
 // like the store's own, but that it may have expired. name is that of the store which it stands
 // for.
 func NewLastGood(name, cluster string, raw, packed []byte, policy *trust.Policy) *Remote {
 	source := &localSource{name: name, objects: map[string][]byte{manifest.Name: raw}}
-	for len(packed) >= 8 {
-		size := binary.BigEndian.Uint64(packed)
-		if packed = packed[8:]; size > uint64(len(packed)) {
-			break // what is missing is said by its name
-		}
-		source.objects[path.Join(manifest.ObjectsDir, trust.Digest(packed[:size]))] = packed[:size:size]
-		packed = packed[size:]
+	for _, data := range Unpack(packed) {
+		source.objects[path.Join(manifest.ObjectsDir, trust.Digest(data))] = data
 	}
 	r := New(source, cluster, policy)
 	r.open = openCached
@@ -54,7 +63,7 @@ func openCached(raw []byte, cluster, _ string, policy *trust.Policy) (m *manifes
 		return nil, "", err
 	}
 	m.Bundle = nil                       // they are kept one by one
-	delete(m.Objects, manifest.NoteName) // is not kept
+	delete(m.Objects, manifest.NoteName) // earlier releases do not keep it
 	return m, trust.Digest(statement), nil
 }
 

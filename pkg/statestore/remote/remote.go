@@ -22,7 +22,8 @@ import (
 
 // Remote is a published cluster behind a [objectstore.Source]. A look at it that finds nothing new
 // is one request without a body; a new generation is the manifest and its bundle. What it read and
-// verified it keeps in memory, and asks for no object twice.
+// verified it keeps in memory, and asks for no object twice. What the node has kept of an earlier
+// process it does not ask for either: then a boot is one request.
 type Remote struct {
 	cluster string
 	source  objectstore.Source
@@ -37,6 +38,7 @@ type Remote struct {
 	looks    int                // since it was refused
 	revision statestore.Revision
 	have     map[string][]byte // its objects, by sha256, as far as they were read
+	recalled bool              // what the node has kept is among them
 }
 
 var (
@@ -183,6 +185,23 @@ func (r *Remote) Changed(ctx context.Context) error {
 		return r.wrap(err)
 	}
 	return nil
+}
+
+// recall takes what the node has kept of the store, as far as the manifest names it.
+func (r *Remote) recall() {
+	if r.recalled || r.cache == nil {
+		return
+	}
+	r.recalled = true
+	wanted := map[string]bool{}
+	for _, name := range r.manifest.InBundle() {
+		wanted[r.manifest.Objects[name].SHA256] = true
+	}
+	for _, data := range r.cache.Kept(r.String()) {
+		if sum := trust.Digest(data); wanted[sum] {
+			r.have[sum] = data
+		}
+	}
 }
 
 // missing lists what of the bundle's objects has yet to be read.
