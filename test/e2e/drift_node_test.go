@@ -94,7 +94,8 @@ func driftCases(t *testing.T) []driftCase {
 		{"file content", "echo theirs >" + conflistPath, same(conflistPath)},
 		{"file mode", "chmod 0600 " + conflistPath, same(conflistPath)},
 		{"file removed", "rm /srv/deep/down/mine", same("/srv/deep/down/mine")},
-		// mv copies what the image has, and what the agent brings back meanwhile keeps the directory.
+		// mv copies what the image has, and what the agent brings back meanwhile keeps the
+		// directory.
 		{"directory removed", "mv /srv/deep /root/deep 2>/dev/null || true; rm -r /root/deep", same("/srv/deep/down/mine")},
 		{"directory replaced", "mv /etc/cni /etc/old 2>/dev/null || true; mkdir -p /etc/cni/net.d; rm -r /etc/old", same(conflistPath)},
 		{"plugin overwritten", "cp /bin/true " + pluginPath, same(pluginPath)},
