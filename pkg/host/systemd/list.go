@@ -15,8 +15,8 @@ type UnitBrief struct {
 	File   string `json:"file,omitempty"` // as UnitState.File; "" of an instance
 }
 
-// startable are the kinds of unit that are started and stopped by name. systemd looks at all links of
-// its directories for each unit file that it lists: half a second of a processor for 200 files.
+// startable are the kinds of unit that are started and stopped by name. systemd looks at all links
+// of its directories for each unit file that it lists: half a second of a processor for 200 files.
 var startable = []string{"*.service", "*.socket", "*.timer", "*.path"}
 
 // AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name.
