@@ -35,6 +35,8 @@ func (s *scaffold) missing(h *host.Host) {
 	s.BootUnit = unitFile(h) == ""
 	_, err := h.Live.Files.Lstat(bootLink)
 	s.BootLink = errors.Is(err, host.ErrNotExist)
+	_, err = h.Live.Files.Lstat(wantsDir)
+	s.WantsDir = errors.Is(err, host.ErrNotExist)
 }
 
 // unitFile is where the unit is, or "".
@@ -89,6 +91,8 @@ func (s scaffold) dropBootUnit(h *host.Host) error {
 	var errs []error
 	if s.BootLink {
 		errs = append(errs, h.Files.Remove(bootLink))
+	}
+	if s.WantsDir {
 		if names, err := h.Live.Files.ReadDir(wantsDir); err == nil && len(names) == 0 {
 			errs = append(errs, h.Files.Remove(wantsDir))
 		}

@@ -141,9 +141,11 @@ type Awaits struct {
 // scaffold is what a checkpoint puts on the host besides its own directory.
 type scaffold struct {
 	// BootUnit says that the unit for the next boot was not shipped with the host: the agent wrote
-	// it and takes it away again. BootLink likewise, for what makes the boot want it.
+	// it and takes it away again. BootLink likewise, for what makes the boot want it, and WantsDir
+	// for the directory of that.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
+	WantsDir bool `json:"wantsDir,omitempty"`
 	// Copies are files in the checkpoint's own directory: see [File.Copy].
 	Copies []string `json:"kept,omitempty"`
 
