@@ -25,8 +25,8 @@ type Options struct {
 	Verify bool
 	// Stamps answers for files whose metadata is as it was recorded; nil: none.
 	Stamps hostfs.Stamps
-	// Ahead has read files already whose digest is going to be asked for; nil: none.
-	Ahead *hostfs.Ahead
+	// Prefetched has digests of files that were read already; nil: none.
+	Prefetched hostfs.Prefetched
 	// Facts are those of an earlier look at the same host, taken for true again: to gather them
 	// costs most of a look. Nil: they are gathered.
 	Facts *Facts
@@ -40,7 +40,7 @@ type Options struct {
 // Files is what of it the files need.
 func (o Options) Files() hostfs.Options {
 	return hostfs.Options{Root: o.Root, FollowLinks: o.FollowLinks, AnyLinks: o.AnyLinks, Verify: o.Verify,
-		Stamps: o.Stamps, Ahead: o.Ahead, Log: o.Log}
+		Stamps: o.Stamps, Prefetched: o.Prefetched, Log: o.Log}
 }
 
 // live says that the root is the one that the running kernel and its systemd see.

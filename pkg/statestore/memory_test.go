@@ -40,7 +40,7 @@ func (n notes) Blob(sum hostfs.Digest) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-func (n notes) Kept(string) [][]byte { return n.kept }
+func (n notes) Retained(string) [][]byte { return n.kept }
 
 // remembering is a plain store with one file, and a memory of it.
 func remembering(t *testing.T) (dir, cluster string, m notes) {

@@ -61,9 +61,9 @@ type Cache interface {
 	hostfs.Stamps
 	// Blob is a content that the node has kept itself, for when the store has it no longer.
 	Blob(sum hostfs.Digest) ([]byte, error)
-	// Kept are the contents that the node has kept of what it took from a store last, for who holds
-	// them against their hashes; nil: none. store is the store's name.
-	Kept(store string) [][]byte
+	// Retained are the contents that the node has kept of what it took from a store last, for who
+	// holds them against their hashes; nil: none. store is the store's name.
+	Retained(store string) [][]byte
 }
 
 // Revision identifies one published state of a cluster.

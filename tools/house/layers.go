@@ -112,19 +112,20 @@ var rooms = map[string]map[string][]string{
 		"values":    nil,
 	},
 	"host": {
-		"accounts":     nil,
-		"cri":          {"internal/sys"},
-		"facts":        {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
-		"firewall":     {"internal/sys"},
-		"hostfs":       {"accounts"}, // the owners of files
-		"internal/sys": nil,
-		"ipc":          {"hostfs", "internal/sys"}, // where its files are
-		"kernel":       {"internal/sys"},
-		"residue":      {"internal/sys"},
-		"rtnl":         {"hostfs", "internal/sys"}, // files of namespaces
-		"sandbox":      nil,
-		"systemd":      {"internal/sys"},
-		"watch":        {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
+		"accounts":        nil,
+		"cri":             {"internal/sys"},
+		"facts":           {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
+		"firewall":        {"internal/sys"},
+		"hostfs":          {"accounts"}, // the owners of files
+		"hostfs/prefetch": {"hostfs"},
+		"internal/sys":    nil,
+		"ipc":             {"hostfs", "internal/sys"}, // where its files are
+		"kernel":          {"internal/sys"},
+		"residue":         {"internal/sys"},
+		"rtnl":            {"hostfs", "internal/sys"}, // files of namespaces
+		"sandbox":         nil,
+		"systemd":         {"internal/sys"},
+		"watch":           {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
 	},
 	"statestore": {
 		"assets":      {"", "transfer"},

@@ -91,7 +91,11 @@ func (f *Reader) Sum(name string) (Digest, error) {
 		}
 	}
 	settled := stamps != nil && Stable(before)
-	sum, known := f.opt.Ahead.take(name, before)
+	var sum Digest
+	known := false
+	if f.opt.Prefetched != nil {
+		sum, known = f.opt.Prefetched.Take(name, before)
+	}
 	if !known {
 		sum, err = sumOf(fd, before.Size)
 	}
@@ -107,23 +111,6 @@ func (f *Reader) Sum(name string) (Digest, error) {
 		stamps.Record(name, after, sum)
 	}
 	return sum, nil
-}
-
-// settledSum is the digest of a file that could not change under the same stamp, and how it was
-// before it was read. The zero one: it may, or it cannot be read.
-func (f *Reader) settledSum(name string) (before FileInfo, sum Digest) {
-	fd, before, err := f.openRegular(name)
-	if err != nil {
-		return FileInfo{}, sum
-	}
-	defer unix.Close(fd)
-	if !Stable(before) {
-		return FileInfo{}, sum
-	}
-	if sum, err = sumOf(fd, before.Size); err != nil {
-		return FileInfo{}, sum
-	}
-	return before, sum
 }
 
 // openRegular opens a regular file for reading. It never waits for the other

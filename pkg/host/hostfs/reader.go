@@ -18,6 +18,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/accounts"
 )
 
+// Prefetched are digests of files that were read before somebody asks.
+type Prefetched interface {
+	// Take is the digest of a file that is as info says; false: it is to be read.
+	Take(name string, info FileInfo) (Digest, bool)
+}
+
 // Options says which files to open, and how.
 type Options struct {
 	// Root is put before every path: "/" (or "") for the running host, else a mounted image.
@@ -31,8 +37,8 @@ type Options struct {
 	Verify bool
 	// Stamps answers for files whose metadata is as it was recorded; nil: none.
 	Stamps Stamps
-	// Ahead has read files already whose digest is going to be asked for; nil: none.
-	Ahead *Ahead
+	// Prefetched has digests of files that were read already; nil: none.
+	Prefetched Prefetched
 	// Log gets one line per operation that writes. Nil: none.
 	Log *zap.Logger
 }

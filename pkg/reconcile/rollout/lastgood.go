@@ -164,8 +164,8 @@ func (m StoreCache) Blob(sum hostfs.Digest) ([]byte, error) {
 	return ledger.Blob(files, sum)
 }
 
-// Kept implements [statestore.Cache]. With --verify nothing is.
-func (m StoreCache) Kept(store string) [][]byte {
+// Retained implements [statestore.Cache]. With --verify nothing is.
+func (m StoreCache) Retained(store string) [][]byte {
 	if m.Host.Verify {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/prefetch"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -152,8 +152,9 @@ func (s Session) Holding(
 	opt := s.Host
 	opt.Stamps, opt.Log, opt.FollowLinks = led, s.Log, led.Head().Followed()
 	if opt.Verify && s.Cached == nil { // most of a pass is the reading of these: it begins beside the facts
-		opt.Ahead = hostfs.ReadAhead(opt.Files(), led.Unpacked())
-		defer opt.Ahead.Close() // only read from
+		sums := prefetch.Start(opt.Files(), led.Unpacked())
+		defer sums.Close() // only read from
+		opt.Prefetched = sums
 	}
 	h, err := host.Open(ctx, opt)
 	if err != nil {

@@ -197,7 +197,7 @@ func (r *Remote) recall() {
 	for _, name := range r.manifest.InBundle() {
 		wanted[r.manifest.Objects[name].SHA256] = true
 	}
-	for _, data := range r.cache.Kept(r.String()) {
+	for _, data := range r.cache.Retained(r.String()) {
 		if sum := trust.Digest(data); wanted[sum] {
 			r.have[sum] = data
 		}

@@ -1,0 +1,116 @@
+// Package prefetch reads files before somebody asks for their digests.
+package prefetch
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// Sums are digests of files that are read beside what is to be looked at first.
+// What it read serves once, and only for a file that is as it was: who changes one has it read
+// again. A nil one has read nothing.
+type Sums struct {
+	files   *hostfs.Reader
+	readers sync.WaitGroup
+
+	mu   sync.Mutex
+	next []string            // yet to be read
+	sums map[string]*fileSum // under way, or over, and not asked for
+}
+
+// fileSum is what was read of a file.
+type fileSum struct {
+	ended chan struct{}
+	info  hostfs.FileInfo // as it was before; the zero one: it could not be read
+	sum   hostfs.Digest
+}
+
+// Start begins to read files, the largest first, on all processors but the one that the caller
+// goes on with. What cannot be read is left to who asks. The caller closes it.
+func Start(opt hostfs.Options, names []string) *Sums {
+	opt.Stamps, opt.Prefetched = nil, nil
+	files, err := hostfs.Open(opt)
+	if err != nil {
+		return nil
+	}
+	s := &Sums{files: files, sums: map[string]*fileSum{}}
+	sizes := map[string]int64{}
+	for _, name := range names {
+		if info, err := files.Lstat(name); err == nil && info.Type == hostfs.Regular {
+			sizes[name] = info.Size
+			s.next = append(s.next, name)
+		}
+	}
+	slices.SortStableFunc(s.next, func(one, other string) int { return cmp.Compare(sizes[other], sizes[one]) })
+	for range max(1, runtime.GOMAXPROCS(0)-1) {
+		s.readers.Go(s.run)
+	}
+	return s
+}
+
+// Close ends the reading, after the files that are being read.
+func (s *Sums) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	s.next = nil
+	s.mu.Unlock()
+	s.readers.Wait()
+	return s.files.Close()
+}
+
+func (s *Sums) run() {
+	for name, one := s.begin(); one != nil; name, one = s.begin() {
+		one.info, one.sum = s.read(name)
+		close(one.ended)
+	}
+}
+
+// read is the digest of a file that could not change under the same stamp, and how it was before it
+// was read. The zero one: it may, or it cannot be read.
+func (s *Sums) read(name string) (before hostfs.FileInfo, sum hostfs.Digest) {
+	before, err := s.files.Lstat(name)
+	if err != nil || !hostfs.Stable(before) {
+		return hostfs.FileInfo{}, sum
+	}
+	if sum, err = s.files.Sum(name); err != nil {
+		return hostfs.FileInfo{}, sum
+	}
+	return before, sum
+}
+
+// begin takes the next file; nil: there is none.
+func (s *Sums) begin() (name string, one *fileSum) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.next) == 0 {
+		return "", nil
+	}
+	name, s.next = s.next[0], s.next[1:]
+	one = &fileSum{ended: make(chan struct{})}
+	s.sums[name] = one
+	return name, one
+}
+
+// Take is the digest of a file that is as info says, if it was read, or is being read. From then on
+// nothing is known of the file.
+func (s *Sums) Take(name string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+	if s == nil {
+		return hostfs.Digest{}, false
+	}
+	s.mu.Lock()
+	one := s.sums[name]
+	delete(s.sums, name)
+	s.next = slices.DeleteFunc(s.next, func(next string) bool { return next == name })
+	s.mu.Unlock()
+	if one == nil {
+		return hostfs.Digest{}, false
+	}
+	<-one.ended
+	return one.sum, one.info == info
+}

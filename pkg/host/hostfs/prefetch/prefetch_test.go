@@ -1,0 +1,81 @@
+package prefetch
+
+import (
+	"crypto/sha256"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was read before serves once, and only as long as nobody changed the file: also where size
+// and mtime are as before. A file that could still change under its stamp is read when somebody
+// asks.
+//
+// The lines that keep it: Take and read; pkg/host/hostfs/read.go, Sum (Prefetched).
+func TestPrefetch(t *testing.T) {
+	root := t.TempDir()
+	same, changed, fresh := root+"/same", root+"/changed", root+"/fresh"
+	for _, path := range []string{same, changed} {
+		must(t, os.WriteFile(path, []byte("one"), 0o644))
+		must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)))
+		var st unix.Stat_t
+		must(t, unix.Stat(path, &st))
+		if !hostfs.AwaitTick(hostfs.FileInfo{Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}) {
+			t.Fatal("the clock stands still")
+		}
+	}
+	must(t, os.WriteFile(fresh, []byte("one"), 0o644))
+	must(t, os.Chtimes(fresh, time.Time{}, time.Now().Add(time.Hour)))
+
+	opt := hostfs.Options{Root: root, Verify: true}
+	sums := Start(opt, []string{"/same", "/changed", "/fresh", "/missing"})
+	sums.readers.Wait()
+	t.Cleanup(func() { must(t, sums.Close()) })
+	if one := sums.sums["/fresh"]; one.info != (hostfs.FileInfo{}) || len(sums.sums) != 3 {
+		t.Errorf("read before: %v", sums.sums)
+	}
+	before := sums.sums["/changed"].info
+	must(t, os.WriteFile(changed, []byte("two"), 0o644))
+	must(t, os.Chtimes(changed, time.Time{}, time.Unix(0, before.Mtime)))
+	sums.sums["/same"].sum = hostfs.Digest{7} // shows who is believed
+
+	opt.Prefetched = sums
+	files, err := hostfs.Open(opt)
+	must(t, err)
+	t.Cleanup(func() { must(t, files.Close()) })
+	one, two := hostfs.Digest(sha256.Sum256([]byte("one"))), hostfs.Digest(sha256.Sum256([]byte("two")))
+	for _, c := range []struct {
+		name string
+		want hostfs.Digest
+	}{{"/same", hostfs.Digest{7}}, {"/same", one}, {"/changed", two}, {"/changed", two}, {"/fresh", one}} {
+		if sum, err := files.Sum(c.name); err != nil || sum != c.want {
+			t.Errorf("%s: %s, %v; want %s", c.name, sum, err, c.want)
+		}
+	}
+}
+
+// Who asks for a file that is being read waits for that, and one that was not begun is not read
+// twice.
+func TestAFileIsNotReadTwice(t *testing.T) {
+	s := &Sums{next: []string{"/a", "/b"}, sums: map[string]*fileSum{}}
+	name, one := s.begin()
+	if _, known := s.Take("/b", hostfs.FileInfo{}); known || name != "/a" || len(s.next) != 0 {
+		t.Errorf("%s is read, and then %v; /b is known: %t", name, s.next, known)
+	}
+	one.info, one.sum = hostfs.FileInfo{Size: 1}, hostfs.Digest{1}
+	go close(one.ended)
+	if sum, known := s.Take("/a", hostfs.FileInfo{Size: 1}); !known || sum != (hostfs.Digest{1}) {
+		t.Errorf("/a: %s, %t", sum, known)
+	}
+}
