@@ -78,6 +78,7 @@ var named = []suite{
 	{name: "pods", set: "test", lane: waits, args: []string{"-run=" + pods, "-skip=" + undoing, "./test/e2e"}},
 	{name: "packages", set: "test", lane: waits, args: []string{"./test/packages"}},
 	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/e2e"}, env: []string{kubernetes}},
+	{name: "daemons", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/cleanup"}, env: []string{kubernetes}},
 	{name: "witness", set: "test", lane: waits, args: []string{"./test/witness"}, full: []string{"NETWRIGHT_WITNESS=2000"},
 		rare: "the safety witness"},
 	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_MODULES=full"}},
