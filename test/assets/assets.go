@@ -1,12 +1,14 @@
 // Package assets builds the programs of others that the tests run against: CNI plugins, cnitool,
-// etcd, versitygw, containerd 2, flannel. Each comes from the module proxy at a version that a
-// module of its own pins (examples/assets, test/assets/…), is built once and cached. Needs Go;
-// flanneld also gcc and the static libc.
+// etcd, versitygw, containerd 2, daemons of networks. Each comes from the module proxy at a version
+// that a module pins (examples/assets, test/assets/…, test/plugins/modules/…), is built once and
+// cached. Needs Go; flanneld also gcc and the static libc.
 package assets
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,12 +105,32 @@ func Flanneld(t testing.TB) string {
 	}), "flannel")
 }
 
+// Coil is a directory with Coil's daemons, coild and coil-router, its controller and its installer,
+// and the definitions of its resources: coil.yaml. Its plugin is in [Plugins].
+func Coil(t testing.TB) string {
+	t.Helper()
+	return built(t, "coil", "test/assets/coil", func(source, dir string) error {
+		return errors.Join(build(source, dir, small),
+			manifests(source, "github.com/cybozu-go/coil/v2", "config/crd/bases/*.yaml", filepath.Join(dir, "coil.yaml")))
+	})
+}
+
+// Hybridnet is a directory with Hybridnet's daemon and manager, and the definitions of its
+// resources: hybridnet.yaml.
+func Hybridnet(t testing.TB) string {
+	t.Helper()
+	return built(t, "hybridnet", "test/assets/hybridnet", func(source, dir string) error {
+		return errors.Join(build(source, dir, small),
+			manifests(source, "github.com/alibaba/hybridnet", "charts/hybridnet/crds/*.alibaba.com_*.yaml", filepath.Join(dir, "hybridnet.yaml")))
+	})
+}
+
 // Kubernetes is a directory with kube-apiserver, kubelet and kube-proxy of one release. To build
 // them takes minutes and 2 GB of memory: only suites that are asked for by name use it.
 func Kubernetes(t testing.TB) string {
 	t.Helper()
 	return built(t, "kubernetes", "test/assets/kubernetes", func(source, dir string) error {
-		version, err := required(source, "k8s.io/kubernetes")
+		version, err := required(source, "k8s.io/kubernetes", "{{.Version}}")
 		if err != nil {
 			return err
 		}
@@ -184,14 +206,34 @@ func key(t testing.TB, dir string, names ...string) string {
 	return cache.Key(parts...)
 }
 
-// required is the version of a module that the module in the source directory pins.
-func required(source, module string) (string, error) {
-	cmd := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Version}}", module)
+// manifests writes files of a module that the module in the source directory pins into one, as
+// documents.
+func manifests(source, module, pattern, to string) error {
+	dir, err := required(source, module, "{{.Dir}}")
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("module %s: %w: %s", module, fs.ErrNotExist, pattern)
+	}
+	var all []byte
+	for _, file := range files {
+		text, readErr := os.ReadFile(file)
+		all, err = append(append(all, "\n---\n"...), text...), errors.Join(err, readErr)
+	}
+	return errors.Join(err, os.WriteFile(to, all, 0o644))
+}
+
+// required is what a template of `go list -m` says of a module that the module in the source
+// directory pins.
+func required(source, module, template string) (string, error) {
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", template, module)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("asking for the version of %s: %w", module, err)
+		return "", fmt.Errorf("asking for %s of %s: %w", template, module, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/daemons"
 	"github.com/netwright/netwright/test/etcd"
+	"github.com/netwright/netwright/test/kubeapi"
 	"github.com/netwright/netwright/test/needs"
 	"github.com/netwright/netwright/test/node"
 )
@@ -19,7 +20,10 @@ type running struct {
 	name  string
 	asked
 	start func(*daemonNode)
-	lines int // at least that many of the node's state are theirs: else they did not do their work
+	// tables of the second uplink that the daemons take for themselves: it is without them meanwhile
+	tables string
+	stays  string // takes away what its page says stays
+	lines  int    // at least that many of the node's state are theirs: else they did not do their work
 }
 
 // The other node of these clusters is none: it is what their daemons know.
@@ -48,10 +52,36 @@ var daemonic = []running{
 // linkLocal is whether new links get an address by themselves: on hosts of proofs they do not.
 const linkLocal = "net.ipv6.conf.default.addr_gen_mode"
 
+// asking are those whose daemons ask the Kubernetes API.
+var asking = []running{
+	// coild has every packet look into table 116, and takes what it does not know from 119.
+	{title: "coil", name: "coil", lines: 150, tables: "116 119", stays: "rm /var/lib/cni/results/k8s-pod-network-*", start: func(n *daemonNode) {
+		ctx := n.t.Context()
+		n.Must(ctx, "sysctl", "-qw", linkLocal+"=0") // coild wants such an address at the host's end
+		d := daemons.NewCoil(n.t, n.api, "10.244.0.0/16", "fd00:244::/112")
+		d.Peer("n2", "10.244.200.0/27", "fd00:244::c800/123")
+		d.Controller(ctx, n.Node)
+		d.Install(ctx, n.Node)
+		d.Start(ctx, n.Node)
+		n.units = append(n.units, "coil-router", "coild", "coil-ipam-controller")
+		n.Shell(ctx, "for f in 4 6; do until ip -$f route show proto 31 | grep -q .; do sleep 0.1; done; done")
+	}},
+	{title: "hybridnet, VLAN", name: "hybridnet", asked: asked{spec: "{networkType: vlan}"}, lines: 200, stays: "ip addr del 10.244.0.1/16 dev host0", start: func(n *daemonNode) {
+		ctx := n.t.Context()
+		d := daemons.NewHybridnet(n.t, n.api, n.fabric)
+		d.Manager(ctx, n.Node)
+		d.Install(ctx, n.Node)
+		d.Start(ctx, n.Node)
+		n.units = append(n.units, "hybridnet-daemon", "hybridnet-manager")
+	}},
+}
+
 // daemonNode is a switchNode whose networks are real.
 type daemonNode struct {
 	*switchNode
-	server *etcd.Server
+	server *etcd.Server    // of those that have one
+	api    *kubeapi.Server // of those that ask it
+	fabric *node.Fabric
 	units  []string // those of the daemons
 }
 
@@ -97,8 +127,27 @@ func (n *daemonNode) flannel(backend, more string) {
 func TestSwitchesFromDaemonsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	needs.Root(t)
-	ctx, f := t.Context(), node.NewFabric(t)
+	f := node.NewFabric(t)
 	n := &daemonNode{switchNode: newSwitchNode(t, f), server: etcd.Start(t, etcd.Options{Netns: f.Netns(), Address: node.Gateway4})}
+	n.leaves(daemonic)
+}
+
+// The same for daemons that ask the Kubernetes API.
+func TestKubernetesDaemonsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	kubeapi.Tier(t)
+	f := node.NewFabric(t)
+	n := &daemonNode{switchNode: newSwitchNode(t, f), fabric: f, api: kubeapi.Start(t, kubeapi.Options{Netns: f.Netns(), Address: node.Gateway4})}
+	daemons.Join(t, n.api, n.Name(), []string{"10.244.1.0/24"}, []string{n.Address(), n.Address6()})
+	daemons.Join(t, n.api, "n2", []string{peerPods}, []string{peer, node.Address6(peer)})
+	daemons.Pod(t, n.api, "pod", n.Name())
+	n.leaves(asking)
+}
+
+// leaves goes to each network from bridge, has its daemons run, and comes back.
+func (n *daemonNode) leaves(all []running) {
+	t, ctx := n.t, n.t.Context()
+	t.Helper()
 	n.wants("", "", "bridge: {}\n")
 	n.once()
 	n.Copy(assets.Cnitool(t), "/run/lab/cnitool", 0o755)
@@ -106,16 +155,19 @@ func TestSwitchesFromDaemonsLeaveNothing(t *testing.T) {
 	n.Shell(ctx, "for p in iptables-nft ip6tables-nft; do $p -t mangle -A POSTROUTING -j ACCEPT; $p -t mangle -D POSTROUTING -j ACCEPT; done")
 	n.shell("looks before")
 	var table strings.Builder
-	for _, r := range daemonic {
+	for _, r := range all {
 		if n.lost {
 			t.Fatalf("%s and those after it are not tried", r.title)
 		}
 		t.Run(r.title, func(t *testing.T) {
 			n.t, n.lost, n.units = t, true, nil
-			if out, err := n.server.Do(ctx, n.server.Authority.Client("test"), "del", "", "--prefix"); err != nil {
-				t.Fatalf("emptying etcd: %v\n%s", err, out)
+			if n.server != nil {
+				if out, err := n.server.Do(ctx, n.server.Authority.Client("test"), "del", "", "--prefix"); err != nil {
+					t.Fatalf("emptying etcd: %v\n%s", err, out)
+				}
 			}
 			n.goes(r.name, r.asked)
+			n.Shell(ctx, "for t in "+r.tables+"; do ip route del default table $t; done")
 			n.shell("looks bare")
 			r.start(n)
 			n.AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
@@ -135,8 +187,10 @@ func TestSwitchesFromDaemonsLeaveNothing(t *testing.T) {
 				n.Must(ctx, "systemctl", "stop", unit)
 			}
 			removed := n.comesBack(r.name)
+			n.Shell(ctx, "for t in "+r.tables+"; do ip route add default via 10.78.0.1 dev up1 onlink table $t metric 77; done")
 			n.Must(ctx, "ip", "netns", "del", "pod")
 			n.carries("back from " + r.title)
+			n.Shell(ctx, r.stays)
 			n.shell("looks after")
 			if diff := n.shell("diff /run/proof/before /run/proof/after | grep '^[<>]' || true; mv /run/proof/after /run/proof/before"); diff != "" {
 				t.Errorf("the node is not as it was on bridge:\n%s", diff)

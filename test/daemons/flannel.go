@@ -1,6 +1,6 @@
 // Package daemons runs the daemons of networks on booted nodes, as their DaemonSets do: the real
-// ones, built at pinned versions. What they know of the cluster is in an etcd on the nodes' fabric,
-// in the place of the Kubernetes API.
+// ones, built at pinned versions. What they know of the cluster is on the nodes' fabric: in a real
+// Kubernetes API server, or in an etcd, for those that take one in its place.
 package daemons
 
 import (

@@ -109,8 +109,8 @@ func (s *Server) Get(path string, into any) {
 
 // resources are the names in paths of the kinds that tests apply.
 var resources = map[string]string{
-	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "ConfigMap": "configmaps", "EndpointSlice": "endpointslices", "Namespace": "namespaces",
-	"Node": "nodes", "Pod": "pods", "Role": "roles", "RoleBinding": "rolebindings", "Secret": "secrets", "Service": "services", "ServiceAccount": "serviceaccounts",
+	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "ConfigMap": "configmaps", "CustomResourceDefinition": "customresourcedefinitions",
+	"EndpointSlice": "endpointslices", "Namespace": "namespaces", "Node": "nodes", "Pod": "pods", "Role": "roles", "RoleBinding": "rolebindings", "Secret": "secrets", "Service": "services", "ServiceAccount": "serviceaccounts",
 }
 
 var errKind = errors.New("no kind that tests apply")

@@ -83,6 +83,7 @@ var named = []suite{
 	{name: "kubelet", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "-skip=" + proxy, "./test/e2e"},
 		env: []string{kubernetes}},
 	{name: "proxy", set: "ci", lane: waits, args: []string{"-count=1", "-run=" + proxy, "./test/e2e"}, env: []string{kubernetes}},
+	{name: "daemons", set: "ci", lane: waits, args: []string{"-count=1", "-run=Kubernetes", "./test/cleanup"}, env: []string{kubernetes}},
 	{name: "witness", set: "test", lane: waits, args: []string{"./test/witness"}, full: []string{"NETWRIGHT_WITNESS=2000"},
 		rare: "the safety witness"},
 	{name: "modules", set: "test", lane: waits, args: []string{"-run=" + machines, "./test/cleanup"}, full: []string{"NETWRIGHT_MODULES=full"}},

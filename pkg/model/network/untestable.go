@@ -69,3 +69,15 @@ func multusUntestable() Untestable {
 		Instead: apiPods,
 		Source:  "https://github.com/k8snetworkplumbingwg/multus-cni/blob/master/pkg/multus/multus.go"}
 }
+
+// coilUntestable: coild looks each pod up, whatever it gives it.
+func coilUntestable() []Untestable {
+	return []Untestable{{Why: "coild asks the API for each pod: its plugin refuses one that the API does not know",
+		Instead: apiPods, Source: "https://github.com/cybozu-go/coil/blob/v2.15.0/v2/runners/coild_server.go"}}
+}
+
+func hybridnetUntestable() []Untestable {
+	return []Untestable{{Why: "Hybridnet's manager gives addresses to the API's Pods: its plugin refuses a pod that the " +
+		"API does not know",
+		Instead: apiPods, Source: "https://github.com/alibaba/hybridnet/blob/v0.8.8/pkg/daemon/server/handle.go"}}
+}
