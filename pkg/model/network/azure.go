@@ -54,8 +54,8 @@ func azure() Network {
 				"(apply_network_config: false for its Azure datasource)"}),
 		HealthChecks: []HealthCheck{
 			{Text: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet",
-				If: azureOurs,
-				Missing: "normal before the first pod; else see /var/log/azure-vnet.log: `No available addresses` " +
+				If: azureOurs, Pods: true,
+				Missing: "see /var/log/azure-vnet.log: `No available addresses` " +
 					"means secondary addresses of the interface"},
 			{Text: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario",
 				If: func(in Input) bool { return !azureOurs(in) }},
