@@ -30,7 +30,8 @@ func azure() Network {
 		Plugins: []Plugin{
 			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
 				When: "scenario nodeSubnet; else CNS brings them", If: azureOurs,
-				Source: "https://github.com/Azure/azure-container-networking/releases"},
+				Source:  "https://github.com/Azure/azure-container-networking/releases",
+				Archive: "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
 			{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/containernetworking/plugins"},
 		},

@@ -94,6 +94,8 @@ type Plugin struct {
 	Default bool     `json:"default,omitempty"` // members that a document's own list replaces; else they must be in it
 	When    string   `json:"when,omitempty"`
 	Source  string   `json:"source,omitempty"`
+	// the file at Source that has the members, where no release of it is known here
+	Archive string `json:"archive,omitempty"`
 
 	If func(Input) bool `json:"-"` // nil: always
 }
