@@ -44,6 +44,7 @@ func (b *builder) plugins() error {
 		if p.Minimum != "" {
 			w.minimum = p.Minimum
 		}
+		w.published = cmp.Or(w.published, published(p))
 		wanted[p.Asset] = w
 	}
 	for _, name := range names {
@@ -61,10 +62,18 @@ type want struct {
 	members   []string
 	otherwise []string // if the document lists none
 	minimum   string
+	published string // who has it, in words; "" if nobody says
+}
+
+func published(p network.Plugin) string {
+	if p.Archive == "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s is at %s", p.Archive, p.Source)
 }
 
 func (b *builder) archive(name string, w want) (tasks.Archive, error) {
-	asset, err := b.asset(name)
+	asset, err := b.asset(name, w.published)
 	if err != nil {
 		return tasks.Archive{}, err
 	}
@@ -100,7 +109,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 
 // asset finds what the documents name, else what the built-in table has for this Kubernetes
 // version.
-func (b *builder) asset(name string) (extras.Asset, error) {
+func (b *builder) asset(name, published string) (extras.Asset, error) {
 	for _, a := range b.in.Node.Assets {
 		if a.Name == name {
 			return a, nil
@@ -110,7 +119,7 @@ func (b *builder) asset(name string) (extras.Asset, error) {
 	release := releaseFor(name, v)
 	if release == nil {
 		return extras.Asset{}, fmt.Errorf("no asset %s is known for Kubernetes %s (%s): name it under spec.assets, "+
-			"with version, sha256 and urls", name, v, b.view.NetworkOrigin())
+			"with version, sha256 and urls%s", name, v, b.view.NetworkOrigin(), published)
 	}
 	out := extras.Asset{Name: name, Version: release.Version, Arch: map[string]extras.AssetFile{},
 		Origin: document.Origin{Default: "built-in table for Kubernetes " + v.String()}}

@@ -60,7 +60,7 @@ func (c *checker) sign(ctx context.Context, s network.HealthCheck) (seen string,
 	return strings.Join(parts, ", "), true, nil
 }
 
-func (c *checker) path(_ context.Context, s network.HealthCheck) (string, bool, error) {
+func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool, error) {
 	if s.Path == "" {
 		return "", true, nil
 	}
@@ -77,7 +77,33 @@ func (c *checker) path(_ context.Context, s network.HealthCheck) (string, bool, 
 			return "", false, err
 		}
 	}
+	if s.Pods && s.Link == "" {
+		if living, why, err := c.living(ctx); err != nil || why != "" || living == 0 {
+			return cmp.Or(why, noPods), err == nil && why == "", err
+		}
+	}
 	return s.Path + " is not there", false, nil
+}
+
+// noPods is what is seen of a sign of pods where there are none.
+const noPods = "no pod with an address lives here yet"
+
+// living counts the pods here that have addresses of their own; why says that the runtime does not
+// tell.
+func (c *checker) living(ctx context.Context) (living int, why string, err error) {
+	pods, err := c.view.Runtime.Pods(ctx)
+	if errors.Is(err, host.ErrNoLiveState) {
+		return 0, "", err
+	}
+	if err != nil {
+		return 0, "the runtime does not say which pods live here: " + err.Error(), nil
+	}
+	for _, p := range pods {
+		if p.Ready && !p.HostNetwork {
+			living++
+		}
+	}
+	return living, "", nil
 }
 
 func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool, error) {
@@ -109,19 +135,11 @@ func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool
 
 // podLinks counts the links that a sign names, and the pods that must have one each.
 func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []rtnl.Link) (string, bool, error) {
-	pods, err := c.view.Runtime.Pods(ctx)
-	if errors.Is(err, host.ErrNoLiveState) {
-		return "", false, err
+	living, why, err := c.living(ctx)
+	if err != nil || why != "" {
+		return why, false, err
 	}
-	if err != nil {
-		return "the runtime does not say which pods live here: " + err.Error(), false, nil
-	}
-	living, up := 0, 0
-	for _, p := range pods {
-		if p.Ready && !p.HostNetwork {
-			living++
-		}
-	}
+	up := 0
 	for _, l := range links {
 		// a pattern that is none matches nothing
 		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) &&
@@ -130,7 +148,7 @@ func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []r
 		}
 	}
 	if living == 0 {
-		return "no pod with an address lives here yet", true, nil
+		return noPods, true, nil
 	}
 	what := s.Link
 	if s.Master != "" {

@@ -247,6 +247,36 @@ func TestSigns(t *testing.T) {
 	})
 }
 
+// What a network writes with its first pod is no failure before there is one.
+func TestFilesOfPods(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "ipam.json")
+	sign := network.HealthCheck{Text: "x", Path: at, Pods: true, Missing: "why"}
+	l := newLab(t)
+	for _, c := range []struct {
+		pods []cri.Pod
+		err  error
+		want string
+	}{
+		{nil, nil, "ok: x: no pod with an address lives here yet"},
+		{[]cri.Pod{{Name: "agent", Ready: true, HostNetwork: true}, {Name: "job"}}, nil, "ok: x: no pod with an address"},
+		{[]cri.Pod{{Name: "web", Ready: true}}, nil, "failed: x: " + at + " is not there → why"},
+		{nil, host.ErrNoLiveState, "not here: x"},
+		{nil, errors.New("broken"), "failed: x: the runtime does not say which pods live here: broken"},
+	} {
+		l.pods, l.podsErr = c.pods, c.err
+		results := l.check(sign)
+		last := results[len(results)-1]
+		if got := fmt.Sprintf("%s: %s → %s", last.State, last.Seen, last.Next); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s, want %s", c.pods, got, c.want)
+		}
+	}
+	ok(t, os.WriteFile(at, nil, 0o600))
+	results := l.check(sign)
+	if last := results[len(results)-1]; last.State != OK || !strings.Contains(last.Seen, at) {
+		t.Errorf("it is there: %+v", last)
+	}
+}
+
 // Each pod with an address has its link; where no pod lives, and where nobody can say, that is no
 // failure.
 func TestSignsOfPods(t *testing.T) {

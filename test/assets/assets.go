@@ -95,6 +95,13 @@ func Calico(t testing.TB) string {
 	return Plugins(t, "calico")
 }
 
+// AmazonVPC is a directory with Amazon's plugins, the programs of aws-node and its init container,
+// and the template of the conf that aws-node writes.
+func AmazonVPC(t testing.TB) string {
+	t.Helper()
+	return Plugins(t, "amazonvpc")
+}
+
 // Flanneld is the daemon of flannel. It has a proxy in C (backend udp), and still needs no library
 // of the node that it runs in.
 func Flanneld(t testing.TB) string {
@@ -146,11 +153,33 @@ func CoreDNS(t testing.TB) string {
 	return filepath.Join(built(t, "coredns", "test/assets/coredns", func(source, dir string) error { return build(source, dir, small) }, "main.go"), "coredns")
 }
 
-// Plugins is a directory with the programs of a module below test/plugins/modules.
+// Plugins is a directory with the programs of a module below test/plugins/modules, and the files
+// that they read.
 func Plugins(t testing.TB, module string) string {
 	t.Helper()
-	return Tools(t, "plugin-"+module, "test/plugins/modules/"+module)
+	return built(t, "plugin-"+module, "test/plugins/modules/"+module, func(source, dir string) error {
+		if err := build(source, dir, small); err != nil {
+			return err
+		}
+		for _, file := range templates[module] {
+			of, err := required(source, file[0], "{{.Dir}}")
+			if err != nil {
+				return err
+			}
+			content, err := os.ReadFile(filepath.Join(of, file[1]))
+			if err != nil {
+				return fmt.Errorf("reading a file of a module: %w", err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(file[1])), content, 0o644); err != nil {
+				return fmt.Errorf("writing a file of a module: %w", err)
+			}
+		}
+		return nil
+	})
 }
+
+// templates are files that the programs of a module read: of which module, and where in it.
+var templates = map[string][][2]string{"amazonvpc": {{"github.com/aws/amazon-vpc-cni-k8s", "misc/10-aws.conflist"}}}
 
 // Tools is a directory with the programs that a module of this repository names in its tool lines;
 // what it holds is cached under name.

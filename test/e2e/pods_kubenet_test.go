@@ -13,8 +13,19 @@ import (
 // each other's pods: the cloud's router does.
 func TestPodsTalkByKubenet(t *testing.T) {
 	t.Parallel()
+	talkByTemplate(t, "kubenet: {}", "", containerd2(t, imports))
+}
+
+// The same by alias ranges of the nodes' interfaces, which Google's network routes.
+func TestPodsTalkByAliases(t *testing.T) {
+	t.Parallel()
+	talkByTemplate(t, "gcp: {}", "  cloudProvider: gce\n", node.Options{})
+}
+
+func talkByTemplate(t *testing.T, network, more string, second node.Options) {
+	t.Helper()
 	ctx := t.Context()
-	fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", "kubenet: {}", 1), node.Options{}, containerd2(t, imports))
+	fabric, nodes := twoNodes(t, strings.Replace(bridgeSpec, "bridge: {}", network, 1)+more, node.Options{}, second)
 	routing(t, fabric)
 	var pods [2]*node.Pod
 	for i, n := range nodes {
@@ -38,6 +49,6 @@ func TestPodsTalkByKubenet(t *testing.T) {
 		hostPort(t, fabric, pods[i], netip.AddrPortFrom(netip.MustParseAddr(n.Address()), 8080))
 		checked(ctx, t, pods[i])
 	}
-	proved(ctx, t, "kubenet", nodes)
+	proved(ctx, t, network, nodes)
 	leave(ctx, t, nodes, pods, "/var/lib/cni/networks/k8s-pod-network")
 }

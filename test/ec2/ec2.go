@@ -1,6 +1,6 @@
 // Package ec2 answers tests as EC2's Query API does, and Service Quotas, to the few actions that
-// the agent knows. A request that is not signed for EC2 is refused; whether the signature is right
-// is not looked at.
+// the agent knows, and with a VPC to those of who gives pods addresses. A request that is not
+// signed for EC2 is refused; whether the signature is right is not looked at.
 package ec2
 
 import (
@@ -22,6 +22,7 @@ type Server struct {
 	Quota  int      // of routes in a table; 0: there is none
 	Denied []string // actions that the caller may not
 	Status int      // of every answer, without a word; 0: the service is well
+	VPC    *VPC     // of whose instances it answers; nil: it knows the above alone
 
 	mu      sync.Mutex
 	asked   []url.Values
@@ -71,6 +72,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case slices.Contains(s.Denied, action):
 		fail(w, http.StatusForbidden, "UnauthorizedOperation", "You are not authorized to perform this operation. User: arn:aws:sts::123456789012:assumed-role/nodes/i-0 is not authorized to perform: ec2:"+
 			action+" because no identity-based policy allows the action. Encoded authorization failure message: "+strings.Repeat("QUJD", 100))
+	case s.VPC != nil && s.VPC.answer(w, action, form):
 	case action == "DescribeNetworkInterfaces":
 		s.describe(w, form.Get("NetworkInterfaceId.1"))
 	case action == "ModifyNetworkInterfaceAttribute":

@@ -4,6 +4,7 @@
 package imds
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 type Server struct {
 	// Values are by path below /latest/: "meta-data/mac". Directories are made of them.
 	Values map[string]string
+	// Live makes further values, as they are at a request; nil: none.
+	Live func() map[string]string
 	// Refuse answers instead of the service where it returns a status other than 0.
 	Refuse func(r *http.Request) int
 
@@ -79,11 +82,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // value is an item, or the names in a directory, of which those that are directories too end in a
 // slash.
 func (s *Server) value(path string) (string, bool) {
-	if v, ok := s.Values[path]; ok {
+	values := s.Values
+	if s.Live != nil {
+		values = s.Live() // a fresh one each time
+		maps.Copy(values, s.Values)
+	}
+	if v, ok := values[path]; ok {
 		return v, true
 	}
 	var names []string
-	for item := range s.Values {
+	for item := range values {
 		if rest, ok := strings.CutPrefix(item, strings.TrimSuffix(path, "/")+"/"); ok {
 			name, _, deeper := strings.Cut(rest, "/")
 			if deeper {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,6 +90,41 @@ func (f *Fabric) Tap() (string, error) {
 		}
 	}
 	return name, nil
+}
+
+// Plug gives a running node one more link, as one plugs a card: its other end is a port of the
+// bridge. It may be called where a test must not end, and not by two goroutines at once.
+func (n *Node) Plug(name, mac string) error {
+	f := n.fabric
+	f.taps++
+	port := fmt.Sprintf("plug%d", f.taps)
+	for _, words := range []string{
+		"ip link add " + port + " type veth peer name " + name + " address " + mac + " netns " + strconv.Itoa(n.Init()),
+		"ip link set " + port + " master br0 up",
+		"bridge fdb replace " + mac + " dev " + port + " master static", // nothing of it need have been seen
+	} {
+		program, args, _ := strings.Cut(words, " ")
+		if err := command(program, append([]string{"-n", f.netns}, strings.Fields(args)...)...); err != nil {
+			return fmt.Errorf("plugging %s into node %s: %w", name, n.name, err)
+		}
+	}
+	return nil
+}
+
+// Answer has the bridge say which MAC address an IPv4 address has, to who asks at any of its ports,
+// as the network of a cloud does: the link itself does not answer for it.
+func (f *Fabric) Answer(address, mac string) error {
+	out, err := exec.Command("ip", "-n", f.netns, "-o", "link", "show", "master", "br0").Output()
+	if err != nil {
+		return fmt.Errorf("listing the bridge's ports: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		port, _, _ := strings.Cut(strings.Fields(line)[1], "@")
+		if err := command("ip", "-n", f.netns, "link", "set", port, "type", "bridge_slave", "proxy_arp_wifi", "on"); err != nil {
+			return err
+		}
+	}
+	return command("ip", "-n", f.netns, "neigh", "replace", address, "lladdr", mac, "dev", "br0", "nud", "permanent")
 }
 
 // Netns is the path of the fabric's network namespace: servers that nodes reach at Gateway4 or

@@ -102,7 +102,11 @@ func (w *writer) host(n network.Network) {
 		row("requires", words, "a node without is refused before anything is touched")
 	}
 	for _, p := range n.Plugins {
-		row("plugins", codes(p.Members, " "), "of "+p.Asset, atLeast(p.Minimum), p.When)
+		of := p.Asset
+		if p.Archive != "" {
+			of += fmt.Sprintf(", %s of [its releases](%s)", code(p.Archive), p.Source)
+		}
+		row("plugins", codes(p.Members, " "), "of "+of, atLeast(p.Minimum), p.When)
 	}
 	for _, m := range n.Modules {
 		row("module", code(m.Name), m.Why, m.When, optional(m.Optional))

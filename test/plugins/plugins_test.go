@@ -33,8 +33,8 @@ type plugin struct {
 }
 
 // long are modules whose builds take a minute and more of two processors each, where nothing is
-// cached.
-var long = []string{"amazonvpc", "azure", "kubeovn"}
+// cached, and that no other suite uses.
+var long = []string{"azure", "kubeovn"}
 
 var table = []plugin{
 	{"calico", "calico", "calico", "calico", "mtu", "stat /var/lib/calico/nodename: no such file"},

@@ -30,7 +30,8 @@ func azure() Network {
 		Plugins: []Plugin{
 			{Asset: AzurePlugins, Members: []string{"azure-vnet", "azure-vnet-ipam", "azure-vnet-telemetry"},
 				When: "scenario nodeSubnet; else CNS brings them", If: azureOurs,
-				Source: "https://github.com/Azure/azure-container-networking/releases"},
+				Source:  "https://github.com/Azure/azure-container-networking/releases",
+				Archive: "azure-vnet-cni-linux-ARCH-VERSION.tgz"}, // Makefile, CNI_ARCHIVE_NAME
 			{Asset: CNIPlugins, Members: []string{"loopback", "portmap"}, Minimum: "v0.8.0",
 				Source: "https://github.com/containernetworking/plugins"},
 		},
@@ -54,8 +55,8 @@ func azure() Network {
 				"(apply_network_config: false for its Azure datasource)"}),
 		HealthChecks: []HealthCheck{
 			{Text: "its plugin gave an address on this node", Path: "/run/azure-vnet.json", When: "scenario nodeSubnet",
-				If: azureOurs,
-				Missing: "normal before the first pod; else see /var/log/azure-vnet.log: `No available addresses` " +
+				If: azureOurs, Pods: true,
+				Missing: "see /var/log/azure-vnet.log: `No available addresses` " +
 					"means secondary addresses of the interface"},
 			{Text: "CNS keeps its state", Path: "/run/azure-cns", When: "another scenario",
 				If: func(in Input) bool { return !azureOurs(in) }},

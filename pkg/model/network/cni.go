@@ -44,6 +44,8 @@ func cni() Network {
 			"--found` looks for those that are known"}},
 		TestedBy: []Proof{{"a DaemonSet's network is handed over under real kubelets, and no pod notices",
 			"test/e2e TestKubernetesKubeletSwitches"}},
+		Untested: "kubelet's own CNI mode (--network-plugin=cni, with docker, below Kubernetes 1.24): no such kubelet runs " +
+			"here, and its flags and directories rest on reading",
 		Build: buildCNI,
 	}
 }

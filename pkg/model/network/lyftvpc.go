@@ -53,7 +53,7 @@ func lyftVPC() Network {
 			Source: "https://github.com/lyft/cni-ipvlan-vpc-k8s/blob/v0.6.3/README.md"},
 		SharedHost: ownLinks("veth*").enis("", nil),
 		HealthChecks: []HealthCheck{{Text: "its plugins gave an address on this node", Path: "/run/cni-ipvlan-vpc-k8s",
-			Missing: "normal before the first pod; else run `" + lyftName +
+			Pods: true, Missing: "run `" + lyftName +
 				"-tool free-ips`: no free address is a tag that no subnet has, or a limit of the instance"},
 			podSign("veth*", "veth")}, // plugin/unnumbered-ptp, setupContainerVeth
 		Residue:  lyftResidue(),

@@ -94,6 +94,8 @@ type Plugin struct {
 	Default bool     `json:"default,omitempty"` // members that a document's own list replaces; else they must be in it
 	When    string   `json:"when,omitempty"`
 	Source  string   `json:"source,omitempty"`
+	// the file at Source that has the members, where no release of it is known here
+	Archive string `json:"archive,omitempty"`
 
 	If func(Input) bool `json:"-"` // nil: always
 }
@@ -210,7 +212,8 @@ type HealthCheck struct {
 	Master string `json:"master,omitempty"`
 	Table  string `json:"table,omitempty"` // an nft table: "inet kindnet-ipmasq"
 	URL    string `json:"url,omitempty"`   // on this host only: it answers 2xx while the network's own agent is well
-	Pods   bool   `json:"pods,omitempty"`  // as many of Link as pods with an address live here; none, while none does
+	// as many of Link as pods with an address live here; with Path alone: it is there while one does
+	Pods bool `json:"pods,omitempty"`
 	// what its absence means, and what to do; "": look at the network's pod on this node
 	Missing string `json:"missing,omitempty"`
 	When    string `json:"when,omitempty"`
