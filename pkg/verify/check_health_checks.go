@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"os"
 	"path"
 	"strings"
 	"syscall"
 
 	"github.com/netwright/netwright/pkg/cleanup"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/model/network"
 )
@@ -69,8 +73,10 @@ func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool
 		return "", false, err
 	}
 	for _, name := range names {
-		_, err := c.view.Files.Lstat(name)
+		info, err := c.view.Files.Lstat(name)
 		switch {
+		case err == nil && info.Type == hostfs.Other && c.run != nil && deserted(ctx, name):
+			return "nobody listens at " + name, false, nil
 		case err == nil:
 			return name, true, nil
 		case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
@@ -104,6 +110,19 @@ func (c *checker) living(ctx context.Context) (living int, why string, err error
 		}
 	}
 	return living, "", nil
+}
+
+// deserted says that a path is a socket whose program is gone: one that is killed leaves its file.
+func deserted(ctx context.Context, name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return false // a device says the same to who connects
+	}
+	conn, err := (&net.Dialer{Timeout: healthTimeout}).DialContext(ctx, "unix", name)
+	if err == nil {
+		err = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool, error) {

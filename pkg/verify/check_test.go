@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -213,6 +215,14 @@ func TestSigns(t *testing.T) {
 	node.Run("nft", "add", "table", "inet", "kindnet-ipmasq")
 	dir := t.TempDir()
 	ok(t, os.WriteFile(filepath.Join(dir, "cilium_calls"), nil, 0o600))
+	served, err := net.Listen("unix", dir+"/served.sock")
+	ok(t, err)
+	defer served.Close()
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: dir + "/left.sock"})
+	ok(t, err)
+	left.SetUnlinkOnClose(false) // as a program that is killed
+	ok(t, left.Close())
+	ok(t, syscall.Mkfifo(dir+"/pipe", 0o600))
 	node.Do(func() {
 		l := newLab(t)
 		for _, c := range []struct {
@@ -227,6 +237,9 @@ func TestSigns(t *testing.T) {
 			{network.HealthCheck{Path: dir + "/cilium_*"}, "ok: x: " + dir + "/cilium_calls"},
 			{network.HealthCheck{Path: dir + "/calico_*"}, "failed: x: " + dir + "/calico_* is not there → look at the network's pod"},
 			{network.HealthCheck{Path: dir + "/cilium_calls/below"}, "below is not there"},
+			{network.HealthCheck{Path: dir + "/served.sock"}, "ok: x: " + dir + "/served.sock"},
+			{network.HealthCheck{Path: dir + "/left.sock"}, "failed: x: nobody listens at " + dir + "/left.sock → look at the network's pod"},
+			{network.HealthCheck{Path: dir + "/pipe"}, "ok: x: " + dir + "/pipe"},
 			{network.HealthCheck{Path: dir, Link: "br-down"}, "failed: x: br-down is down"},
 			{network.HealthCheck{Table: "inet kindnet-ipmasq"}, "ok: x: table inet kindnet-ipmasq"},
 			{network.HealthCheck{Table: "ip kindnet-ipmasq"}, "failed: x: nft table ip kindnet-ipmasq is not there"},
