@@ -116,7 +116,7 @@ var rooms = map[string]map[string][]string{
 		"cri":             {"internal/sys"},
 		"facts":           {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
 		"firewall":        {"internal/sys"},
-		"hostfs":          {"accounts"}, // the owners of files
+		"hostfs":          {"accounts", "selinux"}, // the owners of files, and their labels
 		"hostfs/prefetch": {"hostfs"},
 		"internal/sys":    nil,
 		"ipc":             {"hostfs", "internal/sys"}, // where its files are
@@ -124,6 +124,7 @@ var rooms = map[string]map[string][]string{
 		"residue":         {"internal/sys"},
 		"rtnl":            {"hostfs", "internal/sys"}, // files of namespaces
 		"sandbox":         nil,
+		"selinux":         nil,
 		"systemd":         {"internal/sys"},
 		"watch":           {"firewall", "internal/sys", "kernel", "rtnl", "systemd"}, // the names of what is watched
 	},

@@ -132,7 +132,7 @@ func (c *Capture) file(name string) error {
 const (
 	maxContents = 4 << 20 // bytes of all files whose content is in the journal
 	MaxKeys     = 100_000 // that one change names
-	maxCopies   = 1 << 30 // bytes of files that are copied, since they lie on another file system than the checkpoint
+	maxCopies   = 1 << 30 // bytes of files that are copied, which cannot have a name more below the checkpoint
 )
 
 // SaveFiles keeps large files, before anything changes them. Dir is there.
@@ -156,27 +156,26 @@ func (c *Capture) SaveFiles(ctx context.Context) error {
 
 // affordable says whether what has to be copied may be.
 func (c *Capture) affordable() error {
-	files := c.Host.Live.Files
-	here, err := files.Lstat(c.Dir)
-	if err != nil {
-		return err
-	}
 	var sum int64
 	for _, f := range c.Log.Files {
 		if f.Copy == "" {
 			continue
 		}
-		info, err := files.Strict().Lstat(f.Path)
+		info, err := c.Host.Live.Files.Strict().Lstat(f.Path)
 		if err != nil {
 			return err
 		}
-		if info.Dev != here.Dev {
+		linked, err := c.Host.Files.Linkable(f.Path, f.Copy)
+		if err != nil {
+			return err
+		}
+		if !linked {
 			sum += info.Size
 		}
 	}
 	if sum > maxCopies {
-		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, and at most "+
-			"%d are: remove by hand what is not needed of them", sum>>20, c.Dir, maxCopies>>20)
+		return fmt.Errorf("its undo would copy %d MiB of files that lie on another file system than %s, or have another "+
+			"SELinux label, and at most %d are: remove by hand what is not needed of them", sum>>20, c.Dir, maxCopies>>20)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	if err != nil {
 		return nil, Explain("write", name, err)
 	}
-	s, err := stageFile(dir, name, spec)
+	s, err := b.w.files.Paths.stageFile(dir, name, spec)
 	if err != nil {
 		return nil, Explain("write", name, err)
 	}

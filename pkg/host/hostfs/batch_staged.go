@@ -11,6 +11,8 @@ import (
 	"path"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
 // Staged is a file that is written beside its target and not in place yet.
@@ -42,7 +44,7 @@ const (
 )
 
 // stageFile creates the staged file of name in dir.
-func stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, error) {
+func (p Paths) stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, error) {
 	s := &Staged{dir: dir, name: name, base: path.Base(name), temp: stagedName(), spec: spec, hash: sha256.New()}
 	there, err := statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
@@ -64,11 +66,13 @@ func stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, error) {
 		return nil, err
 	}
 	s.file = os.NewFile(uintptr(fd), name)
-	if s.old && there.Type == Regular {
-		if err := copyLabels(dir.fd, s.base, fd); err != nil {
-			s.discard()
-			return nil, err
-		}
+	err = p.label(fd, path.Join(dir.real, s.base), selinux.File)
+	if err == nil && s.old && there.Type == Regular {
+		err = copyLabels(dir.fd, s.base, fd)
+	}
+	if err != nil {
+		s.discard()
+		return nil, err
 	}
 	return s, nil
 }

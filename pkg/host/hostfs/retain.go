@@ -15,7 +15,8 @@ import (
 // Retain makes to the same file as from, durably, also where whoever wrote it has not synced it:
 // another name of it, so that it costs no room and keeps all that it is, or a copy with its owner
 // and mode where it lies on another file system (in a unit of systemd's that is each path of
-// ReadWritePaths). Directories of to are made. It may be done again. What is kept is returned. A
+// ReadWritePaths), or where SELinux would have another label for it: see [Writer.Linkable].
+// Directories of to are made. It may be done again. What is kept is returned. A
 // file that has a name besides from, to and ours is a [NamesError].
 //
 // Another name shares what is written to the file in place. That is done to files that something is
@@ -73,9 +74,11 @@ func (w *Writer) retain(
 	if info, err = statx(fd, "", unix.AT_EMPTY_PATH); err != nil {
 		return info, Explain("keep", from, err)
 	}
-	err = w.linkFile(there, from, to, info, fd)
-	if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
-		return info, err
+	if w.files.Paths.alike(from, to) {
+		err = w.linkFile(there, from, to, info, fd)
+		if !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EMLINK) {
+			return info, err
+		}
 	}
 	b := w.Batch()
 	defer b.Discard()

@@ -1,12 +1,15 @@
 package hostfs
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
 // Whoever is root in a pod with a hostPath can put anything into that directory, at any moment, and
@@ -223,7 +226,7 @@ func (w *walker) open(name string, flags int, mode uint32) (int, error) {
 		case err != nil:
 			return -1, err
 		case made:
-			if err := makePublic(fd); err != nil {
+			if err := w.paths.makePublic(fd, path.Join(w.at().name, e)); err != nil {
 				unix.Close(fd)
 				return -1, err
 			}
@@ -266,14 +269,14 @@ func (w *walker) inTheWay(base string) error {
 	return &InTheWayError{Path: path.Join(w.at().name, base), Is: info.Type, Want: Directory}
 }
 
-// makePublic gives a directory that was made the mode 0755, whatever the umask.
-func makePublic(fd int) error {
+// makePublic gives a directory that was made the mode 0755, whatever the umask, and its label.
+func (p Paths) makePublic(fd int, name string) error {
 	dir, err := OpenAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(dir)
-	return unix.Fchmod(dir, 0o755)
+	return cmp.Or(p.label(dir, name, selinux.Directory), unix.Fchmod(dir, 0o755))
 }
 
 func OpenAt(dir int, name string, flags int, mode uint32) (fd int, err error) {

@@ -82,7 +82,7 @@ func (w *Writer) Symlink(name, target string) error {
 	if err != nil {
 		return err
 	}
-	dir, _, err := w.files.Paths.OpenDir(path.Dir(name), true)
+	dir, real, err := w.files.Paths.OpenDir(path.Dir(name), true)
 	if err != nil {
 		return Explain("link", name, err)
 	}
@@ -101,7 +101,11 @@ func (w *Writer) Symlink(name, target string) error {
 	if err := unix.Symlinkat(target, dir, temp); err != nil {
 		return Explain("link", name, err)
 	}
-	if err := unix.Renameat(dir, temp, dir, base); err != nil {
+	err = w.files.Paths.labelLink(dir, temp, path.Join(real, base))
+	if err == nil {
+		err = unix.Renameat(dir, temp, dir, base)
+	}
+	if err != nil {
 		return errors.Join(Explain("link", name, err), unix.Unlinkat(dir, temp, 0))
 	}
 	if err := syncAll([]syncItem{{fd: dir, name: path.Dir(name)}}); err != nil {
