@@ -66,6 +66,7 @@ func (d Daemon) Run(ctx context.Context) error {
 		} else if ctx.Err() == nil {
 			l.round(ctx, w)
 		}
+		l.heap.used()
 	}
 	l.looks.end(l.queued)
 	return d.Manager.Stopping()
@@ -120,6 +121,8 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 	defer poll.Stop()
 	services := time.NewTimer(l.services.untilNext())
 	defer services.Stop()
+	rest := time.NewTimer(l.heap.untilTrim())
+	defer rest.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -133,6 +136,8 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 		case <-l.Pass.Host.Runtime.Changed():
 			l.drift.forget()
 			return trigger{cause: "the container runtime answers otherwise", cacheOnly: true}, l.knows(ctx)
+		case <-rest.C:
+			l.heap.trim()
 		case <-services.C:
 			l.services.begin(ctx, l.Pass.Host, l.ready)
 		case got := <-l.services.result():

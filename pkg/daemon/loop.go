@@ -74,6 +74,7 @@ type loop struct {
 	notify    *notifier
 	progress  *progress
 	contested contestedKeys
+	heap      heap
 }
 
 // newLoop knows nothing yet.

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"runtime/debug"
+	"time"
+)
+
+// restAfter is how long after a pass memory goes back to the kernel: passes that repair something
+// come in rows.
+const restAfter = 5 * time.Second
+
+// heap is the memory between passes. A pass leaves some megabytes that nobody uses, and one over
+// ten thousand files a hundred. By itself the runtime keeps them: it collects when as much again
+// was allocated, or after two minutes, and gives back what it thinks it can do without.
+type heap struct {
+	due time.Time // when it is given back; zero: it was
+}
+
+// used notes that a pass ended.
+func (m *heap) used() { m.due = time.Now().Add(restAfter) }
+
+// untilTrim is how long it is until memory is to be given back: very long where it was.
+func (m *heap) untilTrim() time.Duration {
+	if m.due.IsZero() {
+		return time.Hour
+	}
+	return max(time.Until(m.due), 0)
+}
+
+// trim gives back what is free, after a collection: some milliseconds of a processor.
+func (m *heap) trim() {
+	m.due = time.Time{}
+	debug.FreeOSMemory()
+}
