@@ -13,22 +13,22 @@ const restAfter = 5 * time.Second
 // ten thousand files a hundred. By itself the runtime keeps them: it collects when as much again
 // was allocated, or after two minutes, and gives back what it thinks it can do without.
 type heap struct {
-	due time.Time // when it is given back; zero: it was
+	next time.Time // when it is given back; zero: it was
 }
 
 // used notes that a pass ended.
-func (m *heap) used() { m.due = time.Now().Add(restAfter) }
+func (m *heap) used() { m.next = time.Now().Add(restAfter) }
 
 // untilTrim is how long it is until memory is to be given back: very long where it was.
 func (m *heap) untilTrim() time.Duration {
-	if m.due.IsZero() {
+	if m.next.IsZero() {
 		return time.Hour
 	}
-	return max(time.Until(m.due), 0)
+	return max(time.Until(m.next), 0)
 }
 
 // trim gives back what is free, after a collection: some milliseconds of a processor.
 func (m *heap) trim() {
-	m.due = time.Time{}
+	m.next = time.Time{}
 	debug.FreeOSMemory()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/firewall"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/host/kernel"
 	"github.com/netwright/netwright/pkg/host/rtnl"
@@ -151,6 +152,6 @@ func OpenFiles(opt Options) (*hostfs.Reader, error) {
 }
 
 // OpenFileWriter opens the files below a root for writing. The caller closes it.
-func OpenFileWriter(opt Options) (*hostfs.UserWriter, error) {
-	return hostfs.OpenUserWriter(opt.Files())
+func OpenFileWriter(opt Options) (*userfile.Writer, error) {
+	return userfile.Open(opt.Files())
 }

@@ -118,6 +118,7 @@ var rooms = map[string]map[string][]string{
 		"firewall":        {"internal/sys"},
 		"hostfs":          {"accounts", "selinux"}, // the owners of files, and their labels
 		"hostfs/prefetch": {"hostfs"},
+		"hostfs/userfile": {"hostfs"},
 		"internal/sys":    nil,
 		"ipc":             {"hostfs", "internal/sys"}, // where its files are
 		"kernel":          {"internal/sys"},

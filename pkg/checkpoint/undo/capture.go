@@ -165,7 +165,7 @@ func (c *Capture) affordable() error {
 		if err != nil {
 			return err
 		}
-		linked, err := c.Host.Files.Linkable(f.Path, f.Copy)
+		linked, err := hostfs.Linkable(c.Host.Files, f.Path, f.Copy)
 		if err != nil {
 			return err
 		}

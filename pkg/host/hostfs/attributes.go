@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
 // Attributes implements [Files].
@@ -180,4 +183,42 @@ func attributes(fd int) (string, error) {
 	buf := make([]byte, n+1024)
 	n, err = unix.Flistxattr(fd, buf)
 	return string(buf[:max(n, 0)]), err
+}
+
+// label gives what was made the SELinux type of the path at which it is to be. An image gets no
+// labels: who makes one has the policy that it will run under label it as a whole, before its first
+// boot.
+func (p Paths) label(fd int, name string, kind selinux.Kind) error {
+	if p.image {
+		return nil
+	}
+	return selinux.Label(fd, name, kind)
+}
+
+// alike says that the policy has one type for files at both paths, so that one file may have both
+// names.
+func (p Paths) alike(a, b string) bool { return p.image || selinux.Alike(a, b) }
+
+// labelLink is label for a symlink that was made in a directory.
+func (p Paths) labelLink(dir int, base, name string) error {
+	if p.image || !selinux.Active() {
+		return nil
+	}
+	fd, err := OpenAt(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return p.label(fd, name, selinux.Symlink)
+}
+
+// Linkable says that w, by [Writer.Retain], gives a file another name, so that to keep it costs no room.
+func Linkable(w *Writer, from, to string) (bool, error) {
+	f := w.files.strictly()
+	info, err := f.Lstat(from)
+	if err != nil {
+		return false, err
+	}
+	dir, err := f.Lstat(path.Dir(to))
+	return err == nil && info.Dev == dir.Dev && f.Paths.alike(from, to), err
 }

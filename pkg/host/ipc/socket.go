@@ -35,7 +35,7 @@ func Listen(opt hostfs.Options, name string) (*Socket, error) {
 }
 
 // ListenFor is [Listen] for a socket that the members of a group may use too, mode 0660. See
-// [hostfs.UserWriter.MakeDirFor] for its directory.
+// MakeDirFor of pkg/host/hostfs/userfile for its directory.
 func ListenFor(opt hostfs.Options, name string, gid int) (*Socket, error) {
 	files, err := hostfs.Open(opt)
 	if err != nil {

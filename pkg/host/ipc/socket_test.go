@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/userfile"
 	"github.com/netwright/netwright/test/needs"
 )
 
@@ -175,7 +176,7 @@ func TestSocketForAGroup(t *testing.T) {
 		os.WriteFile(filepath.Join(opt.Root, "etc/group"), []byte("root:x:0:\nwatchers:x:4321:\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	w, err := hostfs.OpenUserWriter(opt)
+	w, err := userfile.Open(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
