@@ -20,7 +20,8 @@ type running struct {
 	name  string
 	asked
 	start func(*daemonNode)
-	// tables of the second uplink that the daemons take for themselves: it is without them meanwhile
+	// tables of the second uplink that the daemons take for themselves: it is without them
+	// meanwhile
 	tables string
 	stays  string // takes away what its page says stays
 	lines  int    // at least that many of the node's state are theirs: else they did not do their work
