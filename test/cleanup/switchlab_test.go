@@ -3,6 +3,7 @@ package cleanup
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -24,20 +25,29 @@ type switchNode struct {
 
 func newSwitchNode(t *testing.T, f *node.Fabric) *switchNode {
 	t.Helper()
-	archive, sum := assets.CNIArchive(t)
-	n := &switchNode{t: t, assets: fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)}
-	copies := map[string]string{"/usr/bin/netwright": program.Agent(t), "/lab/pin": pin(t), "/srv/store/lab/assets/plugins.tgz": archive, "/lab/switch.sh": "testdata/switch.sh"}
+	copies := map[string]string{"/lab/pin": pin(t), "/lab/switch.sh": "testdata/switch.sh"}
 	for _, name := range scripts {
 		copies["/lab/"+name] = filepath.Join("testdata", name)
 	}
-	n.Node = f.Node(t, node.Options{Name: "n1", Address: "10.77.0.11", Copies: copies, Enable: []string{"kubelet.service"}, Files: map[string]string{
-		"/etc/systemd/system/kubelet.service":  "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n",
-		"/etc/netwright/agent.yaml":            "store: /srv/store\ncluster: lab\nnode: n1\n",
-		"/srv/store/lab/nodegroups/nodes.yaml": document("NodeGroup", "nodes", "  role: Node\n"),
-		"/srv/store/lab/nodes/n1.yaml":         document("Node", "n1", "  nodeGroup: nodes\n  address: 10.77.0.11\n  podCIDRs: [10.244.1.0/24]\n"),
-	}})
+	n := agentNode(t, f, "n1", "10.77.0.11", "10.244.1.0/24", copies)
 	n.shell("begin")
 	n.flows = n.traffic(f)
+	return n
+}
+
+// agentNode is one with the agent, a kubelet and a store alone.
+func agentNode(t *testing.T, f *node.Fabric, name, address, pods string, copies map[string]string) *switchNode {
+	t.Helper()
+	archive, sum := assets.CNIArchive(t)
+	n := &switchNode{t: t, assets: fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)}
+	all := map[string]string{"/usr/bin/netwright": program.Agent(t), "/srv/store/lab/assets/plugins.tgz": archive}
+	maps.Copy(all, copies)
+	n.Node = f.Node(t, node.Options{Name: name, Address: address, Copies: all, Enable: []string{"kubelet.service"}, Files: map[string]string{
+		"/etc/systemd/system/kubelet.service":    "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n",
+		"/etc/netwright/agent.yaml":              "store: /srv/store\ncluster: lab\nnode: " + name + "\n",
+		"/srv/store/lab/nodegroups/nodes.yaml":   document("NodeGroup", "nodes", "  role: Node\n"),
+		"/srv/store/lab/nodes/" + name + ".yaml": document("Node", name, "  nodeGroup: nodes\n  address: "+address+"\n  podCIDRs: ["+pods+"]\n"),
+	}})
 	return n
 }
 

@@ -86,18 +86,23 @@ func family(address string) string {
 	return "tcp4"
 }
 
-// carries fails for each flow that does not come through.
+// carries fails for each flow of the things of others that does not come through.
 func (n *switchNode) carries(when string) {
 	n.t.Helper()
-	failed := make([]error, len(n.flows))
+	n.flowsCarry(when, n.flows)
+}
+
+func (n *switchNode) flowsCarry(when string, flows []flow) {
+	n.t.Helper()
+	failed := make([]error, len(flows))
 	var all sync.WaitGroup
-	for i, f := range n.flows {
+	for i, f := range flows {
 		all.Go(func() { failed[i] = f.send() })
 	}
 	all.Wait()
 	for i, err := range failed {
 		if err != nil {
-			n.t.Errorf("%s, %s carries nothing: %v", when, n.flows[i].what, err)
+			n.t.Errorf("%s, %s carries nothing: %v", when, flows[i].what, err)
 		}
 	}
 }

@@ -291,6 +291,7 @@ func TestKubernetesFlannel(t *testing.T) {
 	if got := s.Must("GET", "/api/v1/nodes/"+nodes[0].Name(), ""); !strings.Contains(got, "flannel.alpha.coreos.com/public-ip") {
 		t.Errorf("flanneld has written nothing to its Node: %s", got)
 	}
+	t.Run("below Multus", func(t *testing.T) { belowMultus(t, s, nodes) })
 }
 
 // The daemon tells the node's own Node how its network is, by its kubelet's credential, and an API

@@ -75,9 +75,10 @@ func multus(m *networks.Multus) Network {
 		TestedBy: []Proof{
 			{"by the conf that we write the thin plugin gives a pod the cluster's network, and one of its annotation " +
 				"besides; DEL leaves nothing", "test/e2e TestPodsByMultus"},
+			{"by the conf that its daemon writes thick gives pods of two nodes flannel's network, and one of their " +
+				"annotation besides, with the real API", "test/e2e TestKubernetesFlannel"},
 			{"the shim of thick answers the version of our conf, and reads it", "test/plugins TestPlugins"},
 		},
-		Untested: "that the daemon of thick gives pods their networks: it is not run",
 		Build: func(Input) (Built, error) {
 			return Built{},
 				errors.New("use multus: it is no network of its own: set another one beside it under spec.networking")

@@ -11,7 +11,7 @@ for f in 4 6; do
 done
 nft -s list ruleset 2>/dev/null | section nft
 for p in iptables ip6tables; do $p-legacy-save 2>/dev/null | sed '/^#/d; s/\[[0-9]*:[0-9]*\]//' | section $p-legacy; done
-ipset save 2>/dev/null | section ipset
+ipset save 2>/dev/null | sed 's/ initval [0-9a-fx]*//' | section ipset # a seed: kube-router makes everybody's sets anew, with the same in them
 ip xfrm state | tr -d '\t\n' | sed 's/src/\nsrc/g' | sort -u | section xfrm
 ip xfrm policy | section xfrm-policy
 tc qdisc show 2>/dev/null | section qdisc

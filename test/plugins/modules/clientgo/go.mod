@@ -8,6 +8,7 @@ require (
 	cel.dev/expr v0.24.0 // indirect
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/blang/semver v3.5.1+incompatible // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cilium/cilium v1.18.6 // indirect
@@ -146,6 +147,7 @@ require (
 tool (
 	github.com/cilium/cilium/plugins/cilium-cni
 	gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus
+	gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus-daemon
 	gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus-shim
 	gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/passthru-cni
 )
