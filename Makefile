@@ -61,7 +61,6 @@ lint: houselint ## vet, staticcheck, the house rules, formatting, links
 	go vet $(VET) ./...
 	go vet -C tools $(VET) ./...
 	go vet -C packaging $(VET) ./...
-	go vet -tags manual $(VET) ./cmd/agent
 	go test -C tools -count 1 ./repo # it reads files that the cache of results does not watch
 
 houselint:
@@ -129,7 +128,7 @@ release: ## programs, packages, sums and signatures below bin/release
 	rm -rf $(RELEASE) $(CACHE)/manual
 	GOARCH=amd64 $(AGENT) -o $(RELEASE)/netwright-linux-amd64 ./cmd/agent
 	GOARCH=arm64 $(AGENT) -o $(RELEASE)/netwright-linux-arm64 ./cmd/agent
-	go run -buildvcs=false -tags manual -ldflags '-X main.version=$(VERSION)' ./cmd/agent manual $(CACHE)/manual
+	go run -buildvcs=false -ldflags '-X main.version=$(VERSION)' ./cmd/agent manual $(CACHE)/manual
 	go run -C packaging -buildvcs=false . -version '$(VERSION)' -time $$SOURCE_DATE_EPOCH -manual $(CURDIR)/$(CACHE)/manual -out $(CURDIR)/$(RELEASE) \
 		$(if $(KEY),-key '$(abspath $(KEY))') $(if $(GPG_KEY),-gpg-key '$(abspath $(GPG_KEY))') \
 		-program amd64=$(CURDIR)/$(RELEASE)/netwright-linux-amd64 -program arm64=$(CURDIR)/$(RELEASE)/netwright-linux-arm64

@@ -79,21 +79,24 @@ func (r release) contents(s *stage, format, arch string) (files.Contents, error)
 		name := "netwright-" + unit + ".service"
 		put("/usr/lib/systemd/system/"+name, filepath.Join(r.root, "systemd", name), "", 0o644)
 	}
-	pages, err := filepath.Glob(filepath.Join(r.manual, "*.1"))
-	if err != nil || len(pages) == 0 {
-		return nil, fmt.Errorf("%s has no manual pages: let `agent manual` write them (%v)", r.manual, err) //nolint:house wrap there is no error where there is no page
-	}
-	page := map[string]string{"rpm": files.TypeRPMDoc}[format] // rpm --excludedocs leaves them out
-	for _, file := range pages {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read a manual page: %w", err)
+	if err := filepath.WalkDir(r.manual, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		putMade("/usr/share/man/man1/"+filepath.Base(file)+".gz", zipped(text), page)
+		name, err := filepath.Rel(r.manual, file)
+		kind := ""
+		if format == "rpm" {
+			name = strings.Replace(name, "zsh/vendor-completions", "zsh/site-functions", 1) // the former is Debian's own place
+			if strings.HasPrefix(name, "man/") {
+				kind = files.TypeRPMDoc // rpm --excludedocs leaves them out
+			}
+		}
+		put("/usr/share/"+name, file, kind, 0o644)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("find what `agent manual` wrote: %w", err)
 	}
-	zsh := "/usr/share/zsh/vendor-completions/_netwright" // Debian's own place
 	if format == "rpm" {
-		zsh = "/usr/share/zsh/site-functions/_netwright"
 		putMade("/usr/lib/systemd/system-preset/80-netwright.preset", []byte(preset), "")
 		put("/usr/share/licenses/netwright/LICENSE", filepath.Join(r.root, "LICENSE"), files.TypeRPMLicense, 0o644)
 	} else {
@@ -103,9 +106,6 @@ func (r release) contents(s *stage, format, arch string) (files.Contents, error)
 		putMade("/usr/share/lintian/overrides/netwright", overrides, "")
 		putMade("/usr/share/doc/netwright/copyright", fmt.Appendf(nil, copyright, r.built.Year()), "")
 	}
-	put("/usr/share/bash-completion/completions/netwright", filepath.Join(r.manual, "netwright.bash"), "", 0o644)
-	put(zsh, filepath.Join(r.manual, "netwright.zsh"), "", 0o644)
-	put("/usr/share/fish/vendor_completions.d/netwright.fish", filepath.Join(r.manual, "netwright.fish"), "", 0o644)
 	return all, made
 }
 

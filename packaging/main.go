@@ -36,7 +36,7 @@ func run(args []string) error {
 	f.StringVar(&r.described, "version", "", "what `git describe` says of the commit")
 	f.Int64Var(&built, "time", 0, "when the commit was made, in `seconds` of Unix: the time of every file")
 	f.StringVar(&r.root, "root", "..", "the repository: units and licence are taken from there")
-	f.StringVar(&r.manual, "manual", "", "directory that `agent manual` wrote: manual pages and completions")
+	f.StringVar(&r.manual, "manual", "", "directory that `agent manual` wrote: what goes below /usr/share")
 	f.StringVar(&out, "out", "", "directory of the release; files that are there get a sum too")
 	f.StringVar(&key, "key", "", "private key of minisign that signs the sums; its password is read from "+passwordVariable)
 	f.StringVar(&r.gpgKey, "gpg-key", "", "secret key of GPG, as it exports one, that signs the packages themselves; its password is read from "+gpgPasswordVariable)

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,11 +25,11 @@ func installCommand(f *cli.Flags) *cobra.Command {
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
 		Long: `install puts this program to ` + systemd.Program + `, with ` + "`agent`" + ` as a link where nothing else
-has that name, the units to /etc/systemd/system, and completions for bash, zsh and
-fish below share; it enables the units and asks systemd to start the daemon, and does
-not wait for that. A daemon that runs is restarted when it changed. What is right is
-left alone, so that it can be run at every boot. In the end it names the next step:
-the configuration (` + defaultConf + `) is yours to write.
+has that name, the units to /etc/systemd/system, and the manual and completions for
+bash, zsh and fish below share; it enables the units and asks systemd to start the
+daemon, and does not wait for that. A daemon that runs is restarted when it changed.
+What is right is left alone, so that it can be run at every boot. In the end it names
+the next step: the configuration (` + defaultConf + `) is yours to write.
 
 Where /usr is read-only or mounted noexec, the program goes into bin below the
 first of ` + strings.Join(install.Prefixes[1:], ", ") + ` that will do, or
@@ -51,7 +49,7 @@ A package that brought the same units keeps them. To take the agent away again:
 				return err
 			}
 			i.Host, i.Start = f.Host, i.Start && f.Host.Root == "/"
-			if i.Completions, err = completions(cmd.Root()); err != nil {
+			if i.Shared, err = shared(cmd.Root()); err != nil {
 				return err
 			}
 			do := i.Install
@@ -83,20 +81,6 @@ A package that brought the same units keeps them. To take the agent away again:
 	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")
 	l.BoolVar(&i.Start, "start", true, "start the daemon now; never below --root")
 	return cmd
-}
-
-// completions are what shells complete the program's name by, by where they look for it below
-// /usr/share.
-func completions(root *cobra.Command) (map[string][]byte, error) {
-	defer func(name string) { root.Use = name }(root.Use)
-	root.Use = "netwright"
-	var bash, zsh, fish bytes.Buffer
-	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh),
-		root.GenFishCompletion(&fish, true)); err != nil {
-		return nil, fmt.Errorf("write the completions of shells: %w", err)
-	}
-	return map[string][]byte{"bash-completion/completions/netwright": bash.Bytes(),
-		"zsh/vendor-completions/_netwright": zsh.Bytes(), "fish/vendor_completions.d/netwright.fish": fish.Bytes()}, nil
 }
 
 // nextStep says what comes after an installation.

@@ -1,59 +1,171 @@
-//go:build manual
-
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/netwright/netwright/pkg/host"
 )
 
-// buildTools are commands of a build, not of the agent as it ships: what writes manual pages costs
-// it half a megabyte.
-func buildTools() []*cobra.Command {
-	return []*cobra.Command{{
+func manualCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:    "manual DIR",
-		Short:  "Write the manual pages and the completions of shells that packages bring",
+		Short:  "Write what packages bring to /usr/share: the manual and the completions of shells",
 		Hidden: true,
 		Args:   oneArg("a directory", "agent manual bin/manual"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return writeManual(cmd.Root(), args[0])
+			dir, err := filepath.Abs(args[0])
+			if err != nil {
+				return fmt.Errorf("find the directory of the manual: %w", err)
+			}
+			files, err := shared(cmd.Root())
+			if err != nil {
+				return err
+			}
+			w, err := host.OpenFileWriter(host.Options{AnyLinks: true})
+			if err != nil {
+				return err
+			}
+			defer w.Close() // every write was synced
+			for name, content := range files {
+				if err := w.WriteFile(cmd.Context(), filepath.Join(dir, name), content, 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
-	}}
+	}
 }
 
-// writeManual writes what packages bring, by the name that the program has in them. Its time is
-// SOURCE_DATE_EPOCH, so that the same source makes the same bytes.
-func writeManual(root *cobra.Command, dir string) error {
-	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
-	if err != nil {
-		return fmt.Errorf("SOURCE_DATE_EPOCH: %w: set it to the time of the commit: git log -1 --format=%%ct", err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:house hostonly it is a tool of the build
-		return fmt.Errorf("make the directory of the manual: %w", err)
-	}
-	date := time.Unix(seconds, 0).UTC()
+// shared is what comes with the program, by path below its share: what shells complete it by, and
+// its manual, of each command a page. The program is called by its own name there.
+func shared(root *cobra.Command) (map[string][]byte, error) {
+	defer func(name string) { root.Use = name }(root.Use)
 	root.Use = "netwright"
-	root.Long += "\n\nWhere no other program has the name, `agent` is a link to `netwright`: the examples use it."
-	root.DisableAutoGenTag = true
-	if err := doc.GenManTree(root,
-		&doc.GenManHeader{Section: "1", Source: "netwright " + version, Manual: "Netwright", Date: &date},
-		dir); err != nil {
-		return fmt.Errorf("write the manual: %w", err)
+	var bash, zsh, fish bytes.Buffer
+	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh),
+		root.GenFishCompletion(&fish, true)); err != nil {
+		return nil, fmt.Errorf("write the completions of shells: %w", err)
 	}
-	for shell, write := range map[string]func(string) error{
-		"bash": func(path string) error { return root.GenBashCompletionFileV2(path, true) },
-		"zsh":  root.GenZshCompletionFile,
-		"fish": func(path string) error { return root.GenFishCompletionFile(path, true) },
-	} {
-		if err := write(filepath.Join(dir, "netwright."+shell)); err != nil {
-			return fmt.Errorf("write the completion of %s: %w", shell, err)
+	files := map[string][]byte{"bash-completion/completions/netwright": bash.Bytes(),
+		"zsh/vendor-completions/_netwright": zsh.Bytes(), "fish/vendor_completions.d/netwright.fish": fish.Bytes()}
+	for _, cmd := range commandsBelow(root) {
+		page, err := zipped(manualPage(cmd))
+		if err != nil {
+			return nil, fmt.Errorf("write the manual: %w", err)
+		}
+		files["man/man1/"+pageName(cmd)+".1.gz"] = page
+	}
+	return files, nil
+}
+
+// zipped is a text as `gzip -9n` packs it: without name and time.
+func zipped(text string) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write([]byte(text))
+	err = cmp.Or(err, w.Close()) // it writes what is left
+	return out.Bytes(), err
+}
+
+// commandsBelow are a command and those below it that people are told of.
+func commandsBelow(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && cmd.Name() != "completion" {
+			all = append(all, commandsBelow(sub)...)
 		}
 	}
-	return nil
+	return all
+}
+
+func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// manualPage is what --help shows of a command, as man(7) has it.
+func manualPage(cmd *cobra.Command) string {
+	cmd.InitDefaultHelpFlag()
+	var b strings.Builder
+	name := pageName(cmd)
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q Netwright\n.nh\n.ad l\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n.SH DESCRIPTION\n",
+		strings.ToUpper(name), "netwright "+version, roff(name),
+		roff(strings.ToLower(cmd.Short[:1])+cmd.Short[1:]), roff(cmd.UseLine()))
+	text := cmp.Or(cmd.Long, cmd.Short+".")
+	if !cmd.HasParent() {
+		text += "\n\nWhere no other program has the name, `agent` is a link to `netwright`: the examples use it."
+	}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if strings.Contains("\n"+paragraph, "\n ") { // a table, or a command line
+			paragraph = ".nf\n" + roff(paragraph) + "\n.fi"
+		} else {
+			paragraph = roff(paragraph)
+		}
+		fmt.Fprintf(&b, ".PP\n%s\n", paragraph)
+	}
+	flags := func(title string, set *pflag.FlagSet) {
+		set.VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.Name == "help" {
+				return
+			}
+			name, usage := flagHelp(f)
+			fmt.Fprintf(&b, "%s.TP\n.B %s\n%s\n", title, roff(name), roff(usage))
+			title = ""
+		})
+	}
+	flags(".SH OPTIONS\n", cmd.NonInheritedFlags())
+	flags(".SH OPTIONS OF EVERY COMMAND\n", cmd.InheritedFlags())
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(strings.ReplaceAll(cmd.Example, "\n  ", "\n")[2:]))
+	}
+	var others []string
+	cmd.VisitParents(func(parent *cobra.Command) { others = append(others, pageName(parent)) })
+	for _, sub := range commandsBelow(cmd)[1:] {
+		if sub.Parent() == cmd {
+			others = append(others, pageName(sub))
+		}
+	}
+	for i, other := range others {
+		others[i] = "\\fB" + roff(other) + "\\fR(1)"
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", strings.Join(others, ",\n"))
+	}
+	return b.String()
+}
+
+// roff is a text of which troff takes nothing for its own. What is typed on a keyboard stays that.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`,
+		"\n.", "\n\\&.").Replace(text)
+	if strings.HasPrefix(text, ".") {
+		text = `\&` + text
+	}
+	return text
+}
+
+// flagHelp is a flag as help shows it: its names with what it takes, and what it is for.
+func flagHelp(f *pflag.Flag) (name, usage string) {
+	name = "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	kind, usage := pflag.UnquoteUsage(f)
+	if kind != "" {
+		name += " " + kind
+	}
+	if !strings.Contains(usage, "default") && f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" &&
+		f.DefValue != "0" && f.DefValue != "0s" {
+		usage += " (default " + f.DefValue + ")"
+	}
+	return name, usage
 }

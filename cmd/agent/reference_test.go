@@ -21,7 +21,7 @@ const referenceFile = "../../docs/reference/commands.md"
 func TestReference(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "<!-- Generated from the commands: `go test ./cmd/agent -run TestReference -update` writes it. -->")
-	fmt.Fprint(&out, "\n# Every command\n\nWhat each prints with `--help`; packages bring the same as manual pages, `man netwright-store-publish`. Exit codes, and what is the same for all:\n[the command line](../command-line.md).\n")
+	fmt.Fprint(&out, "\n# Every command\n\nWhat each prints with `--help`; packages and `agent install` bring the same as manual pages, `man netwright-store-publish`. Exit codes, and what is the same for all:\n[the command line](../command-line.md).\n")
 	root := tree()
 	for _, cmd := range commandsBelow(root) {
 		writeCommand(&out, cmd)
@@ -49,17 +49,6 @@ func tree() *cobra.Command {
 	return root
 }
 
-// commandsBelow are a command and those below it that people are told of.
-func commandsBelow(cmd *cobra.Command) []*cobra.Command {
-	all := []*cobra.Command{cmd}
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && cmd.Name() != "completion" {
-			all = append(all, commandsBelow(sub)...)
-		}
-	}
-	return all
-}
-
 func writeCommand(out *bytes.Buffer, cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	fmt.Fprintf(out, "\n## %s\n\n%s.\n", cmd.CommandPath(), strings.TrimSuffix(cmd.Short, "."))
@@ -76,17 +65,7 @@ func writeCommand(out *bytes.Buffer, cmd *cobra.Command) {
 		if f.Hidden || f.Name == "help" {
 			return
 		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		kind, usage := pflag.UnquoteUsage(f)
-		if kind != "" {
-			name += " " + kind
-		}
-		if !strings.Contains(usage, "default") && f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" && f.DefValue != "0" && f.DefValue != "0s" {
-			usage += " (default " + f.DefValue + ")"
-		}
+		name, usage := flagHelp(f)
 		fmt.Fprintf(&rows, "| `%s` | %s |\n", name, strings.NewReplacer("|", "\\|", "*", "\\*", "<", "&lt;").Replace(usage))
 	})
 	if rows.Len() > 0 {

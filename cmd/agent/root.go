@@ -77,8 +77,8 @@ tells systemd when kubelet may start, and looks again every interval.`,
 		planCommand(f), applyCommand(f), statusCommand(f), supportCommand(f), certsCommand(f), configCommand(f),
 		factsCommand(f), networksCommand(f), explainCommand(f), diffCommand(f), verifyCommand(f), storeCommand(f),
 		versionCommand(f), historyCommand(f), confirmCommand(f), rollbackCommand(f), resumeCommand(f), pauseCommand(f),
-		waitCommand(f), resetCommand(f), undoCommand(f), provePodsCommand(), recoverCommand(f), installCommand(f), userDataCommand(f))
-	cmd.AddCommand(buildTools()...)
+		waitCommand(f), resetCommand(f), undoCommand(f), provePodsCommand(), recoverCommand(f), installCommand(f), userDataCommand(f),
+		manualCommand())
 	refuseUnknown(cmd)
 	return cmd
 }

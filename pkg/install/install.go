@@ -1,5 +1,5 @@
-// Package install installs the agent itself on a host: its program, its link, its units, and what
-// shells complete it by.
+// Package install installs the agent itself on a host: its program, its link, its units, and the
+// manual and completions of shells.
 package install
 
 import (
@@ -52,8 +52,9 @@ type Installation struct {
 	Prefix  string         // the program goes into bin below it; "" where it is, or the first of Prefixes that will do
 	Enable  bool           // the units start at boot
 	Start   bool           // the daemon runs now; one that runs is restarted when it changed
-	// Completions are what shells complete the program by, by name below the prefix' share.
-	Completions map[string][]byte
+	// Shared is what makes it easy to use, by name below the prefix' share: a manual, completions of
+	// shells.
+	Shared map[string][]byte
 }
 
 // DryRun says what Install would change. It opens the host for reading only.
@@ -173,11 +174,11 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		notes = append(notes, report.Note{Level: "info", Text: "the program is " + program + ": put " + dir +
 			" into PATH, or call it by that name"})
 	}
-	for _, name := range slices.Sorted(maps.Keys(i.Completions)) {
+	for _, name := range slices.Sorted(maps.Keys(i.Shared)) {
 		file := path.Join(path.Dir(program), "../share", name)
 		if v.Files.Writable(file, -1) == nil { // else the host has to do without: it is a comfort
-			list = append(list, tasks.File{Meta: meta("a shell completes netwright"), Path: file,
-				Content: i.Completions[name], Mode: 0o644})
+			list = append(list, tasks.File{Meta: meta("the manual, and completions of shells"), Path: file,
+				Content: i.Shared[name], Mode: 0o644})
 		}
 	}
 	yes := true

@@ -40,7 +40,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 	}
 
 	key := filepath.Join(t.TempDir(), "key")
-	run(t, program.Agent(t, "manual"), "store", "keygen", "--out", key)
+	run(t, program.Agent(t), "store", "keygen", "--out", key)
 	signed := released(t, "v1.0.0", "-key", key+".key", "-program", "amd64="+file)
 	if out := run(t, needs.Path("minisign"), "-Vm", filepath.Join(signed, "SHA256SUMS"), "-p", key+".pub"); !strings.Contains(out, "netwright v1.0.0") {
 		t.Errorf("minisign: %s", out)
