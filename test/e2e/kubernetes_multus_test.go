@@ -8,6 +8,7 @@ import (
 	"github.com/netwright/netwright/test/daemons"
 	"github.com/netwright/netwright/test/kubeapi"
 	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/rerun"
 )
 
 // belowMultus puts thick Multus before the flannel of two nodes: its daemon writes the conf from
@@ -43,6 +44,7 @@ func belowMultus(t *testing.T, s *kubeapi.Server, nodes [2]*node.Node) {
 
 	n := nodes[0]
 	n.Must(ctx, "sh", "-c", "! ls /var/lib/cni/multus/* 2>/dev/null | grep .")
+	rerun.Never(t, "a kill")
 	n.Must(ctx, "systemctl", "kill", "--signal=KILL", "multus") // it takes its conf away when it is asked to end
 	verified(ctx, t, n, 1, "the daemon answers: nobody listens at /run/multus/multus.sock")
 	d.Start(ctx, n)
