@@ -52,8 +52,8 @@ type Installation struct {
 	Prefix  string         // the program goes into bin below it; "" where it is, or the first of Prefixes that will do
 	Enable  bool           // the units start at boot
 	Start   bool           // the daemon runs now; one that runs is restarted when it changed
-	// Shared is what makes it easy to use, by name below the prefix' share: a manual, completions of
-	// shells.
+	// Shared is what makes it easy to use, by name below the prefix' share: a manual, completions
+	// of shells.
 	Shared map[string][]byte
 }
 

@@ -212,7 +212,8 @@ func (p Paths) labelLink(dir int, base, name string) error {
 	return p.label(fd, name, selinux.Symlink)
 }
 
-// Linkable says that w, by [Writer.Retain], gives a file another name, so that to keep it costs no room.
+// Linkable says that w, by [Writer.Retain], gives a file another name, so that to keep it costs no
+// room.
 func Linkable(w *Writer, from, to string) (bool, error) {
 	f := w.files.strictly()
 	info, err := f.Lstat(from)

@@ -212,7 +212,8 @@ type HealthCheck struct {
 	Master string `json:"master,omitempty"`
 	Table  string `json:"table,omitempty"` // an nft table: "inet kindnet-ipmasq"
 	URL    string `json:"url,omitempty"`   // on this host only: it answers 2xx while the network's own agent is well
-	// as many of Link as pods with an address live here; with Path alone: it is there while one does
+	// as many of Link as pods with an address live here; with Path alone: it is there while one
+	// does
 	Pods bool `json:"pods,omitempty"`
 	// what its absence means, and what to do; "": look at the network's pod on this node
 	Missing string `json:"missing,omitempty"`
