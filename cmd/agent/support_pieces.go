@@ -155,7 +155,7 @@ func (g *gathering) ledger(context.Context) (any, error) {
 		}
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(a, b ledger.Entry) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	slices.SortStableFunc(out, func(a, b ledger.Entry) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return struct {
 		Head    ledger.Head    `json:"head"`
 		Damage  []string       `json:"damage,omitempty"`

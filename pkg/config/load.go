@@ -99,8 +99,8 @@ func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) 
 		return kops.From(doc.Path) && l.group(name) != doc
 	})
 	byPath := func(a, b *decode.Doc) int { return strings.Compare(a.Path, b.Path) }
-	slices.SortFunc(l.groups, byPath)
-	slices.SortFunc(l.nodes, byPath)
+	slices.SortStableFunc(l.groups, byPath)
+	slices.SortStableFunc(l.nodes, byPath)
 	return l
 }
 

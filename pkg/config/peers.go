@@ -34,7 +34,7 @@ func (l *loader) peers(n *Node) []networks.Peer {
 			n.Peers = append(n.Peers, p)
 		}
 	}
-	slices.SortFunc(n.Peers, func(a, b networks.Peer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.Peers, func(a, b networks.Peer) int { return strings.Compare(a.Name, b.Name) })
 	members := slices.Clone(n.Peers)
 	if len(n.PodCIDRs) > 0 {
 		members = append(members,

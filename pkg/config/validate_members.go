@@ -28,7 +28,7 @@ func (v *validator) members(all []networks.Peer) {
 			v.memberRange(p, prefix)
 		}
 	}
-	slices.SortFunc(claims, func(a, b claim) int {
+	slices.SortStableFunc(claims, func(a, b claim) int {
 		if c := a.prefix.Addr().Compare(b.prefix.Addr()); c != 0 {
 			return c
 		}

@@ -168,7 +168,7 @@ func (s *services) take(list []sighting, now time.Time) []report.Service {
 			delete(s.states, name)
 		}
 	}
-	slices.SortFunc(out, func(a, b report.Service) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b report.Service) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

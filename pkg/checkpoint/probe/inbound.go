@@ -216,7 +216,7 @@ func listening(r kernel) (ports []uint16) {
 		}
 		return len(firstPorts)
 	}
-	slices.SortFunc(ports, func(a, b uint16) int { return cmp.Or(place(a)-place(b), cmp.Compare(a, b)) })
+	slices.SortStableFunc(ports, func(a, b uint16) int { return cmp.Or(place(a)-place(b), cmp.Compare(a, b)) })
 	return ports[:min(len(ports), mostPorts)]
 }
 

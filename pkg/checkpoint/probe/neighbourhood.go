@@ -89,7 +89,7 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 	for addr := range rank {
 		out = append(out, addr)
 	}
-	slices.SortFunc(out, func(a, b netip.Addr) int { return cmp.Or(rank[a]-rank[b], a.Compare(b)) })
+	slices.SortStableFunc(out, func(a, b netip.Addr) int { return cmp.Or(rank[a]-rank[b], a.Compare(b)) })
 	return out[:min(len(out), mostAsked)]
 }
 

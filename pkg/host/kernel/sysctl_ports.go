@@ -56,7 +56,7 @@ func parsePorts(s string) ([]portRange, bool) {
 		}
 		all = append(all, portRange{first, last})
 	}
-	slices.SortFunc(all, func(a, b portRange) int { return int(a.first) - int(b.first) })
+	slices.SortStableFunc(all, func(a, b portRange) int { return int(a.first) - int(b.first) })
 	var out []portRange
 	for _, r := range all {
 		if n := len(out); n > 0 && r.first <= out[n-1].last+1 {

@@ -37,7 +37,7 @@ func (n *Reader) Links(ctx context.Context) ([]Link, error) {
 		}
 		return out, err
 	})
-	slices.SortFunc(links, func(a, b Link) int { return a.Index - b.Index })
+	slices.SortStableFunc(links, func(a, b Link) int { return a.Index - b.Index })
 	return links, err
 }
 

@@ -52,7 +52,7 @@ func (n *Reader) Neighbours(ctx context.Context) ([]Neighbour, error) {
 			out = append(out, Neighbour{Link: link, Addr: addr.Unmap(), Fresh: fresh})
 		}
 	}
-	slices.SortFunc(out, func(a, b Neighbour) int {
+	slices.SortStableFunc(out, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Addr.Compare(b.Addr))
 	})
 	return out, nil

@@ -141,7 +141,7 @@ func (w *Watcher) Take() []Event {
 		out = append(out, *p)
 	}
 	clear(w.pending)
-	slices.SortFunc(out, func(a, b Event) int { return cmp.Compare(a.Source, b.Source) })
+	slices.SortStableFunc(out, func(a, b Event) int { return cmp.Compare(a.Source, b.Source) })
 	return out
 }
 

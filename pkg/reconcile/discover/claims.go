@@ -155,7 +155,7 @@ func claims(claimed []ledger.CachedPeer, before ledger.APICache) (out []claim) {
 		}
 		return 1
 	}
-	slices.SortFunc(out, func(a, b claim) int {
+	slices.SortStableFunc(out, func(a, b claim) int {
 		return cmp.Or(place(a)-place(b), a.made.Compare(b.made), strings.Compare(a.node, b.node))
 	})
 	return out

@@ -104,7 +104,7 @@ func peersAmong(nodes []kube.Node, name string) []ledger.CachedPeer {
 				ledger.CachedPeer{Name: n.Name, PodCIDRs: n.PodCIDRs, Addresses: n.Addresses, Made: n.Made})
 		}
 	}
-	slices.SortFunc(out, func(a, b ledger.CachedPeer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out, func(a, b ledger.CachedPeer) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -60,6 +60,6 @@ func LastUndone(r ledger.Reader) (list []report.Undone) {
 	for _, u := range last {
 		list = append(list, u)
 	}
-	slices.SortFunc(list, func(a, b report.Undone) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(list, func(a, b report.Undone) int { return b.At.Compare(a.At) })
 	return list
 }

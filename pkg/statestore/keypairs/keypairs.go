@@ -151,7 +151,7 @@ func (s *keyset) trusted() []*keyItem {
 			all = append(all, item)
 		}
 	}
-	slices.SortFunc(all, func(a, b *keyItem) int { return compareIDs(b.id, a.id) })
+	slices.SortStableFunc(all, func(a, b *keyItem) int { return compareIDs(b.id, a.id) })
 	if s.own != nil && len(all) > 1 {
 		all = slices.DeleteFunc(all, func(item *keyItem) bool { return item.id == ownAuthority })
 	}

@@ -37,7 +37,7 @@ func listGenerations(ctx context.Context, from objectstore.Prunable) (out genera
 		}
 		return nil
 	})
-	slices.SortFunc(out, func(a, b generation) int { return int(a.number - b.number) })
+	slices.SortStableFunc(out, func(a, b generation) int { return int(a.number - b.number) })
 	return out, err
 }
 
