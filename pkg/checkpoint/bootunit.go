@@ -36,7 +36,7 @@ func (s *scaffold) missing(h *host.Host) {
 	_, err := h.Live.Files.Lstat(bootLink)
 	s.BootLink = errors.Is(err, host.ErrNotExist)
 	_, err = h.Live.Files.Lstat(wantsDir)
-	s.WantsDir = errors.Is(err, host.ErrNotExist)
+	s.HadWants = err == nil
 }
 
 // unitFile is where the unit is, or "".
@@ -92,7 +92,7 @@ func (s scaffold) dropBootUnit(h *host.Host) error {
 	if s.BootLink {
 		errs = append(errs, h.Files.Remove(bootLink))
 	}
-	if s.WantsDir {
+	if s.BootLink && !s.HadWants {
 		if names, err := h.Live.Files.ReadDir(wantsDir); err == nil && len(names) == 0 {
 			errs = append(errs, h.Files.Remove(wantsDir))
 		}

@@ -141,11 +141,11 @@ type Awaits struct {
 // scaffold is what a checkpoint puts on the host besides its own directory.
 type scaffold struct {
 	// BootUnit says that the unit for the next boot was not shipped with the host: the agent wrote
-	// it and takes it away again. BootLink likewise, for what makes the boot want it, and WantsDir
-	// for the directory of that.
+	// it and takes it away again. BootLink likewise, for what makes the boot want it. HadWants says
+	// that the directory of that was there, and stays; earlier releases took it away.
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
-	WantsDir bool `json:"wantsDir,omitempty"`
+	HadWants bool `json:"hadWants,omitempty"`
 	// Copies are files in the checkpoint's own directory: see [File.Copy].
 	Copies []string `json:"kept,omitempty"`
 

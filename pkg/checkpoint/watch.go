@@ -92,7 +92,7 @@ func (w *watch) begin(ctx context.Context, h *host.Host, program string) error {
 		err = s.dropBootUnit(h)
 	}
 	if err == nil {
-		s.BootUnit, s.BootLink, s.WantsDir = false, false, false
+		s.BootUnit, s.BootLink = false, false
 		err = undo.Save(ctx, h, scaffoldFile, s)
 	}
 	return err
@@ -258,7 +258,9 @@ func (w *watch) rearm(ctx context.Context, h *host.Host) error {
 	j.scaffold = was
 	j.missing(h)
 	j.BootUnit, j.BootLink = j.BootUnit || was.BootUnit, j.BootLink || was.BootLink
-	j.WantsDir = j.WantsDir || was.WantsDir
+	if was.BootLink { // the directory may be there for it alone
+		j.HadWants = was.HadWants
+	}
 	if err := undo.Save(ctx, h, scaffoldFile, j.scaffold); err != nil {
 		return err
 	}

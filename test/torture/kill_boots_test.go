@@ -46,7 +46,7 @@ func (b boots) documents(t testing.TB, files string) documents {
 func (b boots) begin(t *testing.T) {
 	t.Helper()
 	b.prepare(t, scenario{from: []documents{b.good(t)}})
-	b.shell(t, "sed -i 's/^probeWindow:.*/probeWindow: 4s/' /etc/netwright/agent.yaml; "+earlier)
+	b.shell(t, "sed -i 's/^probeWindow:.*/probeWindow: 9s/' /etc/netwright/agent.yaml; "+earlier)
 	if o := b.run(t, nil, pass); o.Code != 0 || b.awaits(t) { // the first configuration has met its boot
 		t.Fatalf("it is not right without the file: exit %d\n%s%s", o.Code, o.Stdout, o.Stderr)
 	}
