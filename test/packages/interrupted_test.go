@@ -47,7 +47,7 @@ func TestDebianInterrupted(t *testing.T) {
 	// notice.
 	n.Shell(ctx, `sed -i 's/{cni: {}}/{bridge: {}}/' /srv/netwright/packages.example.com/cluster.yaml`)
 	converges(ctx, t, n)
-	before := n.Shell(ctx, `ip link show cbr0 >/dev/null; `+network)
+	before := n.Shell(ctx, `ip link show cbr0 >/dev/null; while ip -6 address show tentative | grep -q .; do sleep .1; done; `+network)
 	n.Write("/usr/sbin/policy-rc.d", killDpkg, 0o755)
 	if res := n.Run(ctx, "dpkg", "--install", "/root/newer.deb"); res.Code == 0 {
 		t.Error("nothing killed dpkg")
