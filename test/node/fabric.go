@@ -63,8 +63,8 @@ func NewFabric(t testing.TB) *Fabric {
 	if err != nil {
 		t.Fatalf("taking iptables out of the fabric's bridge: %v", err)
 	}
-	// The bridge's own MAC address: without one it takes the least of its ports', and what it knows of
-	// neighbours goes when that changes.
+	// The bridge's own MAC address: without one it takes the least of its ports', and what it knows
+	// of neighbours goes when that changes.
 	batch := strings.NewReplacer("GW4", Gateway4, "GW6", Gateway6, "OUT4", Outside4, "OUT6", Outside6).Replace(`link set lo up
 link add br0 address 02:00:00:00:00:01 type bridge forward_delay 0
 addr add GW4/24 dev br0
