@@ -15,10 +15,6 @@ type UnitBrief struct {
 	File   string `json:"file,omitempty"` // as UnitState.File; "" of an instance
 }
 
-// startable are the kinds of unit that are started and stopped by name. systemd looks at all links
-// of its directories for each unit file that it lists: half a second of a processor for 200 files.
-var startable = []string{"*.service", "*.socket", "*.timer", "*.path"}
-
 // AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name.
 // What is made for a moment and has no file is left out. [ErrNoLiveState] where no systemd runs.
 func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
@@ -27,13 +23,13 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 		return nil, fmt.Errorf("list units: %w", err)
 	}
 	var files []struct{ Path, State string }
-	if err := b.manager(ctx, "ListUnitFilesByPatterns", []string{}, startable).Store(&files); err != nil {
+	if err := b.manager(ctx, "ListUnitFiles").Store(&files); err != nil {
 		return nil, fmt.Errorf("list unit files: %w", explainUnit("", err))
 	}
 	out := map[string]UnitBrief{}
 	for _, f := range files {
-		if f.State != "transient" {
-			out[path.Base(f.Path)] = UnitBrief{File: f.State}
+		if name := path.Base(f.Path); starts(name) && f.State != "transient" {
+			out[name] = UnitBrief{File: f.State}
 		}
 	}
 	var loaded []struct {
@@ -43,7 +39,7 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 		JobType                                       string
 		Job                                           dbus.ObjectPath
 	}
-	if err := b.manager(ctx, "ListUnitsByPatterns", []string{}, startable).Store(&loaded); err != nil {
+	if err := b.manager(ctx, "ListUnits").Store(&loaded); err != nil {
 		return nil, fmt.Errorf("list units: %w", explainUnit("", err))
 	}
 	for _, u := range loaded {
@@ -60,6 +56,15 @@ func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 		}
 	}
 	return out, nil
+}
+
+// starts says that a unit is of a kind that is started and stopped by name.
+func starts(name string) bool {
+	switch path.Ext(name) {
+	case ".service", ".socket", ".timer", ".path":
+		return true
+	}
+	return false
 }
 
 // Unmask takes every mask of a unit away, that of this boot too, and makes systemd know of it.
