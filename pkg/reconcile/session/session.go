@@ -152,7 +152,10 @@ func (s Session) Holding(
 	opt := s.Host
 	opt.Stamps, opt.Log, opt.FollowLinks = led, s.Log, led.Head().Followed()
 	if opt.Verify && s.Cached == nil { // most of a pass is the reading of these: it begins beside the facts
-		sums := prefetch.Start(opt.Files(), led.Unpacked())
+		sums, err := prefetch.Start(opt.Files(), led.Unpacked())
+		if err != nil {
+			return nil, fmt.Errorf("look at the host: %w", err)
+		}
 		defer sums.Close() // only read from
 		opt.Prefetched = sums
 	}

@@ -10,16 +10,15 @@ import (
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
-// Sums are digests of files that are read beside what is to be looked at first.
-// What it read serves once, and only for a file that is as it was: who changes one has it read
-// again. A nil one has read nothing.
+// Sums are digests of files that are read beside what is to be looked at first. A digest serves
+// once, and only for a file that is as it was: who changes one has it read again.
 type Sums struct {
 	files   *hostfs.Reader
 	readers sync.WaitGroup
 
 	mu   sync.Mutex
-	next []string            // yet to be read
-	sums map[string]*fileSum // under way, or over, and not asked for
+	next []string            // yet to be read, or asked for meanwhile
+	sums map[string]*fileSum // under way, or over; nil: it was asked for
 }
 
 // fileSum is what was read of a file.
@@ -31,11 +30,11 @@ type fileSum struct {
 
 // Start begins to read files, the largest first, on all processors but the one that the caller
 // goes on with. What cannot be read is left to who asks. The caller closes it.
-func Start(opt hostfs.Options, names []string) *Sums {
+func Start(opt hostfs.Options, names []string) (*Sums, error) {
 	opt.Stamps, opt.Prefetched = nil, nil
 	files, err := hostfs.Open(opt)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	s := &Sums{files: files, sums: map[string]*fileSum{}}
 	sizes := map[string]int64{}
@@ -49,14 +48,11 @@ func Start(opt hostfs.Options, names []string) *Sums {
 	for range max(1, runtime.GOMAXPROCS(0)-1) {
 		s.readers.Go(s.run)
 	}
-	return s
+	return s, nil
 }
 
 // Close ends the reading, after the files that are being read.
 func (s *Sums) Close() error {
-	if s == nil {
-		return nil
-	}
 	s.mu.Lock()
 	s.next = nil
 	s.mu.Unlock()
@@ -88,25 +84,23 @@ func (s *Sums) read(name string) (before hostfs.FileInfo, sum hostfs.Digest) {
 func (s *Sums) begin() (name string, one *fileSum) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.next) == 0 {
-		return "", nil
+	for len(s.next) > 0 {
+		name, s.next = s.next[0], s.next[1:]
+		if _, asked := s.sums[name]; !asked {
+			one = &fileSum{ended: make(chan struct{})}
+			s.sums[name] = one
+			return name, one
+		}
 	}
-	name, s.next = s.next[0], s.next[1:]
-	one = &fileSum{ended: make(chan struct{})}
-	s.sums[name] = one
-	return name, one
+	return "", nil
 }
 
 // Take is the digest of a file that is as info says, if it was read, or is being read. From then on
 // nothing is known of the file.
 func (s *Sums) Take(name string, info hostfs.FileInfo) (hostfs.Digest, bool) {
-	if s == nil {
-		return hostfs.Digest{}, false
-	}
 	s.mu.Lock()
 	one := s.sums[name]
-	delete(s.sums, name)
-	s.next = slices.DeleteFunc(s.next, func(next string) bool { return next == name })
+	s.sums[name] = nil
 	s.mu.Unlock()
 	if one == nil {
 		return hostfs.Digest{}, false
