@@ -33,7 +33,9 @@ func lazily() (context.Context, context.CancelFunc) {
 // fill reads the objects that are missing: the bundle has them all, but for one alone is more than
 // it takes.
 func (r *Remote) fill(ctx context.Context) error {
-	r.recall()
+	if len(r.missing()) > 0 {
+		r.recall()
+	}
 	names := r.missing()
 	if r.manifest.Bundle == nil || len(names) < 2 {
 		return r.fillSingly(ctx, names)
