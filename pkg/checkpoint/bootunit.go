@@ -36,7 +36,7 @@ func (s *scaffold) missing(h *host.Host) {
 	_, err := h.Live.Files.Lstat(bootLink)
 	s.BootLink = errors.Is(err, host.ErrNotExist)
 	_, err = h.Live.Files.Lstat(wantsDir)
-	s.HadWants = err == nil
+	s.HadWants = !errors.Is(err, host.ErrNotExist)
 }
 
 // unitFile is where the unit is, or "".

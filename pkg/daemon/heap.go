@@ -16,19 +16,19 @@ type heap struct {
 	next time.Time // when it is given back; zero: it was
 }
 
-// used notes that a pass ended.
-func (m *heap) used() { m.next = time.Now().Add(restAfter) }
+// used notes that a pass ended, or another job.
+func (h *heap) used() { h.next = time.Now().Add(restAfter) }
 
 // untilTrim is how long it is until memory is to be given back: very long where it was.
-func (m *heap) untilTrim() time.Duration {
-	if m.next.IsZero() {
+func (h *heap) untilTrim() time.Duration {
+	if h.next.IsZero() {
 		return time.Hour
 	}
-	return max(time.Until(m.next), 0)
+	return max(time.Until(h.next), 0)
 }
 
 // trim gives back what is free, after a collection: some milliseconds of a processor.
-func (m *heap) trim() {
-	m.next = time.Time{}
+func (h *heap) trim() {
+	h.next = time.Time{}
 	debug.FreeOSMemory()
 }
