@@ -32,14 +32,13 @@ type runner struct {
 	out   io.Writer
 }
 
-// runAll runs suites side by side, those of a lane in their order. Where nothing is left to build,
-// that place takes what waits. Where nothing is left to compute, none does: nodes compute too, and
-// with four suites of them two processors are late for what the tests wait for. The results have
-// the order of the suites.
+// runAll runs suites side by side: one of each lane, in their order. A lane that has nothing left
+// takes what waits. Four suites of nodes are too many: two processors are late then for what the
+// tests wait for. The results have the order of the suites.
 func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	results := make([]result, len(all))
 	queues := map[lane]chan int{}
-	for lane := range places {
+	for _, lane := range lanes {
 		queues[lane] = make(chan int, len(all))
 		for i, s := range all {
 			if s.lane == lane {
@@ -49,21 +48,15 @@ func (r *runner) runAll(ctx context.Context, all []suite) []result {
 		close(queues[lane])
 	}
 	var done sync.WaitGroup
-	for lane, places := range places {
-		for range places {
-			done.Go(func() {
-				own := []chan int{queues[lane]}
-				if lane == builds {
-					own = append(own, queues[waits])
+	for _, lane := range lanes {
+		done.Go(func() {
+			for _, queue := range []chan int{queues[lane], queues[waits]} {
+				for i := range queue {
+					results[i] = r.run(ctx, all[i])
+					r.show(results[i])
 				}
-				for _, queue := range own {
-					for i := range queue {
-						results[i] = r.run(ctx, all[i])
-						r.show(results[i])
-					}
-				}
-			})
-		}
+			}
+		})
 	}
 	done.Wait()
 	return results

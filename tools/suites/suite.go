@@ -12,17 +12,16 @@ import (
 // sets are the sizes of a run, each with what the one before has.
 var sets = []string{"test", "ci", "all"}
 
-// lane says what a suite spends its time on: suites of one lane share its places.
+// lane says what a suite spends its time on.
 type lane int
 
 const (
-	computes lane = iota // it keeps all processors busy: one at a time
-	waits                // it waits for nodes, servers and clocks: several side by side
+	computes lane = iota // it keeps all processors busy
+	waits                // it waits for nodes, servers and clocks
 	builds               // it builds programs of others, where none are cached: that begins at once, and the others find them
 )
 
-// places are how many suites of a lane run at one time.
-var places = map[lane]int{computes: 1, waits: 2, builds: 1}
+var lanes = []lane{computes, waits, builds}
 
 // suite is one row: a command and how its failures are judged.
 type suite struct {

@@ -84,9 +84,9 @@ func TestFaultsAreToldFromBadLuck(t *testing.T) {
 	}
 }
 
-// A place whose lane has nothing to do takes suites that wait: here three run at once, and each
+// A lane that has nothing left takes suites that wait: here three run at once, and each
 // waits for the other two.
-func TestFreePlacesTakeWhatWaits(t *testing.T) {
+func TestFreeLanesTakeWhatWaits(t *testing.T) {
 	const meet = `echo >"$0"; for i in $(seq 600); do if [ -e a ] && [ -e b ] && [ -e c ]; then exit 0; fi; sleep 0.1; done; exit 1`
 	var three []suite
 	for _, name := range []string{"a", "b", "c"} {
