@@ -80,6 +80,13 @@ func (s *Server) Taken() (requests []string, sent int64) {
 	return requests, sent
 }
 
+// Asked says how many requests there were since [Server.Taken].
+func (s *Server) Asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.turn.RLock()
 	defer s.turn.RUnlock()
