@@ -83,11 +83,18 @@ func Image(t testing.TB) Disk {
 	needs.Arch(t, "amd64")
 	needs.Tool(t, "mke2fs", "qemu-system-x86_64", "qemu-img")
 	system := rootfs.System(t)
-	dir := cache.Built(t, "vm", cache.Key(recipe, rootfs.DropUnits, kernelRecipe, runner, system), func(dir string) error { return build(context.Background(), dir, system) })
+	return diskIn(cache.Built(t, "vm", cache.Key(recipe, rootfs.DropUnits, kernelRecipe, runner, system), func(dir string) error {
+		return build(context.Background(), dir, system, nil)
+	}))
+}
+
+// diskIn is the disk that finish made.
+func diskIn(dir string) Disk {
 	return Disk{Root: filepath.Join(dir, "root.img"), Kernel: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd.img")}
 }
 
-func build(ctx context.Context, dir, system string) error {
+// build makes a disk in dir. more is done to its root at the end, if anything.
+func build(ctx context.Context, dir, system string, more func(root string) error) error {
 	root := filepath.Join(dir, "root")
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return fmt.Errorf("making the image's root: %w", err)
@@ -100,6 +107,11 @@ func build(ctx context.Context, dir, system string) error {
 	}
 	if err := rootfs.Chroot(ctx, root, script); err != nil {
 		return err
+	}
+	if more != nil {
+		if err := more(root); err != nil {
+			return err
+		}
 	}
 	return finish(ctx, dir, root)
 }

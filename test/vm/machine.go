@@ -36,6 +36,8 @@ func newMachine(t testing.TB, o Options) *machine {
 	m := &machine{dir: t.TempDir(), Options: o}
 	if o.Cloud != nil {
 		m.disk = o.Cloud.Disk
+	} else if o.Policy != "" {
+		m.disk = enforcing(t, o.Policy)
 	} else {
 		m.disk = Image(t)
 	}
@@ -141,6 +143,9 @@ func (m *machine) command() ([]string, error) {
 	var more []string
 	if m.Vendor != "" {
 		more = append(more, "-smbios", "type=1,manufacturer="+m.Vendor+",product="+m.Product)
+	}
+	if m.Policy != "" {
+		network += " security=selinux selinux=1 enforcing=1"
 	}
 	if m.disk.Kernel != "" {
 		more = append(more, "-kernel", m.disk.Kernel, "-initrd", m.disk.Initrd, "-append",

@@ -38,6 +38,9 @@ type Options struct {
 	// Vendor and Product are what the machine's firmware says of it (SMBIOS, type 1); "": what qemu
 	// says.
 	Vendor, Product string
+	// Policy is a module of SELinux (CIL): the machine enforces its distribution's policy with it.
+	// "": it has no SELinux. Not with Cloud.
+	Policy string
 	// Ahead is how far the machine's hardware clock is ahead of this one's; negative: behind.
 	Ahead time.Duration
 }

@@ -59,7 +59,7 @@ const (
 // Tests of test/e2e and test/cleanup by what they are about: a suite of each, so that they run side
 // by side. What no pattern has stays in the suite of its package.
 const (
-	machines = "^Test(Images|Machine|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated
+	machines = "^Test(Images|Machine|SELinux|FactsOnEC2|NetworksLeaveNothingInAMachine)$" // emulated
 	proxy    = "^TestKubernetesKubeletProxyModes$"
 	pods     = "^Test(Pods|Containerd|Kubenet|Switch|Calico|Verify|Bootstrap|Shared|Network|Firewalld|Udev)"
 	hooks    = "^Test(Hook|AHook|WhatAHook|ReadyWaits)"
