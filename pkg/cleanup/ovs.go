@@ -80,11 +80,18 @@ func (m OVSSelector) owns(d residue.Datapath, l Residue, links []rtnl.Link) bool
 	})
 }
 
-// kernel finds the tunnel devices in a datapath and then itself.
+// kernel finds the tunnel devices in a datapath and then itself, with the ports that it has made
+// and that go with it.
 func (m OVSSelector) kernel(d residue.Datapath, links []rtnl.Link) []item {
 	var out []item
 	for _, link := range links {
-		if name := link.Name; matches(name, m.Tunnels...) && slices.Contains(d.Ports, name) && !link.Physical {
+		name := link.Name
+		if !slices.Contains(d.Ports, name) || link.Physical {
+			continue
+		}
+		if link.Kind == "openvswitch" && name != d.Name {
+			out = append(out, item{Key: tasks.LinkKey(name), Detail: "port of " + d.Name + ", goes with it"})
+		} else if matches(name, m.Tunnels...) {
 			out = append(out, item{Key: tasks.LinkKey(name), Detail: link.Kind + ", of Open vSwitch",
 				remove: func(ctx context.Context, h *host.Host) error { return h.Net.DelLink(ctx, name) }})
 		}

@@ -23,6 +23,9 @@ var _ tasks.FindRemover = Selection{}
 type phase struct {
 	name string
 	find func(context.Context, host.View, Residue, Scope) ([]item, error)
+	// early says that what such a thing is known by may go before it: it is looked for before
+	// anything goes as well.
+	early bool
 }
 
 // phases in the order in which taking away works: what the host stands on is restored first;
@@ -33,24 +36,24 @@ type phase struct {
 // Kube-OVN).
 func phases() []phase {
 	return []phase{
-		{"units", findUnits},
-		{"addresses", findUplinks},
-		{"local rule", findLocalRule},
-		{"eBPF programs", findPrograms},
-		{"policy rules", findRules},
-		{"routes", findRoutes},
-		{"IPVS", findIPVS},
-		{"iptables", findChains},
-		{"nft tables", findTables},
-		{"ipsets", findIPSets},
-		{"IPsec", findXFRM},
-		{"Open vSwitch", findOVS},
-		{"links", findLinks},
-		{"pins", findPins},
-		{"sysctls", findSysctls},
-		{"lines", findLines},
-		{"renamed", findRenamed},
-		{"files", findFiles},
+		{name: "units", find: findUnits},
+		{name: "addresses", find: findUplinks},
+		{name: "local rule", find: findLocalRule},
+		{name: "eBPF programs", find: findPrograms},
+		{name: "policy rules", find: findRules},
+		{name: "routes", find: findRoutes},
+		{name: "IPVS", find: findIPVS},
+		{name: "iptables", find: findChains},
+		{name: "nft tables", find: findTables},
+		{name: "ipsets", find: findIPSets},
+		{name: "IPsec", find: findXFRM},
+		{name: "Open vSwitch", find: findOVS},
+		{name: "links", find: findLinks, early: true}, // by a master, or by routes of pods,
+		{name: "pins", find: findPins},
+		{name: "sysctls", find: findSysctls},
+		{name: "lines", find: findLines},
+		{name: "renamed", find: findRenamed},
+		{name: "files", find: findFiles},
 	}
 }
 
@@ -86,14 +89,22 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 		return err
 	}
 	var failed []error
-	reload := false
-	for _, phase := range phases() {
-		found, err := phase.find(ctx, h.Live.View(), s.Residue, s.Scope)
+	find := func(p phase) (found []item) {
+		found, err := p.find(ctx, h.Live.View(), s.Residue, s.Scope)
 		if err != nil {
 			failed = append(failed, passing(err))
-			continue
 		}
-		for _, f := range found {
+		return found
+	}
+	all, early := phases(), map[string][]item{}
+	for _, phase := range all {
+		if phase.early {
+			early[phase.name] = find(phase)
+		}
+	}
+	reload := false
+	for _, phase := range all {
+		for _, f := range united(early[phase.name], find(phase)) {
 			if f.remove == nil || s.retains(f.Key) {
 				continue
 			}
@@ -109,6 +120,13 @@ func (s Selection) Remove(ctx context.Context, h *host.Host) error {
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// united are the items of both, each once.
+func united(a, b []item) []item {
+	return append(a, slices.DeleteFunc(b, func(f item) bool {
+		return slices.ContainsFunc(a, func(o item) bool { return o.Key == f.Key })
+	})...)
 }
 
 // besides is the selection with what is in use beside it among what is retained.

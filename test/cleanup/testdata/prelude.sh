@@ -37,9 +37,10 @@ program() { # NAME DEVICE WAY
 }
 datapath() { # PORT…: that of Open vSwitch, which its pods left in the kernel, with a tunnel
 	left "ovs:datapath ovs-system" ovs-dpctl add-dp ovs-system
-	for p in "$@"; do ovs-dpctl add-if ovs-system "$p,type=internal"; done
+	for p in "$@"; do left "link:$p" ovs-dpctl add-if ovs-system "$p,type=internal"; done
 	left link:genev_sys_6081 ovs-dpctl add-if ovs-system genev_sys_6081,type=geneve,remote_ip=flow,key=flow
 }
+vport() { pod "$1"; ovs-dpctl add-if ovs-system "$1"; } # a pod's link, as a port of that datapath
 # Only where the kernel has such links: else it is for the virtual machine.
 can() { [ -e "/run/proof/can-$1" ]; }
 only() { kind=$1 key=$2; shift 2; if can "$kind"; then "$@"; else echo "! $key: needs $kind"; fi; }
