@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -22,6 +23,7 @@ const (
 // for a service that is not there.
 func (b *builder) sharedHost() error {
 	s := b.net.SharedHost
+	s.Links = slices.Concat(s.Links, network.ProxyLinks(b.view))
 	if b.in.Facts.Uses(networkd) {
 		b.unmanageNetworkd(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/host"
 )
 
 // Where programs that serve services by IPVS have their addresses: whose the services are.
@@ -43,10 +44,11 @@ func KubeProxy() Network {
 		TestedBy: []Proof{
 			{"what the real kube-proxy left in iptables and nftables goes as by its own --cleanup, and not while it runs",
 				"test/e2e TestKubernetesKubeletProxyModes"},
+			{"what it left in mode ipvs goes on a virtual machine, and what others have in IPVS stays",
+				"test/cleanup TestKubernetesKubeProxyByIPVS"},
 			{"each thing that one of its modes leaves goes, and kubelet's chains stay",
 				"test/cleanup TestKubeProxyLeavesNothingInANode"},
 		},
-		Untested: "mode ipvs with a real kube-proxy: what it leaves is made by its names",
 		Residue: cleanup.Residue{Others: []string{
 			"chain KUBE-MARK-MASQ of nat, which only marks packets: kubelets below 1.28 have it too, and plugin portmap " +
 				"may be told to use it (externalSetMarkChain)",
@@ -64,6 +66,18 @@ func KubeProxy() Network {
 		}
 	}
 	return n.withModes()
+}
+
+// ProxyLinks are the links that kube-proxy makes in the mode that the documents say, or has made.
+// What sets links up for the host leaves them alone as it does those of the network: networkd would
+// give kube-ipvs0 the host's own addresses where it matches any Ethernet link.
+func ProxyLinks(in Input) []string {
+	on := in.Node.KubeProxy
+	wanted := in.Node.ProxyMode == "ipvs" && (on == nil || *on)
+	if wanted || slices.ContainsFunc(in.Facts.Links, func(l host.LinkFact) bool { return l.Name == kubeProxyLink }) {
+		return []string{kubeProxyLink}
+	}
+	return nil
 }
 
 // chains are those of a table, each by its whole name but for patterns.
