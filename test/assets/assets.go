@@ -132,6 +132,18 @@ func Hybridnet(t testing.TB) string {
 	})
 }
 
+// KubeOVN is a directory with Kube-OVN's daemon and controller, the definitions of its resources,
+// kubeovn.yaml, and what its installer brings beside the plugin, which is in [Plugins].
+func KubeOVN(t testing.TB) string {
+	t.Helper()
+	return built(t, "kubeovn", "test/assets/kubeovn", func(source, dir string) error {
+		const module = "github.com/kubeovn/kube-ovn"
+		return errors.Join(build(source, dir, small),
+			manifests(source, module, "charts/kube-ovn-v2/crds/*.yaml", filepath.Join(dir, "kubeovn.yaml")),
+			take(source, module, "dist/images/01-kube-ovn.conflist", dir), take(source, module, "dist/images/kubectl-ko", dir))
+	})
+}
+
 // Kubernetes is a directory with kube-apiserver, kubelet and kube-proxy of one release. To build
 // them takes minutes and 2 GB of memory: only suites that are asked for by name use it.
 func Kubernetes(t testing.TB) string {
@@ -162,16 +174,8 @@ func Plugins(t testing.TB, module string) string {
 			return err
 		}
 		for _, file := range templates[module] {
-			of, err := required(source, file[0], "{{.Dir}}")
-			if err != nil {
+			if err := take(source, file[0], file[1], dir); err != nil {
 				return err
-			}
-			content, err := os.ReadFile(filepath.Join(of, file[1]))
-			if err != nil {
-				return fmt.Errorf("reading a file of a module: %w", err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(file[1])), content, 0o644); err != nil {
-				return fmt.Errorf("writing a file of a module: %w", err)
 			}
 		}
 		return nil
@@ -252,6 +256,22 @@ func manifests(source, module, pattern, to string) error {
 		all, err = append(append(all, "\n---\n"...), text...), errors.Join(err, readErr)
 	}
 	return errors.Join(err, os.WriteFile(to, all, 0o644))
+}
+
+// take copies a file of a module that the module in the source directory pins.
+func take(source, module, path, dir string) error {
+	of, err := required(source, module, "{{.Dir}}")
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(filepath.Join(of, path))
+	if err != nil {
+		return fmt.Errorf("reading a file of a module: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), content, 0o644); err != nil {
+		return fmt.Errorf("writing a file of a module: %w", err)
+	}
+	return nil
 }
 
 // required is what a template of `go list -m` says of a module that the module in the source

@@ -39,7 +39,7 @@ func newSwitchNode(t *testing.T, f *node.Fabric) *switchNode {
 func agentNode(t *testing.T, f *node.Fabric, name, address, pods string, copies map[string]string) *switchNode {
 	t.Helper()
 	archive, sum := assets.CNIArchive(t)
-	n := &switchNode{t: t, assets: fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)}
+	n := &switchNode{t: t, assets: pluginSpec(sum)}
 	all := map[string]string{"/usr/bin/netwright": program.Agent(t), "/srv/store/lab/assets/plugins.tgz": archive}
 	maps.Copy(all, copies)
 	n.Node = f.Node(t, node.Options{Name: name, Address: address, Copies: all, Enable: []string{"kubelet.service"}, Files: map[string]string{
@@ -49,6 +49,11 @@ func agentNode(t *testing.T, f *node.Fabric, name, address, pods string, copies 
 		"/srv/store/lab/nodes/" + name + ".yaml": document("Node", name, "  nodeGroup: nodes\n  address: "+address+"\n  podCIDRs: ["+pods+"]\n"),
 	}})
 	return n
+}
+
+// pluginSpec are the lines of a spec that name the plugins in the store, by their hash.
+func pluginSpec(sum string) string {
+	return fmt.Sprintf("  assets:\n  - {name: cni-plugins, arch: {%s: {sha256: %s, urls: [assets/plugins.tgz]}}}\n", runtime.GOARCH, sum)
 }
 
 // shell runs a line with the functions of testdata/switch.sh.

@@ -16,7 +16,7 @@ import (
 	"github.com/netwright/netwright/test/node"
 )
 
-// uplinkMAC is of the machine's one card.
+// uplinkMAC is of the machine's one card, where nothing else is asked for.
 const uplinkMAC = "52:54:00:12:34:56"
 
 // machine is a VM while it runs.
@@ -169,5 +169,5 @@ func (m *machine) command() ([]string, error) {
 	if m.Cloud != nil {
 		args = append(args, "-drive", "file="+filepath.Join(m.dir, "seed.iso")+",if=virtio,format=raw,readonly=on")
 	}
-	return append(args, "-netdev", netdev, "-device", "virtio-net-pci,netdev=uplink,romfile=,mac="+uplinkMAC, "-device", "virtio-rng-pci"), nil
+	return append(args, "-netdev", netdev, "-device", "virtio-net-pci,netdev=uplink,romfile=,mac="+cmp.Or(m.MAC, uplinkMAC), "-device", "virtio-rng-pci"), nil
 }

@@ -31,6 +31,8 @@ type Options struct {
 	// beyond.
 	Fabric  *node.Fabric
 	Address string
+	// MAC is that of eth0, where several machines are on one fabric; "": qemu's for a first card.
+	MAC string
 	// Cloud boots another disk, which learns by cloud-init what it is. Needs a Fabric.
 	Cloud *Cloud
 	// Layer is a disk to go on with, of Cut; "": a fresh one. It is written to.
