@@ -3,7 +3,7 @@
 # two goes back to bridge then, and says what is not as it was before.
 # https://github.com/kubeovn/kube-ovn/tree/v1.16.2/dist/images: start-ovs.sh, install-cni.sh, start-cniserver.sh
 set -eu
-name=$1 address=$2 other=$3
+name=$1 address=$2 other=$3 central=10.77.0.13
 . ./machine.sh
 machine cnitool kube-ovn-daemon kube-ovn kubectl-ko
 rmdir /etc/ovn /var/log/ovn # the image's
@@ -71,7 +71,6 @@ looks running
 echo "made $(diff /run/proof/bare /run/proof/running | grep -c '^>') lines"
 wants 'networking:\n    cni: {binDir: \/opt\/cni\/bin}\n    bridge: {}\n    switch: {allow: true, from: kubeOVN}'
 systemctl stop kube-ovn-cni ovs-ovn
-netwright --dry-run >/tmp/plan || true
 said netwright --once
 # What its page says stays.
 for t in filter mangle; do iptables-save -t $t | sed -n '/--dport \(6081\|4789\)/s/^-A/-t '$t' -D/p' | while read -r rule; do iptables $rule; done; done

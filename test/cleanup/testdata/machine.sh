@@ -1,6 +1,4 @@
-# What a virtual machine with the agent is made of, for scripts that begin with it: NAME is the node's, "$@" the files of the
-# payload that are programs.
-central=10.77.0.13
+# What scripts of virtual machines with the agent begin with. $name is the node's.
 . ./switch.sh
 said() { "$@" >/tmp/said 2>&1 || { echo "$*: $?"; cat /tmp/said; exit 1; }; }
 patience() { until "$@" >/tmp/awaited 2>&1; do sleep 1; done; }
@@ -15,7 +13,7 @@ chains() {
 		done
 	done
 }
-machine() {
+machine() { # PROGRAM…: of the payload
 	cp ca.crt client.crt client.key kubeconfig /root/
 	mkdir -p /usr/share/iproute2 /etc/netwright /run/proof /etc/origin /etc/cni/net.d /opt/cni/bin /var/lib/cni/results /var/lib/kubelet/pods /run/lab /run/netns /opt/lab
 	install -m 0755 netwright /usr/bin/netwright
