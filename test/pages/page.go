@@ -39,6 +39,7 @@ func Beside(n network.Network) string {
 	w.para("%s. [Its documentation](%s) · [all networks](README.md)", sentence(n.Title), n.Docs)
 	w.list(lifecycle(n.Lifecycle))
 	w.para("```yaml\n%s\n```", n.Chosen)
+	w.shared(n)
 	w.works(n)
 	w.para("## What it leaves")
 	w.modes(n)
@@ -130,9 +131,14 @@ func (w *writer) host(n network.Network) {
 	if len(n.Sysctls) > 0 {
 		w.para("Another value in `sysctlParameters` wins over a default; against a required one it is an error.")
 	}
+	w.shared(n)
+}
+
+// shared says what other services of the host leave alone.
+func (w *writer) shared(n network.Network) {
 	if shared := n.SharedHost.Describe(); len(shared) > 0 {
 		w.para("Other services of the host must leave alone what is the network's:")
-		rows = nil
+		var rows [][]string
 		for _, s := range shared {
 			rows = append(rows, []string{s.Service, s.Ignores})
 		}

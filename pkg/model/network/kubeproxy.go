@@ -31,6 +31,8 @@ func KubeProxy() Network {
 		Modules: []Module{
 			{Name: "nf_conntrack", Why: "its rules follow connections", Optional: true},
 		},
+		// networkd would give it the host's own addresses where it matches any Ethernet link
+		SharedHost: SharedHost{Links: []string{kubeProxyLink}},
 		HealthChecks: []HealthCheck{
 			{Text: "its rules follow the API", URL: "http://localhost:10256/healthz"},
 		},
@@ -68,14 +70,13 @@ func KubeProxy() Network {
 	return n.withModes()
 }
 
-// ProxyLinks are the links that kube-proxy makes in the mode that the documents say, or has made.
-// What sets links up for the host leaves them alone as it does those of the network: networkd would
-// give kube-ipvs0 the host's own addresses where it matches any Ethernet link.
+// ProxyLinks are the links of [KubeProxy] that what sets links up for the host leaves alone: where
+// the documents say its mode ipvs, and as long as they are there.
 func ProxyLinks(in Input) []string {
 	on := in.Node.KubeProxy
 	wanted := in.Node.ProxyMode == "ipvs" && (on == nil || *on)
 	if wanted || slices.ContainsFunc(in.Facts.Links, func(l host.LinkFact) bool { return l.Name == kubeProxyLink }) {
-		return []string{kubeProxyLink}
+		return KubeProxy().SharedHost.Links
 	}
 	return nil
 }

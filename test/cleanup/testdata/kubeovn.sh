@@ -10,7 +10,7 @@ rmdir /etc/ovn /var/log/ovn # the image's
 chains
 systemctl -q mask openvswitch-switch.service ovs-vswitchd.service ovsdb-server.service ovn-controller.service ovn-host.service
 wants 'networking:\n    cni: {binDir: \/opt\/cni\/bin}\n    bridge: {}'
-said netwright --once
+must netwright --once
 looks before
 wants 'networking:\n    cni: {binDir: \/opt\/cni\/bin}\n    kubeOVN: {}\n    switch: {allow: true, from: bridge}'
 netwright --once --wait 1s >/tmp/said 2>&1 && code=0 || code=$?
@@ -34,7 +34,7 @@ chmod 600 /etc/openvswitch/*
 exec sleep infinity
 END
 systemd-run -q --collect --unit=ovs-ovn $image sh /opt/lab/start-ovs.sh
-patience test -e /run/ovn/ovn-controller.pid
+await test -e /run/ovn/ovn-controller.pid
 
 # kube-ovn-cni
 echo 1 >/proc/sys/net/ipv4/ip_forward
@@ -45,9 +45,9 @@ iptables -P FORWARD ACCEPT
 systemd-run -q --collect --unit=kube-ovn-cni $image --setenv=KUBECONFIG=/root/kubeconfig --setenv=NODE_NAME=$name --setenv=POD_NAMESPACE=kube-system --setenv=POD_NAME=kube-ovn-cni-$name --setenv=POD_IP=$address --setenv=POD_IPS=$address \
 	/opt/lab/kube-ovn-daemon --ovs-socket=/run/openvswitch/db.sock --bind-socket=/run/openvswitch/kube-ovn-daemon.sock --kubeconfig=/root/kubeconfig \
 	--node-switch=join --encap-checksum=true --service-cluster-ip-range=10.96.0.0/12 --network-type=geneve --logtostderr=false --alsologtostderr=true --log_file=/var/log/kube-ovn/kube-ovn-cni.log
-patience curl -fsS http://$address:10665/readyz
+await curl -fsS http://$address:10665/readyz
 echo "$name is ready after $(cut -d. -f1 /proc/uptime) s"
-said netwright --once --wait 5m
+must netwright --once --wait 5m
 alive() { for i in 1 2 3 4 5 6; do netwright verify >/tmp/said 2>&1 || true; [ $(grep -c '✓ sign of life' /tmp/said) != 2 ] || return 0; sleep 5; done; cat /tmp/said; exit 1; }
 alive
 
@@ -57,13 +57,13 @@ cni() { env CNI_PATH=/opt/cni/bin NETCONFPATH=/etc/cni/net.d "CNI_ARGS=IgnoreUnk
 	'CAP_ARGS={"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]}' /opt/lab/cnitool $1 kube-ovn /run/netns/pod; }
 cni add
 pod ip -br address show eth0
-patience api /api/v1/namespaces/default/pods/pod-$other
+await api /api/v1/namespaces/default/pods/pod-$other
 there=$(sed -n 's/.*"ovn.kubernetes.io\/ip_address": *"\([0-9.]*\)".*/\1/p' /tmp/awaited | head -1)
-patience pod ping -c1 -w5 $there
+await pod ping -c1 -w5 $there
 pod ping -c3 -w60 $there
 ip -br link show type geneve
 api /api/v1/namespaces/default/configmaps '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "'$name'"}}' >/dev/null
-patience api /api/v1/namespaces/default/configmaps/$other
+await api /api/v1/namespaces/default/configmaps/$other
 alive
 [ $name = vm-1 ] || exit 0
 
@@ -71,7 +71,7 @@ looks running
 echo "made $(diff /run/proof/bare /run/proof/running | grep -c '^>') lines"
 wants 'networking:\n    cni: {binDir: \/opt\/cni\/bin}\n    bridge: {}\n    switch: {allow: true, from: kubeOVN}'
 systemctl stop kube-ovn-cni ovs-ovn
-said netwright --once
+must netwright --once
 # What its page says stays.
 for t in filter mangle; do iptables-save -t $t | sed -n '/--dport \(6081\|4789\)/s/^-A/-t '$t' -D/p' | while read -r rule; do iptables $rule; done; done
 rm -r /etc/origin/openvswitch /run/openvswitch /var/log/openvswitch/*

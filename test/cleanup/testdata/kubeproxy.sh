@@ -5,7 +5,7 @@ name=$1
 . ./machine.sh
 machine kube-proxy
 wants 'kubeProxy: {proxyMode: ipvs}\n  networking:\n    bridge: {}'
-said netwright --once
+must netwright --once
 modprobe -a ip_vs ip_vs_rr dummy ip_set_hash_ip
 ip link add dummy7 type dummy; ip addr add 192.0.2.50/32 dev dummy7; ip link set dummy7 up
 ipvsadm -A -t 192.0.2.50:80; ipvsadm -a -t 192.0.2.50:80 -r 192.0.2.60 -m # as keepalived has
@@ -27,7 +27,7 @@ ipvs: {excludeCIDRs: [192.0.2.0/24]} # of others: it takes everybody else's away
 END
 systemd-run -q --collect --unit=kube-proxy /opt/lab/kube-proxy --config=/opt/lab/proxy.yaml --hostname-override=$name
 services() { ipvsadm -Sn | grep -q -- '-t 10.96.0.50:80 -r 10.244.1.5:8080' && iptables-save | grep -q KUBE-IPVS-FILTER && ip -br addr show kube-ipvs0 | grep -q 10.96.0.50; }
-patience services
+await services
 looks running
 echo "made $(diff /run/proof/before /run/proof/running | grep -c '^>') lines"
 wants 'kubeProxy: {enabled: false}\n  networking:\n    bridge: {}'
@@ -36,8 +36,8 @@ grep -q 'it runs here in mode ipvs' /tmp/plan || { echo 'the plan does not wait 
 netwright --once >/dev/null 2>&1 || true
 services
 systemctl stop kube-proxy
-said netwright --once
-said netwright --once # networkd leaves the link alone as long as it is there
+must netwright --once
+must netwright --once # networkd leaves the link alone as long as it is there
 looks after
 # Its page says that sysctls stay; the file is the agent's, which leaves kube-ipvs0 to kube-proxy where the documents want that mode.
 diff /run/proof/before /run/proof/after | grep '^[<>]' | grep -v 'sysctl: net.ipv4.vs\|/etc/systemd/network/05-netwright.network' | sed 's/^/DIFF /' || true

@@ -1,7 +1,7 @@
 # What scripts of virtual machines with the agent begin with. $name is the node's.
 . ./switch.sh
-said() { "$@" >/tmp/said 2>&1 || { echo "$*: $?"; cat /tmp/said; exit 1; }; }
-patience() { until "$@" >/tmp/awaited 2>&1; do sleep 1; done; }
+must() { "$@" >/tmp/said 2>&1 || { echo "$*: $?"; cat /tmp/said; exit 1; }; }
+await() { until "$@" >/tmp/awaited 2>&1; do sleep 1; done; }
 api() { curl -fsS --cacert /root/ca.crt --cert /root/client.crt --key /root/client.key "https://10.77.0.1:6443$1" ${2:+-H 'content-type: application/json' -d "$2"}; }
 wants() { sed "s/SPEC/$1/" cluster.yaml >/srv/store/lab/cluster.yaml; } # what is below spec of the cluster's document
 # Whoever asks iptables for a chain of the kernel's makes it, and it stays.
