@@ -16,6 +16,7 @@ const uplinkMAC = "52:54:00:12:34:56"
 // A machine whose firmware says that it is of EC2 asks the metadata service at its own address and
 // through no proxy; and where that is silent the rest is known all the same.
 func TestFactsOnEC2(t *testing.T) {
+	images(t)
 	t.Parallel()
 	f := node.NewFabric(t)
 	metadata := serveMetadata(t, f, "#!/bin/sh\n")

@@ -22,6 +22,9 @@ const year = 365 * 24 * time.Hour
 // pkg/host/hostfs/batch_stale.go leftover (staged in the future), pkg/ledger/stamps.go Lookup: a
 // stamp has the inode's times and is not compared with now.
 func TestClockIsAYearOff(t *testing.T) {
+	if !full {
+		t.Skip("boots a whole machine, minutes: make torture")
+	}
 	t.Parallel()
 	needs.Root(t)
 	ca := pki.New(t, "etcd")
