@@ -103,7 +103,7 @@ test-images: ## images and first boots on emulated machines: an hour
 	test/setup.sh
 	-command -v packer >/dev/null || apt-get install -qq -y --no-install-recommends packer # not every release has it
 	NETWRIGHT_IMAGES=1 go test -count 1 ./images
-	NETWRIGHT_IMAGES=1 go test -count 1 -timeout 180m -v -run '^Test(Images|SELinux)$$' $(TESTFLAGS) ./test/e2e
+	NETWRIGHT_IMAGES=1 go test -count 1 -timeout 180m -v -run '^Test(Images|SELinux|FactsOnEC2)$$' $(TESTFLAGS) ./test/e2e
 
 # What `make release` gives out for arm64, run by an emulator: the agent is built for it, two minutes of both processors. CI runs it.
 test-release: ## the arm64 packages, run by an emulator
