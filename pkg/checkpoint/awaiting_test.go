@@ -32,6 +32,10 @@ ip addr add 10.0.0.2/24 dev up0; ip link set up0 up; ip route add default via 10
 mkdir -p /etc/nw /etc/systemd/system; printf was >/etc/nw/a; chmod 0640 /etc/nw/a; ln -s a /etc/nw/link
 head -c 5000000 /dev/zero >/etc/nw/large`
 
+// Windows in which a node is reached: patience for a change, which ends as soon as it is, however
+// slow the disk; and for a boot that is bad, which takes all of three.
+const patience, bootWindow = 20 * time.Second, 500 * time.Millisecond
+
 // index is the record of what awaits a boot.
 const index = firstboot.Dir + "/index.json"
 
@@ -57,7 +61,7 @@ func changes(t *testing.T, h *host.Host, generation int64, reboot bool, script s
 		c.AtBoot = append(c.AtBoot, firstboot.Await{Key: key, Files: []string{file}, Before: []byte(`"` + file + `"`)})
 	}
 	point, err := Take(t.Context(), h, c, Settings{
-		Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: 300 * time.Millisecond,
+		Probes: []probe.Probe{"neighbour:up0/10.0.0.1", "neighbour:up0/10.0.0.9"}, Window: patience,
 	})
 	if err == nil {
 		err = point.Arm(t.Context())
@@ -174,6 +178,7 @@ func judge(h *host.Host, books firstboot.Books, reboot func(context.Context) err
 // pkg/checkpoint/firstboot/firstboot.go, FirstBoot and passedOver; pkg/checkpoint/probe/reach.go,
 // amiss and silent.
 func TestFirstBoot(t *testing.T) {
+	t.Parallel()
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
@@ -243,6 +248,7 @@ func TestFirstBoot(t *testing.T) {
 func booted(t *testing.T, h *host.Host) {
 	t.Helper()
 	a := record(t, h)
+	a.Window = bootWindow
 	if a.Boot = "another"; a.Restored != "" {
 		a.Judged, a.Restored = "one more", "one more"
 	}
@@ -260,6 +266,7 @@ var errKilled = errors.New("killed")
 // so. The next boot decides, and asks for none. The lines that keep it:
 // pkg/checkpoint/firstboot/firstboot.go, FirstBoot (Restored).
 func TestABootAsksForOneMoreAtMost(t *testing.T) {
+	t.Parallel()
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
 	}
