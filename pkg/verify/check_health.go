@@ -1,52 +1,194 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
+	"io/fs"
+	"net"
+	"os"
+	"path"
+	"strings"
+	"syscall"
 
+	"github.com/netwright/netwright/pkg/cleanup"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/rtnl"
 	"github.com/netwright/netwright/pkg/model/network"
-	"github.com/netwright/netwright/pkg/verify/probe"
 )
 
-// healthTimeout is how long a network's agent may take to say how it is: less than kubelet's
-// probes give it by default would call it dead on a busy node.
-const healthTimeout = 2 * time.Second
+// healthChecks looks for the network's own signs of life. One that is missing is waited for until
+// the conf is in force, which says that the network is ready; from then on it is a failure.
+func (c *checker) healthChecks(ctx context.Context) error {
+	for _, s := range c.want.HealthChecks {
+		seen, there, err := c.sign(ctx, s)
+		switch {
+		case errors.Is(err, host.ErrNoLiveState):
+			c.add("sign of life", NotApplicable, s.Text+": nothing on this host can tell", "")
+		case err != nil:
+			return fmt.Errorf("look whether %s: %w", s.Text, err)
+		case there:
+			c.add("sign of life", OK, s.Text+": "+seen, "")
+		default:
+			state := Waiting
+			if len(c.confs) > 0 {
+				state = Failed
+			}
+			c.add("sign of life", state, s.Text+": "+seen, cmp.Or(s.Missing, c.wrote()))
+		}
+	}
+	return nil
+}
 
-// health asks the network's own agent, at an address of this host.
-func (c *checker) health(ctx context.Context, s network.HealthCheck) (string, bool, error) {
-	if s.URL == "" {
+// sign says what is seen of all that a sign names.
+func (c *checker) sign(ctx context.Context, s network.HealthCheck) (seen string, there bool, err error) {
+	if s.URL != "" && c.run == nil {
+		return "", false, host.ErrNoLiveState // what listens here is not the image's
+	}
+	var parts []string
+	for _, look := range []func(context.Context, network.HealthCheck) (string, bool, error){c.path, c.link, c.table,
+		c.health} {
+		part, ok, err := look(ctx, s)
+		if err != nil {
+			return "", false, err
+		}
+		if !ok {
+			return part, false, nil
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", "), true, nil
+}
+
+func (c *checker) path(ctx context.Context, s network.HealthCheck) (string, bool, error) {
+	if s.Path == "" {
 		return "", true, nil
 	}
-	status, seen, err := askHealth(ctx, s.URL)
-	return seen, err == nil && status/100 == 2, nil
+	names, err := cleanup.Expand(c.view, s.Path)
+	if err != nil {
+		return "", false, err
+	}
+	for _, name := range names {
+		info, err := c.view.Files.Lstat(name)
+		switch {
+		case err == nil && info.Type == hostfs.Other && c.run != nil && deserted(ctx, name):
+			return "nobody listens at " + name, false, nil
+		case err == nil:
+			return name, true, nil
+		case !errors.Is(err, host.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", false, err
+		}
+	}
+	if s.Pods && s.Link == "" {
+		if living, why, err := c.living(ctx); err != nil || why != "" || living == 0 {
+			return cmp.Or(why, noPods), err == nil && why == "", err
+		}
+	}
+	return s.Path + " is not there", false, nil
 }
 
-// askHealth asks a program of this host how it is: the status that it answers with. An error says
-// that it does not answer; seen says either.
-func askHealth(ctx context.Context, url string) (status int, seen string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, probe.ErrNoAnswer)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err.Error(), fmt.Errorf("ask %s: %w", url, err)
+// noPods is what is seen of a sign of pods where there are none.
+const noPods = "no pod with an address lives here yet"
+
+// living counts the pods here that have addresses of their own; why says that the runtime does not
+// tell.
+func (c *checker) living(ctx context.Context) (living int, why string, err error) {
+	pods, err := c.view.Runtime.Pods(ctx)
+	if errors.Is(err, host.ErrNoLiveState) {
+		return 0, "", err
 	}
-	req.Header.Set("brief", "true") // Cilium's counts clusters and nodes else, which are not this node's
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
-		err = inner(err)
-		return 0, fmt.Sprintf("%s: %s", url, err), err
+		return 0, "the runtime does not say which pods live here: " + err.Error(), nil
 	}
-	defer resp.Body.Close()
-	return resp.StatusCode, fmt.Sprintf("%s says %s", url, resp.Status), nil
+	for _, p := range pods {
+		if p.Ready && !p.HostNetwork {
+			living++
+		}
+	}
+	return living, "", nil
 }
 
-// inner is what a client says without the method and the address, which the caller has said.
-func inner(err error) error {
-	for errors.Unwrap(err) != nil && !errors.Is(err, probe.ErrNoAnswer) {
-		err = errors.Unwrap(err)
+// deserted says that a path is a socket whose program is gone: one that is killed leaves its file.
+func deserted(ctx context.Context, name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return false // a device says the same to who connects
 	}
-	return err
+	conn, err := (&net.Dialer{Timeout: healthTimeout}).DialContext(ctx, "unix", name)
+	if err == nil {
+		err = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+func (c *checker) link(ctx context.Context, s network.HealthCheck) (string, bool, error) {
+	if s.Link == "" {
+		return "", true, nil
+	}
+	links, err := c.view.Net.Links(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	if s.Pods {
+		return c.podLinks(ctx, s, links)
+	}
+	seen := s.Link + " is not there"
+	for _, l := range links {
+		match, err := path.Match(s.Link, l.Name)
+		switch {
+		case err != nil || !match:
+		case s.Kind != "" && l.Kind != s.Kind:
+			seen = fmt.Sprintf("%s is of kind %q, not %s", l.Name, l.Kind, s.Kind)
+		case !l.Up:
+			seen = l.Name + " is down"
+		default:
+			return l.Name + " is up", true, nil
+		}
+	}
+	return seen, false, nil
+}
+
+// podLinks counts the links that a sign names, and the pods that must have one each.
+func (c *checker) podLinks(ctx context.Context, s network.HealthCheck, links []rtnl.Link) (string, bool, error) {
+	living, why, err := c.living(ctx)
+	if err != nil || why != "" {
+		return why, false, err
+	}
+	up := 0
+	for _, l := range links {
+		// a pattern that is none matches nothing
+		if match, _ := path.Match(s.Link, l.Name); match && l.Up && (s.Kind == "" || l.Kind == s.Kind) &&
+			(s.Master == "" || l.Master == s.Master) {
+			up++
+		}
+	}
+	if living == 0 {
+		return noPods, true, nil
+	}
+	what := s.Link
+	if s.Master != "" {
+		what += " on " + s.Master
+	}
+	return fmt.Sprintf("%d of %s are up for %d pods with an address", up, what, living), up >= living, nil
+}
+
+func (c *checker) table(ctx context.Context, s network.HealthCheck) (string, bool, error) {
+	family, name, ok := strings.Cut(s.Table, " ")
+	if !ok {
+		return "", true, nil
+	}
+	tables, err := c.view.Firewall.Tables(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, t := range tables {
+		if t.Family == family && t.Name == name {
+			return "table " + s.Table, true, nil
+		}
+	}
+	return "nft table " + s.Table + " is not there", false, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // A power cut came between two renames of a certificate set, and the store is out of reach: the
 // boot completes the set before containerd starts. Red without recoverBatch in
-// pkg/host/hostfs/batch_atomic.go, and with another order in systemd/netwright-recover.service.
+// pkg/host/hostfs/batch_intents.go, and with another order in systemd/netwright-recover.service.
 func TestTheBootCompletesACertificateSet(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -21,7 +21,7 @@ const (
 // is installed belongs together once the next start has been, with no store; the run after that
 // ends with the certificate that was issued last, and the one after issues nothing.
 //
-// What keeps it: pkg/certs/issue/issued.go save (one file), pkg/host/hostfs/batch_atomic.go (the
+// What keeps it: pkg/certs/issue/issued.go save (one file), pkg/host/hostfs/batch_intents.go (the
 // installed three).
 func TestKilledRenewal(t *testing.T) {
 	t.Parallel()

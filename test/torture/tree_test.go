@@ -23,7 +23,7 @@ type tree map[string]string
 var staged = regexp.MustCompile(`/\.netwright-[A-Z2-7]{10}-[0-9a-f]{8}$`)
 
 // intent is what a batch of files that belong together begins with: one that a power cut tore, or
-// emptied, says nothing (pkg/host/hostfs/batch_atomic.go).
+// emptied, says nothing (pkg/host/hostfs/batch_intents.go).
 var intent = regexp.MustCompile(`/batch-[A-Z2-7]{10}-[0-9a-f]{8}\.json$`)
 
 // readTree reads a directory. What skip names, by whole path, is left out with all below it.

@@ -52,7 +52,7 @@ func sameFiles(t *testing.T, root string, want map[string]string) {
 
 // A run that dies after any number of renames is completed by the next one, before that looks at
 // anything: wholly new once the intent is there, wholly old before. Red without publish in
-// batch_atomic.go:complete (tried). That Commit writes the intent is test/torture's to
+// batch_intents.go:complete (tried). That Commit writes the intent is test/torture's to
 // prove.
 func TestTogetherOrNotAtAll(t *testing.T) {
 	for renames := -1; renames <= 3; renames++ {
