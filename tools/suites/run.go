@@ -32,9 +32,13 @@ type runner struct {
 	out   io.Writer
 }
 
+// places are how many suites of nodes run at once when nothing computes any more. Before, they are
+// fewer: two processors would be late for what the tests wait for.
+const places = 5
+
 // runAll runs suites side by side: one of each lane, in their order. A lane that has nothing left
-// takes what waits. Four suites of nodes are too many: two processors are late then for what the
-// tests wait for. The results have the order of the suites.
+// takes what waits, that of what computes at as many places as are free then. The results have the
+// order of the suites.
 func (r *runner) runAll(ctx context.Context, all []suite) []result {
 	results := make([]result, len(all))
 	queues := map[lane]chan int{}
@@ -47,15 +51,22 @@ func (r *runner) runAll(ctx context.Context, all []suite) []result {
 		}
 		close(queues[lane])
 	}
+	take := func(lane lane) {
+		for i := range queues[lane] {
+			results[i] = r.run(ctx, all[i])
+			r.show(results[i])
+		}
+	}
 	var done sync.WaitGroup
 	for _, lane := range lanes {
 		done.Go(func() {
-			for _, queue := range []chan int{queues[lane], queues[waits]} {
-				for i := range queue {
-					results[i] = r.run(ctx, all[i])
-					r.show(results[i])
+			take(lane)
+			if lane == computes {
+				for range places - len(lanes) {
+					done.Go(func() { take(waits) })
 				}
 			}
+			take(waits)
 		})
 	}
 	done.Wait()
