@@ -35,7 +35,7 @@ func belowMultus(t *testing.T, s *kubeapi.Server, nodes [2]*node.Node) {
 		if second := pod.Must(ctx, "ip", "-d", "addr", "show", "net1"); !strings.Contains(second, beside[i]+"/24") || !strings.Contains(second, "macvlan") {
 			t.Errorf("the link of the annotation is another:\n%s", second)
 		}
-		pod.Must(ctx, "ping", "-c1", "-w60", "-Inet1", beside[1-i])
+		pod.Ping(ctx, "-Inet1", beside[1-i])
 		if said := s.Must("GET", "/api/v1/namespaces/default/pods/"+pod.Name, ""); !strings.Contains(said, "k8s.v1.cni.cncf.io/network-status") || !strings.Contains(said, beside[i]) {
 			t.Errorf("it tells the API of the pod's networks: %s", said)
 		}

@@ -48,7 +48,7 @@ func TestPodsTalkByFlannel(t *testing.T) {
 				t.Errorf("the pod's link has another MTU than %d:\n%s", c.mtu, link)
 			}
 			full := fmt.Sprint(c.mtu - 28) // less the headers of IPv4 and ICMP
-			pods[0].Must(ctx, "ping", "-c1", "-w60", "-Mdo", "-s", full, pods[1].Addresses[0].String())
+			pods[0].Ping(ctx, "-Mdo", "-s", full, pods[1].Addresses[0].String())
 			if seen := peerSeenBy(t, fabric, netip.AddrPortFrom(netip.MustParseAddr(node.Outside4), 80), pods[0]); seen.String() != nodes[0].Address() {
 				t.Errorf("a host outside sees %s, want the node's %s", seen, nodes[0].Address())
 			}

@@ -37,7 +37,7 @@ func TestPodsByMultus(t *testing.T) {
 	if len(pod.Addresses) != 1 || !strings.HasPrefix(pod.Addresses[0].String(), "10.244.1.") {
 		t.Errorf("the pod has the addresses %v, want one of the cluster's network", pod.Addresses)
 	}
-	pod.Must(ctx, "ping", "-c1", "-w60", "10.244.1.1")
+	pod.Ping(ctx, "10.244.1.1")
 	if second := pod.Must(ctx, "ip", "-d", "addr", "show", "net1"); !strings.Contains(second, "192.0.2.5/24") || !strings.Contains(second, "macvlan") {
 		t.Errorf("the link of the annotation is another:\n%s", second)
 	}

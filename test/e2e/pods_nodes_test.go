@@ -64,7 +64,7 @@ func reach(ctx context.Context, t *testing.T, nodes [2]*node.Node, pods [2]*node
 	t.Helper()
 	for i, pod := range pods {
 		other := pods[1-i]
-		pod.Must(ctx, "ping", "-c1", "-w60", other.Addresses[0].String())
+		pod.Ping(ctx, other.Addresses[0].String())
 		if seen := peerSeenBy(t, other, netip.AddrPortFrom(other.Addresses[0], 80), pod); seen != pod.Addresses[0] {
 			t.Errorf("the pod of %s is seen as %s, want its own %s", nodes[i].Name(), seen, pod.Addresses[0])
 		}

@@ -58,7 +58,7 @@ func TestPodsTalk(t *testing.T) {
 				pods[i] = nodes[i].AddPod(ctx, "pod", node.PodOptions{Ports: []node.HostPort{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}})
 			}
 			for i, addr := range pods[1].Addresses {
-				pods[0].Must(ctx, "ping", "-c1", "-w60", addr.String())
+				pods[0].Ping(ctx, addr.String())
 				seen := peerSeenBy(t, pods[1], netip.AddrPortFrom(addr, 80), pods[0])
 				if seen != pods[0].Addresses[i] {
 					t.Errorf("a pod of node 2 sees %s, want the pod's own %s", seen, pods[0].Addresses[i])

@@ -155,6 +155,14 @@ func (p *Pod) Must(ctx context.Context, command string, args ...string) string {
 	return p.node.Must(ctx, "ip", append([]string{"netns", "exec", p.Name, command}, args...)...)
 }
 
+// Ping pings until somebody answers, for a minute at most. By itself ping ends when it is told that
+// nobody is reached, which a busy machine says while a neighbour is slow to answer.
+func (p *Pod) Ping(ctx context.Context, args ...string) {
+	p.node.t.Helper()
+	const until = `for i in $(seq 60); do said=$(ping -c1 -W1 "$@" 2>&1) && exit; sleep 1; done; echo "$said"; exit 1`
+	p.Must(ctx, "sh", append([]string{"-c", until, "ping"}, args...)...)
+}
+
 // Netns is the path of the pod's network namespace, as this machine sees it.
 func (p *Pod) Netns() string { return p.node.Path("/run/netns/" + p.Name) }
 
