@@ -34,7 +34,7 @@ type runner struct {
 
 // places are how many suites of nodes run at once when nothing computes any more. Before, they are
 // fewer: two processors would be late for what the tests wait for.
-const places = 5
+const places = 4
 
 // runAll runs suites side by side: one of each lane, in their order. A lane that has nothing left
 // takes what waits, that of what computes at as many places as are free then. The results have the
