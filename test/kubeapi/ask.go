@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -55,10 +56,15 @@ func (s *Server) Try(method, path, body string) (code int, answer string, err er
 	return response.StatusCode, string(all), err
 }
 
-// Must is [Server.Try] where the answer has to be good.
+// Must is [Server.Try] where the answer has to be good. A server that says that it is not ready to
+// store what was just defined is asked again.
 func (s *Server) Must(method, path, body string) string {
 	s.t.Helper()
 	code, answer, err := s.Try(method, path, body)
+	for end := time.Now().Add(patience); code == http.StatusTooManyRequests && time.Now().Before(end); {
+		time.Sleep(time.Second)
+		code, answer, err = s.Try(method, path, body)
+	}
 	if err != nil || code >= http.StatusBadRequest {
 		s.t.Fatalf("%s %s: %d %v\n%s", method, path, code, err, answer)
 	}
