@@ -17,6 +17,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/vishvananda/netlink"
 
+	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
 	"github.com/netwright/netwright/test/assets"
 	"github.com/netwright/netwright/test/storetest"
@@ -95,21 +96,23 @@ func mb(kib int64) float64 { return float64(kib) * 1024 / 1e6 }
 
 // usage is what the daemon of a node has used since it began, and holds now.
 type usage struct {
-	cpu            time.Duration
-	rss, anonymous int64 // KiB
-	written        int64 // bytes that went to a disk
+	cpu, after     time.Duration // before somebody asked how it is, and after it answered
+	rss, anonymous int64         // KiB
+	written        int64         // bytes that went to a disk
 	passes         int
 }
 
 func (n costed) usage(ctx context.Context) (u usage) {
 	out := n.Must(ctx, "bash", "-euc", `p=$(systemctl show -P MainPID netwright-agent)
-		cat /proc/$p/task/*/schedstat | awk '{n+=$1} END{printf "%.0f\n", n}'
+		used() { cat /proc/$p/task/*/schedstat | awk '{n+=$1} END{printf "%.0f\n", n}'; }
+		used
 		awk '/^VmRSS/{print $2} /^RssAnon/{print $2}' /proc/$p/status
 		awk '/^write_bytes/{print $2}' /proc/$p/io
 		exec 3<>/dev/tcp/127.0.0.1/19870
 		printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
-		awk '/^netwright_passes_total/{n+=$2} END{print n}' <&3`)
-	if _, err := fmt.Sscan(out, &u.cpu, &u.rss, &u.anonymous, &u.written, &u.passes); err != nil {
+		awk '/^netwright_passes_total/{n+=$2} END{print n}' <&3
+		used`)
+	if _, err := fmt.Sscan(out, &u.cpu, &u.rss, &u.anonymous, &u.written, &u.passes, &u.after); err != nil {
 		n.t.Fatalf("%q: %v", out, err)
 	}
 	return u
@@ -117,7 +120,7 @@ func (n costed) usage(ctx context.Context) (u usage) {
 
 // since is what was used since then.
 func (u usage) since(before usage) usage {
-	u.cpu -= before.cpu
+	u.cpu -= before.after // what the question cost is not the daemon's
 	u.written -= before.written
 	u.passes -= before.passes
 	return u
@@ -205,7 +208,7 @@ func (n costed) reactions(ctx context.Context, pid string, count int) map[string
 				if time.Since(began) > time.Minute || ctx.Err() != nil {
 					return fmt.Errorf("%s: not right again after a minute", kind)
 				}
-				time.Sleep(50 * time.Microsecond)
+				host.Pause(50 * time.Microsecond)
 			}
 			took[kind] = append(took[kind], time.Since(began))
 			if kind == "link" || kind == "route" {

@@ -174,7 +174,7 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 func (l *loop) repair(ctx context.Context) {
 	w := l.drift
 	if w.converged != nil {
-		host.Sleep(ctx, repairDelay)
+		host.Pause(repairDelay)
 	}
 	owners, direct, pass := w.takeEvents()
 	if direct && len(owners) > 0 {

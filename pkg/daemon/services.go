@@ -22,7 +22,7 @@ import (
 
 // Times of these looks.
 const (
-	servicesEvery = 15 * time.Second
+	servicesEvery = 30 * time.Second
 	servicesSoon  = 5 * time.Second  // after one that found something wrong for the first time
 	servicesLimit = 10 * time.Second // for a look
 	restartsIn    = 5 * time.Minute  // restarts that are remembered …

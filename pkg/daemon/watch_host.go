@@ -28,7 +28,8 @@ const (
 	passDelayMost = 2 * time.Second        // … and so long after the first of them at most
 	cpuBurst      = time.Second            // of a processor's time that passes may use without a pause …
 	cpuShare      = 5                      // … before they get one in so many
-	pollEvery     = 4 * time.Second        // what nothing tells of is looked at this often
+	pollEvery     = 10 * time.Second       // what may change without an event is looked at this often …
+	pollSoon      = 4 * time.Second        // … and where a source is lost, something drifts or others write, so often
 )
 
 // hostWatch is what the daemon watches of its host between passes, and polls because it cannot
@@ -41,7 +42,7 @@ type hostWatch struct {
 
 	list   []tasks.Task       // what the last pass worked towards
 	facts  *host.Facts        // as they were when all was looked at last
-	poll   time.Time          // when to look next
+	polled time.Time          // when what nothing tells of was looked at last
 	drifts map[graph.Key]bool // what the last looks found not to be right, and no pass has made right since
 	wakes  map[string]int64   // since the daemon began, by source
 	opened host.Options
@@ -250,7 +251,7 @@ func (w *hostWatch) untilPoll() time.Duration {
 	if w == nil || len(w.list) == 0 {
 		return time.Hour
 	}
-	return max(time.Until(w.poll), 0)
+	return max(time.Until(w.polled.Add(w.pollPause())), 0)
 }
 
 // look plans what nothing tells of, and says whether any of it is not as it should be, and was at
@@ -260,7 +261,7 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 	if w == nil {
 		return false
 	}
-	w.poll = time.Now().Add(pollEvery)
+	w.polled = time.Now()
 	lost := w.watcher.Unwatched()
 	if len(lost) > 0 { // another try
 		w.watcher.Set(w.interest())
@@ -301,6 +302,14 @@ func (w *hostWatch) look(ctx context.Context) (news bool) {
 		}
 	}
 	return news
+}
+
+// pollPause is how long it is from one look to the next.
+func (w *hostWatch) pollPause() time.Duration {
+	if len(w.drifts)+len(w.others)+len(w.watcher.Unwatched()) > 0 {
+		return pollSoon
+	}
+	return pollEvery
 }
 
 // paced notes that a pass begins that an event asked for. What it returns notes, when it ends, what
