@@ -125,14 +125,13 @@ func (d *Judge) NotePods(s *report.Step, t tasks.Task) {
 
 // lost says of a step that its key was right, pods stand on it, and it is not brought back.
 func (d *Judge) lost(s *report.Step, t tasks.Task) bool {
-	if s.Refused != "" || !d.pods(t) {
+	key := t.Owns()[0]
+	wrong := s.State == report.Failed || s.State == report.Planned || s.State == report.Skipped && d.missing[key]
+	if !wrong || s.Refused != "" || !d.pods(t) {
 		return false
 	}
-	e, known := d.led.Entries()[t.Owns()[0]]
-	if !known || !d.sameTask(e) || tasks.GoneAfterBoot(t, e.Key) && e.Boot != d.boot {
-		return false
-	}
-	return s.State == report.Failed || s.State == report.Planned || s.State == report.Skipped && d.missing[e.Key]
+	e, known := d.led.Entries()[key] // decodes the ledger: only where something is wrong
+	return known && d.sameTask(e) && (!tasks.GoneAfterBoot(t, key) || e.Boot == d.boot)
 }
 
 // FindMissing looks at what pods stand on and was skipped, since what it needs failed: most of it
