@@ -26,8 +26,8 @@ func Used() time.Duration {
 // Sleep waits; false: ctx ended first.
 func Sleep(ctx context.Context, d time.Duration) bool { return sys.Sleep(ctx, d) }
 
-// Pause waits for less than a millisecond, as exactly as the kernel does. Go's timers wake a process
-// that has nothing else to do up to a millisecond late: its poller counts in milliseconds
+// Pause waits for less than a millisecond, as exactly as the kernel does. Go's timers wake a
+// process that has nothing else to do up to a millisecond late: its poller counts in milliseconds
 // (runtime/netpoll_epoll.go).
 func Pause(d time.Duration) {
 	left := unix.NsecToTimespec(int64(d))

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -18,19 +16,23 @@ type put func(value float64, labels ...string)
 // metric is one that a status is shown by.
 type metric struct {
 	name, help string
-	kind       prometheus.ValueType
+	kind       kind
 	labels     []string
 	read       func(s *report.Status, put put)
 }
 
+// kind is a metric's type, as Prometheus calls it.
+type kind string
+
 const (
-	gauge   = prometheus.GaugeValue
-	counter = prometheus.CounterValue
+	gauge     kind = "gauge"
+	counter   kind = "counter"
+	histogram kind = "histogram"
 )
 
-// metrics are those that a status is shown by. Times are absolute, so that what reads them counts
+// list are those that a status is shown by. Times are absolute, so that what reads them counts
 // how old something is, also when no scrape succeeds.
-func metrics() []metric { return slices.Concat(ofTasks(), ofConfiguration(), ofCertificates()) }
+func list() []metric { return slices.Concat(ofTasks(), ofConfiguration(), ofCertificates()) }
 
 // ofTasks are those of tasks, and of what became of changes.
 func ofTasks() []metric {

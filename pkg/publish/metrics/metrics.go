@@ -9,12 +9,11 @@ package metrics
 
 import (
 	"net/http"
-	"runtime"
+	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/VictoriaMetrics/metrics"
 
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/report"
@@ -26,19 +25,17 @@ type Requests func() (byOutcome map[string]int64, received int64)
 
 // Metrics is what a daemon is watched by. [Metrics.Observe] feeds it, [Metrics.Serve] shows it.
 type Metrics struct {
-	registry *prometheus.Registry
+	version  string
 	now      atomic.Pointer[report.Status]
 	requests Requests
-	seen     time.Time // when the pass began that was counted last; only Observe uses it
+	seen     time.Time     // when the pass began that was counted last; only Observe uses it
+	scrapes  chan struct{} // those under way
 
-	pass   prometheus.Histogram
-	phases *prometheus.HistogramVec
-	events *prometheus.CounterVec
-	drift  *prometheus.CounterVec
+	pass, phases, events, drift *metrics.Set // what is counted since the daemon began, a family each
 }
 
 // Bounds in seconds: a pass that changes nothing takes milliseconds, one that waits for a runtime
-// minutes. Servers that take native histograms see more.
+// minutes.
 var bounds = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300}
 
 // maxPhases bounds the series, whatever passes come to consist of.
@@ -47,27 +44,24 @@ const maxPhases = 16
 // New returns metrics that say only which agent it is, until they are given a status. requests may
 // be nil: then nothing is said of the store's.
 func New(version string, requests Requests) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), requests: requests}
-	histogram := func(name, help string) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: bounds,
-			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100}
-	}
-	m.pass = prometheus.NewHistogram(histogram("pass_duration_seconds", "How long passes took."))
-	m.phases = prometheus.NewHistogramVec(histogram("pass_phase_duration_seconds",
-		"How long the parts of passes took."), []string{"phase"})
-	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "events_total",
-		Help: "What happened to keys and to the node, by what it was."}, []string{"event"})
-	m.drift = prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "drift_total",
-		Help: "Keys that somebody else changed, repaired or only reported."}, []string{"kind"})
-	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: prefix + "build_info", Help: "Always 1: which agent this is.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
-	}, func() float64 { return 1 })
+	m := &Metrics{version: version, requests: requests, scrapes: make(chan struct{}, maxScrapes),
+		pass: metrics.NewSet(), phases: metrics.NewSet(), events: metrics.NewSet(), drift: metrics.NewSet()}
+	m.pass.NewPrometheusHistogramExt(passName, bounds)
 	for _, label := range eventLabels {
-		m.events.WithLabelValues(label) // a counter that is there from the start has a rate from the first event on
+		m.event(label) // a counter that is there from the start has a rate from the first event on
 	}
-	m.registry.MustRegister(m.pass, m.phases, m.events, m.drift, build, &view{m: m})
 	return m
+}
+
+const passName = prefix + "pass_duration_seconds"
+
+func (m *Metrics) event(label string) *metrics.Counter {
+	return m.events.GetOrCreateCounter(prefix + "events_total{event=" + strconv.Quote(label) + "}")
+}
+
+// driftOf counts keys of a kind, of which a bounded number is known.
+func (m *Metrics) driftOf(kind string) *metrics.Counter {
+	return m.drift.GetOrCreateCounter(prefix + "drift_total{kind=" + strconv.Quote(kind) + "}")
 }
 
 // eventLabels are the events that are counted.
@@ -83,32 +77,40 @@ var eventLabels = map[report.EventKind]string{
 // Observe takes a status, and what happened. It does not block. One goroutine calls it.
 func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
 	for _, k := range s.Kinds {
-		m.drift.WithLabelValues(k.Kind)
+		m.driftOf(k.Kind)
 	}
 	for _, e := range happened {
 		if label, known := eventLabels[e.Kind]; known {
-			m.events.WithLabelValues(label).Inc()
+			m.event(label).Inc()
 		}
 		if e.Kind == report.EventRepaired || e.Kind == report.EventDrifted {
-			m.drift.WithLabelValues(graph.Key(e.Key).Kind()).Inc()
+			m.driftOf(graph.Key(e.Key).Kind()).Inc()
 		}
 	}
 	if p := s.Last; p != nil && !p.Began.Equal(m.seen) {
 		m.seen = p.Began
-		m.pass.Observe(float64(p.Took))
+		m.pass.GetOrCreatePrometheusHistogramExt(passName, bounds).Update(float64(p.Took))
 		for i, phase := range p.Phases {
 			if i < maxPhases {
-				m.phases.WithLabelValues(phase.Name).Observe(float64(phase.Took))
+				name := prefix + "pass_phase_duration_seconds{phase=" + strconv.Quote(phase.Name) + "}"
+				m.phases.GetOrCreatePrometheusHistogramExt(name, bounds).Update(float64(phase.Took))
 			}
 		}
 	}
 	m.now.Store(s)
 }
 
-// Handler answers a scrape, of the agent's metrics and of its process. One metric that cannot be
-// shown does not hide the others.
+// Handler answers a scrape, of the agent's metrics and of its process.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.DefaultGatherer}, promhttp.HandlerOpts{
-		MaxRequestsInFlight: maxScrapes, ErrorHandling: promhttp.ContinueOnError,
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case m.scrapes <- struct{}{}:
+			defer func() { <-m.scrapes }()
+		default:
+			http.Error(w, "others scrape now: ask again", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(m.page()) // who went away asks again
 	})
 }
