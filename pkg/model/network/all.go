@@ -7,58 +7,77 @@ import (
 	"github.com/netwright/netwright/pkg/config"
 )
 
-// All lists the networks, by name. What it returns is shared: a row is never changed, only copied.
-func All() []Network { return slices.Clone(rows()) }
+// rows are the networks, by name. To add one is one file and one line.
+var rows = [...]struct {
+	name string
+	row  func() Network
+}{
+	{"aci", aci},
+	{"amazonVPC", amazonVPC},
+	{"antrea", antrea},
+	{"azure", azure},
+	{"bridge", bridge},
+	{"calico", calico},
+	{"canal", canal},
+	{"cilium", cilium},
+	{"classic", classic},
+	{"cni", cni},
+	{"cniGenie", cniGenie},
+	{"coil", coil},
+	{"contivVPP", contivVPP},
+	{"contrail", contrail},
+	{customName, func() Network { return custom(nil) }},
+	{"danm", danm},
+	{execPlugin, func() Network { return exec(execDir, "*/*") }},
+	{"external", external},
+	{"flannel", flannel},
+	{"gcp", gcp},
+	{"hybridnet", hybridnet},
+	{"jaguar", jaguar},
+	{"kVSwitch", kVSwitch},
+	{"kindnet", kindnet},
+	{"knitter", knitter},
+	{"kopeio", kopeio},
+	{"kubeOVN", kubeOVN},
+	{"kubeRouter", kubeRouter},
+	{"kubenet", kubenet},
+	{"lyftvpc", lyftVPC},
+	{multusName, func() Network { return multus(nil) }},
+	{noopPlugin, noop},
+	{"nsxT", nsxT},
+	{"ovn4nfv", ovn4nfv},
+	{"ovnKubernetes", ovnKubernetes},
+	{"romana", romana},
+	{"weave", weave},
+}
 
-// rows makes the rows once, for each pass asks for its network several times. To add one is one
-// file and one line.
-var rows = sync.OnceValue(func() []Network {
-	all := []Network{
-		aci(),
-		amazonVPC(),
-		antrea(),
-		azure(),
-		bridge(),
-		calico(),
-		canal(),
-		cilium(),
-		classic(),
-		cni(),
-		cniGenie(),
-		coil(),
-		contivVPP(),
-		contrail(),
-		custom(nil),
-		danm(),
-		exec(execDir, "*/*"),
-		external(),
-		flannel(),
-		gcp(),
-		hybridnet(),
-		jaguar(),
-		kVSwitch(),
-		kindnet(),
-		knitter(),
-		kopeio(),
-		kubeOVN(),
-		kubeRouter(),
-		kubenet(),
-		lyftVPC(),
-		multus(nil),
-		noop(),
-		nsxT(),
-		ovn4nfv(),
-		ovnKubernetes(),
-		romana(),
-		weave(),
-	}
-	for i := range all {
-		all[i].Lifecycle.Disagreements = disagreementsOn(all[i].Name)
-		all[i] = all[i].withModes()
-		all[i].Residue.Types = slices.Concat(all[i].Residue.Types, all[i].Conf.Chain)
+// made are the rows that were asked for: a pass asks for its network several times, and for no
+// other.
+var made [len(rows)]struct {
+	once sync.Once
+	row  Network
+}
+
+// rowAt makes a row when it is first asked for.
+func rowAt(i int) Network {
+	made[i].once.Do(func() {
+		row := rows[i].row()
+		row.Lifecycle.Disagreements = disagreementsOn(row.Name)
+		row = row.withModes()
+		row.Residue.Types = slices.Concat(row.Residue.Types, row.Conf.Chain)
+		made[i].row = row
+	})
+	return made[i].row
+}
+
+// All lists the networks, by name. What it returns is shared: a row is never changed, only copied.
+func All() []Network {
+	all := make([]Network, len(rows))
+	for i := range rows {
+		all[i] = rowAt(i)
 	}
 	return all
-})
+}
 
 // Of returns the network that a node's documents select: the row of that name, or what they
 // declare, with multus before it where they say so. It is the one place that knows.
@@ -78,9 +97,9 @@ func Of(n *config.Node) (Network, bool) {
 
 // Find returns the network that a key under spec.networking selects.
 func Find(name string) (Network, bool) {
-	for _, n := range rows() {
-		if n.Name == name {
-			return n, true
+	for i := range rows {
+		if rows[i].name == name {
+			return rowAt(i), true
 		}
 	}
 	return Network{}, false

@@ -18,8 +18,11 @@ var oneSign = map[string]string{
 // TestAll holds every network to the terms that `agent networks` prints.
 func TestAll(t *testing.T) {
 	var names []string
-	for _, n := range All() {
+	for i, n := range All() {
 		names = append(names, n.Name)
+		if n.Name != rows[i].name {
+			t.Errorf("the row %s is found as %s", n.Name, rows[i].name)
+		}
 		if n.Title == "" || n.Docs == "" || n.MTU == "" || n.Kubelet == "" || n.Build == nil {
 			t.Errorf("%s leaves a term out that every network has: %+v", n.Name, n)
 		}
