@@ -155,11 +155,14 @@ func TestDriftWaitsForNobody(t *testing.T) {
 func stopped(t *testing.T, n *node.Node, unit, event string) hindrance {
 	t.Helper()
 	pid := strings.TrimSpace(n.Must(t.Context(), "systemctl", "show", "--value", "-p", "MainPID", unit))
+	is := "grep -q ') T ' /proc/" + pid + "/stat"
 	return hindrance{
-		what:  unit + " is stopped",
-		begin: func() { n.Is(t.Context(), "kill -STOP "+pid+"; "+event) },
+		what: unit + " is stopped",
+		begin: func() { // it stops when it comes to run
+			n.Is(t.Context(), "kill -STOP "+pid+"; for i in $(seq 1000); do if "+is+"; then break; fi; sleep 0.01; done; "+event)
+		},
 		again: func() { t.Fatalf("%s is not stopped any more: this proves nothing", unit) },
-		now:   func() bool { return n.Is(t.Context(), "grep -q ') T ' /proc/"+pid+"/stat") },
+		now:   func() bool { return n.Is(t.Context(), is) },
 		end:   func() { n.Is(t.Context(), "kill -CONT "+pid) },
 	}
 }
