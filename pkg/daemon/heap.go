@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -29,10 +30,11 @@ func (h *heap) untilTrim() time.Duration {
 	return max(time.Until(h.next), 0)
 }
 
-// trim gives back what is free, after a collection: some milliseconds of a processor. And the pages
-// of the program, which are two thirds of what the process has; where that fails they stay.
+// trim gives back what is free, after two collections: some milliseconds of a processor. And the
+// pages of the program, which are two thirds of what the process has; where that fails they stay.
 func (h *heap) trim() {
 	h.next = time.Time{}
+	runtime.GC() // pools keep what they have for one collection
 	debug.FreeOSMemory()
 	_ = host.UnmapProgram()
 }
