@@ -1,10 +1,15 @@
 package e2e
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/test/node"
 )
 
 // Decoys are one letter off what bridge leaves, or somebody else's.
@@ -76,9 +81,9 @@ func TestSwitchNeedsLeave(t *testing.T) {
 		}
 	}
 	var order []string
-	for line := range strings.Lines(n.Shell(ctx, "journalctl --sync; journalctl -q -o cat --since @"+since+" -u kubelet -u containerd")) {
+	for _, message := range messagesOf(t, n.Node, "--since @"+since+" -u kubelet -u containerd") {
 		for mark, step := range map[string]string{"Stopped kubelet": "stopped", "StopPodSandbox for": "pod stopped", "RemovePodSandbox for": "pod removed", "Started kubelet": "started"} {
-			if strings.Contains(line, mark) && (len(order) == 0 || order[len(order)-1] != step) {
+			if strings.Contains(message, mark) && (len(order) == 0 || order[len(order)-1] != step) {
 				order = append(order, step)
 			}
 		}
@@ -109,4 +114,31 @@ func TestSwitchNeedsLeave(t *testing.T) {
 		t.Error("a pod on bridge does not answer")
 	}
 	removePod(ctx, t, n.Node, system)
+}
+
+// messagesOf are those of a node's journal in the order in which they were sent, where that is
+// known: journald takes them from several sockets, on a busy machine in another order.
+func messagesOf(t *testing.T, n *node.Node, which string) (texts []string) {
+	t.Helper()
+	type message struct {
+		Text     any    `json:"MESSAGE"` // bytes where it is no text
+		Sent     string `json:"_SOURCE_REALTIME_TIMESTAMP"` // microseconds
+		Received string `json:"__REALTIME_TIMESTAMP"`
+	}
+	var all []message
+	decoder := json.NewDecoder(strings.NewReader(n.Shell(t.Context(), "journalctl --sync; journalctl -q -o json --output-fields=MESSAGE,_SOURCE_REALTIME_TIMESTAMP "+which)))
+	for decoder.More() {
+		var one message
+		if err := decoder.Decode(&one); err != nil {
+			t.Fatalf("reading the journal: %v", err)
+		}
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b message) int {
+		return strings.Compare(cmp.Or(a.Sent, a.Received), cmp.Or(b.Sent, b.Received))
+	})
+	for _, one := range all {
+		texts = append(texts, fmt.Sprint(one.Text))
+	}
+	return texts
 }
