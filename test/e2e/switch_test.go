@@ -121,7 +121,7 @@ func TestSwitchNeedsLeave(t *testing.T) {
 func messagesOf(t *testing.T, n *node.Node, which string) (texts []string) {
 	t.Helper()
 	type message struct {
-		Text     any    `json:"MESSAGE"` // bytes where it is no text
+		Text     any    `json:"MESSAGE"`                    // bytes where it is no text
 		Sent     string `json:"_SOURCE_REALTIME_TIMESTAMP"` // microseconds
 		Received string `json:"__REALTIME_TIMESTAMP"`
 	}
