@@ -9,7 +9,6 @@ package metrics
 
 import (
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -56,12 +55,12 @@ func New(version string, requests Requests) *Metrics {
 const passName = prefix + "pass_duration_seconds"
 
 func (m *Metrics) event(label string) *metrics.Counter {
-	return m.events.GetOrCreateCounter(prefix + "events_total{event=" + strconv.Quote(label) + "}")
+	return m.events.GetOrCreateCounter(series(prefix+"events_total", []string{"event"}, label))
 }
 
 // driftOf counts keys of a kind, of which a bounded number is known.
 func (m *Metrics) driftOf(kind string) *metrics.Counter {
-	return m.drift.GetOrCreateCounter(prefix + "drift_total{kind=" + strconv.Quote(kind) + "}")
+	return m.drift.GetOrCreateCounter(series(prefix+"drift_total", []string{"kind"}, kind))
 }
 
 // eventLabels are the events that are counted.
@@ -92,7 +91,7 @@ func (m *Metrics) Observe(s *report.Status, happened []report.Event) {
 		m.pass.GetOrCreatePrometheusHistogramExt(passName, bounds).Update(float64(p.Took))
 		for i, phase := range p.Phases {
 			if i < maxPhases {
-				name := prefix + "pass_phase_duration_seconds{phase=" + strconv.Quote(phase.Name) + "}"
+				name := series(prefix+"pass_phase_duration_seconds", []string{"phase"}, phase.Name)
 				m.phases.GetOrCreatePrometheusHistogramExt(name, bounds).Update(float64(phase.Took))
 			}
 		}

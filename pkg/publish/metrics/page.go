@@ -20,20 +20,24 @@ type family struct {
 
 // put adds a value, with those of its labels.
 func (f *family) put(labels []string, value float64, values ...string) {
+	f.lines = append(f.lines, series(f.name, labels, values...)+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
+}
+
+// series is the name of a metric with its labels and their values, as a scrape shows it.
+func series(name string, labels []string, values ...string) string {
+	if len(labels) == 0 {
+		return name
+	}
 	pairs := make([]string, len(labels))
 	for i, label := range labels {
 		pairs[i] = label + `="` + escaped(values[i]) + `"`
 	}
 	slices.Sort(pairs)
-	name := f.name
-	if len(pairs) > 0 {
-		name += "{" + strings.Join(pairs, ",") + "}"
-	}
-	f.lines = append(f.lines, name+" "+strconv.FormatFloat(value, 'g', -1, 64)+"\n")
+	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-// writeTo writes the family. A page with two values of a name is refused whole: the first one
-// counts.
+// writeTo writes the family. Prometheus refuses a page that has a series twice: one of the two is
+// shown.
 func (f *family) writeTo(page *bytes.Buffer) {
 	if len(f.lines) == 0 {
 		return
