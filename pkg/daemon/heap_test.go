@@ -1,6 +1,12 @@
 package daemon
 
 import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,4 +35,63 @@ func TestMemoryIsGivenBackAfterAPass(t *testing.T) {
 			t.Error("it is given back again")
 		}
 	})
+}
+
+// What is given back: the program's pages, and what pools keep. The process goes on by those pages
+// that come back. The lines that keep it: heap.go, trim.
+func TestWhatIsGivenBack(t *testing.T) {
+	pool := sync.Pool{}
+	pool.Put(new([1 << 20]byte))
+	useProgram(t)
+	before := mappedFiles(t)
+	new(heap).trim()
+	if after := mappedFiles(t); after > before/2 {
+		t.Errorf("%d kB of files are mapped, and were before: %d", after, before)
+	}
+	if pool.Get() != nil {
+		t.Error("a pool keeps what nobody uses")
+	}
+}
+
+// useProgram reads all that is mapped of the program, so that it is in this process' memory.
+func useProgram(t *testing.T) {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := os.Open("/proc/self/mem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		if _, err := fmt.Sscanf(line, "%x-%x r", &from, &to); err != nil || !strings.Contains(line, ".test") {
+			continue
+		}
+		if _, err := io.Copy(io.Discard, io.NewSectionReader(memory, from, to-from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mappedFiles is how much of this process' memory are pages of files, in kB.
+func mappedFiles(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, found := strings.CutPrefix(line, "RssFile:"); found {
+			size, err := strconv.Atoi(strings.Fields(value)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return size
+		}
+	}
+	t.Fatal("/proc/self/status has no RssFile")
+	return 0
 }

@@ -1,0 +1,30 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/watch"
+)
+
+// While something drifts, or others write, the next look comes soon. The line that keeps it:
+// watch_host.go, pollPause.
+func TestLooksComeSoonWhereSomethingMayBeWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin func(*hostWatch)
+		want  time.Duration
+	}{
+		"all is right":       {func(*hostWatch) {}, pollEvery},
+		"something drifts":   {func(w *hostWatch) { w.drifts["file:/x"] = true }, pollSoon},
+		"others write a key": {func(w *hostWatch) { w.others = []host.WriterID{{}} }, pollSoon},
+	} {
+		w := newHostWatch(watch.New(watch.Options{Root: t.TempDir()}), host.Options{}, zap.NewNop())
+		t.Cleanup(w.close)
+		if c.begin(w); w.pollPause() != c.want {
+			t.Errorf("%s: the next look comes after %s, want %s", name, w.pollPause(), c.want)
+		}
+	}
+}
