@@ -103,6 +103,7 @@ func TestUndoOfUnits(t *testing.T) {
 			if v, err := Undo(t.Context(), h, settings); v == nil || err != nil {
 				t.Fatal(err)
 			}
+			c.disarm()                                     // not before: systemd would undo, too
 			netns.Shell(t, "systemctl restart nw-dropped") // the boot starts it
 		} else {
 			var undone *UndoneError
@@ -116,4 +117,30 @@ func TestUndoOfUnits(t *testing.T) {
 		}
 		netns.Shell(t, "! systemctl is-active "+TimerName+".timer; ! test -e "+JournalFile)
 	}
+	undoOfReaders(t, h)
+}
+
+// A unit that the change restarted still reads the change's settings when that is taken back, as
+// containerd does that makes the directory of its confs. What keeps it:
+// pkg/checkpoint/undo/restore_units.go, awaitReaders.
+func undoOfReaders(t *testing.T, h *host.Host) {
+	netns.Shell(t, `
+printf '[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c "trap : TERM; dir=$$(cat /etc/nw-settings); sleep 1; mkdir -p -m 700 $$dir"\n' >/etc/systemd/system/nw-reader.service
+echo /etc/nw-old.d >/etc/nw-settings; systemctl daemon-reload; systemctl start nw-reader`)
+	keys := []graph.Key{tasks.FileKey("/etc/nw-settings"), tasks.FileKey("/etc/nw-new.d"), tasks.Restart("nw-reader.service")}
+	c, err := Take(t.Context(), h, Change{Keys: keys}, Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Minute})
+	if err == nil {
+		err = c.Arm(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	netns.Shell(t, `mkdir /etc/nw-new.d; echo /etc/nw-new.d >/etc/nw-settings; systemctl restart --no-block nw-reader
+until systemctl show -p ActiveState nw-reader | grep -q activating; do sleep 0.02; done`)
+	if v, err := Undo(t.Context(), h, Settings{Window: time.Minute}); v == nil || err != nil {
+		t.Fatal(err)
+	}
+	c.disarm()
+	netns.Shell(t, `while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done; test -d /etc/nw-old.d
+ls -ld /etc/nw-new.d 2>/dev/null && exit 1; systemctl stop nw-reader`)
 }

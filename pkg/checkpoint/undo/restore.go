@@ -90,6 +90,7 @@ func (r *Reversal) Files(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("bring %s back: %w", name, err))
 		}
 	}
+	r.awaitReaders(ctx)
 	var dirs []string
 	for _, f := range files {
 		dirs = append(dirs, path.Dir(f.Path))

@@ -76,6 +76,27 @@ func act(ctx context.Context, do func(ctx context.Context, unit string, wait boo
 	return ctx.Err()
 }
 
+// awaitReaders waits until the units have started that the change started last: containerd makes
+// the directory of confs that its settings name, also when that was taken away meanwhile. One that
+// waits for others has read nothing yet, and will read what came back.
+func (r *Reversal) awaitReaders(ctx context.Context) {
+	if r.Booted {
+		return // nobody starts anything by the files of the change yet
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, actLimit, errActLate)
+	defer cancel()
+	for _, effect := range r.Log.Effects {
+		_, unit, _ := strings.Cut(effect, " ")
+		for unit != "" {
+			now, err := r.Host.Live.Units.Unit(ctx, unit)
+			if err != nil || now.JobState != "running" { // also when the time is up
+				break
+			}
+			host.Pause(20 * time.Millisecond)
+		}
+	}
+}
+
 // relink brings back by which links a unit is enabled or masked.
 func (u Unit) relink(ctx context.Context, h *host.Host, now string) (err error) {
 	if now == "masked" && u.File != now {
