@@ -20,7 +20,8 @@ type execution[N Node] struct {
 	cond    sync.Cond // ready grew, or nothing is left
 
 	results []Result[N]           // by plan position, as all below that is not by node
-	ready   minHeap               // positions of nodes that nothing upstream holds back
+	ready   minHeap               // positions of nodes that nothing upstream holds back: see push
+	first   []bool                // by position, what goes before all others; nil: nothing does
 	missing []int32               // node → edges that end there and whose start is not finished
 	root    []int32               // node → position of the node that blocks it, plus one; 0: nothing does
 	pausing map[int32]*time.Timer // position → when it becomes ready again
@@ -41,14 +42,47 @@ func newExecution[N Node](g *Graph[N], opt RunOptions, visit func(context.Contex
 		left:    len(g.nodes),
 	}
 	x.cond.L = &x.mu
+	x.markFirst()
 	for at, id := range g.order {
 		x.results[at].Node = g.nodes[id]
 		x.gateLeft[g.gates[id]]++
 		if x.missing[id] == 0 {
-			x.ready.push(int32(at))
+			x.push(int32(at))
 		}
 	}
 	return x
+}
+
+// markFirst finds what goes before all others: what takes long, and what that comes after.
+func (x *execution[N]) markFirst() {
+	if x.opt.First == nil {
+		return
+	}
+	x.first = make([]bool, len(x.g.order))
+	for at := len(x.g.order) - 1; at >= 0; at-- {
+		id := x.g.order[at]
+		x.first[at] = x.opt.First(x.g.nodes[id])
+		for _, e := range x.g.out.of(id) {
+			x.first[at] = x.first[at] || x.first[x.g.pos[x.g.edges[e].to]]
+		}
+	}
+}
+
+// push makes a position ready. What goes first has a negative number in the heap.
+func (x *execution[N]) push(at int32) {
+	if x.first != nil && x.first[at] {
+		at -= int32(len(x.first))
+	}
+	x.ready.push(at)
+}
+
+// pop takes the position that goes next.
+func (x *execution[N]) pop() int32 {
+	at := x.ready.pop()
+	if at < 0 {
+		at += int32(len(x.first))
+	}
+	return at
 }
 
 func (x *execution[N]) run(ctx context.Context) {
@@ -84,7 +118,7 @@ func (x *execution[N]) work(ctx context.Context) {
 			x.mu.Unlock()
 			return
 		}
-		at := x.ready.pop()
+		at := x.pop()
 		if x.finishUnvisited(ctx, at) {
 			continue
 		}
@@ -185,7 +219,7 @@ func (x *execution[N]) resume(at int32) {
 		return
 	}
 	delete(x.pausing, at)
-	x.ready.push(at)
+	x.push(at)
 	x.cond.Signal()
 }
 
@@ -204,7 +238,7 @@ func (x *execution[N]) finish(at int32, state State, err error) {
 			x.root[edge.to] = x.worse(x.root[edge.to], blocks)
 		}
 		if x.missing[edge.to]--; x.missing[edge.to] == 0 {
-			x.ready.push(x.g.pos[edge.to])
+			x.push(x.g.pos[edge.to])
 			if len(x.ready) > 1 { // the worker that finishes takes the first itself
 				x.cond.Signal()
 			}

@@ -12,8 +12,11 @@ import (
 // what happened, and scheduling waits for them: they must be quick, and must not wait for a visit.
 type RunOptions struct {
 	// Limit is how many visits run at the same time at most. 0: GOMAXPROCS. With 1 the visits run
-	// in plan order.
+	// in plan order, but for what First says.
 	Limit int
+	// First says which nodes take long, such as a download: of the nodes that are ready, they and
+	// what they come after go before all others. nil: none.
+	First func(Node) bool
 	// Deadline is how long one attempt at a node may take; 0: as long as it likes. When it comes,
 	// the context of the visit ends, and what the visit then returns becomes a transient
 	// *DeadlineError, unless it is nil, a wait, or marked Permanent.
@@ -35,8 +38,9 @@ type RunOptions struct {
 
 // Run visits every node once what it needs is done, at most Limit at a time, and returns when all
 // are finished. There are no rounds: of the nodes that are ready, the first in plan order goes
-// next. What a visit wrote may be read without a lock by the visits of all that come after it (one
-// happens before the other), so that a plan may build on the pending changes of what is upstream.
+// next, unless [RunOptions.First] says otherwise. What a visit wrote may be read without a lock by
+// the visits of all that come after it (one happens before the other), so that a plan may build on
+// the pending changes of what is upstream.
 //
 // An error without a mark fails the node and skips what needs it; Transient, Permanent and Wait say
 // otherwise. A visit that panics or calls runtime.Goexit fails its node and nothing else. When ctx

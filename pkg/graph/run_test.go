@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -353,6 +354,19 @@ func TestSlowNodeHoldsBackOnlyWhatNeedsIt(t *testing.T) {
 			t.Errorf("settled at %v", last)
 		}
 	})
+}
+
+// What takes long goes first, with what it comes after; all else keeps the plan's order.
+func TestWhatTakesLongGoesFirst(t *testing.T) {
+	var visited []Key
+	long := func(n Node) bool { return n.Owns()[0] == "y:1" }
+	Run(t.Context(), build(t, "a:1\nb:1\nc:1 b:1\nx:1\ny:1 x:1\nz:1"), RunOptions{Limit: 1, First: long}, func(_ context.Context, n *node) error {
+		visited = append(visited, n.owns[0])
+		return nil
+	})
+	if want := []Key{"x:1", "y:1", "a:1", "b:1", "c:1", "z:1"}; !slices.Equal(visited, want) {
+		t.Errorf("visited %v, want %v", visited, want)
+	}
 }
 
 func TestLimitIsReachedAndKept(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -76,7 +77,16 @@ func Apply(
 	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
+	// A download needs no processor: it begins while the checkpoint is taken, beside the rest.
+	fetches := 0
+	for _, t := range g.Order() {
+		if a.fetches(t) {
+			fetches++
+		}
+	}
 	rep := graph.Run(ctx, g, graph.RunOptions{
+		Limit:    runtime.GOMAXPROCS(0) + fetches,
+		First:    a.fetches,
 		Deadline: ApplyDeadline,
 		Retry:    graph.Backoff{First: 200 * time.Millisecond, Max: 5 * time.Second, Attempts: 5},
 		OnStart:  a.started,
@@ -85,6 +95,11 @@ func Apply(
 	}, a.visit)
 	cancelUntried(led, planned, a.done, before)
 	return a.done, rep, nil
+}
+
+// fetches says that a node is an archive that changes.
+func (a *applier) fetches(n graph.Node) bool {
+	return isArchive(n) && a.planned.Get(n.Owns()[0]) != nil
 }
 
 // enqueue notes what the planned changes will ask for.
@@ -314,11 +329,19 @@ const (
 func planDeadline(graph.Node) time.Duration { return planLimit }
 
 func ApplyDeadline(n graph.Node) time.Duration {
-	switch n.(type) {
-	case tasks.Archive, *tasks.Archive: // builders make values; a pointer is a task as well
+	if isArchive(n) {
 		return fetch.Limit
 	}
 	return applyLimit
+}
+
+// isArchive says that a node is an archive. Builders make values; a pointer is a task as well.
+func isArchive(n graph.Node) bool {
+	switch n.(type) {
+	case tasks.Archive, *tasks.Archive:
+		return true
+	}
+	return false
 }
 
 // OnlyChangedSincePlanned says that all that failed was planned otherwise than

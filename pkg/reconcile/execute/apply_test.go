@@ -97,6 +97,11 @@ func (b bell) Apply(context.Context, *host.Host, *tasks.Change) error {
 // once makes one pass of tasks on a root, with the ledger that is there.
 func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) {
 	t.Helper()
+	return onceWith(t, root, Options{Log: zap.NewNop()}, list...)
+}
+
+func onceWith(t *testing.T, root string, o Options, list ...tasks.Task) ([]report.Step, error) {
+	t.Helper()
 	needs.Root(t) // files belong to root
 	ctx := t.Context()
 	opt := host.Options{Root: root}
@@ -114,7 +119,7 @@ func once(t *testing.T, root string, list ...tasks.Task) ([]report.Step, error) 
 	if rep.Count(graph.Failed) > 0 {
 		return changes.Steps(rep, planned, report.Planned, nil), changes.Failure(rep)
 	}
-	done, rep, err := Apply(ctx, g, h, led, planned, Options{Log: zap.NewNop()})
+	done, rep, err := Apply(ctx, g, h, led, planned, o)
 	if err != nil {
 		t.Fatal(err)
 	}
