@@ -67,7 +67,7 @@ func wrong(t *testing.T, n *node.Node, failed map[string]string, args ...string)
 		got = append(got, c.Check)
 	}
 	if code != 1 || len(got) != len(failed) {
-		t.Errorf("exit %d, want 1; failed: %q, want %q", code, slices.Sorted(slices.Values(got)), failed)
+		t.Errorf("exit %d, want 1; failed: %q, want %q; of %+v", code, slices.Sorted(slices.Values(got)), failed, out.Checks)
 	}
 }
 
