@@ -55,6 +55,7 @@ func newHost(l *Live) *Host {
 		HostSysctls: l.Facts.Kernel.HostSysctls, Modules: l.Facts.Kernel.Modules,
 		ModuleSource: facts.ModuleSource(l.Facts.OS, l.Kernel.Release),
 		StartUnit:    func(ctx context.Context, name string) error { return h.Units.StartUnit(ctx, name, true) },
+		LinkSettings: l.Net.LinkSettings,
 		Log:          l.opt.Log,
 	})
 	return h

@@ -222,7 +222,7 @@ func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.
 	if a.Reach, err = n.Reach(ctx, passed); err != nil {
 		return err
 	}
-	if a.Around, err = undo.PackSysctls(n.Host); err != nil {
+	if a.Around, err = undo.PackSysctls(ctx, n.Host); err != nil {
 		return err
 	}
 	return a.update(ctx, n.Host)

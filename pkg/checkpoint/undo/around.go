@@ -38,12 +38,9 @@ type surroundings struct {
 // maxPacked bounds the rule sets that a journal has, in bytes.
 const maxPacked = 8 << 20
 
-// captureAround writes down what a program may change, besides sysctls of the log.
-func captureAround(ctx context.Context, h *host.Host, besides []Sysctl) (out Packed, err error) {
-	s := surroundings{Sysctls: h.Kernel.NetSysctls()}
-	for _, own := range besides {
-		delete(s.Sysctls, own.Key)
-	}
+// captureAround writes down what a program may change. sysctls are those besides the log's.
+func captureAround(ctx context.Context, h *host.Host, sysctls map[string]string) (out Packed, err error) {
+	s := surroundings{Sysctls: sysctls}
 	if s.Rules, err = h.Live.Firewall.RuleSet(ctx); err == nil {
 		s.Legacy, err = h.Firewall.LegacyTables(ctx)
 	}
@@ -82,8 +79,8 @@ func (s surroundings) pack() (Packed, error) {
 }
 
 // PackSysctls are the sysctls of the network.
-func PackSysctls(h *host.Host) (Packed, error) {
-	return surroundings{Sysctls: h.Kernel.NetSysctls()}.pack()
+func PackSysctls(ctx context.Context, h *host.Host) (Packed, error) {
+	return surroundings{Sysctls: h.Kernel.NetSysctls(ctx)}.pack()
 }
 
 // unpack returns nil of none. A journal that was damaged was never read; what cannot be unpacked

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"path"
 	"slices"
@@ -42,20 +43,24 @@ func (c *Capture) Take(
 	}
 	h, l := c.Host, c.Log
 	l.Links = h.Live.Files.Followed()
-	sysctls := confKeys(h)
+	var own []string
 	for _, key := range keys {
 		programs = programs || tasks.RunsPrograms(of[key], key)
 		before := tasks.BeforeOf(of[key], key)
 		for _, name := range before.Sysctls {
-			sysctls = append([]string{name}, sysctls...)
+			own = append([]string{name}, own...)
 		}
 		if err := c.key(ctx, before); err != nil {
 			return false, fmt.Errorf("write down how %s is: %w", key, err)
 		}
 	}
-	kept := map[string]bool{}
-	for _, key := range sysctls {
-		if value, err := h.Live.Kernel.Sysctl(key); err == nil && !kept[key] {
+	net, kept := h.Kernel.NetSysctls(ctx), map[string]bool{}
+	for _, key := range slices.Concat(own, confKeys(net)) {
+		value, err := net[key], error(nil)
+		if value == "" {
+			value, err = h.Live.Kernel.Sysctl(key)
+		}
+		if err == nil && !kept[key] {
 			l.Sysctls, kept[key] = append(l.Sysctls, Sysctl{key, value}), true
 		}
 	}
@@ -65,7 +70,8 @@ func (c *Capture) Take(
 	}
 	l.Net = &state
 	if programs || around {
-		l.Around, err = captureAround(ctx, h, l.Sysctls)
+		maps.DeleteFunc(net, func(key, _ string) bool { return kept[key] })
+		l.Around, err = captureAround(ctx, h, net)
 	}
 	return programs, err
 }
@@ -213,30 +219,25 @@ func (c *Capture) unit(ctx context.Context, name string) error {
 	return err
 }
 
-// confKeys lists the keys that every link has. Writing one of them, or ip_forward, makes the kernel
-// write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and
-// "default" come first, as they reach the links.
-func confKeys(h *host.Host) (keys []string) {
-	keys = append(keys, "net.ipv4.ip_forward")
-	for _, family := range []string{"ipv4", "ipv6"} {
-		dir := path.Join("/proc/sys/net", family, "conf")
-		links, err := h.Live.Files.ReadDir(dir)
-		if err != nil {
-			continue // a kernel without this family
-		}
-		slices.SortStableFunc(links, func(a, b string) int { return confOrder(a) - confOrder(b) })
-		for _, link := range links {
-			leaves, err := h.Live.Files.ReadDir(path.Join(dir, link))
-			if err != nil {
-				continue
-			}
-			for _, leaf := range leaves {
-				keys = append(keys,
-					strings.Join([]string{"net", family, "conf", strings.ReplaceAll(link, ".", "/"), leaf}, "."))
-			}
+// confKeys are those of the sysctls that every link has. Writing one of them, or ip_forward, makes
+// the kernel write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all"
+// and "default" come first, as they reach the links.
+func confKeys(net map[string]string) []string {
+	var all, initial, links []string
+	for key := range net {
+		at := strings.TrimPrefix(strings.TrimPrefix(key, "net.ipv4.conf."), "net.ipv6.conf.")
+		switch {
+		case at == key:
+		case strings.HasPrefix(at, "all."):
+			all = append(all, key)
+		case strings.HasPrefix(at, "default."):
+			initial = append(initial, key)
+		default:
+			links = append(links, key)
 		}
 	}
-	return keys
+	slices.Sort(all)
+	slices.Sort(initial)
+	slices.Sort(links)
+	return slices.Concat([]string{"net.ipv4.ip_forward"}, all, initial, links)
 }
-
-func confOrder(link string) int { return slices.Index([]string{"default", "all"}, link) * -1 }

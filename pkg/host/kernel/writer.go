@@ -22,7 +22,10 @@ type Options struct {
 	ModuleSource string
 	// StartUnit starts a unit of systemd and waits for its end.
 	StartUnit func(ctx context.Context, name string) error
-	Log       *zap.Logger // nil: none
+	// LinkSettings tells which links have the same settings, by the directories below /proc/sys
+	// that have them: where two values are equal, the keys in both are. nil: each key is read.
+	LinkSettings func(ctx context.Context) (map[string]string, error)
+	Log          *zap.Logger // nil: none
 }
 
 // NewWriter writes to the kernel that k reads.

@@ -1,0 +1,69 @@
+package rtnl
+
+import (
+	"context"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// Of linux/neighbour.h.
+const (
+	neighbourParms   = 6 // NDTA_PARMS
+	parmsIfindex     = 1 // NDTPA_IFINDEX
+	parmsRefcount    = 2 // NDTPA_REFCNT
+	parmsReachable   = 3 // NDTPA_REACHABLE_TIME: drawn anew every few minutes
+	neighbourTblHead = 4 // sizeof(struct ndtmsg)
+)
+
+// LinkSettings are what the kernel says of the settings of links for IPv4, IPv6 and the neighbours
+// of each, in the kernel's own form, by the directory below /proc/sys that has them, such as
+// net/ipv4/conf/eth0: where two are equal, the settings are. It takes three questions for all
+// links. Called where all sysctls of a node full of pods are read; may be called again.
+func (n *Reader) LinkSettings(ctx context.Context) (map[string]string, error) {
+	if _, err := n.rt(ctx); err != nil {
+		return nil, err
+	}
+	return sys.Dump(ctx, "the settings of links", func() (map[string]string, error) {
+		out, names := map[string]string{}, map[uint32]string{}
+		err := n.lists.list(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.NLM_F_DUMP, linkQuestion(), func(m []byte) {
+			if len(m) < linkHead {
+				return
+			}
+			name := sys.AttributeText(m[linkHead:], unix.IFLA_IFNAME)
+			names[binary.NativeEndian.Uint32(m[4:])] = name
+			families := sys.Attribute(m[linkHead:], unix.IFLA_AF_SPEC)
+			if conf := sys.Attribute(sys.Attribute(families, unix.AF_INET), unix.IFLA_INET_CONF); conf != nil {
+				out["net/ipv4/conf/"+name] = string(conf)
+			}
+			if conf := sys.Attribute(sys.Attribute(families, unix.AF_INET6), unix.IFLA_INET6_CONF); conf != nil {
+				out["net/ipv6/conf/"+name] = string(conf)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		ask := make([]byte, neighbourTblHead)
+		return out, n.lists.list(unix.RTM_GETNEIGHTBL, unix.RTM_NEWNEIGHTBL, unix.NLM_F_DUMP, ask, func(m []byte) {
+			if len(m) < neighbourTblHead {
+				return
+			}
+			family := map[byte]string{unix.AF_INET: "ipv4", unix.AF_INET6: "ipv6"}[m[0]]
+			var index uint32
+			var parms []byte
+			sys.EachAttribute(sys.Attribute(m[neighbourTblHead:], neighbourParms), func(kind uint16, whole, value []byte) {
+				switch {
+				case kind == parmsIfindex && len(value) >= 4:
+					index = binary.NativeEndian.Uint32(value)
+				case kind != parmsRefcount && kind != parmsReachable:
+					parms = append(parms, whole...)
+				}
+			})
+			if name := names[index]; name != "" && family != "" {
+				out["net/"+family+"/neigh/"+name] = string(parms)
+			}
+		})
+	})
+}
