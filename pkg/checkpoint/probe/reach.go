@@ -93,7 +93,9 @@ func (n Prober) Reach(ctx context.Context, passed []Probe) (r Reach, err error) 
 			r.Addresses = append(r.Addresses, ReachAddress{on, a.Dynamic})
 		}
 	}
-	r.Hops, r.Local, r.Echo = n.passing(ctx, r.Hops), n.passing(ctx, r.Local), n.passing(ctx, r.Echo)
+	all := slices.Concat(r.Hops, r.Local, r.Echo) // at the same time
+	silent := without(all, n.passing(ctx, all))
+	r.Hops, r.Local, r.Echo = without(r.Hops, silent), without(r.Local, silent), without(r.Echo, silent)
 	r.TCP = askTCP(ctx) == nil
 	return r, nil
 }

@@ -12,8 +12,12 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// neighbourPause is the time between two looks at a neighbour that was asked.
-const neighbourPause = 20 * time.Millisecond
+// The time between two looks at a neighbour that was asked: most answer within a millisecond. It
+// doubles each time.
+const (
+	firstNeighbourPause = time.Millisecond
+	mostNeighbourPause  = 20 * time.Millisecond
+)
 
 // unasked are the states of an entry that nobody has to be asked for: somebody wrote it down, or
 // the link resolves nobody (point to point, NOARP).
@@ -58,7 +62,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 	if err := rt.NeighSet(&ask); err != nil {
 		return fmt.Errorf("ask neighbour %s on link %s: %w", addr, link, err)
 	}
-	for {
+	for pause := firstNeighbourPause; ; pause = min(2*pause, mostNeighbourPause) {
 		switch n, err = look(); {
 		case err != nil:
 			return fmt.Errorf("ask neighbour %s: %w", addr, err)
@@ -67,7 +71,7 @@ func (w *Writer) ProbeNeighbour(ctx context.Context, link string, addr netip.Add
 		case n.State&unix.NUD_FAILED != 0:
 			return fmt.Errorf("neighbour %s on link %s does not answer", addr, link)
 		}
-		if !sys.Sleep(ctx, neighbourPause) {
+		if !sys.Sleep(ctx, pause) {
 			return fmt.Errorf("neighbour %s on link %s: no answer: %w", addr, link, context.Cause(ctx))
 		}
 	}
