@@ -64,7 +64,7 @@ func (c *Checkpoint) capture(ctx context.Context) (err error) {
 	}
 	j.Copies = of.Copies
 	j.Window = max(j.Window, j.naming()) // also for the timer, and for who looks after the undo
-	if err := j.validate(); err != nil || len(j.Copies) == 0 {
+	if _, err := j.encode(); err != nil || len(j.Copies) == 0 {
 		return err
 	}
 	if err := h.Files.Mkdir(Dir, 0o700, 0, 0); err != nil {

@@ -46,7 +46,7 @@ func TestManyFilesAreTakenBack(t *testing.T) {
 
 // What is too much to be taken back is refused before anything is written.
 // The lines that keep it: pkg/checkpoint/undo/capture.go, Take (MaxKeys) and affordable;
-// journal.go, validate.
+// journal.go, encode.
 func TestTooMuchIsRefused(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

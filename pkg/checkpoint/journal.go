@@ -59,7 +59,15 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Pending returns the journal of a change that was neither confirmed nor
 // undone, nil when there is none. The error is a [DamagedError].
-func Pending(r host.FileReader) (*Journal, error) {
+func Pending(r host.FileReader) (*Journal, error) { return readJournal(r, json.Unmarshal) }
+
+// pendingHead is [Pending] for who undoes nothing: of the journal it has what comes before its
+// probes.
+func pendingHead(r host.FileReader) (*Journal, error) {
+	return readJournal(r, func(data []byte, j any) error { return undo.DecodeHead(data, "probes", "}", j) })
+}
+
+func readJournal(r host.FileReader, decode func([]byte, any) error) (*Journal, error) {
 	data, err := r.ReadFile(JournalFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil // whoever may not read it, may not change anything either
@@ -68,7 +76,7 @@ func Pending(r host.FileReader) (*Journal, error) {
 		return nil, &DamagedError{err}
 	}
 	j := &Journal{}
-	if err := json.Unmarshal(data, j); err != nil {
+	if err := decode(data, j); err != nil {
 		return nil, &DamagedError{fmt.Errorf("%s: %w", JournalFile, err)}
 	}
 	if j.Version != journalVersion {
@@ -78,42 +86,38 @@ func Pending(r host.FileReader) (*Journal, error) {
 	return j, nil
 }
 
-// validate says whether the undo, written down, is one that can be read back. Contents of files are
+// encode writes the undo down. Its error says that it could not be read back. Contents of files are
 // bounded where they are captured; what is left are routes and the like, in their hundreds of
 // thousands.
-func (j *Journal) validate() error {
+func (j *Journal) encode() ([]byte, error) {
 	data, err := json.Marshal(j)
 	if err != nil {
-		return fmt.Errorf("encode the checkpoint: %w", err)
+		return nil, fmt.Errorf("encode the checkpoint: %w", err)
 	}
 	if len(data) <= hostfs.MaxReadFile {
-		return nil
+		return data, nil
 	}
 	routes := 0
 	if j.Net != nil {
 		routes = len(j.Net.Routes)
 	}
-	return fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: "+
+	return nil, fmt.Errorf("its undo would be %d MiB (%d files, %d routes, %d sysctls), and at most %d can be read back: "+
 		"change less at once, or have fewer routes in the kernel",
 		len(data)>>20, len(j.Files), routes, len(j.Sysctls), hostfs.MaxReadFile>>20)
 }
 
 // write writes the journal and reads it back, with all that it names: what cannot be taken back is
-// not begun.
+// not begun. That the undo understands it, [rehearse] shows.
 func (j *Journal) write(ctx context.Context, h *host.Host) error {
-	if err := j.validate(); err != nil {
+	data, err := j.encode()
+	if err != nil {
 		return err
 	}
-	if err := undo.Save(ctx, h, JournalFile, j); err != nil {
-		return err
+	if err := h.Files.WriteFile(ctx, JournalFile, data, hostfs.FileSpec{Mode: 0o600}); err != nil {
+		return fmt.Errorf("write the checkpoint: %w", err)
 	}
-	if back, err := Pending(h.Live.Files); err != nil || back == nil {
-		return errors.Join(fmt.Errorf("read the checkpoint back: %s says nothing", JournalFile), err)
-	}
-	have, err := h.Live.Files.ReadFile(JournalFile)
-	if want, failed := json.Marshal(j); err != nil || failed != nil || !bytes.Equal(have, want) {
-		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err,
-			failed)
+	if have, err := h.Live.Files.ReadFile(JournalFile); err != nil || !bytes.Equal(have, data) {
+		return errors.Join(fmt.Errorf("read the checkpoint back: %s does not hold what was written", JournalFile), err)
 	}
 	for _, kept := range j.Copies {
 		if info, err := h.Live.Files.Lstat(kept); err != nil || info.Type != hostfs.Regular {

@@ -41,7 +41,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	defer c.disarm()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)
 	defer cancel()
-	still, err := Pending(h.Live.Files)
+	still, err := pendingHead(h.Live.Files)
 	if err != nil { // nobody else can undo it any more: it is done now, from memory
 		v, failed := j.undo(ctx, h, s, nil, err.Error())
 		return errors.Join(&UndoneError{Verdict: v}, failed)
