@@ -54,8 +54,8 @@ type sysctlReader struct {
 
 // keys are those of a directory.
 type keys struct {
-	told map[string]string // names and values that settings tell of
-	rest []string          // names of the others
+	shared map[string]string // names and values that settings tell of
+	rest   []string          // names of the others
 }
 
 func (w *Writer) readSysctls(settings map[string]string) map[string]string {
@@ -71,7 +71,7 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 	settings := r.settings[dir]
 	like := path.Dir(dir) + " " + settings
 	first, known := r.first[like]
-	for name, value := range first.told {
+	for name, value := range first.shared {
 		r.out[swapSeparators(dir+"/"+name)] = value
 	}
 	if known && len(first.rest) == 0 {
@@ -90,7 +90,7 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 		return
 	}
 	entries, _ := at.ReadDir(-1)
-	all := keys{told: map[string]string{}}
+	all := keys{shared: map[string]string{}}
 	for _, e := range entries {
 		if e.IsDir() {
 			r.below(fd, e.Name(), dir+"/"+e.Name())
@@ -101,7 +101,7 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 		case !inSettings(dir, e.Name()):
 			all.rest = append(all.rest, e.Name())
 		case ok:
-			all.told[e.Name()] = value
+			all.shared[e.Name()] = value
 		}
 	}
 	if settings != "" {
