@@ -11,7 +11,9 @@ import (
 // host.
 func Begin(g *graph.Graph[tasks.Task], led *ledger.Ledger) (*Transaction, error) {
 	set, err := desired.Record(g)
-	return &Transaction{Led: led, Set: set}, err
+	c := &Transaction{Led: led, Set: set}
+	c.wasInStep = c.InStep()
+	return c, err
 }
 
 // InStep says that the ledger was left with this very set, and nothing open.

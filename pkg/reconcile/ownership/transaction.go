@@ -21,7 +21,9 @@ type Transaction struct {
 	Judge    *drift.Judge      // what of the changes brings back what somebody changed; nil where nothing does
 	PinnedAt int               // the revision that the node is held at; 0: it follows the store
 	later    []ledger.Revision // those after it, once somebody asked
-	Around   []string          // directories that a checkpoint of the pass puts something into
+	// wasInStep is [Transaction.InStep] before the pass wrote down what it was about to change.
+	wasInStep bool
+	Around    []string // directories that a checkpoint of the pass puts something into
 
 	// Unnoted says that nothing was written down before the changes, and that of the rest of the
 	// set nothing is known: what they are is written with how they ended, and the head stays.
