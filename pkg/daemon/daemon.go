@@ -4,343 +4,121 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/cri"
+	"github.com/netwright/netwright/pkg/config"
+	"github.com/netwright/netwright/pkg/control"
+	"github.com/netwright/netwright/pkg/host/watch"
 	"github.com/netwright/netwright/pkg/reconcile"
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
-	"github.com/netwright/netwright/pkg/reconcile/discover"
 	"github.com/netwright/netwright/pkg/reconcile/fetch"
-	"github.com/netwright/netwright/pkg/reconcile/probation"
-	"github.com/netwright/netwright/pkg/reconcile/session"
-	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
 )
 
-// Run converges until ctx ends, and then returns nil: to be stopped is no error. READY is said
-// once, when everything that kubelet needs is right. What commands ask for is done between two
-// passes: there is one loop.
-func (d Daemon) Run(ctx context.Context) error {
-	d.Pass.Host.Runtime = cri.NewStatusCache()
-	l := newLoop(d)
-	watched, stop := context.WithCancelCause(ctx)
-	petted := make(chan error, 1)
-	go func() { petted <- d.Manager.Watchdog(watched, l.turn.alive) }()
-	defer func() {
-		stop(errors.New("the daemon stops"))
-		if err := <-petted; err != nil {
-			d.Pass.Log.Warn("the watchdog is not petted", zap.Error(err))
-		}
-	}()
-
-	defer l.drift.close()
-	l.edited = edits(watched, d.Store)
-	if d.Pass.Assets != nil {
-		l.fetch = fetch.New(ctx, fetch.Observed{Fetcher: d.Pass.Assets, OnProgress: l.progress.fetching}, d.Pass.Host,
-			d.Store.String(), func() bool { return !l.notify.ready.Load() })
-		l.Pass.Assets = l.fetch
-	}
-	defer func() { l.fetch.Close() }()
-	ended := make(chan struct{})
-	patient := make(chan struct{})
-	go func() { defer close(patient); l.notify.extendTimeout(ctx, ended, l.turn.alive) }()
-	defer func() { close(ended); <-patient }()
-
-	session.RecoverFirst(ctx, d.Pass.Log, d.Pass.Session().Recover)
-	l.status.begin(d, l.turn.daemon)
-	l.at("the first boot with changed files", func() {
-		if err := d.Pass.Session().FirstBoot(ctx); err != nil && ctx.Err() == nil {
-			d.Pass.Log.Error("what awaited this boot is not judged: the next pass begins with it", zap.Error(err))
-		}
-	})
-	for ctx.Err() == nil && !l.over {
-		if w := l.wait(ctx); w.job != nil {
-			l.serve(ctx, w)
-		} else if ctx.Err() == nil {
-			l.round(ctx, w)
-		}
-		l.heap.used()
-	}
-	l.looks.end(l.queued)
-	return d.Manager.Stopping()
+// Manager is the service manager that waits for READY; publish.Systemd is one.
+type Manager interface {
+	Ready(status string) error
+	Status(status string) error
+	Stopping() error
+	// Reloading says that a changed configuration is taken; Ready ends it.
+	Reloading() error
+	// Extend asks for so much more time to start or to stop, from now.
+	Extend(by time.Duration) error
+	Watchdog(ctx context.Context, alive func() bool) error
 }
 
-// round makes a pass of the daemon's own.
-func (l *loop) round(ctx context.Context, w trigger) {
-	pass := l.Pass
-	pass.CacheOnly, pass.Ready, pass.OfDaemon = w.cacheOnly, l.ready, true
-	pass, clock := l.observed(ctx, pass, w)
-	spend := func() {}
-	if w.event {
-		spend = l.drift.paced()
-	}
-	var out outcome
-	began := time.Now()
-	l.at("a pass of its own", func() { out = l.once(ctx, pass, w.got) })
-	switch {
-	case out.err != nil || out.load != nil || out.plan == nil:
-		l.whole = time.Time{}
-	case out.plan.Summary.Changes() > 0: // what it made is watched only since, and may have changed before
-		l.whole = time.Time{}
-	case pass.Host.Facts == nil:
-		l.whole = began
-	}
-	spend()
-	l.publish(ctx, w, out, clock)
+// Daemon converges, and again every interval.
+type Daemon struct {
+	Pass   reconcile.Pass
+	Store  statestore.Store
+	Select config.Select
+	// Interval is between two looks at the store, give or take a tenth. After one that finds
+	// nothing new no pass is made where another one comes in time: see [wholeEvery].
+	Interval time.Duration
+	Manager  Manager
+	Control  *control.Server  // where commands come in; nil: nowhere
+	Target   control.Target   // where Store and Select come from, as a command's flags name them
+	Version  string           // of the agent
+	Reload   <-chan os.Signal // look at the store now; nil: nobody asks
+	// Watcher hears what happens to the host; nil: drift is found by the passes of every interval.
+	// Run closes it.
+	Watcher *watch.Watcher
+	// Observers are told how the node stands, in this order.
+	Observers []Observer
 }
 
-// wait waits for the time of the next pass, or for what comes before it.
-func (l *loop) wait(ctx context.Context) trigger {
-	for {
-		if w, ok := l.beginLook(ctx); ok {
-			return w
-		}
-		if w, ok := l.await(ctx); ok || ctx.Err() != nil {
-			return w
-		}
-	}
+// loop is what a daemon knows while it runs.
+type loop struct {
+	Daemon
+	desired   *desired.State // the last documents that could be used
+	health    health
+	turn      turn
+	ready     bool
+	failures  int
+	next      time.Time // when to look again
+	awaited   time.Time // when something comes that a pass waits for; zero: nothing does
+	whole     time.Time // when all of the host was looked at last, facts too; zero: not all was right then
+	unread    error     // why the store could not be read when it was last asked
+	away      bool      // that is for want of an answer, and not for what the store has
+	unwritten bool      // the last pass could not write down what it was to change
+	over      bool      // somebody asked the daemon to end
+	pinned    bool      // the store has another configuration than the pin names, and the node has that
+	status    nodeStatus
+	looks     looks
+	services  services
+	fetch     *fetch.Aside    // nil: nothing is fetched
+	edited    <-chan struct{} // has something when the files of a store of this machine changed
+	queued    []trigger       // commands that what is being fetched keeps waiting
+	drift     *hostWatch
+	notify    *notifier
+	progress  *progress
+	contested contestedKeys
+	heap      heap
 }
 
-// await waits until there is something to do; false: it is a look to begin.
-func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
-	t := time.NewTimer(time.Until(l.next))
-	defer t.Stop()
-	watched, stop := context.WithCancelCause(ctx)
-	defer stop(errors.New("the daemon works"))
-	changed := l.watch(watched)
-	due := time.NewTimer(l.drift.untilPass())
-	defer due.Stop()
-	poll := time.NewTimer(l.drift.untilPoll())
-	defer poll.Stop()
-	services := time.NewTimer(l.services.untilNext())
-	defer services.Stop()
-	rest := time.NewTimer(l.heap.untilTrim())
-	defer rest.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return trigger{cause: "the end"}, true
-		case <-t.C:
-			return l.scheduled(ctx)
-		case got := <-l.looks.result():
-			return l.lookEnded(got)
-		case <-l.looks.late():
-			return l.looks.giveUp(), true
-		case <-l.Pass.Host.Runtime.Changed():
-			l.drift.forget()
-			return trigger{cause: "the container runtime answers otherwise", cacheOnly: true}, l.knows(ctx)
-		case <-rest.C:
-			l.heap.trim()
-		case <-services.C:
-			l.services.begin(ctx, l.Pass.Host, l.ready)
-		case got := <-l.services.result():
-			l.seen(got)
-			services.Reset(l.services.untilNext())
-		case <-l.fetch.Ended():
-			return l.fetched(ctx)
-		case what := <-changed:
-			l.looks.seek(want{cause: what + " changed"})
-			return trigger{}, false
-		case job := <-l.Control.Jobs():
-			return asked(job), true
-		case <-l.edited:
-			l.looks.seek(want{cause: "the store changed"})
-			return trigger{}, false
-		case <-l.Reload:
-			l.looks.seek(want{cause: "a reload was asked for", asked: true})
-			return trigger{}, false
-		case <-l.drift.events():
-			l.repair(ctx)
-			due.Reset(l.drift.untilPass())
-		case <-due.C:
-			return l.drift.take(), true
-		case <-poll.C:
-			if l.drift.look(ctx) {
-				return l.drift.take(), true
-			}
-			poll.Reset(l.drift.untilPoll())
-		}
-	}
+// newLoop knows nothing yet.
+func newLoop(d Daemon) *loop {
+	notify := &notifier{manager: d.Manager, log: d.Pass.Log}
+	return &loop{Daemon: d, health: health{log: d.Pass.Log, said: map[string]string{}}, turn: turn{daemon: time.Now()},
+		drift: newHostWatch(d.Watcher, d.Pass.Host, d.Pass.Log), contested: contestedKeys{},
+		notify: notify, progress: &progress{notify: notify}}
 }
 
-// repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
-func (l *loop) repair(ctx context.Context) {
-	w := l.drift
-	if w.converged != nil {
-		host.Pause(repairDelay)
-	}
-	owners, direct, pass := w.takeEvents()
-	if direct && len(owners) > 0 {
-		var steps []report.Step
-		var err error
-		spend := w.paced()
-		by := l.Pass
-		by.CacheOnly, by.Ready, by.OfDaemon = true, l.ready, true
-		l.at("a repair of its own", func() { steps, err = w.converged.Repair(ctx, by, owners) })
-		spend()
-		if len(steps) > 0 {
-			w.repairedSome(steps)
-		}
-		if err != nil {
-			l.Pass.Log.Debug("not repaired by itself", zap.Error(err))
-			var unwritten *reconcile.UnwrittenError
-			l.unwritten = l.unwritten || errors.As(err, &unwritten)
-			w.converged, direct = nil, false
-		}
-	}
-	if !direct || pass {
-		w.ask()
-	}
+// turn is what the loop is at. The watchdog looks at it.
+type turn struct {
+	daemon time.Time    // when the daemon began
+	began  atomic.Int64 // when this did, in nanoseconds after that; 0: the loop waits
 }
 
-// at marks that the daemon works, for the watchdog and for who waits.
-func (l *loop) at(what string, do func()) {
-	defer l.Control.Working(what)()
-	l.progress.enter("")
-	defer l.progress.begin(func() string { return strings.TrimSuffix(what+": "+l.progress.pass(), ": ") })()
-	l.turn.begin()
-	defer l.turn.end()
-	do()
+func (t *turn) begin() { t.began.Store(int64(max(time.Since(t.daemon), 1))) }
+func (t *turn) end()   { t.began.Store(0) }
+
+// alive says that nothing hangs.
+func (t *turn) alive() bool {
+	since := time.Duration(t.began.Load())
+	return since == 0 || time.Since(t.daemon)-since < passLimit
 }
 
-// publish says what became of a pass, and decides when the next one is.
-func (l *loop) publish(ctx context.Context, w trigger, out outcome, clock *phases) {
-	if ctx.Err() != nil {
-		return
+// Delay is the pause before the next pass: the interval, or after failures a shorter one that
+// grows; both with jitter, so that a fleet does not act in step. After failures there is more of
+// it: a whole fleet sees a store go at the same time, and must not come back to it at one.
+func Delay(interval time.Duration, failures int) time.Duration {
+	if failures == 0 {
+		return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
 	}
-	defer func() {
-		out.plan = l.drift.withRepairs(out.plan)
-		l.status.ended(w, out, clock, passResult{desired: l.desired, ready: l.ready, next: l.next,
-			wakes: l.drift.eventCounts(), away: l.away, pinned: l.pinned})
-	}()
-	l.drift.ended(out.plan)
-	switch {
-	case w.cacheOnly && out.err == nil: // what else was wrong still is
-	case w.cacheOnly:
-		l.failures++
-	default:
-		l.unread, l.away = out.load, out.load != nil && graph.IsTransient(out.load)
-		if l.failures++; out.load == nil && out.err == nil {
-			l.failures = 0
-		}
-	}
-	tell := l.Manager.Status
-	if !l.ready && changes.Prepared(out.plan) {
-		tell, l.ready = l.Manager.Ready, true
-		l.notify.ready.Store(true)
-		l.Pass.Log.Info("prepared: kubelet may start")
-	}
-	said := out
-	said.load = l.unread // a pass that did not ask the store knows nothing better
-	status := said.status(l.desired)
-	l.notify.last.Store(&status)
-	l.notify.logged(tell(status))
-	next := time.Now().Add(Delay(l.Interval, l.failures))
-	if w.cacheOnly && l.looks.idle() { // the store is asked when it was to be asked
-		next = sooner(next, l.next)
-	}
-	l.awaited = nextMoment(l.Pass, l.desired, out.plan)
-	l.next = sooner(next, l.awaited)
+	pause := min(retryFirst<<min(failures-1, 10), retryMax, interval)
+	return time.Duration(float64(pause) * (0.5 + rand.Float64()))
 }
 
-// nextMoment is when a pass is to be made for what waits; zero: nothing does.
-func nextMoment(pass reconcile.Pass, d *desired.State, p *report.Plan) (at time.Time) {
-	now := time.Now()
-	if probation.Open(pass.Host) || pass.API != nil && awaitsNode(p) {
-		at = now.Add(reconcile.ProbationPoll)
-	}
-	list := moments(p)
-	if d != nil && !d.LookAgain.IsZero() {
-		list = append(list, d.LookAgain)
-	}
-	for _, one := range list {
-		if one.Before(now.Add(time.Second)) {
-			one = now.Add(time.Second)
-		}
-		at = sooner(one, at)
-	}
-	return at
-}
-
-// sooner is the first of two times; one that is zero is none.
-func sooner(at, or time.Time) time.Time {
-	if or.IsZero() || !at.IsZero() && at.Before(or) {
-		return at
-	}
-	return or
-}
-
-// once makes one pass, with what a look found if there was one. A store that cannot be reached, and
-// documents that cannot be used, do not stop the repair of what is already known.
-func (l *loop) once(ctx context.Context, pass reconcile.Pass, got *looked) (out outcome) {
-	if got != nil {
-		out.load = l.unlessPinned(l.take(ctx, pass, got))
-		if ctx.Err() != nil {
-			return out
-		}
-		l.health.store(out.load, l.desired)
-	}
-	if l.desired == nil && !pass.Session().Pinned() {
-		return out
-	}
-	if pass.Answers = l.looks.answers; pass.Answers == nil {
-		pass.Answers = &discover.Answers{} // nobody was asked yet, and a pass asks nobody
-	}
-	defer l.notify.reloading(l.desired)(&out)
-	pass.WasUnwritten = l.unwritten
-	out.plan, out.err = pass.Converge(ctx, l.desired)
-	var unwritten *reconcile.UnwrittenError
-	l.unwritten = errors.As(out.err, &unwritten)
-	l.contested.update(out.plan, time.Now())
-	if ctx.Err() == nil {
-		l.health.pass(out.err)
-		l.health.plan(out.plan)
-	}
-	return out
-}
-
-// take takes the documents that a look found. The error says why there are no newer ones than those
-// that are known.
-func (l *loop) take(ctx context.Context, pass reconcile.Pass, got *looked) error {
-	switch {
-	case got.err == nil:
-		logTaken(l.Pass.Log, l.desired, l.status.now.Configuration.Applied, got.desired)
-		l.desired = got.desired
-		return nil
-	case errors.Is(got.err, statestore.ErrNotModified):
-		return nil
-	case l.desired != nil:
-		l.desired.Because(got.err)
-		return got.err
-	}
-	good, worse := pass.Rollout().LastGood(ctx, l.Store, l.Select, got.err)
-	if good == nil {
-		return worse
-	}
-	l.desired = good
-	return got.err
-}
-
-// logTaken logs who published documents where the node has not made them yet: it had others, or
-// made none of these before the daemon began.
-func logTaken(log *zap.Logger, was *desired.State, made *report.Generation, d *desired.State) {
-	s := d.Snapshot
-	known := was != nil && was.Snapshot.Digest == s.Digest
-	if known || was == nil && made != nil && made.Digest == s.Digest {
-		return
-	}
-	fields := []zap.Field{zap.Int64("generation", s.Generation), zap.String("digest", s.Digest),
-		zap.String("store", s.Origin)}
-	if !s.Published.IsZero() {
-		fields = append(fields, zap.Time("published", s.Published), zap.String("publisher", s.Note.Publisher),
-			zap.String("commit", s.Note.Commit), zap.String("message", s.Note.Message))
-	}
-	log.Info("the store has another configuration", fields...)
-}
+// Times of the daemon.
+const (
+	retryFirst = time.Second // after a failed pass, doubled each time …
+	retryMax   = time.Minute // … up to this, and never above the interval
+	// wholeEvery is how often a pass looks at all of a host of which every source is heard. At each
+	// interval it does where that is longer, where a source cannot be heard, and after a failure.
+	wholeEvery = 10 * time.Minute
+	passLimit  = 30 * time.Minute // a pass that takes longer hangs: the watchdog may end it
+)

@@ -51,7 +51,7 @@ func listened(l *loop) bool {
 
 // A file that somebody writes is repaired when it is reported, and not by a pass. What the repair
 // itself wakes is looked at, and asks for nothing. The pass that follows tells what was repaired.
-// An event about what is nobody's takes a pass. The lines that keep it: daemon.go, repair;
+// An event about what is nobody's takes a pass. The lines that keep it: loop.go, repair;
 // watch_host.go, takeEvents, repairedSome and withRepairs.
 func TestAnEventIsRepairedByItself(t *testing.T) {
 	b, l := watchedLoop(t)

@@ -11,7 +11,7 @@ import (
 
 // A pass for what only the host can have changed takes the facts for known, and every other one
 // gathers them. What is heard of what facts are made of has them gathered, too. The lines that keep
-// it: daemon.go, round; watch_host.go, subscribe and inFacts.
+// it: loop.go, round; watch_host.go, subscribe and inFacts.
 func TestFactsAreGatheredWhereTheyMayBeOthers(t *testing.T) {
 	b := newBox(t)
 	b.daemon.Watcher = watch.New(watch.Options{Root: b.root})

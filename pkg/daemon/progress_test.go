@@ -25,7 +25,7 @@ func (d drops) Read(p []byte) (int, error) {
 
 // Of a start that takes long the journal and systemd hear what the daemon is at, from the first
 // seconds on: what it fetches, from where, and how far that is. Once kubelet may start they do not.
-// The lines that keep it: progress.go, begin and fetching; daemon.go, at and Run (Observed).
+// The lines that keep it: progress.go, begin and fetching; loop.go, at and Run (Observed).
 func TestASlowStartIsTold(t *testing.T) {
 	b, m := mirrored(t)
 	b.daemon.Pass.Assets = trickle{m}

@@ -46,7 +46,7 @@ func (b *box) asked(t *testing.T) (ask func(control.Request) (control.Event, err
 }
 
 // A daemon's turns for others are like its own: they repair, hold, let go, and are told to the
-// service manager; the last one ends it. The lines that keep it: serve.go, each case; daemon.go,
+// service manager; the last one ends it. The lines that keep it: serve.go, each case; loop.go,
 // publish.
 func TestTurnsForOthers(t *testing.T) {
 	b := newBox(t)

@@ -58,7 +58,7 @@ func confirmed(t *testing.T, n *node.Node, document, awaits string) {
 // A file that only a boot reads takes the node's address away. It was confirmed, for nothing acted
 // on it; the boot brings it back, and everything else of the generation goes on. A witness outside
 // of the node judges. The lines that keep it: pkg/checkpoint/firstboot/awaiting.go, Save;
-// pkg/checkpoint/firstboot/firstboot.go, FirstBoot; pkg/daemon/daemon.go, Run (FirstBoot);
+// pkg/checkpoint/firstboot/firstboot.go, FirstBoot; pkg/daemon/loop.go, Run (FirstBoot);
 // pkg/reconcile/boots.go, failedBoots.
 func TestAFileThatFailsABootIsBroughtBack(t *testing.T) {
 	t.Parallel() // it waits for its windows

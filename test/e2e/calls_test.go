@@ -183,7 +183,7 @@ const (
 // those who are asked, objects allocated. After an event on the host the runtime is not asked, and
 // systemd is connected to once.
 //
-// The lines that keep it: pkg/daemon/daemon.go, round; pkg/daemon/watch_host.go, subscribe.
+// The lines that keep it: pkg/daemon/loop.go, round; pkg/daemon/watch_host.go, subscribe.
 func TestDaemonCostsInCalls(t *testing.T) {
 	t.Parallel()
 	rerun.Never(t, "what it counts is no matter of luck")

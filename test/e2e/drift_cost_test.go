@@ -138,7 +138,7 @@ func TestDriftWholesale(t *testing.T) {
 }
 
 // A file and a sysctl are right again before a pass has looked at anything else, and the status
-// tells of both when one has. The lines that keep it: pkg/daemon/daemon.go, repair;
+// tells of both when one has. The lines that keep it: pkg/daemon/loop.go, repair;
 // pkg/daemon/watch_host.go, withRepairs.
 func TestOneKeyIsRepairedWithoutAPass(t *testing.T) {
 	t.Parallel()

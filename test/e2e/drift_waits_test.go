@@ -94,7 +94,7 @@ func served(what string, h *held, how func(http.ResponseWriter, <-chan struct{})
 // for a fifth of the time. Each is still so when all is right. How long it took is printed, for
 // people.
 //
-// The lines that keep it: pkg/daemon/look.go; pkg/reconcile/fetch/fetch.go;
+// The lines that keep it: pkg/daemon/store_look.go; pkg/reconcile/fetch/fetch.go;
 // pkg/host/cri/status_cache.go.
 func TestDriftWaitsForNobody(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 // A node that trusts one key: whatever is put into its store, the daemon says why it does not take
 // it, goes on repairing, and comes up at the next boot without any store at all. The lines that
 // keep it: pkg/statestore/trust/trust.go, Check; pkg/reconcile/rollout/lastgood.go;
-// pkg/daemon/daemon.go, once.
+// pkg/daemon/loop.go, once.
 func TestNobodyElseRulesTheNode(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

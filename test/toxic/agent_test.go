@@ -65,7 +65,7 @@ type trial struct {
 // once, and for how long already, asks no more often than it may, restarts and rewrites nothing,
 // and has what is new when the fault is over.
 //
-// The lines that keep it: pkg/daemon/daemon.go once, publish; pkg/reconcile/rollout/lastgood.go
+// The lines that keep it: pkg/daemon/loop.go once, publish; pkg/reconcile/rollout/lastgood.go
 // LastGood; pkg/daemon/health.go store.
 func TestNodeStandsIt(t *testing.T) {
 	t.Parallel()
