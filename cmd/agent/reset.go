@@ -14,13 +14,16 @@ func resetCommand(f *cli.Flags) *cobra.Command {
 	dry, changed := false, policy.Keep
 	cmd := &cobra.Command{
 		Use:   "reset",
-		Short: "Take everything of netwright's off this node and bring back what was there before",
+		Short: "Take away what netwright made on this node and bring back what was there before",
 		Long: `reset stops and disables the daemon, removes what netwright made, and brings back
 what it changed: files with owner, mode and times, sysctls, units. It does not
 bring back a former CNI conf, and modules stay loaded until the next boot. What a
 person changed meanwhile stays, and is named; --changed=remove takes it along, or
 brings back what was there before. What the node may be reached by goes first, and
-comes back by itself if the node is cut off (see probes in the agent's file).`,
+comes back by itself if the node is cut off (see probes in the agent's file).
+
+The agent itself stays: its program, units, manual and completions. To take it away,
+remove its package, or the files that ` + "`agent install`" + ` named.`,
 		Example: `  agent reset --dry-run                  what would go, and what would come back
   agent reset
   agent reset --changed remove           also what somebody changed since`,

@@ -20,6 +20,7 @@ func dump(ts []tasks.Task, notes []Note) string {
 		m := t.Base()
 		fmt.Fprintf(&b, "%s%s [%s] %s\n", kind(t), keys(t.Owns()), m.From, m.Why)
 		line(&b, "overrides", m.Overrides)
+		line(&b, "refused", m.Refused)
 		line(&b, "needs", keys(tasks.NeedsOf(t)))
 		line(&b, "asks", keys(tasks.EffectsOf(t)))
 		if m.At != graph.BeforeKubelet {

@@ -29,6 +29,7 @@ type sysctl struct {
 	network.Sysctl
 	origin    string
 	overrides string
+	refused   string // why no node sets it to what the documents say; Value is what it has without them
 }
 
 // sysctls decides each key's value, by precedence: required by the network, the user, the network's
@@ -46,11 +47,16 @@ func (b *builder) sysctls() error {
 	var text strings.Builder
 	text.WriteString(header)
 	for _, k := range keys {
+		if k.Value == "" { // nothing keeps it over a reboot either
+			b.add(tasks.Sysctl{Meta: tasks.Meta{From: k.origin, Why: k.Why, Refused: k.refused}, Key: k.Key})
+			continue
+		}
 		if strings.Contains(k.Key, "*") { // of links to come: systemd-sysctl sets it when udev tells of one
 			fmt.Fprintf(&text, "%s = %s\n", k.Key, k.Value)
 			continue
 		}
-		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, Requires: before(k.Key, keys)}
+		meta := tasks.Meta{From: k.origin, Why: k.Why, Overrides: k.overrides, Requires: before(k.Key, keys),
+			Refused: k.refused}
 		b.add(tasks.Sysctl{Meta: meta, Key: k.Key, Value: k.Value, Optional: k.Optional})
 		if k.Optional {
 			text.WriteString("-") // systemd-sysctl: no error when the key is missing
@@ -113,8 +119,15 @@ func (b *builder) decide() ([]sysctl, error) {
 			continue
 		}
 		old, seen := index[tasks.SysctlKey(u.Key)]
+		if u.Refused != "" && !seen {
+			u.Value = ""
+		} else if u.Refused != "" && !out[old].Required {
+			out[old].refused, out[old].origin = u.Refused, u.Origin.String()
+			continue
+		}
 		if !seen || !out[old].Required {
-			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: whySysctls}, origin: u.Origin.String()})
+			put(sysctl{Sysctl: network.Sysctl{Key: u.Key, Value: u.Value, Why: whySysctls}, origin: u.Origin.String(),
+				refused: u.Refused})
 			continue
 		}
 		if need := out[old]; need.Value != u.Value {

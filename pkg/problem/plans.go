@@ -38,9 +38,11 @@ var plans = []Row{
 		Do: "Put it below `pki/`, or have it issued by `spec.certificates`.", Page: "certificates.md"},
 	{ID: KeypairExpired, Means: "A certificate in the store has ended, or its time has not come yet.",
 		Do: "Issue a new one, put it below `pki/`, and publish.", Page: "certificates.md"},
-	{ID: KeypairExposed, Warning: true,
-		Means: "Every node can read the private key of a CA, or a content of the documents that is secret.",
-		Do:    "Make new keys in their place, publish, and remove the old ones.", Page: "security.md"},
+	{ID: KeypairExposed,
+		Means: "Every node can read the private key of a CA, or a content of the documents that is secret. Of a content " +
+			"it is an error where documents are checked, else a warning.",
+		Do: "Put the content below `files/` and name it by `source`, or say `secret: false`. Make new keys in the place of " +
+			"old ones, publish, and remove those.", Page: "security.md"},
 	{ID: AssetMissing, Means: "A file that documents name below `assets/` is not in the store, or an archive lacks a " +
 		"member.", Do: "Put it there. Where it is fetched from elsewhere, give its URL.", Page: "documents.md"},
 	{ID: AssetWrong, Means: "A file below `assets/` has another hash than the documents say.",

@@ -27,11 +27,12 @@ var wholeNumbers = lazyregexp.New(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)([ \t,]+-?(0[xX]
 // may be of another kernel.
 const misspeltLetters = 2
 
-// checkSysctl refuses, where documents are checked, a key that is a slip of the pen and a value
-// that no kernel takes. On a node the key fails by itself.
-func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
-	if !d.Checks {
-		return
+// checkSysctl refuses a value that no kernel takes: what comes back is why the key fails on a node.
+// Where documents are checked it refuses a key that is a slip of the pen, too. On a node that key
+// fails by itself.
+func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (refused string) {
+	if !d.Checks && strings.Trim(val, "0123456789 \t") == "" {
+		return "" // a node with nothing to do does not search the table
 	}
 	plain := linkKeys().ReplaceAllString(key, "$1.*.")
 	near, least := "", misspeltLetters+1
@@ -39,12 +40,18 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 		known, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if known == plain {
 			if kind == "" && !wholeNumbers().MatchString(val) {
-				d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown,
-					Summary:  fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val)),
-					Field:    at,
+				refused = fmt.Sprintf("%s is set to %q, and the kernel takes numbers", key, document.Clip(val))
+				report := d.Doc.WarnAt
+				if d.Checks {
+					report = d.Doc.ErrorAt
+				}
+				report(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: refused, Field: at,
 					Expected: "a whole number, such as 1 for yes and 0 for no"})
 			}
-			return
+			return refused
+		}
+		if !d.Checks {
+			continue
 		}
 		if off := document.Distance(plain, known); off < least &&
 			len(plain)-strings.LastIndexByte(plain, '.') > 2*misspeltLetters {
@@ -58,4 +65,5 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) {
 		d.Doc.ErrorAt(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown,
 			Summary: "no kernel has the parameter " + key, Field: at, Hint: fmt.Sprintf("did you mean %q?", near)})
 	}
+	return ""
 }

@@ -60,8 +60,8 @@ func sysctl(d *decode.Decoder, v *document.Value, at string) (Sysctl, bool) {
 		d.Bad(v, at, expected, hint)
 		return Sysctl{}, false
 	}
-	checkSysctl(d, v, at, canonical, val)
-	return Sysctl{Key: canonical, Value: val, Origin: d.Doc.Origin(v.Pos)}, true
+	refused := checkSysctl(d, v, at, canonical, val)
+	return Sysctl{Key: canonical, Value: val, Origin: d.Doc.Origin(v.Pos), Refused: refused}, true
 }
 
 // Sysctl is one kernel parameter that the user asks for.
@@ -71,4 +71,6 @@ type Sysctl struct {
 	Key    string          `json:"key"`
 	Value  string          `json:"value"`
 	Origin document.Origin `json:"origin"`
+	// Refused is why it fails on a node; the documents should not say it.
+	Refused string `json:"refused,omitempty"`
 }
