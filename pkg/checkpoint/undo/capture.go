@@ -54,8 +54,10 @@ func (c *Capture) Take(
 			return false, fmt.Errorf("write down how %s is: %w", key, err)
 		}
 	}
-	net, kept := h.Kernel.NetSysctls(ctx), map[string]bool{}
-	for _, key := range slices.Concat(own, confKeys(net)) {
+	net := h.Kernel.NetSysctls(ctx)
+	order := slices.Concat(own, confKeys(net))
+	kept := make(map[string]bool, len(order))
+	for _, key := range order {
 		value, err := net[key], error(nil)
 		if value == "" {
 			value, err = h.Live.Kernel.Sysctl(key)

@@ -71,8 +71,9 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 	settings := r.settings[dir]
 	like := path.Dir(dir) + " " + settings
 	first, known := r.first[like]
+	prefix := swapSeparators(dir + "/")
 	for name, value := range first.shared {
-		r.out[swapSeparators(dir+"/"+name)] = value
+		r.out[prefix+name] = value
 	}
 	if known && len(first.rest) == 0 {
 		return
@@ -85,7 +86,7 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 	defer at.Close() // only read from
 	if known {
 		for _, name := range first.rest {
-			r.read(fd, name, dir)
+			r.read(fd, name, prefix)
 		}
 		return
 	}
@@ -96,12 +97,12 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 			r.below(fd, e.Name(), dir+"/"+e.Name())
 			continue
 		}
-		value, ok := r.read(fd, e.Name(), dir)
+		value, ok := r.read(fd, e.Name(), prefix)
 		switch {
 		case !inSettings(dir, e.Name()):
 			all.rest = append(all.rest, e.Name())
 		case ok:
-			all.shared[e.Name()] = value
+			all.shared[swapSeparators(e.Name())] = value
 		}
 	}
 	if settings != "" {
@@ -109,9 +110,9 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 	}
 }
 
-// read adds a key that may be read and written.
-func (r *sysctlReader) read(fd int, name, dir string) (value string, ok bool) {
-	key := swapSeparators(dir + "/" + name)
+// read adds a key that may be read and written. prefix is that of all keys in its directory.
+func (r *sysctlReader) read(fd int, name, prefix string) (value string, ok bool) {
+	key := prefix + swapSeparators(name)
 	if ScopeOf(key) == ScopeHost && !r.host {
 		return "", false
 	}
