@@ -15,8 +15,8 @@ import (
 
 // NetSysctls are all keys of net.* that may be read and written here, with their values: those of
 // the machine too where they may be set. Each link has 130, so a node full of pods has fourteen
-// thousand, and most of its links have the same settings. rtnetlink says in one answer which have:
-// of those the keys are read once. So a hundred links take 8 ms, not 110. Where links change
+// thousand, and most of its links have the same settings. rtnetlink says in two answers which have:
+// of those the keys are read once. With 110 pods that takes 17 ms, and took 110. Where links change
 // meanwhile each key is read by itself. Called before and after each change that takes a
 // checkpoint.
 func (w *Writer) NetSysctls(ctx context.Context) map[string]string {
