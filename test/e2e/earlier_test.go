@@ -99,7 +99,7 @@ func (n aged) cut(pods string) {
 	ctx := n.t.Context()
 	n.Write(documents, strings.Replace(n.good, "bridge: {}", "bridge: {nodes: [{name: evil, address: 10.77.0.99, podCIDRs: ["+pods+"]}]}", 1), 0o644)
 	n.Shell(ctx, "cd /srv; /opt/earlier store publish netwright published") // the later one refuses it
-	n.Start(ctx, "acting", "/bin/sh", "-c", "until ip route show "+pods+" | grep -q 10.77.0.99; do sleep 0.01; done; systemctl kill --signal=KILL cutting && touch /run/acted")
+	n.Start(ctx, "acting", "/bin/sh", "-c", "until ip route show "+pods+" | grep -q 10.77.0.99; do sleep 0.002; done; pkill -KILL -f 'netwright --[o]nce' && touch /run/acted")
 	n.Start(ctx, "cutting", "netwright", "--once")
 	until(n.t, n.Node, "the change is made", "test -e /run/acted")
 	n.Shell(ctx, "rm /run/acted; systemctl reset-failed; test -e /var/lib/netwright/checkpoint/journal.json")
