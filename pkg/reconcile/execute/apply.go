@@ -35,9 +35,10 @@ type Options struct {
 	Hooks      Hooks
 }
 
-// Admission hears of each change before it is made; its error keeps it from being made.
+// Admission hears of each change before it is made; its error keeps it from being made. waited says
+// that it took its time, as an undo does that is armed first: the host may be another by then.
 type Admission interface {
-	Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
+	Before(ctx context.Context, t tasks.Task, c *tasks.Change) (waited bool, err error)
 }
 
 // Hooks tell a caller how it goes on. All may be nil; they must be quick.
@@ -129,7 +130,8 @@ func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[st
 }
 
 // visit plans a task again just before its apply, applies it, and plans it
-// once more: only what then has nothing left to change is done.
+// once more: only what then has nothing left to change is done. Between the plan and the apply
+// nothing is waited for: after the checkpoint was armed the task is planned again.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
 	c, err := changes.Look(ctx, t, a.view)
@@ -167,13 +169,17 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.Judge.Spare(ctx, t, c)
-	for _, effect := range c.Effects {
-		a.asked.Ask(string(effect), string(key))
-	}
 	if a.Admission != nil {
-		if err := a.Admission.Before(ctx, t, c); err != nil {
+		waited, err := a.Admission.Before(ctx, t, c)
+		if err != nil {
 			return graph.Permanent(err)
 		}
+		if waited {
+			return a.visit(ctx, t)
+		}
+	}
+	for _, effect := range c.Effects {
+		a.asked.Ask(string(effect), string(key))
 	}
 	a.done.Put(key, c)
 	if err := a.try(ctx, t); err != nil {

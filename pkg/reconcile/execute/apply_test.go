@@ -187,6 +187,28 @@ func TestAnEffectOfAChangeThatWasNotMadeIsNotOwed(t *testing.T) {
 	}
 }
 
+// somebody is an [Admission] that takes its time, in which somebody else writes a file.
+type somebody struct {
+	path string
+	come *bool
+}
+
+func (s somebody) Before(context.Context, tasks.Task, *tasks.Change) (waited bool, err error) {
+	waited, *s.come = !*s.come, true
+	return waited, os.WriteFile(s.path, []byte("x"), 0o644)
+}
+
+// A checkpoint takes seconds to be armed where somebody does not answer. What became right or
+// another meanwhile is not changed by what was seen before, and asks for nothing.
+func TestAChangeIsLookedAtAgainAfterItWaited(t *testing.T) {
+	root, come, rung := t.TempDir(), false, 0
+	steps, err := onceWith(t, root, Options{Log: zap.NewNop(), Admission: somebody{filepath.Join(root, "f"), &come}},
+		note{Meta: asking("a"), path: "/f", want: "x", broken: errors.New("it was written")}, bell{rung: &rung})
+	if err != nil || !come || rung != 0 {
+		t.Errorf("%v, rung %d times: %v", states(steps), rung, err)
+	}
+}
+
 func TestOnlyWhatWasPlannedIsDone(t *testing.T) {
 	root, count := t.TempDir(), 0
 	got, err := once(t, root, note{path: "/a", want: "planned", drift: "something else", planned: &count}, note{path: "/b", want: "1"})

@@ -32,11 +32,11 @@ func (m mirror) Open(ctx context.Context, _ string) (io.ReadCloser, int64, error
 // checkpoint is an [Admission] that all files wait for, until the mirror was asked.
 type checkpoint struct{ mirror }
 
-func (c checkpoint) Before(_ context.Context, t tasks.Task, _ *tasks.Change) error {
+func (c checkpoint) Before(_ context.Context, t tasks.Task, _ *tasks.Change) (waited bool, err error) {
 	if _, is := t.(note); is {
 		<-c.asked
 	}
-	return nil
+	return false, nil
 }
 
 // A download begins before the checkpoint is taken that everything else waits for, and one that

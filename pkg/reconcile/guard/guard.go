@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
@@ -23,6 +24,7 @@ type Guard struct {
 	Begun func()                  // hears that it is armed, before the first change; nil: nobody does
 
 	once  sync.Once
+	tried atomic.Bool // it was armed, or could not be
 	Armed bool
 	err   error // why it could not be armed
 	limit *time.Timer
@@ -37,12 +39,15 @@ func NeedsCheckpoint(c *tasks.Change) bool {
 }
 
 // Before arms the checkpoint before the first change that needs it: not
-// earlier, since a download may take longer than a checkpoint lasts.
-func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error {
+// earlier, since a download may take longer than a checkpoint lasts. waited says that it was not
+// armed yet: that takes seconds where somebody does not answer.
+func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) (waited bool, err error) {
 	if g == nil || !NeedsCheckpoint(c) && !(g.all && Undone(t, c)) {
-		return nil
+		return false, nil
 	}
+	waited = !g.tried.Load()
 	g.once.Do(func() {
+		defer g.tried.Store(true)
 		if g.err = g.point.Arm(ctx); g.err == nil {
 			g.Armed = true
 			if g.Begun != nil {
@@ -51,7 +56,7 @@ func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) error
 			g.limit = time.AfterFunc(g.point.Limit(), func() { g.end(errTooLong) })
 		}
 	})
-	return g.err
+	return waited, g.err
 }
 
 // WaitFor has the change finished only when nothing starts any more: see

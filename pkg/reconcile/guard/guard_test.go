@@ -35,8 +35,11 @@ func TestAChangeBeginsWhenItsUndoIsArmed(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Begun = func() { begun++ }
-		for range 2 {
-			err = g.Before(ctx, tasks.File{Path: "/etc/a"}, &tasks.Change{})
+		for i := range 2 {
+			var waited bool
+			if waited, err = g.Before(ctx, tasks.File{Path: "/etc/a"}, &tasks.Change{}); waited != (i == 0) {
+				t.Errorf("change %d waited: %v", i, waited)
+			}
 		}
 		if failed := g.Finish(ctx, nil); failed != nil {
 			t.Fatal(failed)
