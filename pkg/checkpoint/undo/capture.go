@@ -54,17 +54,19 @@ func (c *Capture) Take(
 			return false, fmt.Errorf("write down how %s is: %w", key, err)
 		}
 	}
-	net := h.Kernel.NetSysctls(ctx)
-	order := slices.Concat(own, confKeys(net))
-	kept := make(map[string]bool, len(order))
-	for _, key := range order {
-		value, err := net[key], error(nil)
-		if value == "" {
-			value, err = h.Live.Kernel.Sysctl(key)
-		}
-		if err == nil && !kept[key] {
+	net, kept := h.Kernel.NetSysctls(ctx), map[string]bool{}
+	keep := func(key, value string) {
+		if !kept[key] {
 			l.Sysctls, kept[key] = append(l.Sysctls, Sysctl{key, value}), true
 		}
+	}
+	for _, key := range own {
+		if value, err := h.Live.Kernel.Sysctl(key); err == nil {
+			keep(key, value)
+		}
+	}
+	for _, key := range confKeys(net) {
+		keep(key, net[key])
 	}
 	state, err := h.Live.Net.NetState(ctx)
 	if err != nil {
@@ -221,14 +223,16 @@ func (c *Capture) unit(ctx context.Context, name string) error {
 	return err
 }
 
-// confKeys are those of the sysctls that every link has. Writing one of them, or ip_forward, makes
-// the kernel write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all"
-// and "default" come first, as they reach the links.
+// confKeys are ip_forward and the keys that every link has. Writing one of them makes the kernel
+// write others (https://docs.kernel.org/networking/ip-sysctl.html): all are kept. "all" and
+// "default" come first, as they reach the links.
 func confKeys(net map[string]string) []string {
-	var all, initial, links []string
+	var first, all, initial, links []string
 	for key := range net {
 		at := strings.TrimPrefix(strings.TrimPrefix(key, "net.ipv4.conf."), "net.ipv6.conf.")
 		switch {
+		case key == "net.ipv4.ip_forward":
+			first = append(first, key)
 		case at == key:
 		case strings.HasPrefix(at, "all."):
 			all = append(all, key)
@@ -241,5 +245,5 @@ func confKeys(net map[string]string) []string {
 	slices.Sort(all)
 	slices.Sort(initial)
 	slices.Sort(links)
-	return slices.Concat([]string{"net.ipv4.ip_forward"}, all, initial, links)
+	return slices.Concat(first, all, initial, links)
 }

@@ -47,6 +47,7 @@ func checkSysctl(d *decode.Decoder, v *document.Value, at, key, val string) (ref
 				}
 				report(v.Pos, document.Diagnostic{ID: problem.SysctlUnknown, Summary: refused, Field: at,
 					Expected: "a whole number, such as 1 for yes and 0 for no"})
+				refused += ": write a whole number, such as 1 for yes and 0 for no"
 			}
 			return refused
 		}
