@@ -24,7 +24,7 @@ type Guard struct {
 	Begun func()                  // hears that it is armed, before the first change; nil: nobody does
 
 	once  sync.Once
-	tried atomic.Bool // it was armed, or could not be
+	done  atomic.Bool // it was armed, or could not be
 	Armed bool
 	err   error // why it could not be armed
 	limit *time.Timer
@@ -45,9 +45,9 @@ func (g *Guard) Before(ctx context.Context, t tasks.Task, c *tasks.Change) (wait
 	if g == nil || !NeedsCheckpoint(c) && !(g.all && Undone(t, c)) {
 		return false, nil
 	}
-	waited = !g.tried.Load()
+	waited = !g.done.Load()
 	g.once.Do(func() {
-		defer g.tried.Store(true)
+		defer g.done.Store(true)
 		if g.err = g.point.Arm(ctx); g.err == nil {
 			g.Armed = true
 			if g.Begun != nil {
