@@ -16,7 +16,8 @@
 // a pod; and whether what the node begins is answered: by a name server that it names, and by the
 // API server, over a new connection and to the end. Twice a second it asks for each.
 // None may be away for longer than the probes' window and 30 s; of a leased address, also once the
-// lease was to be renewed; nor after a reboot, which the agent may follow by one more.
+// lease was to be renewed; nor after a reboot, which the agent may follow by one more. Time in
+// which the whole machine stands still is not counted ([Clock]).
 //
 // The proof is proved: with the checkpoint switched off at least 30 % of the documents must lose
 // the node, and without any one of these rules ([Overlays]) one of 200 must. The names are those of

@@ -46,14 +46,15 @@ type bench struct {
 	t      *testing.T
 	layers layers
 	agent  string // the program, "" for that of the layers
+	clock  *Clock
 	fabric *node.Fabric
 	leases *leases
 	n      *node.Node
 }
 
-func newBench(t *testing.T, l layers, agent string) *bench {
+func newBench(t *testing.T, l layers, agent string, clock *Clock) *bench {
 	t.Helper()
-	b := &bench{t: t, layers: l, agent: agent, fabric: newFabric(t)}
+	b := &bench{t: t, layers: l, agent: agent, clock: clock, fabric: newFabric(t)}
 	b.leases = serveLeases(t, b.fabric)
 	b.n = b.fabric.Prepare(t, node.Options{Name: nodeName})
 	return b
@@ -136,7 +137,7 @@ func (b *bench) forget() {
 func (b *bench) watch(ctx context.Context) *Watch {
 	root := b.n.Path("/")
 	read := func(path string) ([]byte, error) { return os.ReadFile(root + path) }
-	return NewWatch(ctx, b.fabric.Netns(), b.n.Netns(), read)
+	return NewWatch(ctx, b.fabric.Netns(), b.n.Netns(), read, b.clock.Now)
 }
 
 // apply gives the node the document, and waits until all is decided.

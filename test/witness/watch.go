@@ -62,6 +62,7 @@ type Watch struct {
 	fabric string // network namespaces, as paths
 	node   string
 	read   readFile
+	now    func() time.Time // see [Clock]
 
 	cancel context.CancelCauseFunc
 	tries  sync.WaitGroup
@@ -83,20 +84,20 @@ type seen struct {
 }
 
 // NewWatch begins to look. Stop ends it, and comes before the node's end.
-func NewWatch(ctx context.Context, fabric, node string, read readFile) *Watch {
-	w := &Watch{fabric: fabric, node: node, read: read, seen: map[string]*seen{}}
+func NewWatch(ctx context.Context, fabric, node string, read readFile, now func() time.Time) *Watch {
+	w := &Watch{fabric: fabric, node: node, read: read, now: now, seen: map[string]*seen{}}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	for _, s := range sights {
-		w.seen[s.name] = &seen{last: time.Now()} // the map stands still once the first looks
+		w.seen[s.name] = &seen{last: now()} // the map stands still once the first looks
 	}
 	for _, s := range sights {
 		w.tries.Go(func() {
 			for ctx.Err() == nil {
-				begun := time.Now()
+				begun := now()
 				w.note(s.name, begun, s.try(w))
 				select {
 				case <-ctx.Done():
-				case <-time.After(sampleEach - min(sampleEach, time.Since(begun))):
+				case <-time.After(sampleEach - min(sampleEach, now().Sub(begun))):
 				}
 			}
 		})
@@ -122,7 +123,7 @@ func (w *Watch) note(name string, begun time.Time, err error) {
 	if s.failing && s.worked {
 		s.gap = max(s.gap, begun.Sub(s.last))
 	}
-	s.worked, s.failing, s.last = true, false, time.Now()
+	s.worked, s.failing, s.last = true, false, w.now()
 	s.row++
 }
 
@@ -141,7 +142,7 @@ func (w *Watch) Await(ctx context.Context, names []string, limit time.Duration) 
 		for _, name := range names {
 			if s := w.seen[name]; s.row < 2 {
 				working = false
-				if time.Since(s.last) > limit {
+				if w.now().Sub(s.last) > limit {
 					over = true
 				}
 				lost = append(lost, fmt.Sprintf("%s (%v)", name, s.err))
@@ -165,7 +166,7 @@ func (w *Watch) Gap(names []string) (longest time.Duration, name string) {
 	for _, n := range names {
 		s, gap := w.seen[n], w.seen[n].gap
 		if s.failing {
-			gap = max(gap, time.Since(s.last))
+			gap = max(gap, w.now().Sub(s.last))
 		}
 		if gap > longest {
 			longest, name = gap, n

@@ -11,7 +11,7 @@ import (
 // between attempts is none. The lines that keep it: watch.go, note and Gap (failing).
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &Watch{seen: map[string]*seen{"a": {last: time.Now()}, "b": {last: time.Now()}}}
+		w := &Watch{now: time.Now, seen: map[string]*seen{"a": {last: time.Now()}, "b": {last: time.Now()}}}
 		away := errors.New("away")
 		note := func(name string, err error) {
 			w.note(name, time.Now(), err)

@@ -58,7 +58,7 @@ func seed() uint64 {
 // rule of the checkpoint is missed by them where it is missing.
 func TestWitness(t *testing.T) {
 	rerun.Never(t, "the safety witness: what it sees once is a node lost")
-	r := run{world: NewWorld(t), layers: newLayers(t), seed: seed()}
+	r := run{world: NewWorld(t), layers: newLayers(t), clock: NewClock(t), seed: seed()}
 	t.Logf("seed %d", r.seed)
 	if *only >= 0 {
 		out := r.all(t, *without, *only, *only+1)
@@ -84,6 +84,7 @@ func TestWitness(t *testing.T) {
 type run struct {
 	world  World
 	layers layers
+	clock  *Clock
 	seed   uint64
 }
 
@@ -113,7 +114,7 @@ func (r run) until(t *testing.T, without string, from, to int,
 		for i := range min(*nodes, to-from) {
 			t.Run(fmt.Sprint("node-", i), func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, r.layers, agent)
+				b := newBench(t, r.layers, agent, r.clock)
 				for {
 					n := int(next.Add(1)) - 1
 					if n >= to || ended.Load() > 0 {
