@@ -263,6 +263,11 @@ func steady(value any) any {
 	return value
 }
 
+// shownByIP are keys of each link that `ip -details link` shows too: a secret that is set changes
+// the mode. A reader of one takes all its processor until nobody holds the kernel's lock of links,
+// so that readers of many links stop a machine on which links come and go.
+var shownByIP = map[string]bool{"addr_gen_mode": true, "stable_secret": true}
+
 // sysctls adds all of /proc/sys/net of the calling thread's network namespace.
 func (s Snapshot) sysctls() error {
 	return filepath.WalkDir("/proc/sys/net", func(path string, entry fs.DirEntry, err error) error {
@@ -273,12 +278,12 @@ func (s Snapshot) sysctls() error {
 			return fmt.Errorf("walking /proc/sys/net: %w", err)
 		}
 		key := strings.ReplaceAll(strings.TrimPrefix(path, "/proc/sys/"), "/", ".")
-		if _, volatile := volatileSysctls[key]; volatile {
+		if _, volatile := volatileSysctls[key]; volatile || shownByIP[entry.Name()] {
 			return nil
 		}
 		value, err := os.ReadFile(path)
 		if err != nil {
-			value = []byte("cannot be read") // write-only (route.flush), or not set yet (stable_secret)
+			value = []byte("cannot be read") // write-only (route.flush)
 		}
 		s["sysctl "+key] = strings.TrimSpace(string(value))
 		return nil

@@ -31,6 +31,12 @@ func (w *Writer) NetSysctls(ctx context.Context) map[string]string {
 	return out
 }
 
+// stablePrivacy is the mode (addr_gen_mode) in which a link makes addresses of its stable_secret.
+// In others nobody uses the secret, and it is not read of each link: a reader takes all its
+// processor until nobody holds the kernel's lock of links (net/ipv6/addrconf.c,
+// addrconf_sysctl_stable_secret).
+const stablePrivacy = "2"
+
 func (w *Writer) linkSettings(ctx context.Context) map[string]string {
 	if w.opt.LinkSettings == nil {
 		return nil
@@ -109,6 +115,9 @@ func (r *sysctlReader) below(parent int, name, dir string) {
 		}
 	}
 	if settings != "" {
+		if all.shared["addr_gen_mode"] != stablePrivacy {
+			all.rest = slices.DeleteFunc(all.rest, func(name string) bool { return name == "stable_secret" })
+		}
 		r.first[like] = all
 	}
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,6 +108,15 @@ func TestLinksOfTheSameSettings(t *testing.T) {
 			}
 		}
 		same("all of one link")
+		for i, link := range []string{"a", "m", "z"} { // the mode becomes 2
+			if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/stable_secret", fmt.Appendf(nil, "fe80::%d", i+1), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same("a secret of each")
+		if secret := shared.NetSysctls(t.Context())["net.ipv6.conf.z.stable_secret"]; !strings.HasSuffix(secret, ":0003") {
+			t.Errorf("the secret of a link is told as %q", secret)
+		}
 		if told < 100 || asked < 200 {
 			t.Errorf("%d keys were changed, and links were asked of %d times", told, asked)
 		}
