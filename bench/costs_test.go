@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +70,7 @@ func BenchmarkCosts(b *testing.B) {
 		names = []string{*against, "this"}
 	}
 	programs, _ := build(b)
-	n := newCosted(b, agents, programs[home+"/launch"])
+	n := newCosted(b, agents, programs)
 	costs := map[string][]sample{}
 	for range *rounds {
 		for _, name := range names {
@@ -117,7 +118,7 @@ func printCosts(what string, names []string, costs map[string][]sample) {
 	}
 }
 
-func newCosted(b *testing.B, agents map[string]string, launch string) costed {
+func newCosted(b *testing.B, agents, programs map[string]string) costed {
 	b.Helper()
 	unit, err := os.ReadFile("../systemd/netwright-agent.service")
 	if err != nil {
@@ -127,7 +128,8 @@ func newCosted(b *testing.B, agents map[string]string, launch string) costed {
 	for i := range classes {
 		classes[i].doc = strings.Replace(classes[i].doc, "SUM", sum, 1)
 	}
-	copies := map[string]string{home + "/launch": launch, "/srv/netwright/costs.example.com/assets/plugins.tgz": archive}
+	copies := maps.Clone(programs)
+	copies["/srv/netwright/costs.example.com/assets/plugins.tgz"] = archive
 	for name, program := range agents {
 		copies[home+"/agents/"+name] = program
 	}

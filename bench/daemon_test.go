@@ -28,6 +28,10 @@ import (
 // two facts are made, and a pass follows at once.
 var reactionKinds = []string{"file", "sysctl, by netconf", "sysctl, by inotify", "link", "route"}
 
+// keepers are what the least daemon keeps right of these, by the arguments of bench/keeper.
+var keepers = map[string][]string{"file": {"file", "/etc/lab/x"}, "link": {"link", "cbr0"},
+	"sysctl, by inotify": {"sysctl", "/proc/sys/net/ipv4/tcp_fin_timeout"}, "route": {"route", "10.244.9.0/24"}}
+
 // measureDaemon measures what the daemon costs while nothing happens, how soon it repairs what
 // somebody changes, and what a look at the store costs that finds nothing new: on a node of its
 // own, with a bridge network. With -short it takes fewer samples, for a first impression.
@@ -37,7 +41,7 @@ func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	if testing.Short() {
 		idleFor, reactions, polls = 20*time.Second, 20, 3
 	}
-	n := newCosted(b, map[string]string{"this": programs[home+"/agent"]}, programs[home+"/launch"])
+	n := newCosted(b, map[string]string{"this": programs[home+"/agent"]}, programs)
 	_, sum := assets.CNIArchive(b)
 	spec := "  drift: {contested: {after: 1000, within: 10s}}\n  sysctlParameters: [net.ipv4.tcp_fin_timeout=30]\n" +
 		"  fileAssets: [{name: x, path: /etc/lab/x, content: x}]\n"
@@ -52,13 +56,19 @@ func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	r.figure("idle: anonymous MB", mb(idle.anonymous))
 	r.figure("idle: % of a processor", 100*float64(idle.cpu)/float64(idleFor))
 	r.figure("idle: bytes written", float64(idle.written))
-	all := n.reactions(ctx, pid, reactions)
+	all := n.reactions(ctx, pid, reactionKinds, reactions)
 	for _, kind := range reactionKinds {
-		took := all[kind]
-		slices.Sort(took)
-		r.figure("reaction: "+kind+", ms", ms(took[len(took)/2]))
-		r.figure("reaction: "+kind+", p99 ms", ms(took[(99*len(took)+99)/100-1]))
+		r.reaction(kind, all[kind])
 	}
+	n.Must(ctx, "systemctl", "stop", "netwright-agent")
+	for kind, args := range keepers {
+		n.Start(ctx, "keeper", home+"/keeper", args...)
+		time.Sleep(time.Second) // far above what it takes to begin
+		pid := strings.TrimSpace(n.Must(ctx, "systemctl", "show", "-P", "MainPID", "keeper"))
+		r.reaction(kind+", least daemon", n.reactions(ctx, pid, []string{kind}, reactions)[kind])
+		n.Must(ctx, "systemctl", "stop", "keeper")
+	}
+	n.Must(ctx, "systemctl", "start", "netwright-agent")
 
 	many := filepath.Join(n.Root(), filepath.Dir(costedDoc), "files/many")
 	if err := os.MkdirAll(many, 0o755); err != nil {
@@ -84,6 +94,13 @@ func measureDaemon(b *testing.B, r *results, programs map[string]string) {
 	if polled.passes > 0 {
 		b.Errorf("%d passes were made while nothing was new", polled.passes)
 	}
+}
+
+// reaction keeps the median and the 99th percentile of what it took each time.
+func (r *results) reaction(kind string, took []time.Duration) {
+	slices.Sort(took)
+	r.figure("reaction: "+kind+", ms", ms(took[len(took)/2]))
+	r.figure("reaction: "+kind+", p99 ms", ms(took[(99*len(took)+99)/100-1]))
 }
 
 // figure keeps one, and prints it at once: a run that is ended early has told something.
@@ -190,11 +207,11 @@ func (n costed) polls(ctx context.Context, document string, count int) (used usa
 
 // reactions are how long things of each kind are wrong that somebody changes, each when nothing is
 // under way: a pass that follows repairs is not yet due, or over.
-func (n costed) reactions(ctx context.Context, pid string, count int) map[string][]time.Duration {
+func (n costed) reactions(ctx context.Context, pid string, kinds []string, count int) map[string][]time.Duration {
 	took := map[string][]time.Duration{}
 	err := n.Do(func() error {
-		for i := range count * len(reactionKinds) {
-			kind := reactionKinds[i%len(reactionKinds)]
+		for i := range count * len(kinds) {
+			kind := kinds[i%len(kinds)]
 			change, right, err := n.reaction(kind)
 			if err != nil {
 				return err

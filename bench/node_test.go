@@ -259,7 +259,7 @@ func build(b *testing.B) (programs map[string]string, peers []string) {
 	b.Helper()
 	dir := b.TempDir()
 	programs = map[string]string{}
-	for name, source := range map[string]string{"agent": "../cmd/agent", "limit": "./limit", "launch": "./launch"} {
+	for name, source := range map[string]string{"agent": "../cmd/agent", "limit": "./limit", "launch": "./launch", "keeper": "./keeper"} {
 		out := filepath.Join(dir, name)
 		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, source)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

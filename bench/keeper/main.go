@@ -1,0 +1,169 @@
+// Command keeper puts one thing right whenever somebody changes it: the least that a daemon has to
+// do. It knows how the thing is when it begins; it has no ledger, no plan and no journal. It is the
+// floor that the agent's reactions stand beside, and no part of bench/limit, which netlink would
+// make slower to start.
+//
+//	keeper file|sysctl PATH
+//	keeper link NAME
+//	keeper route PREFIX
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// rest is how long the agent waits for the rest of one change.
+const rest = 300 * time.Microsecond
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: keeper file|sysctl PATH | link NAME | route PREFIX")
+		os.Exit(2)
+	}
+	if err := keep(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "keeper:", err)
+		os.Exit(1)
+	}
+}
+
+// keep goes on until it is ended.
+func keep(kind, what string) error {
+	events := make(chan struct{}, 1)
+	hear := func() {
+		select {
+		case events <- struct{}{}:
+		default: // one is waiting
+		}
+	}
+	keeper := map[string]func(what string, hear func()) (repair func() error, err error){
+		"file": keepFile, "sysctl": keepSysctl, "link": keepLink, "route": keepRoute}[kind]
+	if keeper == nil {
+		return fmt.Errorf("keep file, sysctl, link or route, not %q", kind)
+	}
+	repair, err := keeper(what, hear)
+	if err != nil {
+		return fmt.Errorf("keeping %s %s: %w", kind, what, err)
+	}
+	for range events {
+		left := unix.NsecToTimespec(int64(rest))
+		for unix.Nanosleep(&left, &left) == unix.EINTR {
+		}
+		if err := repair(); err != nil {
+			return fmt.Errorf("putting %s right: %w", what, err)
+		}
+	}
+	return nil
+}
+
+func keepFile(path string, hear func()) (func() error, error) {
+	return keepContent(path, filepath.Dir(path), unix.IN_CLOSE_WRITE|unix.IN_MOVED_TO|unix.IN_DELETE, hear, func(want []byte) error {
+		f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			return err
+		}
+		defer f.Close() // it is on the disk, or an error is given
+		if _, err := f.Write(want); err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		return os.Rename(f.Name(), path)
+	})
+}
+
+func keepSysctl(path string, hear func()) (func() error, error) {
+	return keepContent(path, path, unix.IN_CLOSE_WRITE, hear,
+		func(want []byte) error { return os.WriteFile(path, want, 0) })
+}
+
+// keepContent hears of a file by inotify on at.
+func keepContent(path, at string, events uint32, hear func(), write func(want []byte) error) (func() error, error) {
+	want, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unix.InotifyAddWatch(fd, at, events); err != nil {
+		return nil, err
+	}
+	go func() {
+		for room := make([]byte, 4096); ; hear() {
+			if n, err := unix.Read(fd, room); err != nil && err != unix.EINTR || n == 0 {
+				return
+			}
+		}
+	}()
+	return func() error {
+		if is, err := os.ReadFile(path); err == nil && bytes.Equal(is, want) {
+			return nil
+		}
+		return write(want)
+	}, nil
+}
+
+func keepLink(name string, hear func()) (func() error, error) {
+	updates := make(chan netlink.LinkUpdate, 64)
+	if err := netlink.LinkSubscribe(updates, nil); err != nil {
+		return nil, err
+	}
+	want, err := netlink.LinkByName(name)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for range updates {
+			hear()
+		}
+	}()
+	return func() error {
+		is, err := netlink.LinkByName(name)
+		if err != nil || is.Attrs().MTU == want.Attrs().MTU {
+			return err
+		}
+		return netlink.LinkSetMTU(is, want.Attrs().MTU)
+	}, nil
+}
+
+func keepRoute(dst string, hear func()) (func() error, error) {
+	updates := make(chan netlink.RouteUpdate, 64)
+	if err := netlink.RouteSubscribe(updates, nil); err != nil {
+		return nil, err
+	}
+	_, to, err := net.ParseCIDR(dst)
+	if err != nil {
+		return nil, err
+	}
+	list := func() ([]netlink.Route, error) {
+		return netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Dst: to}, netlink.RT_FILTER_DST)
+	}
+	want, err := list()
+	if err != nil {
+		return nil, err
+	}
+	if len(want) != 1 {
+		return nil, fmt.Errorf("there are %d routes to it, want 1", len(want))
+	}
+	go func() {
+		for range updates {
+			hear()
+		}
+	}()
+	return func() error {
+		if is, err := list(); err != nil || len(is) == 1 {
+			return err
+		}
+		return netlink.RouteAdd(&want[0])
+	}, nil
+}
