@@ -50,7 +50,7 @@ func TestSights(t *testing.T) {
 			return []byte("    server: https://" + near4 + ":6443\n"), nil
 		}
 		return []byte("nameserver 10.77.0.99\nnameserver " + node.Gateway4 + "\n"), nil
-	}, time.Now)
+	}, NewClock(t).Now)
 	defer w.Stop()
 	if lost := w.Await(t.Context(), Names(), 30*time.Second); len(lost) > 0 {
 		t.Fatalf("of a node that is well it misses %s", lost)
