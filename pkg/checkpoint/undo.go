@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -50,6 +51,12 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 		return errors.New("the change was undone meanwhile: it took longer than its checkpoint lasts")
 	}
 	end := time.Now().Add(j.Window)
+	// Where nothing starts any more that may change them, those for the next boot are read beside
+	// the probes.
+	sysctls := sync.OnceValues(func() (undo.Packed, error) { return undo.PackSysctls(ctx, h) })
+	if firstboot.Awaits(h.Live.Files) && (c.starting == nil || !c.starting(ctx)) {
+		go sysctls()
+	}
 	failed := c.awaitProbes(ctx)
 	if len(failed) == 0 && run == nil {
 		failed = c.compared.AwaitTraffic(ctx, end)
@@ -57,7 +64,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	if len(failed) == 0 && run == nil {
 		c.warnings = c.compared.Warnings(ctx)
 		c.compared.DropEnded(ctx)
-		run = firstboot.Prove(ctx, c.compared.Node, c.awaiting(), j.Probes)
+		run = firstboot.Prove(ctx, c.compared.Node, c.awaiting(), j.Probes, sysctls)
 	}
 	if len(failed) == 0 && run == nil && c.awaits != nil {
 		if run = c.awaitConfirmation(ctx); run == nil {

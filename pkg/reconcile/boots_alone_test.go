@@ -24,7 +24,7 @@ import (
 
 // From the pass that changes a file to the boot that fails with it, on a link with a gateway,
 // without systemd: what networkd would do with the file that came back, the test does. The lines
-// that keep it: protect.go, takeCheckpoint (AtBoot); pkg/reconcile/session/session.go, Holding
+// that keep it: protect.go, undoable (AtBoot); pkg/reconcile/session/session.go, Holding
 // (firstBoot); boots.go.
 func TestAPassIsJudgedByTheNextBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

@@ -76,10 +76,7 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	}
 	p.Hooks.Enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
-	guard, ctx, err := p.takeCheckpoint(ctx, h, r)
-	if err == nil {
-		err = r.write(ctx, p, h)
-	}
+	guard, ctx, err := p.prepare(ctx, h, r)
 	if err != nil {
 		if err = errors.Join(err, guard.Finish(ctx, nil)); mayNotGoOn(whole, p.ConfirmWithin, err) {
 			return before, err

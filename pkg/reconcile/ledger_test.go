@@ -136,7 +136,7 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 	}
 }
 
-// The lines that keep it: carry.go, carryOut (write before apply);
+// The lines that keep it: carry.go, carryOut (prepare before apply);
 // pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/entry.go, leftBy.
 func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	needs.Root(t) // files belong to root

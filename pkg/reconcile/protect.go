@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -21,46 +22,68 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// takeCheckpoint looks whether any change is not proved harmless, nor proved before. If so it keeps
-// in mind how everything is that the pass changes, and returns the context of the run.
-func (p Pass) takeCheckpoint(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
+// prepare writes down what the pass is about to change, before the first change. Where any change
+// is not proved harmless, nor proved before, it keeps in mind how everything is that the pass
+// changes, and returns the guard and the context of the run.
+func (p Pass) prepare(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
+	change, err := p.undoable(ctx, h, r)
+	if err != nil {
+		return nil, ctx, err
+	}
+	if change == nil || !p.Host.Running() { // there is nothing to be cut off from
+		return nil, ctx, r.write(ctx, p, h)
+	}
+	r.ownership.Around = checkpoint.Around
+	taker := guard.Taker{Running: true, Settings: p.Checkpoint, Log: p.Log, API: p.API,
+		Node: r.desired.Node.Name, CachesCopy: p.Ready, All: p.ConfirmWithin > 0}
+	// Of a change that is made whole or not at all nothing is written down until it can be undone.
+	if r.sw.Begins() || p.ConfirmWithin > 0 {
+		g, ctx, err := taker.Take(ctx, h, r.led, *change)
+		if err == nil {
+			err = r.write(ctx, p, h)
+		}
+		return g, ctx, err
+	}
+	writing := make(chan error, 1)
+	go func() { writing <- r.write(ctx, p, h) }()
+	g, guarded, err := taker.Take(ctx, h, r.led, *change)
+	return g, guarded, errors.Join(err, <-writing)
+}
+
+// undoable is what of the pass an undo takes back; nil: no change needs one.
+func (p Pass) undoable(ctx context.Context, h *host.Host, r *run) (*checkpoint.Change, error) {
 	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
-		return nil, ctx, nil
+		return nil, nil
 	}
 	if err := mayAwait(p.ConfirmWithin, h); err != nil {
-		return nil, ctx, err
+		return nil, err
 	}
 	before, err := guard.Remember(r.ownership, r.changes, p.Session().Maker(), r.desired.Network())
 	if err != nil {
-		return nil, ctx, err
+		return nil, err
 	}
 	links, err := made.Netdevs(ctx, h.Live.View())
 	if err != nil {
-		return nil, ctx, err
+		return nil, err
 	}
 	trees, err := made.Below(h.Live.View())
 	if err != nil {
-		return nil, ctx, err
+		return nil, err
 	}
-	change := checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
+	change := &checkpoint.Change{Generation: r.desired.Snapshot.Generation, Digest: r.desired.Snapshot.Digest,
 		Before: before, Tasks: map[graph.Key]tasks.Task{},
 		Watch: time.Duration(r.desired.Node.Update.Watch)}
-	made.Undoable(&change)
-	gone.Undoable(&change)
+	made.Undoable(change)
+	gone.Undoable(change)
 	change.Keys = slices.Concat(change.Keys, links, trees)
 	if change.AtBoot, err = guard.AtBoot(r.led, made, gone); err != nil {
-		return nil, ctx, err
+		return nil, err
 	}
 	change.OwnPods = !r.sw.Begins() && r.judged(h.Live.Facts)
 	change.Reboot, change.Right, change.Pods = mayReboot(r.desired.Node), r.led.Head().Boot,
 		desired.PodRanges(r.desired.Node)
-	g, ctx, err := guard.Taker{Running: p.Host.Running(), Settings: p.Checkpoint, Log: p.Log, API: p.API,
-		Node: r.desired.Node.Name, CachesCopy: p.Ready, All: p.ConfirmWithin > 0}.Take(ctx, h, r.led, change)
-	if g != nil {
-		r.ownership.Around = checkpoint.Around
-	}
-	return g, ctx, err
+	return change, nil
 }
 
 // judged says that pods of the agent's own can judge the network: that they are added by a conf,

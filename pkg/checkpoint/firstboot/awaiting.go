@@ -73,6 +73,12 @@ func Summary(r host.FileReader) (*Awaiting, error) {
 	return read(r, func(data []byte, a any) error { return undo.DecodeHead(data, "around", "}", a) })
 }
 
+// Awaits says that there is a record.
+func Awaits(r hostfs.Files) bool {
+	_, err := r.Lstat(awaitingFile)
+	return err == nil
+}
+
 func read(r host.FileReader, decode func([]byte, any) error) (*Awaiting, error) {
 	data, err := r.ReadFile(awaitingFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -208,8 +214,10 @@ func (a *Awaiting) originals(h *host.Host) (list []undo.File, err error) {
 
 // Prove takes down, after a change whose probes pass, how the node is reached: that is what the
 // next boot is measured by. What the change did not alter after all awaits nothing. Where fresh is
-// nil, what awaits is of an earlier change.
-func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.Probe) error {
+// nil, what awaits is of an earlier change. sysctls are those of the network now.
+func Prove(
+	ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.Probe, sysctls func() (undo.Packed, error),
+) error {
 	was, err := Read(n.Host.Live.Files)
 	if was == nil || err != nil {
 		return nil // a damaged one is said where it is read at the boot
@@ -222,7 +230,7 @@ func Prove(ctx context.Context, n probe.Prober, fresh *Awaiting, passed []probe.
 	if a.Reach, err = n.Reach(ctx, passed); err != nil {
 		return err
 	}
-	if a.Around, err = undo.PackSysctls(ctx, n.Host); err != nil {
+	if a.Around, err = sysctls(); err != nil {
 		return err
 	}
 	return a.update(ctx, n.Host)
