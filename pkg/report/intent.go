@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -52,7 +51,7 @@ func (p *Plan) Stale(now *Plan) string {
 	case p.Cluster != now.Cluster || p.Node != now.Node:
 		return fmt.Sprintf("it is of the node %q of %q, and this is %q of %q", p.Node, p.Cluster, now.Node, now.Cluster)
 	case p.Digest != now.Digest:
-		return fmt.Sprintf("the store moved: the plan is of %s, and %s is there now", configuration(p), configuration(now))
+		return fmt.Sprintf("the store moved: the plan is of %s, and %s is there now", nameOf(p.Generation, p.Digest), nameOf(now.Generation, now.Digest))
 	case p.Network != now.Network:
 		return fmt.Sprintf("the network was %s, and is %s now", p.Network, now.Network)
 	}
@@ -82,10 +81,23 @@ func (p *Plan) Stale(now *Plan) string {
 	return "the host moved: " + strings.Join(differ, "; ") + more
 }
 
-// configuration names the one that a plan is of.
-func configuration(p *Plan) string {
-	if p.Generation == 0 {
-		return "sha256 " + cmp.Or(p.Digest[:min(len(p.Digest), 12)], "unknown")
+// nameOf names a configuration: by its generation, or by its digest where the store counts none, as
+// a directory that nobody published to.
+func nameOf(generation int64, digest string) string {
+	switch {
+	case generation != 0:
+		return fmt.Sprintf("generation %d", generation)
+	case digest == "":
+		return "no configuration"
 	}
-	return fmt.Sprintf("generation %d", p.Generation)
+	return "sha256 " + digest[:min(len(digest), 12)]
+}
+
+// nameAndDigest is nameOf with the digest in any case.
+func nameAndDigest(generation int64, digest string) string {
+	name := nameOf(generation, digest)
+	if generation != 0 {
+		name += ", " + digest[:min(len(digest), 12)]
+	}
+	return name
 }

@@ -90,12 +90,12 @@ type Generation struct {
 	By     string    `json:"by,omitempty"` // of the published one: who published it, from which commit, why
 }
 
-// number is for who knows whether there is one.
-func (g *Generation) number() int64 {
+// name is "none" where there is none.
+func (g *Generation) name() string {
 	if g == nil {
-		return 0
+		return "none"
 	}
-	return g.Number
+	return nameOf(g.Number, g.Digest)
 }
 
 // Is says that it is the same configuration as another. Each may be nil.
@@ -142,11 +142,11 @@ type Configuration struct {
 func (c Configuration) Text() string {
 	switch {
 	case c.Wanted == nil || c.Wanted.Is(c.Applied):
-		return fmt.Sprintf("generation %d", c.Generation)
+		return nameOf(c.Generation, c.Digest)
 	case c.Applied == nil:
-		return fmt.Sprintf("no generation is applied, %d is wanted", c.Wanted.Number)
+		return fmt.Sprintf("no generation is applied, %s is wanted", c.Wanted.name())
 	}
-	return fmt.Sprintf("generation %d, %d is wanted", c.Applied.Number, c.Wanted.Number)
+	return fmt.Sprintf("%s, %s is wanted", c.Applied.name(), c.Wanted.name())
 }
 
 // NewestAt is when it was last known that they are the newest; zero if that was never.

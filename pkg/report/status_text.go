@@ -100,7 +100,7 @@ func headline(s *Status) string {
 func (t *statusText) configuration(c Configuration) {
 	switch {
 	case c.Digest != "":
-		t.say("", dim, fmt.Sprintf("generation %d, %.12s, from %s, %s", c.Generation, c.Digest, c.Store, t.checked(c)))
+		t.say("", dim, fmt.Sprintf("%s, from %s, %s", nameAndDigest(c.Generation, c.Digest), c.Store, t.checked(c)))
 	case c.Wanted != nil:
 		t.say("", dim, fmt.Sprintf("no generation is applied yet, from %s, %s", c.Store, t.checked(c)))
 	default:
@@ -110,8 +110,8 @@ func (t *statusText) configuration(c Configuration) {
 		t.say("  ", dim, fmt.Sprintf("generation %d was published %s ago by %s", p.Number, t.ago(p.At), p.By))
 	}
 	if c.Wanted != nil && (!c.Wanted.Is(c.Applied) || c.Published != nil && !c.Published.Is(c.Wanted)) {
-		t.say("  ", yellow, fmt.Sprintf("published is generation %d, wanted %d, applied %d", c.Published.number(),
-			c.Wanted.number(), c.Applied.number()))
+		t.say("  ", yellow, fmt.Sprintf("published is %s, wanted %s, applied %s", c.Published.name(),
+			c.Wanted.name(), c.Applied.name()))
 	}
 	if !c.LastGood.IsZero() {
 		t.say("  ", yellow, fmt.Sprintf("the last good configuration: the store could not be used since the daemon "+
@@ -159,7 +159,7 @@ func (t *statusText) pinned(s *Status) {
 			until = ", until " + stamp(w.Until)
 		}
 		t.say("", yellow,
-			fmt.Sprintf("… generation %d, %.12s, waits%s: %s%s", w.Generation, w.Digest, w.class(), w.Reason, until))
+			fmt.Sprintf("… %s, waits%s: %s%s", nameAndDigest(w.Generation, w.Digest), w.class(), w.Reason, until))
 		if w.Class != "" { // of one that was undone its reason says what to do
 			t.do("  ", "`agent resume --apply` lets it go on this node now")
 		}

@@ -50,12 +50,8 @@ func (t *planText) header(p *Plan) {
 	if p.NodeGroup != "" {
 		who += " (" + p.NodeGroup + ")"
 	}
-	digest := p.Digest
-	if len(digest) > 12 {
-		digest = digest[:12]
-	}
 	t.line("%s of %s, network %s", t.paint(bold, clean(who)), clean(p.Cluster), t.paint(bold, clean(p.Network)))
-	t.line("%s", t.paint(dim, fmt.Sprintf("from %s, generation %d, %s", clean(p.Store), p.Generation, digest)))
+	t.line("%s", t.paint(dim, fmt.Sprintf("from %s, %s", clean(p.Store), nameAndDigest(p.Generation, p.Digest))))
 	if p.Pinned != "" {
 		t.line("%s", t.paint(yellow, clean(p.Pinned)+": the store is not followed before `agent resume`"))
 	}
