@@ -30,7 +30,7 @@ var reactionKinds = []string{"file", "sysctl, by netconf", "sysctl, by inotify",
 
 // keepers are what the least daemon keeps right of these, by the arguments of bench/keeper.
 var keepers = map[string][]string{"file": {"file", "/etc/lab/x"}, "link": {"link", "cbr0"},
-	"sysctl, by inotify": {"sysctl", "/proc/sys/net/ipv4/tcp_fin_timeout"}, "route": {"route", "10.244.9.0/24"}}
+	"sysctl, by inotify": {"sysctl", "/proc/sys/net/ipv4/tcp_fin_timeout"}, "route": {"route", fmt.Sprintf("10.244.9.0/24 via 10.77.0.%d", firstHop)}}
 
 // measureDaemon measures what the daemon costs while nothing happens, how soon it repairs what
 // somebody changes, and what a look at the store costs that finds nothing new: on a node of its

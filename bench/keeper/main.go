@@ -5,19 +5,23 @@
 //
 //	keeper file|sysctl PATH
 //	keeper link NAME
-//	keeper route PREFIX
+//	keeper route "PREFIX via GATEWAY"
 package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // rest is how long the agent waits for the rest of one change.
@@ -25,7 +29,7 @@ const rest = 300 * time.Microsecond
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: keeper file|sysctl PATH | link NAME | route PREFIX")
+		fmt.Fprintln(os.Stderr, "usage: keeper file|sysctl PATH | link NAME | route \"PREFIX via GATEWAY\"")
 		os.Exit(2)
 	}
 	if err := keep(os.Args[1], os.Args[2]); err != nil {
@@ -136,34 +140,27 @@ func keepLink(name string, hear func()) (func() error, error) {
 	}, nil
 }
 
-func keepRoute(dst string, hear func()) (func() error, error) {
-	updates := make(chan netlink.RouteUpdate, 64)
-	if err := netlink.RouteSubscribe(updates, nil); err != nil {
-		return nil, err
-	}
+// keepRoute keeps one that the agent made: "PREFIX via GATEWAY".
+func keepRoute(what string, hear func()) (func() error, error) {
+	dst, gateway, _ := strings.Cut(what, " via ")
 	_, to, err := net.ParseCIDR(dst)
 	if err != nil {
 		return nil, err
 	}
-	list := func() ([]netlink.Route, error) {
-		return netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Dst: to}, netlink.RT_FILTER_DST)
-	}
-	want, err := list()
-	if err != nil {
+	updates := make(chan netlink.RouteUpdate, 64)
+	if err := netlink.RouteSubscribe(updates, nil); err != nil {
 		return nil, err
-	}
-	if len(want) != 1 {
-		return nil, fmt.Errorf("there are %d routes to it, want 1", len(want))
 	}
 	go func() {
 		for range updates {
 			hear()
 		}
 	}()
+	want := netlink.Route{Dst: to, Gw: net.ParseIP(gateway), Protocol: rtnl.RouteProtocol}
 	return func() error {
-		if is, err := list(); err != nil || len(is) == 1 {
+		if err := netlink.RouteAdd(&want); !errors.Is(err, unix.EEXIST) {
 			return err
 		}
-		return netlink.RouteAdd(&want[0])
+		return nil
 	}, nil
 }

@@ -26,7 +26,7 @@ import (
 // is not proved harmless, nor proved before, it keeps in mind how everything is that the pass
 // changes, and returns the guard and the context of the run.
 func (p Pass) prepare(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
-	change, err := p.undoable(ctx, h, r)
+	change, err := undoable(ctx, p, h, r)
 	if err != nil {
 		return nil, ctx, err
 	}
@@ -51,7 +51,7 @@ func (p Pass) prepare(ctx context.Context, h *host.Host, r *run) (*guard.Guard, 
 }
 
 // undoable is what of the pass an undo takes back; nil: no change needs one.
-func (p Pass) undoable(ctx context.Context, h *host.Host, r *run) (*checkpoint.Change, error) {
+func undoable(ctx context.Context, p Pass, h *host.Host, r *run) (*checkpoint.Change, error) {
 	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
 		return nil, nil
