@@ -84,8 +84,8 @@ func record(t *testing.T, h *host.Host) *firstboot.Awaiting {
 
 // What acts at the next boot stays on record when its change is confirmed, with what was there
 // before the oldest change. What was undone, or is as it was again, leaves it. The lines that
-// keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and update; undo.go, Finish and undo
-// (Trim).
+// keep it: pkg/checkpoint/firstboot/awaiting.go, Save, Prove and update; finish.go, Finish;
+// undo.go, undo (Trim).
 func TestTheOldestOriginalAwaitsTheBoot(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -16,8 +16,8 @@ const mild = `printf other >/etc/nw/content; sysctl -qw net.ipv4.ip_forward=1; m
 
 // A change that awaits its confirmation stays with it, and is undone without it: when it is due,
 // when somebody asks for it, at a boot. Undone, it is not made again before somebody asks for it.
-// The lines that keep it: awaits.go, Await and Confirm; undo.go, Finish, Undo and endMaker;
-// verdict.go, judge.
+// The lines that keep it: awaits.go, Await and Confirm; finish.go, Finish; undo.go, Undo and
+// endMaker; verdict.go, judge.
 func TestAChangeAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -74,7 +74,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 }
 
 // A journal that somebody damaged while its change was under way is not needed by the process that
-// made it. To others it says what to do, whatever it became. The lines that keep it: undo.go,
+// made it. To others it says what to do, whatever it became. The lines that keep it: finish.go,
 // Finish; journal.go, DamagedError.
 func TestADamagedJournal(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

@@ -12,8 +12,8 @@ import (
 )
 
 // A port that peers miss undoes the change, and the generation is bad if they reach it again then.
-// Who says nothing undoes nothing. The lines that keep it: undo.go, Finish (AwaitTraffic) and undo
-// (Recovered); pkg/checkpoint/probe/comparison.go, Before (findReached).
+// Who says nothing undoes nothing. The lines that keep it: finish.go, Finish (AwaitTraffic);
+// undo.go, undo (Recovered); pkg/checkpoint/probe/comparison.go, Before (findReached).
 func TestPeersJudgeAChange(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -16,7 +16,7 @@ import (
 )
 
 // What names are found by is changed when this process has forgotten what it said before; a window
-// that is shorter than that is as long. The lines that keep it: undo.go, naming and awaitProbes;
+// that is shorter than that is as long. The lines that keep it: finish.go, naming and awaitProbes;
 // arm.go, capture.
 func TestNamesAreForgottenFirst(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

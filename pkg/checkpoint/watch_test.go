@@ -192,7 +192,7 @@ func TestWatchEnds(t *testing.T) {
 // A change that comes into a watch is watched in its place, for what is left of the time, whether
 // it stays or is undone: what the hook does later is taken back. One that is not made leaves the
 // watch alone, and none is made while the node seems to be lost. The lines that keep it: arm.go,
-// Take, Drop and mayArm; undo.go, leave; watch.go, watchUntil.
+// Take, Drop and mayArm; finish.go, leave; watch.go, watchUntil.
 func TestAChangeComesIntoAWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -15,7 +15,7 @@ import (
 // A rule set that lets nobody in is undone, since a peer misses the port that it reached; what goes
 // out goes on, and no other probe sees anything. A change that leaves the way in alone stays, and
 // says that it was proved. Without a peer that answers it stays too, and says that it was not. The
-// lines that keep it: pkg/checkpoint/probe/inbound.go, compare; pkg/checkpoint/undo.go, Finish
+// lines that keep it: pkg/checkpoint/probe/inbound.go, compare; pkg/checkpoint/finish.go, Finish
 // (AwaitTraffic); pkg/reconcile/guard/take.go, Take (settings.Inbound); pkg/inbound/peer.go,
 // answer.
 func TestKubernetesPeersKnock(t *testing.T) {

@@ -143,8 +143,8 @@ func TestDaemonIsReplacedInTheMiddle(t *testing.T) {
 	until(t, n, "the daemon is content", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
 
 	// An upgrade in the middle: the daemon is told to end, and decides before it goes; the version
-	// that takes over keeps to the verdict. The line that keeps it: pkg/checkpoint/undo.go, Finish
-	// (WithoutCancel).
+	// that takes over keeps to the verdict. The line that keeps it: pkg/checkpoint/finish.go,
+	// Finish (WithoutCancel).
 	n.Write("/etc/netwright/agent.yaml", agentFile("5s")+"interval: 5s\n", 0o644)
 	n.Shell(ctx, "systemctl restart netwright-agent; cp /run/good /run/other; echo >>/run/other")
 	until(t, n, "the daemon is content again", "systemctl show -p StatusText netwright-agent | grep -q 'StatusText=bridge: '")
