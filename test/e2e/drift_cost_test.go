@@ -57,7 +57,8 @@ func TestDaemonCosts(t *testing.T) {
 	}
 	n, ctx := driftNode(t), t.Context()
 	until(t, n, "all is right", "netwright --dry-run")
-	time.Sleep(5 * time.Second) // what came with the boot is looked at
+	until(t, n, "what came with the boot is looked at",
+		"[ $(($(date +%s) - $(stat -c %Z /run/netwright/status.json))) -ge 10 ]")
 
 	n.Must(ctx, "touch", "/tmp/idle")
 	before := usageOf(t, n)
