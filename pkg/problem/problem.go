@@ -18,6 +18,7 @@ func All() []Part {
 		{"State store", stores},
 		{"Keys, signatures and generations", trusted},
 		{"The host", hosts},
+		{"What keeps a node as it is", blocked},
 		{"Commands", commands},
 	}
 }

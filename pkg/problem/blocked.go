@@ -1,0 +1,28 @@
+package problem
+
+// Of what keeps a node as it is.
+const (
+	NodePaused        ID = "node-paused"
+	ChangeUnconfirmed ID = "change-unconfirmed"
+	ChangeUndone      ID = "change-undone"
+	ChangeRefused     ID = "change-refused"
+	SwitchNotAllowed  ID = "switch-not-allowed"
+)
+
+var blocked = []Row{
+	{ID: NodePaused, Means: "The node is paused or held at a revision, and nothing was changed.",
+		Do:   "`agent status` says by whom and until when; `agent resume` has the node follow the store again.",
+		Page: "operations.md"},
+	{ID: ChangeUnconfirmed, Means: "A change awaits its confirmation, and nothing else is changed meanwhile.",
+		Do:   "Log in anew and run `agent confirm` there, or take it back with `agent undo`.",
+		Page: "operations.md"},
+	{ID: ChangeUndone, Means: "A change was taken back: what answered before it did not answer after it, or it " +
+		"did not come to its end.",
+		Do:   "Change the documents: the message names what failed. `agent history` has what was undone.",
+		Page: "operations.md"},
+	{ID: ChangeRefused, Means: "A change was not made, since it could not have been taken back.",
+		Do: "Do what the message says: the disk may be full, or the change too large.", Page: "operations.md"},
+	{ID: SwitchNotAllowed, Means: "Another network is wanted, which interrupts pods, and nobody allowed that.",
+		Do:   "Write what the message says, once `agent --dry-run` has shown what the switch does.",
+		Page: "networks/README.md"},
+}
