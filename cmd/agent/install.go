@@ -20,7 +20,7 @@ import (
 
 func installCommand(f *cli.Flags) *cobra.Command {
 	var i install.Installation
-	binary, dryRun := "", false
+	binary, dryRun, remove := "", false, false
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put the agent and its units onto this host or an image",
@@ -36,7 +36,8 @@ first of ` + strings.Join(install.Prefixes[1:], ", ") + ` that will do, or
 below --prefix. A later install stays there.
 
 A package that brought the same units keeps them. To take the agent away again:
-` + "`agent reset`" + `, then remove the files that install named.`,
+` + "`agent reset`, then `agent install --remove`" + `, which stops the daemon and removes what
+install put there.`,
 		Example: `  ./agent install
   agent install --root /mnt/image --binary netwright-linux-arm64`,
 		Args: noArgs,
@@ -53,7 +54,12 @@ A package that brought the same units keeps them. To take the agent away again:
 				return err
 			}
 			do := i.Install
-			if dryRun {
+			switch {
+			case dryRun && remove:
+				do = i.DryRunRemove
+			case remove:
+				do = i.Remove
+			case dryRun:
 				do = i.DryRun
 			}
 			plan, err := do(cmd.Context())
@@ -68,7 +74,7 @@ A package that brought the same units keeps them. To take the agent away again:
 				return cli.ExitError // the plan says what failed
 			case dryRun && plan.Summary.Changes() > 0:
 				return cli.ExitChanges
-			case f.Text():
+			case f.Text() && !remove:
 				fmt.Fprintln(f.Out, nextStep(f))
 			}
 			return nil
@@ -78,6 +84,7 @@ A package that brought the same units keeps them. To take the agent away again:
 	l.StringVar(&i.Prefix, "prefix", "", "the directory whose bin gets the program (default: where it is, else /usr)")
 	l.StringVar(&binary, "binary", "", "the program to install (default: this one)")
 	l.BoolVar(&dryRun, "dry-run", false, "show what would change and exit: 0 nothing, 2 changes, 1 error")
+	l.BoolVar(&remove, "remove", false, "take the agent away again, after a reset")
 	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")
 	l.BoolVar(&i.Start, "start", true, "start the daemon now; never below --root")
 	return cmd

@@ -23,7 +23,7 @@ brings back what was there before. What the node may be reached by goes first, a
 comes back by itself if the node is cut off (see probes in the agent's file).
 
 The agent itself stays: its program, units, manual and completions. To take it away,
-remove its package, or the files that ` + "`agent install`" + ` named.`,
+remove its package, or run ` + "`agent install --remove`" + `.`,
 		Example: `  agent reset --dry-run                  what would go, and what would come back
   agent reset
   agent reset --changed remove           also what somebody changed since`,

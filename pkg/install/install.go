@@ -58,22 +58,22 @@ type Installation struct {
 }
 
 // DryRun says what Install would change. It opens the host for reading only.
-func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
+func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) { return i.plan(ctx, i.tasks) }
+
+// part makes tasks that are run together.
+type part func(context.Context, host.View) ([]tasks.Task, []report.Note, error)
+
+// plan says what parts would change, one after the other.
+func (i Installation) plan(ctx context.Context, parts ...part) (*report.Plan, error) {
 	view, err := host.OpenView(ctx, i.Host)
 	if err != nil {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer view.Close() // only read from
-	list, notes, err := i.tasks(ctx, view.View())
-	if err != nil {
-		return nil, err
-	}
-	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
-	if err != nil {
-		return nil, err
-	}
-	ch, rep := execute.Plan(ctx, g, view.View(), nil, nil, nil)
-	return installed(rep, ch, report.Planned, notes), changes.Failure(rep)
+	return each(ctx, view.View(), parts, report.Planned,
+		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
+			return execute.Plan(ctx, g, view.View(), nil, nil, nil)
+		})
 }
 
 // Install makes it so, and changes nothing where it is so. Each file is replaced in one step, so
@@ -81,6 +81,11 @@ func (i Installation) DryRun(ctx context.Context) (*report.Plan, error) {
 // an error. The start of the daemon is asked for and not waited for: `systemctl status` tells of
 // it. None of this is in the ledger: a reset takes away what the agent did, not the agent.
 func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
+	return i.apply(ctx, i.tasks)
+}
+
+// apply makes parts so, one after the other. What fails ends it.
+func (i Installation) apply(ctx context.Context, parts ...part) (*report.Plan, error) {
 	unlock, err := ipc.Lock(ctx, i.Host.Files(), ledger.LockFile, nil)
 	if err != nil {
 		return nil, err
@@ -91,17 +96,42 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 		return nil, fmt.Errorf("look at the host: %w", err)
 	}
 	defer h.Close() // every write was synced and checked where it was made
-	list, notes, err := i.tasks(ctx, h.Live.View())
-	if err != nil {
-		return nil, err
+	return each(ctx, h.Live.View(), parts, report.Done,
+		func(g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) { return run(ctx, h, g) })
+}
+
+// each plans or makes parts, until one fails.
+func each(
+	ctx context.Context, v host.View, parts []part, state report.State,
+	do func(*graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]),
+) (*report.Plan, error) {
+	out, total := &report.Plan{}, 0 // there are no documents to name in it
+	for _, part := range parts {
+		list, notes, err := part(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
+		if err != nil {
+			return nil, err
+		}
+		ch, rep := do(g)
+		out.Steps, out.Notes = append(out.Steps, changes.Steps(rep, ch, state, nil)...), append(out.Notes, notes...)
+		total += len(rep.Results)
+		if err := changes.Failure(rep); err != nil {
+			out.Finish(total)
+			return out, err
+		}
 	}
-	g, err := graph.New(list, tasks.AsNodes{}, graph.Options{Parent: graph.PathParent})
-	if err != nil {
-		return nil, err
-	}
+	out.Finish(total)
+	return out, nil
+}
+
+// run makes a graph so.
+func run(ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task]) (*changes.Set, graph.Report[tasks.Task]) {
 	asked, done := host.NewPending(nil), changes.NewSet()
 	view := asked.Over(h.Live.View())
-	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
+	return done, graph.Run(ctx, g, graph.RunOptions{Deadline: execute.ApplyDeadline},
 		func(ctx context.Context, t tasks.Task) error {
 			c, err := t.Plan(ctx, view)
 			if err != nil || c == nil {
@@ -121,14 +151,12 @@ func (i Installation) Install(ctx context.Context) (*report.Plan, error) {
 			asked.Ack(string(key))
 			return nil
 		})
-	return installed(rep, done, report.Done, notes), changes.Failure(rep)
 }
 
-// installed is the report of an installation: there are no documents to name in it.
-func installed(rep graph.Report[tasks.Task], ch *changes.Set, state report.State, notes []report.Note) *report.Plan {
-	out := &report.Plan{Steps: changes.Steps(rep, ch, state, nil), Notes: notes}
-	out.Finish(len(rep.Results))
-	return out
+var units = []struct{ name, text, why string }{
+	{service.Unit, systemd.Agent, "the daemon"},
+	{"netwright-recover.service", systemd.Recover, "completes at boot what was killed"},
+	{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
 }
 
 // tasks are what an installation is made of on this host.
@@ -182,11 +210,7 @@ func (i Installation) tasks(ctx context.Context, v host.View) (list []tasks.Task
 		}
 	}
 	yes := true
-	for _, unit := range []struct{ name, text, why string }{
-		{service.Unit, systemd.Agent, "the daemon"},
-		{"netwright-recover.service", systemd.Recover, "completes at boot what was killed"},
-		{"netwright-undo.service", systemd.Undo, "takes back at boot what was not confirmed"},
-	} {
+	for _, unit := range units {
 		text := systemd.WithProgram(unit.text, program)
 		if !fromPackage(v, unit.name, text) {
 			list = append(list, tasks.File{Meta: meta(unit.why, again...), Path: unitsDir + unit.name,

@@ -1,0 +1,109 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/service"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Remove takes away what Install put there, whichever version did: the daemon is stopped, the units
+// are disabled, and program, link, units, manual and completions go. It is refused while the ledger
+// has anything of the host, which only the agent can give back, and where a package brought the
+// agent. /etc/netwright stays. It may be called again after an error.
+func (i Installation) Remove(ctx context.Context) (*report.Plan, error) {
+	return i.apply(ctx, stopped, i.gone)
+}
+
+// DryRunRemove says what Remove would change. It opens the host for reading only.
+func (i Installation) DryRunRemove(ctx context.Context) (*report.Plan, error) {
+	return i.plan(ctx, stopped, i.gone)
+}
+
+// stopped is the daemon, which does not run.
+func stopped(_ context.Context, v host.View) ([]tasks.Task, []report.Note, error) {
+	if err := mayGo(v.Files); err != nil {
+		return nil, nil, err
+	}
+	if _, err := v.Files.Lstat(unitsDir + service.Unit); err != nil {
+		return nil, nil, nil
+	}
+	no := false
+	return []tasks.Task{tasks.UnitState{Meta: tasks.Meta{From: "install", Why: "the daemon"}, Name: service.Unit,
+		Active: &no}}, nil, nil
+}
+
+// mayGo says why the agent has to stay.
+func mayGo(files hostfs.Files) error {
+	led := ledger.Load(files)
+	if n := len(led.Entries()); n > 0 || led.Lost || led.Newer != nil || led.Unreadable {
+		return fmt.Errorf("install --remove: the ledger has %d things on this host that are the agent's, and only the "+
+			"agent can give them back: run `agent reset` first", n)
+	}
+	for _, dir := range packaged {
+		if _, err := files.Lstat(dir + service.Unit); !errors.Is(err, host.ErrNotExist) {
+			return fmt.Errorf("install --remove: a package brought %s: remove the package", dir+service.Unit)
+		}
+	}
+	return nil
+}
+
+// gone are the removals of all files of an installation that are there.
+func (i Installation) gone(ctx context.Context, v host.View) (list []tasks.Task, notes []report.Note, err error) {
+	var files []string
+	if program := installedProgram(v.Files); program != "" {
+		bin := path.Dir(program)
+		files = append(files, program)
+		if target, err := v.Files.Readlink(path.Join(bin, linkName)); err == nil && target == programName {
+			files = append(files, path.Join(bin, linkName))
+		}
+		for _, name := range slices.Sorted(maps.Keys(i.Shared)) {
+			files = append(files, path.Join(bin, "../share", name))
+		}
+	}
+	wanting, err := v.Files.ReadDir(unitsDir)
+	if err != nil && !errors.Is(err, host.ErrNotExist) {
+		return nil, nil, fmt.Errorf("look what starts the units: %w", err)
+	}
+	for _, unit := range units {
+		for _, dir := range wanting {
+			if strings.HasSuffix(dir, ".wants") {
+				files = append(files, path.Join(unitsDir, dir, unit.name))
+			}
+		}
+		files = append(files, unitsDir+unit.name)
+	}
+	for _, file := range files {
+		key := tasks.FileKey(file)
+		remover, _ := tasks.StateReaderOf(nil, key).(tasks.Remover)
+		live, err := remover.Live(ctx, v)
+		if err != nil {
+			return nil, nil, fmt.Errorf("look at %s: %w", file, err)
+		}
+		if live == "" {
+			continue
+		}
+		list = append(list, tasks.Removal{Meta: tasks.Meta{From: "install"}, Key: key,
+			Remover: remover, Last: live, Reason: "the agent goes"})
+	}
+	if len(list) > 0 {
+		list = append(list, tasks.Effect{Meta: tasks.Meta{From: "install", Why: "systemd forgets the units"},
+			Action: tasks.ActionDaemonReload})
+	}
+	for _, dir := range []string{"/etc/netwright", path.Dir(ledger.Dir)} {
+		if _, err := v.Files.Lstat(dir); err == nil {
+			notes = append(notes, report.Note{Level: "info", Text: dir + " stays: remove it by hand if nobody needs it"})
+		}
+	}
+	return list, notes, nil
+}

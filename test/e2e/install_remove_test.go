@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netwright/netwright/test/node"
+	"github.com/netwright/netwright/test/program"
+)
+
+// directory is one that was made or has another time, or that systemd took away when it was empty.
+var directory = regexp.MustCompile(`^[-+~] file \S+: mode=(40|20000)`)
+
+// Who installs the agent, lets it make the node right, resets that and removes the agent has the
+// node that he had. While the ledger has anything the agent stays, and says what to do. The lines
+// that keep it: pkg/install/remove.go, stopped, mayGo and gone.
+func TestInstallAndRemove(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	n := node.NewFabric(t).Node(t, node.Options{Name: "node-1", Address: "10.77.0.11", Copies: map[string]string{
+		"/srv/netwright": bridgeStore(t).dir, "/root/agent": program.Agent(t)},
+		Files: map[string]string{"/etc/netwright/agent.yaml": "store: /srv/netwright\nnode: node-1\n"}})
+	n.Must(ctx, "systemctl", "is-system-running", "--wait")
+	units, before := unitFiles(t, n), n.Snapshot()
+
+	n.Must(ctx, "/root/agent", "install")
+	until(t, n, "the daemon made the node right", "netwright status")
+	checkBridgeNode(t, n)
+	res := n.Run(ctx, "netwright", "install", "--remove")
+	if res.Code != 1 || !strings.Contains(res.Stderr, "run `agent reset` first") || !n.Is(ctx, "systemctl is-active -q netwright-agent") {
+		t.Errorf("before a reset: exit code %d: %s%s", res.Code, res.Stdout, res.Stderr)
+	}
+	n.Must(ctx, "netwright", "reset")
+	n.Must(ctx, "systemctl", "enable", "--now", "netwright-recover", "netwright-undo")
+	planned := n.Run(ctx, "netwright", "install", "--remove", "--dry-run")
+	if planned.Code != 2 || !n.Is(ctx, "test -x /usr/bin/netwright -a -e /etc/systemd/system/netwright-agent.service") {
+		t.Errorf("a dry run: exit code %d: %s%s", planned.Code, planned.Stdout, planned.Stderr)
+	}
+	out := n.Must(ctx, "/root/agent", "install", "--remove")
+	if now := unitFiles(t, n); now != units {
+		t.Errorf("units changed:\n%s\nbefore:\n%s", now, units)
+	}
+	diff := slices.DeleteFunc(n.Traces(before, n.Snapshot(), systemds), func(line string) bool {
+		return directory.MatchString(line) || strings.Contains(line, "file /run/netwright/lock")
+	})
+	if len(diff) > 0 {
+		t.Errorf("the agent left traces:\n%s\n%s", strings.Join(diff, "\n"), out)
+	}
+	if again := n.Must(ctx, "/root/agent", "install", "--remove"); !strings.Contains(again, "nothing to do") {
+		t.Errorf("once more: %s", again)
+	}
+}
