@@ -3,11 +3,13 @@ package reconcile
 import (
 	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
@@ -111,5 +113,40 @@ func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if p := made(asked, want("2", file("/etc/kubernetes/new", "2"), tools)); p.Awaits != nil ||
 		!strings.Contains(said(p), "there is nothing to confirm") || hostroot.Read(t, "/", tools.Dir+"/tool") != "one" {
 		t.Errorf("members of an archive:\n%s", said(p))
+	}
+}
+
+// Of a pass that is made whole or not at all nothing is written down where it cannot be undone; any
+// other goes on with what needs no undo. The line that keeps it: protect.go, prepare
+// (ConfirmWithin).
+func TestWhatCannotBeUndoneIsNotWrittenDown(t *testing.T) {
+	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
+		return
+	}
+	p := Pass{
+		Host: host.Options{Root: "/", Facts: &host.Facts{Init: "systemd"}}, Log: zap.NewNop(),
+		Checkpoint: checkpoint.Settings{Probes: []probe.Probe{"nonsense:x"}, Window: time.Second},
+	}
+	large := strings.Repeat("large", 1<<20) // is kept as a file
+	want := func(a string) *desired.State {
+		d := wanting(file("/etc/a", a))
+		d.Snapshot.Digest = "d" + a[:1]
+		return d
+	}
+	if plan, err := p.Converge(t.Context(), want("1"+large)); err != nil {
+		t.Fatalf("%v\n%s", err, said(plan))
+	}
+	was, head, _ := entriesOf(t, "/")
+	if err := errors.Join(os.MkdirAll(checkpoint.Dir, 0o700), unix.Mount("tmpfs", checkpoint.Dir, "tmpfs", unix.MS_RDONLY, "")); err != nil {
+		t.Fatal(err)
+	}
+	p.ConfirmWithin, p.TakeNow = time.Hour, "ada"
+	var refused *checkpoint.RefusedError
+	if _, err := p.Converge(t.Context(), want("2"+large)); !errors.As(err, &refused) {
+		t.Fatalf("the error is %v", err)
+	}
+	now, headNow, _ := entriesOf(t, "/")
+	if !reflect.DeepEqual(now, was) || headNow != head {
+		t.Errorf("%+v, %+v, before %+v, %+v", headNow, now, head, was)
 	}
 }
