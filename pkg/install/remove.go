@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -19,8 +20,8 @@ import (
 
 // Remove takes away what Install put there, whichever version did: the daemon is stopped, the units
 // are disabled, and program, link, units, manual and completions go. It is refused while the ledger
-// has anything of the host, which only the agent can give back, and where a package brought the
-// agent. /etc/netwright stays. It may be called again after an error.
+// has anything of the host, or a change is not settled, which only the agent can give back, and
+// where a package brought the agent. /etc/netwright stays. It may be called again after an error.
 func (i Installation) Remove(ctx context.Context) (*report.Plan, error) {
 	return i.apply(ctx, stopped, i.gone)
 }
@@ -46,9 +47,17 @@ func stopped(_ context.Context, v host.View) ([]tasks.Task, []report.Note, error
 // mayGo says why the agent has to stay.
 func mayGo(files hostfs.Files) error {
 	led := ledger.Load(files)
-	if n := len(led.Entries()); n > 0 || led.Lost || led.Newer != nil || led.Unreadable {
+	switch n := len(led.Entries()); {
+	case led.Lost || led.Newer != nil || led.Unreadable:
+		return errors.New("install --remove: the ledger cannot be read, so that nobody knows what on this host is the " +
+			"agent's: run `agent reset`, which says what to do")
+	case n > 0:
 		return fmt.Errorf("install --remove: the ledger has %d things on this host that are the agent's, and only the "+
 			"agent can give them back: run `agent reset` first", n)
+	}
+	if j, err := checkpoint.Pending(files); j != nil || err != nil {
+		return errors.New("install --remove: a change is not settled, and only the agent can take it back: wait, or " +
+			"run `agent undo`")
 	}
 	for _, dir := range packaged {
 		if _, err := files.Lstat(dir + service.Unit); !errors.Is(err, host.ErrNotExist) {
