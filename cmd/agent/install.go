@@ -46,8 +46,10 @@ install put there.`,
 				return fmt.Errorf("--prefix %s: name a directory by its absolute path, such as /opt/netwright", p)
 			}
 			var err error
-			if i.Program, i.Arch, err = program(binary); err != nil {
-				return err
+			if !remove { // which needs no program
+				if i.Program, i.Arch, err = program(binary); err != nil {
+					return err
+				}
 			}
 			i.Host, i.Start = f.Host, i.Start && f.Host.Root == "/"
 			if i.Shared, err = shared(cmd.Root()); err != nil {

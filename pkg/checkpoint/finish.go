@@ -37,7 +37,7 @@ func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	// Where nothing starts any more that may change them, those for the next boot are read beside
 	// the probes.
 	sysctls := sync.OnceValues(func() (undo.Packed, error) { return undo.PackSysctls(ctx, h) })
-	if firstboot.Awaits(h.Live.Files) && (c.starting == nil || !c.starting(ctx)) {
+	if run == nil && firstboot.Awaits(h.Live.Files) && (c.starting == nil || !c.starting(ctx)) {
 		go sysctls()
 	}
 	failed := c.awaitProbes(ctx)
