@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netwright/netwright/pkg/cli"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/report"
@@ -39,12 +40,12 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 				fmt.Fprintf(f.Out, "? %s: `agent confirm` in a new login keeps it\n", h.Awaits)
 			}
 			if !h.WatchedUntil.IsZero() {
-				fmt.Fprintf(f.Out, "generation %d is watched until %s: it started or stopped a hook, and is undone if "+
+				fmt.Fprintf(f.Out, "%s is watched until %s: it started or stopped a hook, and is undone if "+
 					"that costs the node its gateway and its store\n",
-					h.Watched, h.WatchedUntil.Format(time.RFC3339))
+					generation.Name(h.Watched, h.WatchedDigest), h.WatchedUntil.Format(time.RFC3339))
 			}
-			if h.Applied != nil && h.Applied.Number > 0 { // documents that were not published have no number
-				fmt.Fprintf(f.Out, "generation %d is applied, since %s\n", h.Applied.Number,
+			if h.Applied != nil {
+				fmt.Fprintf(f.Out, "%s is applied, since %s\n", generation.Name(h.Applied.Number, h.Applied.Digest),
 					h.Applied.At.Format(time.RFC3339))
 			}
 			if h.Pin != nil {

@@ -144,8 +144,8 @@ func (c *Checkpoint) mayArm(ctx context.Context) error {
 		return nil
 	}
 	if failed := w.lost(ctx, c.compared.Node); len(failed) > 0 {
-		return fmt.Errorf("generation %d started or stopped a hook and is watched, and since then nobody answers: %s. "+
-			"It is taken back if that lasts; nothing is changed meanwhile", w.Journal.Generation, failed)
+		return fmt.Errorf("%s started or stopped a hook and is watched, and since then nobody answers: %s. "+
+			"It is taken back if that lasts; nothing is changed meanwhile", w.Journal.name(), failed)
 	}
 	return nil
 }

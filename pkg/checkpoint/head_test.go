@@ -46,7 +46,7 @@ func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 	}
 	as := node(watched, awaited)
 	for name, r := range map[string]files{"as it was written": as, "by another's hand": node(indented(watched), indented(awaited))} {
-		generation, until := Watched(r)
+		generation, _, until := Watched(r)
 		whole, err := firstboot.Read(r)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 			t.Errorf("%s: it does not await this boot: %v", name, err)
 		}
 	}
-	if generation, until := Watched(node(watched[:len(watched)/2], nil)); generation != 0 || !until.IsZero() {
+	if generation, _, until := Watched(node(watched[:len(watched)/2], nil)); generation != 0 || !until.IsZero() {
 		t.Errorf("one that is cut short is watched: generation %d until %s", generation, until)
 	}
 	if objects := testing.AllocsPerRun(5, func() { Watched(as) }); objects > 100 {

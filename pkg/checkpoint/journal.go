@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -166,3 +167,6 @@ func UnderWay(r hostfs.Files) bool {
 func (j *Journal) compare(h *host.Host, s Settings) *probe.Comparison {
 	return &probe.Comparison{Node: s.prober(h), Knock: s.Inbound, Window: j.Window, Evidence: &j.Evidence}
 }
+
+// name is that of the configuration.
+func (j *Journal) name() string { return generation.Name(j.Generation, j.Digest) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -63,22 +64,25 @@ func (v Verdict) retry() time.Time {
 	return v.At.Add(min(firstPause<<min(max(v.Tries-1, 0), 10), maxPause))
 }
 
+// name is that of the configuration.
+func (v Verdict) name() string { return generation.Name(v.Generation, v.Digest) }
+
 // SuppressedError says that a generation is not applied, and what to do. It says the same as long
 // as the same verdict holds: who logs news only, logs it once.
 type SuppressedError struct{ Verdict }
 
 func (e *SuppressedError) Error() string {
-	text := fmt.Sprintf("generation %d was undone: %s; whether it was the change is not known: %s. It is tried again "+
+	text := fmt.Sprintf("%s was undone: %s; whether it was the change is not known: %s. It is tried again "+
 		"after %s",
-		e.Generation, e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
+		e.name(), e.Why, e.Unsure, e.retry().UTC().Format(time.RFC3339))
 	switch {
 	case e.Unconfirmed:
-		text = fmt.Sprintf("generation %d was undone: %s. `agent --once --confirm 2m` applies it again", e.Generation,
+		text = fmt.Sprintf("%s was undone: %s. `agent --once --confirm 2m` applies it again", e.name(),
 			e.Why)
 	case e.Bad:
-		text = fmt.Sprintf("generation %d is bad: probe %s failed after the change; undone. Change the documents; or, "+
+		text = fmt.Sprintf("%s is bad: probe %s failed after the change; undone. Change the documents; or, "+
 			"if it was something else, remove %s and it is tried again",
-			e.Generation, e.Why, VerdictFile)
+			e.name(), e.Why, VerdictFile)
 	}
 	return text + e.remains()
 }

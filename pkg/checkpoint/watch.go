@@ -131,13 +131,14 @@ func readWatch(r host.FileReader, decode func([]byte, any) error) *watch {
 	return w
 }
 
-// Watched says which generation's change is watched, and until when; a time that is zero: none is.
-func Watched(r host.FileReader) (generation int64, until time.Time) {
+// Watched says the change of which configuration is watched, and until when; a time that is zero:
+// none is.
+func Watched(r host.FileReader) (number int64, digest string, until time.Time) {
 	w := watchHead(r)
 	if w == nil || w.over(r) {
-		return 0, time.Time{}
+		return 0, "", time.Time{}
 	}
-	return w.Journal.Generation, w.Until
+	return w.Journal.Generation, w.Journal.Digest, w.Until
 }
 
 // over says that its time or its boot is.

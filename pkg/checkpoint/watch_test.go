@@ -174,11 +174,11 @@ func TestWatchEnds(t *testing.T) {
 		}, true},
 	} {
 		watchedHook(t, h, settings(), c.length)
-		if generation, until := Watched(h.Live.Files); c.length > time.Second && (generation != 7 || until.IsZero() || time.Until(until) > c.length+time.Second) {
+		if generation, _, until := Watched(h.Live.Files); c.length > time.Second && (generation != 7 || until.IsZero() || time.Until(until) > c.length+time.Second) {
 			t.Errorf("%s: generation %d is watched until %s", c.name, generation, until)
 		}
 		err := c.does()
-		if _, until := Watched(h.Live.Files); err != nil || until.IsZero() != c.ends {
+		if _, _, until := Watched(h.Live.Files); err != nil || until.IsZero() != c.ends {
 			t.Errorf("%s: %v; it is watched until %s", c.name, err, until)
 		}
 		if err := EndWatch(t.Context(), h); err != nil {

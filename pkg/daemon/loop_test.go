@@ -286,7 +286,7 @@ func TestDriftIsRepairedWithoutTheStore(t *testing.T) {
 		if !b.has(conflist) {
 			t.Error("drift was not repaired while the store was away")
 		}
-		if last := b.manager.last(t); !strings.Contains(last.text, "there is no directory") || !strings.Contains(last.text, "going on with generation 0 ") {
+		if last := b.manager.last(t); !strings.Contains(last.text, "there is no directory") || !strings.Contains(last.text, "going on with sha256 ") {
 			t.Errorf("the status does not say that the store is away: %q", last.text)
 		}
 		if err := os.Rename(b.store+".away", b.store); err != nil {
@@ -296,7 +296,7 @@ func TestDriftIsRepairedWithoutTheStore(t *testing.T) {
 		if failed, again := b.logged("the configuration could not be loaded"), b.logged("right again"); failed != 1 || again != 1 {
 			t.Errorf("the store's absence was logged %d times, its return %d times; want once each", failed, again)
 		}
-		if last := b.manager.last(t); strings.Contains(last.text, "going on with generation 0 ") {
+		if last := b.manager.last(t); strings.Contains(last.text, "going on with sha256 ") {
 			t.Errorf("the status still complains: %q", last.text)
 		}
 	})

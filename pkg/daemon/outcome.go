@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
@@ -77,7 +78,7 @@ func (o outcome) status(desired *desired.State) string {
 		parts = append(parts, z.String())
 	}
 	if w := o.plan.Waiting; w != nil {
-		line += fmt.Sprintf(", generation %d waits", w.Generation)
+		line += fmt.Sprintf(", %s waits", generation.Name(w.Generation, w.Digest))
 	}
 	if o.plan.Pinned != "" {
 		line += ", " + o.plan.Pinned

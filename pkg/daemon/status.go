@@ -10,6 +10,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/certs/issue"
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/report"
@@ -67,7 +68,7 @@ func (s *nodeStatus) ended(w trigger, out outcome, clock *phases, a passResult) 
 		}
 		if next.Waiting = p.Waiting; p.Waiting != nil && next.State == report.NodeConverged {
 			next.State, next.Reason = report.NodeWaiting,
-				fmt.Sprintf("generation %d: %s", p.Waiting.Generation, p.Waiting.Reason)
+				generation.Name(p.Waiting.Generation, p.Waiting.Digest)+": "+p.Waiting.Reason
 		}
 		if next.Awaits = p.Awaits; p.Awaits != nil &&
 			(next.State == report.NodeConverged || next.State == report.NodeWaiting) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/history"
@@ -73,5 +74,5 @@ func noteForward(
 		return
 	}
 	s.Note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
-		Text: fmt.Sprintf("generation %d wants what revision %d has", plan.Generation, now)})
+		Text: fmt.Sprintf("%s wants what revision %d has", generation.Name(plan.Generation, plan.Digest), now)})
 }

@@ -3,10 +3,10 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
@@ -59,7 +59,7 @@ func (p Pass) Confirm(ctx context.Context) (kept string, err error) {
 		if j == nil {
 			return nil, err
 		}
-		kept, p.confirmed = fmt.Sprintf("generation %d is confirmed, and stays", j.Generation), j.Proof()
+		kept, p.confirmed = generation.Name(j.Generation, j.Digest)+" is confirmed, and stays", j.Proof()
 		if err := errors.Join(err, p.complete(ctx, j.Awaits.Set, h, led)); err != nil {
 			kept += "; the next pass goes on: " + desired.OneLine(err)
 		}

@@ -112,8 +112,8 @@ func TestWhatWasTakenBackIsKnown(t *testing.T) {
 	})
 	want := []report.Undone{
 		{At: at.Add(3 * time.Hour), Cause: report.UndoneBoot, Generation: 4, Why: "no address"},
-		{At: at.Add(2 * time.Hour), Cause: report.UndoneFailed, Generation: 2, Why: "no answer"},
-		{At: at.Add(time.Hour), Cause: report.UndoneUnconfirmed, Generation: 3, Why: "nobody confirmed it"},
+		{At: at.Add(2 * time.Hour), Cause: report.UndoneFailed, Generation: 2, Digest: "b", Why: "no answer"},
+		{At: at.Add(time.Hour), Cause: report.UndoneUnconfirmed, Generation: 3, Digest: "c", Why: "nobody confirmed it"},
 	}
 	got := history.LastUndone(rootFiles{root})
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -51,13 +52,13 @@ func (r *run) retainBuilt(ctx context.Context, p Pass, v host.View, why error) e
 	if err != nil {
 		return why
 	}
-	notes, generation := r.notes, r.desired.Snapshot.Generation
+	notes, refused := r.notes, generation.Name(r.desired.Snapshot.Generation, r.desired.Snapshot.Digest)
 	if err := r.retain(ctx, p, v, rev); err != nil {
 		return fmt.Errorf("%w; nor is the node kept as it is: %w", why, err)
 	}
 	r.notes = notes
-	r.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for generation %d of the documents cannot be "+
-		"applied here: %w", rev.Number, generation, why)
+	r.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for %s of the documents cannot be "+
+		"applied here: %w", rev.Number, refused, why)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/netwright/netwright/pkg/generation"
 )
 
 // Proof is by what a change was proved that stayed; without a time, there was none that needed it.
@@ -36,6 +38,7 @@ func (p *Proof) String() string {
 // its gateway and its store.
 type Watched struct {
 	Generation int64     `json:"generation"`
+	Digest     string    `json:"digest,omitempty"`
 	Until      time.Time `json:"until"`
 }
 
@@ -44,6 +47,7 @@ type Undone struct {
 	At         time.Time   `json:"at"`
 	Cause      UndoneCause `json:"cause"`
 	Generation int64       `json:"generation"`
+	Digest     string      `json:"digest,omitempty"`
 	Why        string      `json:"why,omitempty"`
 }
 
@@ -71,6 +75,14 @@ func (p *Plan) UndoneAfter(last time.Time) (at time.Time) {
 	return at
 }
 
+// numbered is "" of a configuration that has no number.
+func numbered(number int64) string {
+	if number == 0 {
+		return ""
+	}
+	return generation.Name(number, "") + ", "
+}
+
 // undoShown is how long an undo is shown where all is well since.
 const undoShown = 24 * time.Hour
 
@@ -79,17 +91,18 @@ func (t *statusText) aftermath(s *Status) {
 	if p := s.Proof; p != nil {
 		line := fmt.Sprintf("proved by      %s", p)
 		if !p.At.IsZero() {
-			line += fmt.Sprintf(" (generation %d, %s ago)", p.Generation, t.ago(p.At))
+			line += fmt.Sprintf(" (%s%s ago)", numbered(p.Generation), t.ago(p.At))
 		}
 		t.say("", "", line)
 	}
 	if w := s.Watched; w != nil && w.Until.After(t.now) {
-		t.say("", "", fmt.Sprintf("watched        for %s more: generation %d started a hook, and is undone if it "+
+		t.say("", "", fmt.Sprintf("watched        for %s more: %s started a hook, and is undone if it "+
 			"costs the node gateway and store",
-			span(w.Until.Sub(t.now)), w.Generation))
+			span(w.Until.Sub(t.now)), generation.Name(w.Generation, w.Digest)))
 	}
 	if len(s.Undone) > 0 && t.now.Sub(s.Undone[0].At) < undoShown {
 		u := s.Undone[0]
-		t.say("", yellow, fmt.Sprintf("undone         %s ago, generation %d: %s", t.ago(u.At), u.Generation, u.Why))
+		t.say("", yellow, fmt.Sprintf("undone         %s ago, %s: %s", t.ago(u.At),
+			generation.Name(u.Generation, u.Digest), u.Why))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/netwright/netwright/pkg/generation"
 )
 
 // Event is something that happened to a node, reported once.
@@ -121,11 +123,11 @@ func (e *events) keys(before, after []KeyStatus) {
 // node is what concerns the node as a whole.
 func (e *events) node(before, after *Status) {
 	if now, was := after.Configuration, before.Configuration; was.Digest != "" && now.Digest != was.Digest {
-		e.add(EventConfigured, "", fmt.Sprintf("generation %d (%.12s) is in force", now.Generation, now.Digest))
+		e.add(EventConfigured, "", generation.Full(now.Generation, now.Digest)+" is in force")
 	}
 	if w := after.Waiting; w != nil &&
 		(before.Waiting == nil || before.Waiting.Digest != w.Digest || before.Waiting.Reason != w.Reason) {
-		e.add(EventWaiting, "", fmt.Sprintf("generation %d%s: %s", w.Generation, w.class(), w.Reason))
+		e.add(EventWaiting, "", generation.Name(w.Generation, w.Digest)+w.class()+": "+w.Reason)
 	}
 	if p := after.Paused; p != nil && before.Paused == nil {
 		e.add(EventPaused, "", fmt.Sprintf("until %s by %s: %s", p.Until.UTC().Format(time.RFC3339), p.By, p.Reason))
@@ -136,7 +138,7 @@ func (e *events) node(before, after *Status) {
 	if after.Totals.Rollbacks > before.Totals.Rollbacks {
 		text := after.Reason
 		if u := after.Undone; after.State != NodeFailing && len(u) > 0 {
-			text = fmt.Sprintf("generation %d: %s", u[0].Generation, u[0].Why)
+			text = generation.Name(u[0].Generation, u[0].Digest) + ": " + u[0].Why
 		}
 		e.add(EventRolledBack, "", text)
 	}

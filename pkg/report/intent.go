@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/netwright/netwright/pkg/generation"
 )
 
 // Intent names what a plan would change, on which node and by which configuration, as sha256 in
@@ -51,7 +53,8 @@ func (p *Plan) Stale(now *Plan) string {
 	case p.Cluster != now.Cluster || p.Node != now.Node:
 		return fmt.Sprintf("it is of the node %q of %q, and this is %q of %q", p.Node, p.Cluster, now.Node, now.Cluster)
 	case p.Digest != now.Digest:
-		return fmt.Sprintf("the store moved: the plan is of %s, and %s is there now", nameOf(p.Generation, p.Digest), nameOf(now.Generation, now.Digest))
+		return fmt.Sprintf("the store moved: the plan is of %s, and %s is there now",
+			generation.Name(p.Generation, p.Digest), generation.Name(now.Generation, now.Digest))
 	case p.Network != now.Network:
 		return fmt.Sprintf("the network was %s, and is %s now", p.Network, now.Network)
 	}
@@ -81,22 +84,10 @@ func (p *Plan) Stale(now *Plan) string {
 	return "the host moved: " + strings.Join(differ, "; ") + more
 }
 
-// nameOf names a configuration: by its generation, or by its digest where the store counts none, as
-// a directory that nobody published to.
-func nameOf(generation int64, digest string) string {
-	switch {
-	case generation != 0:
-		return fmt.Sprintf("generation %d", generation)
-	case digest == "":
-		return "no configuration"
-	}
-	return "sha256 " + digest[:min(len(digest), 12)]
-}
-
-// nameAndDigest is nameOf with the digest in any case.
-func nameAndDigest(generation int64, digest string) string {
-	name := nameOf(generation, digest)
-	if generation != 0 {
+// nameAndDigest names a configuration, with its digest in any case.
+func nameAndDigest(number int64, digest string) string {
+	name := generation.Name(number, digest)
+	if number != 0 {
 		name += ", " + digest[:min(len(digest), 12)]
 	}
 	return name

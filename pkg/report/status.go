@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"time"
+
+	"github.com/netwright/netwright/pkg/generation"
 )
 
 // StatusVersion names the JSON form of a [Status]. Fields are added to it; none changes its meaning
@@ -95,7 +97,7 @@ func (g *Generation) name() string {
 	if g == nil {
 		return "none"
 	}
-	return nameOf(g.Number, g.Digest)
+	return generation.Name(g.Number, g.Digest)
 }
 
 // Is says that it is the same configuration as another. Each may be nil.
@@ -142,7 +144,7 @@ type Configuration struct {
 func (c Configuration) Text() string {
 	switch {
 	case c.Wanted == nil || c.Wanted.Is(c.Applied):
-		return nameOf(c.Generation, c.Digest)
+		return generation.Name(c.Generation, c.Digest)
 	case c.Applied == nil:
 		return fmt.Sprintf("no generation is applied, %s is wanted", c.Wanted.name())
 	}
@@ -206,7 +208,7 @@ type Awaits struct {
 
 // String is "generation 5, made by alice, awaits its confirmation until 2026-11-22T06:00:00Z".
 func (a *Awaits) String() string {
-	return fmt.Sprintf("generation %d, made by %s, awaits its confirmation until %s", a.Generation, a.By,
+	return fmt.Sprintf("%s, made by %s, awaits its confirmation until %s", generation.Name(a.Generation, a.Digest), a.By,
 		a.Until.UTC().Format(time.RFC3339))
 }
 

@@ -47,7 +47,7 @@ func TestAChangedConfigurationWaits(t *testing.T) {
 		return st
 	}
 	containerd := func() string { return n.Must(ctx, "systemctl", "show", "--value", "-p", "InvocationID", "containerd") }
-	const waits = "systemctl show -p StatusText netwright-agent | grep -q 'generation 0 waits'"
+	const waits = "systemctl show -p StatusText netwright-agent | grep -q 'sha256 [0-9a-f]* waits'"
 	const drift = "sysctl -qw net.ipv4.ip_forward=0"
 	const repaired = "test $(sysctl -n net.ipv4.ip_forward) = 1"
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/report"
 )
@@ -68,7 +69,7 @@ func judge(s *report.Status) verdict {
 		return verdict{kube.True, "Paused", "nothing is changed: " + s.Paused.String()}
 	case s.Waiting != nil:
 		return verdict{kube.True, "ConfigurationWaiting",
-			fmt.Sprintf("generation %d waits: %s", s.Waiting.Generation, s.Waiting.Reason)}
+			generation.Name(s.Waiting.Generation, s.Waiting.Digest) + " waits: " + s.Waiting.Reason}
 	case s.Configuration.Untrusted:
 		return verdict{kube.True, "ConfigurationUntrusted",
 			"all is as wanted, and what the store has is not trusted: " + s.Configuration.Error}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/netwright/netwright/pkg/generation"
 )
 
 // Because notes why it is the last good configuration that is worked towards. What is the store's
@@ -22,11 +24,8 @@ func (d *State) Because(why error) {
 // pass.
 func (d *State) Effective() string {
 	if d.Taken.IsZero() {
-		return fmt.Sprintf("generation %d (%.12s)", d.Snapshot.Generation, d.Snapshot.Digest)
+		return generation.Full(d.Snapshot.Generation, d.Snapshot.Digest)
 	}
-	which := fmt.Sprintf("generation %d", d.Snapshot.Generation)
-	if d.Snapshot.Generation == 0 {
-		which = fmt.Sprintf("%.12s", d.Snapshot.Digest)
-	}
-	return fmt.Sprintf("the last good configuration, %s, taken at %s", which, d.Taken.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the last good configuration, %s, taken at %s",
+		generation.Name(d.Snapshot.Generation, d.Snapshot.Digest), d.Taken.UTC().Format(time.RFC3339))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -25,7 +26,7 @@ func (d *State) Report(notes []model.Note, led *ledger.Ledger, steps []report.St
 	}
 	if w := d.Waiting; w != nil {
 		p.Waiting = w
-		text := fmt.Sprintf("generation %d (%.12s) waits, and this one stays in force: %s", w.Generation, w.Digest,
+		text := fmt.Sprintf("%s waits, and this one stays in force: %s", generation.Full(w.Generation, w.Digest),
 			w.Reason)
 		if d.Undone != nil { // the pass's error: who logs both says it once
 			text = d.Undone.Error()

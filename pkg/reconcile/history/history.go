@@ -24,8 +24,9 @@ type History struct {
 	Awaits    *report.Awaits    `json:"awaits,omitempty"`   // a change that somebody must confirm
 	// Watched is the generation that is undone until then if its hook costs the node its network;
 	// no time: none is.
-	Watched      int64     `json:"watched,omitempty"`
-	WatchedUntil time.Time `json:"watchedUntil,omitzero"`
+	Watched       int64     `json:"watched,omitempty"`
+	WatchedDigest string    `json:"watchedDigest,omitempty"`
+	WatchedUntil  time.Time `json:"watchedUntil,omitzero"`
 	// Boots are the first boots with changed files, oldest first, and AwaitingBoot what no boot has
 	// proved yet.
 	Boots        []ledger.Boot `json:"boots,omitempty"`
@@ -59,7 +60,7 @@ func Read(opt host.Options) (*History, error) {
 	}
 	h.Changes = revised(files, revisions)
 	h.Repaired, h.Awaits = repaired(led), Awaits(files)
-	h.Watched, h.WatchedUntil = checkpoint.Watched(files)
+	h.Watched, h.WatchedDigest, h.WatchedUntil = checkpoint.Watched(files)
 	if h.Undone, err = ledger.ReadUndone(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}

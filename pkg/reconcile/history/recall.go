@@ -25,8 +25,8 @@ func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
 	if p := led.Head().Proof; !p.At.IsZero() {
 		out.Proof = &report.Proof{At: p.At, Generation: p.Generation, By: split(p.By), Missing: split(p.Missing)}
 	}
-	if generation, until := checkpoint.Watched(r); !until.IsZero() {
-		out.Watched = &report.Watched{Generation: generation, Until: until}
+	if number, digest, until := checkpoint.Watched(r); !until.IsZero() {
+		out.Watched = &report.Watched{Generation: number, Digest: digest, Until: until}
 	}
 	out.Undone = LastUndone(r)
 }
@@ -40,8 +40,8 @@ func split(list string) []string {
 // since a unit did not come up, since nobody confirmed it, or since a boot failed with it.
 func LastUndone(r ledger.Reader) (list []report.Undone) {
 	last := map[report.UndoneCause]report.Undone{}
-	note := func(cause report.UndoneCause, at time.Time, generation int64, why string) {
-		last[cause] = report.Undone{At: at, Cause: cause, Generation: generation, Why: why}
+	note := func(cause report.UndoneCause, at time.Time, number int64, digest, why string) {
+		last[cause] = report.Undone{At: at, Cause: cause, Generation: number, Digest: digest, Why: why}
 	}
 	undone, _ := ledger.ReadUndone(r)
 	for _, u := range undone {
@@ -49,12 +49,12 @@ func LastUndone(r ledger.Reader) (list []report.Undone) {
 		if u.Unconfirmed {
 			cause = report.UndoneUnconfirmed
 		}
-		note(cause, u.Time, u.Generation, u.Why)
+		note(cause, u.Time, u.Generation, u.Digest, u.Why)
 	}
 	boots, _ := ledger.ReadBoots(r)
 	for _, b := range boots {
 		if len(b.Names) > 0 && b.Outcome != string(firstboot.Confirmed) { // of an image there is nothing to undo
-			note(report.UndoneBoot, b.Time, b.Generation, b.Why)
+			note(report.UndoneBoot, b.Time, b.Generation, b.Digest, b.Why)
 		}
 	}
 	for _, u := range last {

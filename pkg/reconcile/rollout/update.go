@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/policy"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -243,8 +244,8 @@ func (r Rollout) Effective(
 			out, worse = desired.FromRevision(rev, h.Live.Files, r.Assets)
 		}
 		if worse != nil {
-			return nil, fmt.Errorf("generation %d waits (%s), and what is in force cannot be kept right: %w; nor %w",
-				w.Generation, w.Reason, err, worse)
+			return nil, fmt.Errorf("%s waits (%s), and what is in force cannot be kept right: %w; nor %w",
+				generation.Name(w.Generation, w.Digest), w.Reason, err, worse)
 		}
 	}
 	out.Waiting = w

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/netwright/netwright/pkg/checkpoint"
+	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
@@ -66,8 +67,8 @@ func (s Session) PendingUndo(r host.FileReader) ([]report.Note, error) {
 		return []report.Note{{Level: "warning", Text: a.String() + ": nothing is changed before"}}, nil
 	}
 	return []report.Note{{Level: "warning",
-		Text: fmt.Sprintf("a change of generation %d was not confirmed: the next pass takes it back before anything "+
-			"else, or its own process confirms it", j.Generation)}}, nil
+		Text: fmt.Sprintf("a change of %s was not confirmed: the next pass takes it back before anything "+
+			"else, or its own process confirms it", generation.Name(j.Generation, j.Digest))}}, nil
 }
 
 // finishUndo undoes what a run left that ended in the middle of its checkpoint: at once, and not
