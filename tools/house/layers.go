@@ -117,9 +117,11 @@ var rooms = map[string]map[string][]string{
 		"cri":             {"internal/sys"},
 		"facts":           {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
 		"firewall":        {"internal/sys"},
-		"hostfs":          {"accounts", "selinux"}, // the owners of files, and their labels
+		"hostfs":          {"accounts", "selinux", "hostfs/xattr"}, // the owners of files, and their labels
 		"hostfs/prefetch": {"hostfs"},
+		"hostfs/spool":    {"hostfs"},
 		"hostfs/userfile": {"hostfs"},
+		"hostfs/xattr":    nil,
 		"internal/sys":    nil,
 		"ipc":             {"hostfs", "internal/sys"}, // where its files are
 		"kernel":          {"internal/sys"},

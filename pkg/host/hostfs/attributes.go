@@ -1,17 +1,14 @@
 package hostfs
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
@@ -29,45 +26,13 @@ func (f *Reader) Attributes(name string) (map[string][]byte, error) {
 		return nil, Explain("read the attributes of", name, err)
 	}
 	defer unix.Close(fd)
-	list, err := attributes(fd)
-	if err != nil {
-		return nil, Explain("read the attributes of", name, err)
-	}
-	var out map[string][]byte
-	for attr := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
-		if !portable(attr) {
-			continue
-		}
-		if value, ok := attribute(fd, attr); ok {
-			if out == nil {
-				out = map[string][]byte{}
-			}
-			out[attr] = value
-		}
-	}
-	return out, nil
+	out, err := xattr.Portable(fd)
+	return out, Explain("read the attributes of", name, err)
 }
 
 // openItself opens a file or directory, a symlink not followed and nothing waited for.
 func (p Paths) openItself(name string) (int, error) {
 	return p.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-}
-
-// portable says that an attribute means the same on another inode. IMA's and EVM's are made from
-// the inode, overlay's are the kernel's own.
-func portable(attr string) bool {
-	return attr != "" && attr != "security.ima" && attr != "security.evm" &&
-		!strings.HasPrefix(attr, "trusted.overlay.")
-}
-
-// attribute reads one value; false where it is gone or not for us to see.
-func attribute(fd int, attr string) ([]byte, bool) {
-	value := make([]byte, 64<<10) // the kernel's limit for one value
-	n, err := unix.Fgetxattr(fd, attr, value)
-	if err != nil {
-		return nil, false
-	}
-	return slices.Clone(value[:n]), true
 }
 
 // SetAttributes gives a file or directory extended attributes as [Files.Attributes] returned them.
@@ -85,25 +50,8 @@ func (w *Writer) SetAttributes(name string, attrs map[string][]byte) error {
 	if info, err := statx(fd, "", unix.AT_EMPTY_PATH); err != nil || info.Type == Regular && info.Links > 1 {
 		return Explain("set the attributes of", name, cmp.Or(err, error(&NamesError{Path: name, Names: info.Links})))
 	}
-	if err := setAttributes(fd, attrs); err != nil {
+	if err := xattr.Set(fd, attrs); err != nil {
 		return fmt.Errorf("set the attributes of %s: %w", name, err)
-	}
-	return nil
-}
-
-func setAttributes(fd int, attrs map[string][]byte) error {
-	for _, attr := range slices.Sorted(maps.Keys(attrs)) {
-		if have, ok := attribute(fd, attr); ok && bytes.Equal(have, attrs[attr]) {
-			continue
-		}
-		err := unix.Fsetxattr(fd, attr, attrs[attr], 0)
-		switch {
-		case err == nil, attr == "security.selinux" && errors.Is(err, unix.EPERM): // see copyLabels
-		case errors.Is(err, unix.EPERM):
-			return fmt.Errorf("%s: %w: run it as root with all capabilities", attr, err)
-		default:
-			return fmt.Errorf("%s: %w", attr, err)
-		}
 	}
 	return nil
 }
@@ -136,53 +84,6 @@ func (w *Writer) SetMtime(name string, mtime int64) error {
 		return fmt.Errorf("set the time of %s: %w", name, err)
 	}
 	return nil
-}
-
-// copyLabels copies the SELinux label and the user attributes of the file that
-// is replaced. A new file has the label that the policy gives it in its directory.
-// Not copied: capabilities, IMA and EVM, which belong to the old content, and ACLs, since
-// the mode that is asked for is all the access there shall be.
-func copyLabels(dir int, base string, to int) error {
-	from, err := unix.Openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil // unreadable to us or gone: it has no label that we could keep
-	}
-	defer unix.Close(from)
-	list, err := attributes(from)
-	if err != nil || list == "" {
-		return err
-	}
-	for attr := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
-		if attr != "security.selinux" && !strings.HasPrefix(attr, "user.") {
-			continue
-		}
-		value, ok := attribute(from, attr)
-		if !ok {
-			continue // removed meanwhile, or not ours to see
-		}
-		err = unix.Fsetxattr(to, attr, value, 0)
-		if attr == "security.selinux" && errors.Is(err, unix.EPERM) {
-			continue // the label is of a policy that does not run: else it would be SELinux that judges, and EACCES
-		}
-		if err != nil && !errors.Is(err, unix.ENOTSUP) {
-			return err
-		}
-	}
-	return nil
-}
-
-// attributes lists the names of a file's extended attributes, each ended by NUL.
-func attributes(fd int) (string, error) {
-	n, err := unix.Flistxattr(fd, nil)
-	if errors.Is(err, unix.ENOTSUP) || n == 0 && err == nil {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	buf := make([]byte, n+1024)
-	n, err = unix.Flistxattr(fd, buf)
-	return string(buf[:max(n, 0)]), err
 }
 
 // label gives what was made the SELinux type of the path at which it is to be. An image gets no

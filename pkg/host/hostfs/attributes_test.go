@@ -15,7 +15,7 @@ import (
 
 // Attributes are read and set on files and directories, in one step with the content, and
 // capabilities survive the change of owner. The lines that keep it: batch_staged.go, Close
-// (attributes after the owner); attributes.go, portable.
+// (attributes after the owner); pkg/host/hostfs/xattr/xattr.go, portable.
 func TestAttributesComeWithTheFile(t *testing.T) {
 	needs.Root(t) // capabilities and owners
 	h, root := image(t)

@@ -31,8 +31,9 @@ type Batch struct {
 	dirs map[string]*stagingDir
 	tmp  []*os.File
 
-	atomic bool
-	intent string // its file, once written
+	atomic  bool
+	intent  string // its file, once written
+	unnamed *int64 // bytes that its files may still have before its commit; nil: they have names
 }
 
 // stagingDir is a directory that files of a batch go into.
@@ -56,16 +57,26 @@ func (b *Batch) Create(name string, spec FileSpec) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := b.dir(path.Dir(name), true)
-	if err != nil {
-		return nil, Explain("write", name, err)
+	s := newStaged(name, spec)
+	if b.unnamed != nil {
+		err = b.openUnnamed(s)
+	} else {
+		err = b.open(s)
 	}
-	s, err := b.w.files.Paths.stageFile(dir, name, spec)
 	if err != nil {
 		return nil, Explain("write", name, err)
 	}
 	b.all = append(b.all, s)
 	return s, nil
+}
+
+// open makes the file of s beside its target.
+func (b *Batch) open(s *Staged) error {
+	dir, err := b.dir(path.Dir(s.name), true)
+	if err != nil {
+		return err
+	}
+	return b.w.files.Paths.stageFile(dir, s)
 }
 
 // Put stages a file with its whole content.
@@ -111,6 +122,9 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("write %d files: %w", len(b.all), err)
 	}
+	if err := b.nameFiles(); err != nil {
+		return err
+	}
 	if err := b.syncFiles(); err != nil {
 		return err
 	}
@@ -154,6 +168,13 @@ func (b *Batch) Discard() {
 // scratch opens a file without a name on the file system of a directory. It is gone
 // when the batch ends.
 func (b *Batch) scratch(dir string) (*os.File, error) {
+	if b.unnamed != nil {
+		f, err := b.openNearest(path.Join(dir, "scratch"))
+		if err == nil {
+			b.tmp = append(b.tmp, f)
+		}
+		return f, Explain("write below", dir, err)
+	}
 	d, err := b.dir(dir, true)
 	if err != nil {
 		return nil, Explain("write below", dir, err)

@@ -10,11 +10,5 @@ import "golang.org/x/sys/unix"
 func fsync(fd int) error  { return again(func() error { return unix.Fsync(fd) }) }
 func syncfs(fd int) error { return again(func() error { return unix.Syncfs(fd) }) }
 
-// writeBack has the disk write n bytes of a file from off on, once it has what lies before: a hint.
-func writeBack(fd int, off, n int64) {
-	_ = unix.SyncFileRange(fd, 0, off, unix.SYNC_FILE_RANGE_WAIT_BEFORE)
-	_ = unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE)
-}
-
 // startWriting has the disk begin with a file: a hint, the fsync is what counts.
 func startWriting(fd int) { _ = unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WRITE) }

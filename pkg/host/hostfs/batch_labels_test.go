@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -52,7 +53,7 @@ func TestLabelsWithoutPolicy(t *testing.T) {
 		if err := unix.Capset(&header, &caps[0]); err != nil {
 			return err
 		}
-		return copyLabels(at, "old", to)
+		return xattr.CopyLabels(at, "old", to)
 	}); err != nil {
 		t.Errorf("a file with a label cannot be replaced: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
@@ -33,6 +34,7 @@ type Staged struct {
 	old    bool    // there was a file before
 	read   *Digest // what the old one must have: it is edited; nil: whatever it has
 	state  stagedState
+	room   *int64 // bytes that may still be written; nil: as many as the disk takes
 }
 
 type stagedState int
@@ -43,18 +45,15 @@ const (
 	inPlace
 )
 
-// stageFile creates the staged file of name in dir.
-func (p Paths) stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, error) {
-	s := &Staged{dir: dir, name: name, base: path.Base(name), temp: stagedName(), spec: spec, hash: sha256.New()}
-	there, err := statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case there.Type == Directory, there.Type == Other:
-		return nil, &InTheWayError{Path: name, Is: there.Type, Want: Regular}
-	default:
-		s.old = true
+func newStaged(name string, spec FileSpec) *Staged {
+	return &Staged{name: name, base: path.Base(name), spec: spec, hash: sha256.New()}
+}
+
+// stageFile creates the file of s in dir, under its staged name.
+func (p Paths) stageFile(dir *stagingDir, s *Staged) error {
+	there, err := s.enter(dir)
+	if err != nil {
+		return err
 	}
 	var fd int
 	err = again(func() error {
@@ -63,22 +62,50 @@ func (p Paths) stageFile(dir *stagingDir, name string, spec FileSpec) (*Staged, 
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.file = os.NewFile(uintptr(fd), name)
-	err = p.label(fd, path.Join(dir.real, s.base), selinux.File)
-	if err == nil && s.old && there.Type == Regular {
-		err = copyLabels(dir.fd, s.base, fd)
-	}
-	if err != nil {
+	s.file = os.NewFile(uintptr(fd), s.name)
+	if err := p.labelStaged(s, there); err != nil {
 		s.discard()
-		return nil, err
+		return err
 	}
-	return s, nil
+	return nil
+}
+
+// enter gives s its directory and a staged name there, which nobody has yet, and says what is at
+// its target.
+func (s *Staged) enter(dir *stagingDir) (FileInfo, error) {
+	there, err := statx(dir.fd, s.base, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return there, err
+	case there.Type == Directory, there.Type == Other:
+		return there, &InTheWayError{Path: s.name, Is: there.Type, Want: Regular}
+	default:
+		s.old = true
+	}
+	s.dir, s.temp = dir, stagedName()
+	return there, nil
+}
+
+// labelStaged gives the file of s the label of its target.
+func (p Paths) labelStaged(s *Staged, there FileInfo) error {
+	fd := int(s.file.Fd())
+	err := p.label(fd, path.Join(s.dir.real, s.base), selinux.File)
+	if err == nil && s.old && there.Type == Regular {
+		err = xattr.CopyLabels(s.dir.fd, s.base, fd)
+	}
+	return err
 }
 
 // Write appends content. The file is mode 0600 and root's until it is closed.
 func (s *Staged) Write(p []byte) (int, error) {
+	if s.room != nil {
+		if *s.room -= int64(len(p)); *s.room < 0 {
+			return 0, fmt.Errorf("write %s: %w", s.name, errHalfOfRoom)
+		}
+	}
 	n, err := s.file.Write(p)
 	s.hash.Write(p[:n])
 	s.size += int64(n)
@@ -97,7 +124,7 @@ func (s *Staged) Close() error {
 	if err := setMeta(fd, s.spec); err != nil {
 		return Explain("set owner and mode of", s.name, err)
 	}
-	if err := setAttributes(fd, s.attrs); err != nil { // after the owner, whose change clears capabilities
+	if err := xattr.Set(fd, s.attrs); err != nil { // after the owner, whose change clears capabilities
 		return fmt.Errorf("set the attributes of %s: %w", s.name, err)
 	}
 	if s.spec.Mtime != 0 { // the next write would change it again
@@ -189,7 +216,7 @@ func (s *Staged) overwrite() error {
 	if err := setMeta(fd, s.spec); err != nil {
 		return err
 	}
-	if err := setAttributes(fd, s.attrs); err != nil {
+	if err := xattr.Set(fd, s.attrs); err != nil {
 		return err
 	}
 	if s.spec.Mtime != 0 {
@@ -226,7 +253,7 @@ func (s *Staged) record(f *Reader) {
 
 // discard closes the file, and removes what is under its staged name.
 func (s *Staged) discard() {
-	if s.state != inPlace {
+	if s.state != inPlace && s.temp != "" {
 		_ = unix.Unlinkat(s.dir.fd, s.temp, 0)
 	}
 	s.file.Close()

@@ -13,7 +13,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/spool"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -168,11 +168,11 @@ func (a *Aside) download(url string, want archive.Wanted) (*download, error) {
 	if d := a.likeliest(url); want.Sum == "" && d != nil {
 		return d, nil
 	}
-	spool, err := hostfs.OpenSpool(a.host.Files(), ledger.Dir)
+	file, err := spool.Open(a.host.Files(), ledger.Dir)
 	if err != nil {
 		return nil, err
 	}
-	d := &download{wanted: key, spool: spool, more: make(chan struct{})}
+	d := &download{wanted: key, spool: file, more: make(chan struct{})}
 	var check *archive.Check
 	if want.Sum != "" {
 		check = archive.NewCheck(want)
@@ -231,7 +231,7 @@ func (a *Aside) drop(key wanted) {
 // download is the content of one URL, as far as it has come.
 type download struct {
 	wanted
-	spool *hostfs.Spool
+	spool *spool.Spool
 	stop  context.CancelFunc
 
 	mu      sync.Mutex
