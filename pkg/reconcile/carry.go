@@ -76,6 +76,8 @@ func (p Pass) carryOut(ctx context.Context, h *host.Host, r *run) (*report.Plan,
 	}
 	p.Hooks.Enter("apply")
 	whole := ctx // what the guard returns ends with the checkpoint
+	r.prefetches = execute.Prefetch(ctx, r.graph, h, r.changes, r.refused)
+	defer r.prefetches.Discard()
 	guard, ctx, err := p.prepare(ctx, h, r)
 	if err != nil {
 		if err = errors.Join(err, guard.Finish(ctx, nil)); mayNotGoOn(whole, p.ConfirmWithin, err) {
@@ -206,7 +208,7 @@ func (r *run) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 func (r *run) options(p Pass, judge *drift.Judge) execute.Options {
 	return execute.Options{
 		Log: p.Log, Judge: judge, Refused: r.refused, Admission: r.guard, Unwritten: r.unwritten != nil,
-		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
+		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Prefetches: r.prefetches,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
 	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
@@ -51,11 +52,12 @@ type run struct {
 	unbuilt   error               // why the set is the last revision's, and not that of the documents
 	unwritten error               // why the pass only brings back what was right
 
-	guard    *guard.Guard // of what cuts the node off; nil: nothing does
-	removals *changes.Set
-	pruneRep graph.Report[tasks.Task]
-	apiCache ledger.APICache     // of the Kubernetes API
-	late     map[string][]string // effects owed that only the removals' graph has
+	prefetches execute.Prefetches
+	guard      *guard.Guard // of what cuts the node off; nil: nothing does
+	removals   *changes.Set
+	pruneRep   graph.Report[tasks.Task]
+	apiCache   ledger.APICache     // of the Kubernetes API
+	late       map[string][]string // effects owed that only the removals' graph has
 }
 
 // report says what the run has planned or done.

@@ -95,6 +95,10 @@ func (t Archive) Plan(_ context.Context, v host.View) (*Change, error) {
 
 // Apply implements [Task]. Members that are right stay as they are.
 func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
+	return t.apply(ctx, h, nil)
+}
+
+func (t Archive) apply(ctx context.Context, h *host.Host, prefetched *ArchivePrefetch) error {
 	want, states, err := t.look(h.Live.View())
 	if err != nil {
 		return fmt.Errorf("install %s: %w", t.Name, err)
@@ -114,7 +118,9 @@ func (t Archive) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	if err != nil {
 		return fmt.Errorf("install %s: %w", t.Name, err)
 	}
-	return t.fromAnywhere(ctx, rest, damaged, func(from string) error { return t.install(ctx, h, from, rest, want) })
+	return t.fromAnywhere(ctx, rest, damaged, func(from string) error {
+		return t.install(ctx, h, from, rest, want, prefetched)
+	})
 }
 
 // Available proves that what is missing of the archive can be had: it is kept, or it is fetched,

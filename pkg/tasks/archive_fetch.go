@@ -53,13 +53,20 @@ func (t Archive) fromURLs(ctx context.Context, try func(from string) error) erro
 		t.Name, errors.Join(failed...), t.Sum.Algorithm(), t.Sum)
 }
 
-// install fetches the archive from one URL and puts the members and the receipt in place, as one
-// batch.
-func (t Archive) install(ctx context.Context, h *host.Host, from string, members []string, want access) error {
-	b := h.Files.Batch()
-	defer b.Discard()
-	got, err := t.unpack(ctx, b, from,
-		hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()})
+// install fetches the archive from one URL, where it is not prefetched. It puts the members and the
+// receipt in place, as one batch.
+func (t Archive) install(
+	ctx context.Context, h *host.Host, from string, members []string, want access, prefetched *ArchivePrefetch,
+) error {
+	of := t.unpacking(members, want)
+	b, got, err := prefetched.take(ctx, from, of)
+	if b == nil && err == nil {
+		b = h.Files.Batch()
+		got, err = t.unpack(ctx, b, from, of)
+	}
+	if b != nil {
+		defer b.Discard()
+	}
 	if err != nil {
 		return err
 	}
@@ -67,6 +74,10 @@ func (t Archive) install(ctx context.Context, h *host.Host, from string, members
 		return err
 	}
 	return b.Commit(ctx)
+}
+
+func (t Archive) unpacking(members []string, want access) hostfs.Unpacking {
+	return hostfs.Unpacking{Name: t.Name, Sum: t.Sum, Dir: t.Dir, Members: members, Spec: want.spec()}
 }
 
 // unpack fetches the archive and stages its members.

@@ -33,6 +33,7 @@ type Options struct {
 	Unwritten  bool
 	Generation int64 // of the documents that the pass works towards, for the log
 	Hooks      Hooks
+	Prefetches Prefetches // archives that are fetched already
 }
 
 // Admission hears of each change before it is made; its error keeps it from being made. waited says
@@ -78,7 +79,7 @@ func Apply(
 	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
 		return nil, graph.Report[tasks.Task]{}, err
 	}
-	// A download needs no processor: it begins while the checkpoint is taken, beside the rest.
+	// A download needs no processor: it goes on while the checkpoint is taken, beside the rest.
 	fetches := 0
 	for _, t := range g.Order() {
 		if a.fetches(t) {
@@ -185,7 +186,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	if err := a.try(ctx, t); err != nil {
 		return err
 	}
-	if err := t.Apply(ctx, a.host, c); err != nil {
+	if err := a.apply(ctx, t, c); err != nil {
 		return err
 	}
 	a.ackEffect(key)
@@ -206,6 +207,14 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return graph.Permanent(&changes.NotConvergedError{Key: key, Reason: left.Reason})
 	}
 	return nil
+}
+
+// apply applies a task, with what was fetched of it.
+func (a *applier) apply(ctx context.Context, t tasks.Task, c *tasks.Change) error {
+	if fetched := a.Prefetches[t.Owns()[0]]; fetched != nil {
+		return fetched.Apply(ctx, a.host)
+	}
+	return t.Apply(ctx, a.host, c)
 }
 
 // disturbed says that t is a sysctl, and that this pass wrote another before it that may change it:

@@ -1,0 +1,43 @@
+package execute
+
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// Prefetches are archives that are fetched before [Apply], by first key.
+type Prefetches map[graph.Key]*tasks.ArchivePrefetch
+
+// Prefetch begins to fetch the archives of a plan: beside what is written down before the first
+// change. It ends with ctx, and the caller ends it with [Prefetches.Discard].
+func Prefetch(
+	ctx context.Context, g *graph.Graph[tasks.Task], h *host.Host, planned *changes.Set, refused map[graph.Key]error,
+) Prefetches {
+	out := Prefetches{}
+	for _, t := range g.Order() {
+		archive, is := t.(tasks.Archive)
+		if !is {
+			continue
+		}
+		key := t.Owns()[0]
+		c := planned.Get(key)
+		if c == nil || c.NotApplicable != "" || planned.Repairs.Later(key) != nil || refused[key] != nil {
+			continue
+		}
+		if f := archive.Prefetch(ctx, h); f != nil {
+			out[key] = f
+		}
+	}
+	return out
+}
+
+// Discard ends what was begun, and returns when nothing of it is under way.
+func (p Prefetches) Discard() {
+	for _, f := range p {
+		f.Discard()
+	}
+}

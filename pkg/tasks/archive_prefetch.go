@@ -1,0 +1,100 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+
+	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
+)
+
+// ArchivePrefetch is an [Archive] that is fetched and unpacked before it may be put in place.
+// Nothing of it is to be seen, and a kill leaves nothing of it: see [hostfs.Batch.Unnamed].
+type ArchivePrefetch struct {
+	archive Archive
+	from    string
+	of      hostfs.Unpacking
+	batch   *hostfs.Batch
+	stop    context.CancelCauseFunc
+	done    chan struct{} // closed when got and err are known
+	got     map[string]hostfs.Member
+	err     error
+}
+
+// Prefetch begins to fetch an archive of which nothing is known, from its first URL, and returns
+// at once; nil: there is nothing to begin. It is for who has to write down first what is to change:
+// then [ArchivePrefetch.Apply] applies the task in the place of Apply. The caller ends it with
+// [ArchivePrefetch.Discard].
+func (t Archive) Prefetch(ctx context.Context, h *host.Host) *ArchivePrefetch {
+	want, states, err := t.look(h.Live.View())
+	if err != nil || len(t.URLs) == 0 || t.Fetch == nil {
+		return nil // Apply says it
+	}
+	var members []string
+	for _, s := range states {
+		if s.install {
+			members = append(members, s.name)
+		}
+	}
+	if known, err := t.readReceipt(h.Live.View()); len(members) == 0 || len(known) > 0 || err != nil {
+		return nil // it may be kept: see [Archive.Cache]
+	}
+	f := &ArchivePrefetch{archive: t, from: t.URLs[0], of: t.unpacking(members, want), batch: h.Files.Batch(),
+		done: make(chan struct{})}
+	f.batch.Unnamed()
+	ctx, f.stop = context.WithCancelCause(ctx)
+	go func() {
+		defer close(f.done)
+		f.got, f.err = t.unpack(ctx, f.batch, f.from, f.of)
+	}()
+	return f
+}
+
+// Apply is [Archive.Apply] with what was fetched. A second call fetches anew. Where what was
+// fetched cannot be used, the first does, too.
+func (f *ArchivePrefetch) Apply(ctx context.Context, h *host.Host) error {
+	err := f.archive.apply(ctx, h, f)
+	if errors.Is(err, syscall.EXDEV) { // something was mounted in its place meanwhile
+		return f.archive.apply(ctx, h, nil)
+	}
+	return err
+}
+
+// take waits for what was fetched and hands it over, once. It is nil, without an error, where
+// nothing of the kind was: the caller fetches. The error is one of the URL.
+func (f *ArchivePrefetch) take(
+	ctx context.Context, from string, of hostfs.Unpacking,
+) (*hostfs.Batch, map[string]hostfs.Member, error) {
+	if f == nil || f.batch == nil || from != f.from || of.Spec != f.of.Spec || !slices.Equal(of.Members, f.of.Members) {
+		return nil, nil, nil
+	}
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	b := f.batch
+	f.batch = nil
+	if f.err == nil {
+		return b, f.got, nil
+	}
+	b.Discard()
+	var wrong *archive.Error
+	if f.archive.elsewhere(f.err) || errors.As(f.err, &wrong) || graph.IsWait(f.err) {
+		return nil, nil, f.err
+	}
+	return nil, nil, nil // the disk has no files without names, or no room for them
+}
+
+// Discard ends what was begun. What was applied stays.
+func (f *ArchivePrefetch) Discard() {
+	f.stop(errors.New("the pass needs it no more"))
+	<-f.done
+	if f.batch != nil {
+		f.batch.Discard()
+	}
+}
