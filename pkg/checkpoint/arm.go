@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
@@ -247,9 +248,11 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 // anywhere, it is done by the next pass: see [sweep].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	h.Files.RemoveStale(append([]string{Dir}, Around...))
-	errs := []error{h.Files.Remove(WatchFile), h.Units.StopTimer(ctx, TimerName),
-		h.Units.StopTimer(ctx, unconfirmedTimer), h.Units.StopTimer(ctx, watchName), h.Files.Remove(makerFile),
-		s.dropBootUnit(h)}
+	var stop errgroup.Group // systemd takes several milliseconds for each
+	for _, timer := range []string{TimerName, unconfirmedTimer, watchName} {
+		stop.Go(func() error { return h.Units.StopTimer(ctx, timer) })
+	}
+	errs := []error{h.Files.Remove(WatchFile), s.dropBootUnit(h), stop.Wait(), h.Files.Remove(makerFile)}
 	if !s.cachesCopy {
 		errs = append(errs, h.Files.Remove(binaryFile))
 	}
