@@ -181,7 +181,7 @@ func (s *Converged) repair(
 	planned *changes.Set,
 ) ([]report.Step, error) {
 	done, rep, err := execute.Apply(ctx, g, h, tx.Led, planned, execute.Options{
-		Log: p.Log, Judge: tx.Judge, Generation: s.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks,
+		Log: p.Log, Judge: tx.Judge, Generation: s.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Fresh: true,
 	})
 	if err != nil {
 		return nil, &WholeError{err}

@@ -65,12 +65,14 @@ type Await struct {
 }
 
 // Read returns the record, nil where nothing awaits a boot.
-func Read(r host.FileReader) (*Awaiting, error) { return read(r, json.Unmarshal) }
+func Read(r host.FileReader) (*Awaiting, error) {
+	return read(r, func(data []byte, a *Awaiting) error { return json.Unmarshal(data, a) })
+}
 
 // Summary is Read for who only tells what awaits a boot: without how the network's sysctls were,
 // and without what a boot has shown. A record lies there until the next boot, for months.
 func Summary(r host.FileReader) (*Awaiting, error) {
-	return read(r, func(data []byte, a any) error { return undo.DecodeHead(data, "around", "}", a) })
+	return read(r, func(data []byte, a *Awaiting) error { return undo.DecodeHead(data, "around", "}", a) })
 }
 
 // Awaits says that there is a record.
@@ -79,7 +81,7 @@ func Awaits(r hostfs.Files) bool {
 	return err == nil
 }
 
-func read(r host.FileReader, decode func([]byte, any) error) (*Awaiting, error) {
+func read(r host.FileReader, decode func([]byte, *Awaiting) error) (*Awaiting, error) {
 	data, err := r.ReadFile(awaitingFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil

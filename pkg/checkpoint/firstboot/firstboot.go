@@ -2,6 +2,7 @@ package firstboot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,7 +57,13 @@ const rebootLimit = 5 * time.Minute
 // Pending says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
 func Pending(r host.FileReader) (bool, error) {
-	a, err := Summary(r)
+	// Of the record it reads the head alone: whoever repairs one key asks this first.
+	a, err := read(r, func(data []byte, a *Awaiting) error {
+		if err := undo.DecodeHead(data, "since", "}", a); err != nil || a.Version != 0 {
+			return err
+		}
+		return json.Unmarshal(data, a) // somebody else wrote it, in another order
+	})
 	return a != nil && a.Boot != host.BootID(r), err
 }
 

@@ -34,6 +34,8 @@ type Options struct {
 	Generation int64 // of the documents that the pass works towards, for the log
 	Hooks      Hooks
 	Prefetches Prefetches // archives that are fetched already
+	// Fresh says that the plan was made just now: it holds until something is changed.
+	Fresh bool
 }
 
 // Admission hears of each change before it is made; its error keeps it from being made. waited says
@@ -135,7 +137,7 @@ func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[st
 // nothing is waited for: after the checkpoint was armed the task is planned again.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
-	c, err := changes.Look(ctx, t, a.view)
+	c, err := a.look(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -207,6 +209,14 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 		return graph.Permanent(&changes.NotConvergedError{Key: key, Reason: left.Reason})
 	}
 	return nil
+}
+
+// look plans a task again.
+func (a *applier) look(ctx context.Context, t tasks.Task) (*tasks.Change, error) {
+	if a.Fresh && !a.done.Any() {
+		return a.planned.Get(t.Owns()[0]), nil
+	}
+	return changes.Look(ctx, t, a.view)
 }
 
 // apply applies a task, with what was fetched of it.
