@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/install"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/systemd"
 )
@@ -44,6 +45,14 @@ install put there.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if p := i.Prefix; p != "" && (!path.IsAbs(p) || path.Clean(p) != p || p == "/") {
 				return fmt.Errorf("--prefix %s: name a directory by its absolute path, such as /opt/netwright", p)
+			}
+			if remove {
+				for _, of := range []string{"prefix", "binary", "enable", "start"} {
+					if cmd.Flags().Changed(of) {
+						return problem.Usage.Errorf("--%s means nothing with --remove, which takes away what install "+
+							"put there, wherever that is: leave it out", of)
+					}
+				}
 			}
 			var err error
 			if !remove { // which needs no program
