@@ -47,11 +47,8 @@ install put there.`,
 				return fmt.Errorf("--prefix %s: name a directory by its absolute path, such as /opt/netwright", p)
 			}
 			if remove {
-				for _, of := range []string{"prefix", "binary", "enable", "start"} {
-					if cmd.Flags().Changed(of) {
-						return problem.Usage.Errorf("--%s means nothing with --remove, which takes away what install "+
-							"put there, wherever that is: leave it out", of)
-					}
+				if err := refuseWithRemove(cmd, "prefix", "binary", "enable", "start"); err != nil {
+					return err
 				}
 			}
 			var err error
@@ -99,6 +96,17 @@ install put there.`,
 	l.BoolVar(&i.Enable, "enable", true, "let the units start at boot")
 	l.BoolVar(&i.Start, "start", true, "start the daemon now; never below --root")
 	return cmd
+}
+
+// refuseWithRemove refuses flags that say how to install.
+func refuseWithRemove(cmd *cobra.Command, flags ...string) error {
+	for _, flag := range flags {
+		if cmd.Flags().Changed(flag) {
+			return problem.Usage.Errorf("--%s means nothing with --remove, which takes away what install put there, "+
+				"wherever that is: leave it out", flag)
+		}
+	}
+	return nil
 }
 
 // nextStep says what comes after an installation.

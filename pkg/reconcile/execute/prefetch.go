@@ -6,6 +6,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -26,6 +27,9 @@ func Prefetch(
 		key := t.Owns()[0]
 		c := planned.Get(key)
 		if c == nil || c.NotApplicable != "" || planned.Repairs.Later(key) != nil || refused[key] != nil {
+			continue
+		}
+		if !fetch.MayPrefetch(archive) {
 			continue
 		}
 		if f := archive.Prefetch(ctx, h); f != nil {

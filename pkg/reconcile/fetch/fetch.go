@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/archive"
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs/spool"
 	"github.com/netwright/netwright/pkg/ledger"
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -49,8 +47,9 @@ type Aside struct {
 	all     sync.WaitGroup
 	came    chan struct{} // has something when a download has ended that a pass did not wait for
 
-	mu        sync.Mutex
-	downloads map[wanted]*download
+	mu         sync.Mutex
+	downloads  map[wanted]*download
+	prefetched map[string]bool // URLs that MayPrefetch said yes to
 }
 
 // wanted is a URL and the checksum that is to be there; "": whatever is there. Two assets may name
@@ -68,6 +67,7 @@ func New(ctx context.Context, inner tasks.Fetcher, opt host.Options, store strin
 	a := &Aside{
 		Inner: inner, host: opt, local: !strings.Contains(store, "://"),
 		early: early, came: make(chan struct{}, 1), downloads: map[wanted]*download{},
+		prefetched: map[string]bool{},
 	}
 	ctx, a.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	a.bounded = func() (context.Context, context.CancelFunc) {
@@ -333,63 +333,4 @@ func (d *download) end(err error) {
 	if d.dropped {
 		d.close()
 	}
-}
-
-// had is nil when all that an archive needs is here; else why not.
-func had(ctx context.Context, v host.View, t tasks.Task) error {
-	asset, ok := t.(tasks.Archive)
-	if !ok {
-		return nil
-	}
-	a, ok := asset.Fetch.(*Aside)
-	if !ok {
-		return nil
-	}
-	return asset.Had(ctx, v, func(url string) error {
-		there, err := a.begin(url, archive.Wanted{Name: asset.Name, Sum: asset.Sum})
-		if err == nil && !there {
-			return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " +
-				tasks.Shown(url)}}
-		}
-		return err
-	})
-}
-
-// Late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
-// it does.
-func Late(ctx context.Context, v host.View, t tasks.Task) error {
-	if asset, ok := t.(tasks.Archive); ok {
-		if a, ok := asset.Fetch.(*Aside); ok && !a.early() {
-			return had(ctx, v, t)
-		}
-	}
-	return nil
-}
-
-// StillLate is late for what was not planned. What is here now was not when the pass was planned,
-// and is the next one's.
-func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
-	asset, ok := t.(tasks.Archive)
-	if !ok {
-		return nil
-	}
-	if a, ok := asset.Fetch.(*Aside); !ok || a.early() {
-		return nil
-	}
-	if err := Late(ctx, v, t); err != nil {
-		return err
-	}
-	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "the next pass, for which " + asset.Name +
-		" was fetched"}}
-}
-
-// Unfetched are the archives of a switch that are not here: it begins when they are.
-func Unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
-	out := map[graph.Key]error{}
-	for _, t := range g.Order() {
-		if err := had(ctx, v, t); err != nil {
-			out[t.Owns()[0]] = err
-		}
-	}
-	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/archive"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // What a mirror gives is held against its checksum as it comes, and not by the pass that asks for
@@ -53,6 +54,22 @@ func TestADownloadIsCheckedAsItComes(t *testing.T) {
 			t.Errorf("the mirror was asked %d times, want once for each checksum, and once for a person", m.times.Load())
 		}
 	})
+}
+
+// The daemon prefetches a URL once, and not when it has said READY. Who makes a single pass
+// prefetches whatever that changes.
+func TestWhatMayBePrefetched(t *testing.T) {
+	early := true
+	a := New(t.Context(), &mirror{}, host.Options{Root: t.TempDir()}, "", func() bool { return early })
+	defer a.Close()
+	one := tasks.Archive{Fetch: a, URLs: []string{"https://mirror.example.com/one.tgz"}}
+	two, alone := one, one
+	two.URLs, alone.Fetch = []string{"https://mirror.example.com/two.tgz"}, &mirror{}
+	first, again := MayPrefetch(one), MayPrefetch(one)
+	early = false
+	if late := MayPrefetch(two); !first || again || late || !MayPrefetch(alone) || !MayPrefetch(alone) {
+		t.Errorf("at first %t, again %t, after READY %t, and a single pass is not let", first, again, late)
+	}
 }
 
 // Two assets that name one URL with two checksums are both judged: neither takes the other's

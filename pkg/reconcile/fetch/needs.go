@@ -1,0 +1,88 @@
+package fetch
+
+import (
+	"context"
+
+	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// had is nil when all that an archive needs is here; else why not.
+func had(ctx context.Context, v host.View, t tasks.Task) error {
+	asset, ok := t.(tasks.Archive)
+	if !ok {
+		return nil
+	}
+	a, ok := asset.Fetch.(*Aside)
+	if !ok {
+		return nil
+	}
+	return asset.Had(ctx, v, func(url string) error {
+		there, err := a.begin(url, archive.Wanted{Name: asset.Name, Sum: asset.Sum})
+		if err == nil && !there {
+			return &changes.FetchingError{WaitError: graph.WaitError{Reason: "what is being fetched from " +
+				tasks.Shown(url)}}
+		}
+		return err
+	})
+}
+
+// Late is had for a plan. Before READY the pass reads what comes as it comes, beside all else that
+// it does.
+func Late(ctx context.Context, v host.View, t tasks.Task) error {
+	if asset, ok := t.(tasks.Archive); ok {
+		if a, ok := asset.Fetch.(*Aside); ok && !a.early() {
+			return had(ctx, v, t)
+		}
+	}
+	return nil
+}
+
+// StillLate is late for what was not planned. What is here now was not when the pass was planned,
+// and is the next one's.
+func StillLate(ctx context.Context, v host.View, t tasks.Task) error {
+	asset, ok := t.(tasks.Archive)
+	if !ok {
+		return nil
+	}
+	if a, ok := asset.Fetch.(*Aside); !ok || a.early() {
+		return nil
+	}
+	if err := Late(ctx, v, t); err != nil {
+		return err
+	}
+	return &changes.FetchingError{WaitError: graph.WaitError{Reason: "the next pass, for which " + asset.Name +
+		" was fetched"}}
+}
+
+// Unfetched are the archives of a switch that are not here: it begins when they are.
+func Unfetched(ctx context.Context, v host.View, g *graph.Graph[tasks.Task]) map[graph.Key]error {
+	out := map[graph.Key]error{}
+	for _, t := range g.Order() {
+		if err := had(ctx, v, t); err != nil {
+			out[t.Owns()[0]] = err
+		}
+	}
+	return out
+}
+
+// MayPrefetch says that an archive may be fetched before it is certain that the pass uses it. The
+// daemon does so once for each URL, before READY. A pass that fails before its first change is made
+// again, for ever, and must not ask a mirror each time.
+func MayPrefetch(t tasks.Archive) bool {
+	a, ok := t.Fetch.(*Aside)
+	if !ok || len(t.URLs) == 0 {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	url := t.URLs[0]
+	if !a.early() || a.prefetched[url] {
+		return false
+	}
+	a.prefetched[url] = true
+	return true
+}
