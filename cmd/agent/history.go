@@ -44,8 +44,8 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 					"that costs the node its gateway and its store\n",
 					generation.Name(h.Watched, h.WatchedDigest), h.WatchedUntil.Format(time.RFC3339))
 			}
-			if h.Applied != nil {
-				fmt.Fprintf(f.Out, "%s is applied, since %s\n", generation.Name(h.Applied.Number, h.Applied.Digest),
+			if h.Applied != nil && h.Applied.Number > 0 { // else the last revision says it
+				fmt.Fprintf(f.Out, "generation %d is applied, since %s\n", h.Applied.Number,
 					h.Applied.At.Format(time.RFC3339))
 			}
 			if h.Pin != nil {
