@@ -328,6 +328,24 @@ func refused(t *testing.T, f *node.Fabric) int {
 	return packets
 }
 
+// A path unit of an earlier checkpoint, with the service that it starts, hinders no checkpoint: an
+// undo by a release that does not know such units leaves them. The line that keeps it:
+// pkg/host/systemd/timer.go, startTimer (isUnitThere).
+func TestTimerReplacesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s, good := goodStore(t)
+	n := serve(t).Node(t, options(t, s, "node-1", "10.77.0.11", node.Options{Files: map[string]string{"/etc/netwright/agent.yaml": agentFile("15s")}}))
+	n.Must(ctx, "netwright", "--once")
+	n.Shell(ctx, "systemd-run --unit netwright-undo-now --property CollectMode=inactive-or-failed --path-property PathChanged=/run/lab --path-property CollectMode=inactive-or-failed /bin/true; "+
+		"systemctl is-active netwright-undo-now.path")
+	n.Write("/srv/netwright/"+cluster+"/cluster.yaml", strings.Replace(good, "  networking:", "  sysctlParameters: [net.ipv4.conf.host0.arp_announce=1]\n  networking:", 1), 0o644)
+	n.Must(ctx, "netwright", "--once")
+	if got := n.Shell(ctx, "cat /proc/sys/net/ipv4/conf/host0/arp_announce; systemctl list-units --all --plain --no-legend 'netwright-undo-now*'"); got != "1\n" {
+		t.Errorf("the node has\n%s", got)
+	}
+}
+
 // A store that cannot be reached after the change says nothing of the change: the daemon takes it
 // back, says so once, and makes it again when the store is back. The lines that keep it:
 // pkg/checkpoint/verdict.go, judge (only the store) and Error (no time that runs);

@@ -41,7 +41,8 @@ func property(name string, value any) unitProperty {
 // StartTimer makes a transient timer NAME.timer that runs a command as NAME.service once, after the
 // given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
-// outlives a boot. [ErrNoLiveState] where no systemd runs.
+// outlives a boot. What has that name is stopped: an undo by an earlier release leaves the path unit
+// of [Writer.StartWhenGone]. [ErrNoLiveState] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (w *Writer) StartTimer(
@@ -77,23 +78,30 @@ func (w *Writer) startTimer(
 		property("DefaultDependencies", ends),
 		property("CollectMode", "inactive-or-failed"),
 	}
-	return w.manage(ctx, "start timer "+name, name, func(b *Bus) *dbus.Call {
+	start := func(b *Bus) *dbus.Call {
 		release := b.release(ctx)
+		due := property("OnActiveSec", uint64(after/time.Microsecond))
 		if release >= 243 {
-			timer = append(timer, property("TimersMonotonic", []struct {
+			due = property("TimersMonotonic", []struct {
 				Base string
 				USec uint64
-			}{{"OnActiveSec", uint64(after / time.Microsecond)}}))
-		} else {
-			timer = append(timer, property("OnActiveSec", uint64(after/time.Microsecond)))
+			}{{"OnActiveSec", uint64(after / time.Microsecond)}})
 		}
 		all := append(service, confined(unit, release)...)
 		if release >= conditions {
 			all = append(all, property("Conditions", []condition{{Type: "ConditionPathExists", Value: about}}))
 		}
-		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", timer,
+		return b.manager(ctx, "StartTransientUnit", name+".timer", "replace", append(timer, due),
 			[]auxUnit{{name + ".service", all}})
-	})
+	}
+	err := w.manage(ctx, "start timer "+name, name, start)
+	if isUnitThere(err) {
+		if err := w.StopTimer(ctx, name); err != nil {
+			return err
+		}
+		err = w.manage(ctx, "start timer "+name, name, start)
+	}
+	return err
 }
 
 // StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this

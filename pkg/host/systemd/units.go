@@ -299,6 +299,12 @@ func isNoUnit(err error) bool {
 	return false
 }
 
+// isUnitThere says that no transient unit is made, since there is a unit of that name.
+func isUnitThere(err error) bool {
+	var e dbus.Error
+	return errors.As(err, &e) && e.Name == "org.freedesktop.systemd1.UnitExists"
+}
+
 // explainUnit says what systemd means, and what to do. name is the unit, "" where it is about all.
 func explainUnit(name string, err error) error {
 	var e dbus.Error
