@@ -41,8 +41,8 @@ func property(name string, value any) unitProperty {
 // StartTimer makes a transient timer NAME.timer that runs a command as NAME.service once, after the
 // given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
-// outlives a boot. What has that name is stopped: an undo by an earlier release leaves the path unit
-// of [Writer.StartWhenGone]. [ErrNoLiveState] where no systemd runs.
+// outlives a boot. What has that name is stopped: an undo by an earlier release leaves the path
+// unit of [Writer.StartWhenGone]. [ErrNoLiveState] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (w *Writer) StartTimer(
@@ -106,8 +106,8 @@ func (w *Writer) startTimer(
 
 // StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this
 // process is gone, however it went. It makes a file and holds it open for writing, and systemd
-// notices when it is closed. Whoever closes it calls StopTimer first. It fails where systemd makes
-// no transient path unit.
+// notices when it is closed, but not while it reloads its units: then the timer is left. Whoever
+// closes the file calls StopTimer first. It fails where systemd makes no transient path unit.
 func (w *Writer) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
 	f, err := w.openLock(file)
 	if err != nil {
