@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore"
+	"github.com/netwright/netwright/pkg/tasks"
 )
 
 // Run converges until ctx ends, and then returns nil: to be stopped is no error. READY is said
@@ -170,18 +171,24 @@ func (l *loop) await(ctx context.Context) (w trigger, ok bool) {
 
 // repair repairs what an event names, if that is all there is to do. Else a pass does it, soon.
 func (l *loop) repair(ctx context.Context) {
-	w := l.drift
-	if w.converged != nil {
-		host.Pause(repairDelay)
-	}
+	w, quiet := l.drift, time.Now().Add(repairDelay)
 	owners, direct, pass := w.takeEvents()
+	rest := func() ([]tasks.Task, error) {
+		host.Pause(max(time.Until(quiet), 0))
+		more, alone, facts := w.takeEvents()
+		pass = pass || facts
+		if !alone {
+			return nil, errors.New("more has happened than repairs are for")
+		}
+		return more, nil
+	}
 	if direct && len(owners) > 0 {
 		var steps []report.Step
 		var err error
 		spend := w.paced()
 		by := l.Pass
 		by.CacheOnly, by.Ready, by.OfDaemon = true, l.ready, true
-		l.at("a repair of its own", func() { steps, err = w.converged.Repair(ctx, by, owners) })
+		l.at("a repair of its own", func() { steps, err = w.converged.Repair(ctx, by, owners, rest) })
 		spend()
 		if len(steps) > 0 {
 			w.repairedSome(steps)

@@ -58,7 +58,12 @@ func wholePass(format string, args ...any) error { return &WholeError{fmt.Errorf
 // is for what asks for effects, what is not known to be harmless, what is contested, what must be
 // written down before, and whatever does not go as it was to. A [*UnwrittenError] says that what
 // was repaired could not be written down.
-func (s *Converged) Repair(ctx context.Context, p Pass, owners []tasks.Task) (steps []report.Step, err error) {
+//
+// rest is called once, where something is to be repaired: it waits until the change has ended that
+// was heard of, and returns whose keys changed meanwhile. They are repaired with the others.
+func (s *Converged) Repair(
+	ctx context.Context, p Pass, owners []tasks.Task, rest func() (more []tasks.Task, err error),
+) (steps []report.Step, err error) {
 	in := p.Session()
 	in.Host.Facts, in.Cached = s.facts, s.cached
 	in.OnEnd = func(h *host.Host, led *ledger.Ledger) {
@@ -73,20 +78,29 @@ func (s *Converged) Repair(ctx context.Context, p Pass, owners []tasks.Task) (st
 		if why := suppressed(p.Rollout(), h.Live.Files, s.desired); why != nil {
 			return nil, &WholeError{why}
 		}
-		g, err := s.around(owners)
-		if err != nil {
+		one, err := s.plan(ctx, h, led, owners)
+		if err != nil || !one.planned.Any() {
 			return nil, err
 		}
-		tx := &ownership.Transaction{Led: led, Set: s.set, Changed: ownership.PolicyOf(s.desired), Unnoted: true,
-			Judge: drift.New(s.set, led, h.Live.View(), s.desired, false, time.Now())}
-		planned, err := s.plan(ctx, h, g, tx)
-		if err != nil || !planned.Any() {
-			return nil, err
+		switch more, err := rest(); {
+		case err != nil:
+			return nil, &WholeError{err}
+		case len(more) > 0:
+			if one, err = s.plan(ctx, h, led, slices.Concat(owners, more)); err != nil || !one.planned.Any() {
+				return nil, err
+			}
 		}
-		steps, err = s.repair(ctx, p, h, g, tx, planned)
+		steps, err = s.repair(ctx, p, h, one)
 		return nil, err
 	})
 	return steps, err
+}
+
+// directRepair is what is to be brought back without a pass.
+type directRepair struct {
+	graph   *graph.Graph[tasks.Task]
+	tx      *ownership.Transaction
+	planned *changes.Set
 }
 
 // nearby is how many tasks a repair looks at, at most.
@@ -124,10 +138,15 @@ func (s *Converged) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error
 	return g, nil
 }
 
-// plan is what of a graph is to be brought back. It is an error if any of that takes a pass.
-func (s *Converged) plan(
-	ctx context.Context, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
-) (*changes.Set, error) {
+// plan is what is to be brought back of what tasks own, and of what needs that. It is an error if
+// any of that takes a pass.
+func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, owners []tasks.Task) (*directRepair, error) {
+	g, err := s.around(owners)
+	if err != nil {
+		return nil, err
+	}
+	tx := &ownership.Transaction{Led: led, Set: s.set, Changed: ownership.PolicyOf(s.desired), Unnoted: true,
+		Judge: drift.New(s.set, led, h.Live.View(), s.desired, false, time.Now())}
 	if !tx.InStep() || len(tx.Led.Effects.List()) > 0 {
 		return nil, wholePass("the ledger has something open")
 	}
@@ -143,8 +162,9 @@ func (s *Converged) plan(
 			return nil, err
 		}
 	}
+	one := &directRepair{g, tx, planned}
 	if !planned.Any() {
-		return planned, nil
+		return one, nil
 	}
 	switch noted, err := tx.Noted(ctx, h, planned); {
 	case err != nil:
@@ -152,7 +172,7 @@ func (s *Converged) plan(
 	case !noted:
 		return nil, wholePass("something of it is to be written down before")
 	}
-	return planned, nil
+	return one, nil
 }
 
 // direct is nil if a change may be made without a pass: it brings back what was proved, asks for
@@ -176,11 +196,9 @@ func direct(t tasks.Task, key graph.Key, planned *changes.Set) error {
 }
 
 // repair makes what was planned, and writes down that it was made.
-func (s *Converged) repair(
-	ctx context.Context, p Pass, h *host.Host, g *graph.Graph[tasks.Task], tx *ownership.Transaction,
-	planned *changes.Set,
-) ([]report.Step, error) {
-	done, rep, err := execute.Apply(ctx, g, h, tx.Led, planned, execute.Options{
+func (s *Converged) repair(ctx context.Context, p Pass, h *host.Host, one *directRepair) ([]report.Step, error) {
+	tx := one.tx
+	done, rep, err := execute.Apply(ctx, one.graph, h, tx.Led, one.planned, execute.Options{
 		Log: p.Log, Judge: tx.Judge, Generation: s.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Fresh: true,
 	})
 	if err != nil {

@@ -38,7 +38,12 @@ func stands(t testing.TB, root string, d *desired.State, before *Converged) *Con
 // repair repairs what tasks own that an event may name.
 func repair(t testing.TB, root string, s *Converged, keys ...graph.Key) ([]report.Step, error) {
 	t.Helper()
-	var owners []tasks.Task
+	nothing := func() ([]tasks.Task, error) { return nil, nil }
+	return s.Repair(t.Context(), onRoot(root), ownersOf(t, s, keys...), nothing)
+}
+
+func ownersOf(t testing.TB, s *Converged, keys ...graph.Key) (owners []tasks.Task) {
+	t.Helper()
 	for _, key := range keys {
 		owner, known := s.graph.Find(key)
 		if !known {
@@ -46,7 +51,40 @@ func repair(t testing.TB, root string, s *Converged, keys ...graph.Key) ([]repor
 		}
 		owners = append(owners, owner)
 	}
-	return s.Repair(t.Context(), onRoot(root), owners)
+	return owners
+}
+
+// What changes while the rest of a change is waited for is repaired with it; and nothing is, where
+// more has happened than repairs are for. The lines that keep it: direct.go, Repair (rest).
+func TestARepairHearsTheRestOfAChange(t *testing.T) {
+	root := t.TempDir()
+	s := stands(t, root, wanting(file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/c", "1")), nil)
+	broken := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(root, "etc", name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken("a", "theirs")
+	steps, err := s.Repair(t.Context(), onRoot(root), ownersOf(t, s, "file:/etc/a"), func() ([]tasks.Task, error) {
+		broken("b", "theirs, too")
+		return ownersOf(t, s, "file:/etc/b"), nil
+	})
+	if err != nil || len(steps) != 2 {
+		t.Errorf("%d steps, %v: %+v", len(steps), err, steps)
+	}
+	for _, name := range []string{"a", "b"} {
+		if is, err := os.ReadFile(filepath.Join(root, "etc", name)); err != nil || string(is) != "1" {
+			t.Errorf("/etc/%s is %q, %v", name, is, err)
+		}
+	}
+
+	broken("c", "theirs")
+	much := errors.New("more than that")
+	steps, err = s.Repair(t.Context(), onRoot(root), ownersOf(t, s, "file:/etc/c"), func() ([]tasks.Task, error) { return nil, much })
+	if is, _ := os.ReadFile(filepath.Join(root, "etc/c")); !errors.Is(err, much) || len(steps) > 0 || string(is) != "theirs" {
+		t.Errorf("%d steps, %v, and /etc/c is %q", len(steps), err, is)
+	}
 }
 
 // One key is repaired, with one record of the journal, and nothing else is looked at. What is in a
