@@ -388,7 +388,7 @@ func TestAnUndoneGenerationHoldsNoRepairBack(t *testing.T) {
 
 // So it is where the generation in force was undone later, with a hook that ran anew: what is not
 // proved is refused, and nothing else. The line that keeps it: pkg/reconcile/protect.go,
-// refuseUnsafe.
+// withoutUnsafe.
 func TestAnUndoneHookHoldsNoOtherRepairBack(t *testing.T) {
 	b, publish := fleetNode(t)
 	const hook = "/etc/systemd/system/x.service"

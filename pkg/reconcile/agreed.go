@@ -7,7 +7,6 @@ import (
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
-	"github.com/netwright/netwright/pkg/report"
 )
 
 // agreed refuses a pass that would make another change than somebody agreed to. It plans as a dry
@@ -19,11 +18,11 @@ func (p Pass) agreed(ctx context.Context, d *desired.State, h *host.Host, led *l
 	if d != nil {
 		d.Planned(h.Live.Files, p.mayIssue())
 	}
-	r, err := p.begin(ctx, d, h.Live.View(), led)
+	r, err := p.plan(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return err
 	}
-	if r.report(report.Planned).Intent() != p.Agreed {
+	if r.report().Intent() != p.Agreed {
 		return problem.PlanStale.Errorf("the host or the store moved since the plan was made, and nothing was " +
 			"changed: make it anew with `agent plan --out`")
 	}

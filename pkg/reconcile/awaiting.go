@@ -10,29 +10,29 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
-	"github.com/netwright/netwright/pkg/reconcile/guard"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/session"
 	"github.com/netwright/netwright/pkg/report"
 )
 
-// await has the change of the run kept only if somebody confirms it. It comes before the guard
+// await has the change of the pass kept only if somebody confirms it. It comes before the guard
 // settles, and returns why that must undo: late, or that it cannot await.
-func (r *run) await(ctx context.Context, p Pass, h *host.Host, g *guard.Guard, late error) error {
+func (o *outcome) await(ctx context.Context, p Pass, h *host.Host, late error) error {
+	g := o.guard
 	if p.ConfirmWithin == 0 || g == nil || !g.Armed || late != nil {
 		return late
 	}
 	a := checkpoint.Awaits{By: cmp.Or(p.TakeNow, p.Session().Maker()), For: p.ConfirmWithin}
-	if changes.Failure(changes.Allowed(r.rep)) == nil {
+	if changes.Failure(changes.Allowed(o.rep)) == nil {
 		var err error
-		a.Set, a.New, err = r.ownership.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: r.desired,
+		a.Set, a.New, err = o.plan.ownership.Prepare(ctx, h, ownership.Ending{By: a.By, Desired: o.plan.desired,
 			Proof: g.Proof()})
 		if err != nil {
 			return fmt.Errorf("have the change await its confirmation: %w", err)
 		}
 	}
-	r.awaits = true
+	o.awaits = true
 	g.Await(a)
 	return nil
 }

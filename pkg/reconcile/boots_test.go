@@ -36,7 +36,7 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r, err := onRoot(root).begin(ctx, wanting(list...), h.Live.View(), led)
+	r, err := onRoot(root).plan(ctx, wanting(list...), h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func failsABoot(t *testing.T, root string, outcome firstboot.Outcome, back func(
 // What was brought back after a boot is not made again as long as the documents want all of it; the
 // rest of them is, and it is made when they want something else of it. The lines that keep it:
 // pkg/reconcile/guard/work.go, AtBoot; pkg/reconcile/revert/revert.go, Forget; boots.go,
-// failedBoots; begin.go, plan (refused).
+// failedBoots; plan.go, planSteps (refused).
 func TestWhatABootFailedWithIsNotMadeAgain(t *testing.T) {
 	root := t.TempDir()
 	const boots, gone, motd = "/etc/boots", "/etc/gone", "/etc/motd"

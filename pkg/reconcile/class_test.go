@@ -14,7 +14,7 @@ import (
 )
 
 // A pods' range that a node leaves asks for a new node; one that grows does not. The line that
-// keeps it: run.go, raise.
+// keeps it: report.go, raise.
 func TestAnotherPodRangeIsANewNode(t *testing.T) {
 	for _, c := range []struct {
 		name, had, ranges, class, want string
@@ -35,7 +35,7 @@ func TestAnotherPodRangeIsANewNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		r := &run{led: ledger.Load(h.Live.Files), desired: &desired.State{Node: n}}
+		r := &plan{led: ledger.Load(h.Live.Files), target: target{desired: &desired.State{Node: n}}}
 		if c.had != "" {
 			had := ledger.Network{Name: c.had, PodCIDRs: "10.244.0.0/16,fd00:244::/48"}
 			if err := r.led.Commit(t.Context(), h.Files, ledger.Batch{Head: ledger.Head{Network: had}}); err != nil {

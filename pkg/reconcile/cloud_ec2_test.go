@@ -37,7 +37,7 @@ func TestEC2(t *testing.T) {
 	d := desired.FromTasks("node-1", []tasks.Task{tasks.SourceDestCheck{Meta: tasks.Meta{From: "cluster.yaml:9:5"}, EC2: new(ec2.Client)}})
 	pass := Pass{Log: zap.NewNop(), Host: host.Options{Root: t.TempDir()}}
 
-	r, err := pass.begin(t.Context(), d, h.Live.View(), ledger.Load(h.Live.Files))
+	r, err := pass.plan(t.Context(), d, h.Live.View(), ledger.Load(h.Live.Files))
 	if err != nil || !r.changes.Any() || !s.Checks["eni-1"] {
 		t.Fatalf("a plan: %v, changes %v, the check is on: %v", err, r.changes.Any(), s.Checks["eni-1"])
 	}

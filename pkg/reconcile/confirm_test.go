@@ -39,13 +39,13 @@ func unconfirmedChange(t *testing.T, root string, since time.Duration, list ...t
 	p := onRoot(root)
 	d := wanting(list...)
 	d.Snapshot.Generation, d.Snapshot.Digest = 7, "d7"
-	r, err := p.begin(ctx, d, h.Live.View(), led)
+	r, err := p.plan(ctx, d, h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}
 	memory, err := guard.Remember(r.ownership, r.changes, "ada", r.desired.Network())
 	if err == nil {
-		err = r.ownership.Intend(ctx, h, r.changes, false)
+		_, err = r.ownership.Intend(ctx, h, r.changes, false)
 	}
 	if err != nil {
 		t.Fatal(err)

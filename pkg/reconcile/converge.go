@@ -32,11 +32,11 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 	if d != nil {
 		d.Planned(view.Files, p.mayIssue())
 	}
-	r, err := p.begin(ctx, d, view.View(), led)
+	r, err := p.plan(ctx, d, view.View(), led)
 	if err != nil {
 		return nil, err
 	}
-	out := r.report(report.Planned)
+	out := r.report()
 	history.Recall(out, view.Files, led)
 	r.annotate(p, out, view.View())
 	p.Rollout().Preview(out, d, view.Files, led, r.planned)
@@ -69,7 +69,7 @@ func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, err
 }
 
 func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Plan, error) {
-	in, made := p.Session(), (*run)(nil)
+	in, made := p.Session(), (*outcome)(nil)
 	in.OnEnd = func(h *host.Host, _ *ledger.Ledger) {
 		if made == nil || p.OnConverged == nil {
 			return
@@ -125,19 +125,19 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 // planned is what d would change; nil where it cannot be made.
 func (p Pass) planned(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) *rollout.Planned {
 	d.Planned(h.Live.Files, p.mayIssue())
-	r, err := p.begin(ctx, d, h.Live.View(), led)
+	r, err := p.plan(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil
 	}
 	return r.planned()
 }
 
-// planned is what the documents would change; nil where the run is not towards them.
-func (r *run) planned() *rollout.Planned {
+// planned is what the documents would change; nil where the plan is not towards them.
+func (r *plan) planned() *rollout.Planned {
 	if r.unbuilt != nil || r.sw != nil && r.sw.Blocked != nil {
 		return nil
 	}
-	return &rollout.Planned{Plan: r.report(report.Planned), Fingerprint: r.ownership.Set.Fingerprint}
+	return &rollout.Planned{Plan: r.report(), Fingerprint: r.ownership.Set.Fingerprint}
 }
 
 // issue has issued what is due of the certificates of d.

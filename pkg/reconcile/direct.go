@@ -20,10 +20,11 @@ import (
 // decodedAtOnce is up to how many tasks the ledger is decoded before the first event.
 const decodedAtOnce = 1000
 
-// converged is what a run leaves; nil where not everything is right, or anything is under way. The
+// converged is what a pass leaves; nil where not everything is right, or anything is under way. The
 // ledger that was cached before serves again where it is as its files are.
-func (r *run) converged(h *host.Host, before *Converged) *Converged {
-	if r.unbuilt != nil || r.unwritten != nil || r.sw != nil || r.awaits || r.halfway || r.lookAgain ||
+func (o *outcome) converged(h *host.Host, before *Converged) *Converged {
+	r := o.plan
+	if r.unbuilt != nil || r.unwritten != nil || r.sw != nil || o.awaits || o.halfway || o.lookAgain ||
 		len(r.refused) > 0 || r.pruning.Graph != nil {
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	}
 }
 
-// The lines that keep it: begin.go, plan; carry.go, apply (Failure == nil before the removals).
+// The lines that keep it: plan.go, planSteps; carry.go, apply (Failure == nil before the removals).
 func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	for name, wanted := range map[string]tasks.Task{
 		"in the plan": file("/etc/in-the-way", "1"),
@@ -170,11 +170,11 @@ func die(t testing.TB, root string, list []tasks.Task, before bool) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	r, err := onRoot(root).begin(ctx, wanting(list...), h.Live.View(), led)
+	r, err := onRoot(root).plan(ctx, wanting(list...), h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
+	if _, err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if before {

@@ -28,11 +28,11 @@ func (p Pass) lookOnly(
 	if d != nil {
 		d.Planned(h.Live.Files, p.mayIssue())
 	}
-	r, err := p.begin(ctx, d, h.Live.View(), led)
+	r, err := p.plan(ctx, d, h.Live.View(), led)
 	if err != nil {
 		return nil, err
 	}
-	plan := r.report(report.Planned)
+	plan := r.report()
 	r.annotate(p, plan, h.Live.View())
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; s.State == report.Planned {

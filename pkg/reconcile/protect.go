@@ -24,14 +24,18 @@ import (
 
 // prepare writes down what the pass is about to change, before the first change. Where any change
 // is not proved harmless, nor proved before, it keeps in mind how everything is that the pass
-// changes, and returns the guard and the context of the run.
-func (p Pass) prepare(ctx context.Context, h *host.Host, r *run) (*guard.Guard, context.Context, error) {
+// changes, and returns the guard, the context of the run, and the plan without what could not be
+// looked at.
+func (p Pass) prepare(
+	ctx context.Context, h *host.Host, r *plan,
+) (*guard.Guard, context.Context, *plan, error) {
 	change, err := undoable(ctx, p, h, r)
 	if err != nil {
-		return nil, ctx, err
+		return nil, ctx, r, err
 	}
 	if change == nil || !p.Host.Running() { // there is nothing to be cut off from
-		return nil, ctx, r.write(ctx, p, h)
+		r, err = r.write(ctx, p, h)
+		return nil, ctx, r, err
 	}
 	r.ownership.Around = checkpoint.Around
 	taker := guard.Taker{Running: true, Settings: p.Checkpoint, Log: p.Log, API: p.API,
@@ -40,18 +44,23 @@ func (p Pass) prepare(ctx context.Context, h *host.Host, r *run) (*guard.Guard, 
 	if r.sw.Begins() || p.ConfirmWithin > 0 {
 		g, ctx, err := taker.Take(ctx, h, r.led, *change)
 		if err == nil {
-			err = r.write(ctx, p, h)
+			r, err = r.write(ctx, p, h)
 		}
-		return g, ctx, err
+		return g, ctx, r, err
 	}
-	writing := make(chan error, 1)
-	go func() { writing <- r.write(ctx, p, h) }()
+	written, writing := r, make(chan error, 1)
+	go func() {
+		var err error
+		written, err = r.write(ctx, p, h)
+		writing <- err
+	}()
 	g, guarded, err := taker.Take(ctx, h, r.led, *change)
-	return g, guarded, errors.Join(err, <-writing)
+	err = errors.Join(err, <-writing)
+	return g, guarded, written, err
 }
 
 // undoable is what of the pass an undo takes back; nil: no change needs one.
-func undoable(ctx context.Context, p Pass, h *host.Host, r *run) (*checkpoint.Change, error) {
+func undoable(ctx context.Context, p Pass, h *host.Host, r *plan) (*checkpoint.Change, error) {
 	made, gone := guard.Work{Graph: r.graph, Changes: r.changes}, guard.Work{Graph: r.pruning.Graph, Changes: r.removals}
 	if p.ConfirmWithin == 0 && !made.NeedsCheckpoint() && !gone.NeedsCheckpoint() {
 		return nil, nil
@@ -88,7 +97,7 @@ func undoable(ctx context.Context, p Pass, h *host.Host, r *run) (*checkpoint.Ch
 
 // judged says that pods of the agent's own can judge the network: that they are added by a conf,
 // and are to it as pods of the API's are.
-func (r *run) judged(f *host.Facts) bool {
+func (r *plan) judged(f *host.Facts) bool {
 	net, known := network.Of(r.desired.Node)
 	byConf := func(t tasks.Task) bool {
 		conf, is := t.(tasks.WaitConf)
@@ -105,27 +114,30 @@ func suppressed(by rollout.Rollout, r host.FileReader, d *desired.State) error {
 	return nil
 }
 
-// refuseUnsafe refuses what is not proved, where what holds the generation back came with it
-// later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It is
-// false where there is no rest, and of a generation that the node never took: half of one is no
+// withoutUnsafe is the plan without what is not proved, where what holds the generation back came
+// with it later: by a fact, or a hook that ran anew. The rest of what is in force is kept right. It
+// is nil where there is no rest, and of a generation that the node never took: half of one is no
 // configuration.
-func (r *run) refuseUnsafe(h *host.Host, why error) (rest bool) {
+func (r *plan) withoutUnsafe(h *host.Host, why error) *plan {
 	if good, err := ledger.ReadLastGood(h.Live.Files); err != nil || good == nil ||
 		good.Digest != r.desired.Snapshot.Digest {
-		return false
+		return nil
 	}
+	rest, refused := false, map[graph.Key]error{}
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
 			switch {
 			case guard.NeedsCheckpoint(change):
-				r.refused[key] = why
-				delete(c.ByKey, key)
+				refused[key] = why
 			case change.NotApplicable == "":
 				rest = true
 			}
 		}
 	}
-	return rest
+	if !rest {
+		return nil
+	}
+	return r.refusing(refused)
 }
 
 // mayReboot says that the documents allow a reboot after a boot that failed.

@@ -220,7 +220,7 @@ func BenchmarkQuietPass10000(b *testing.B) {
 }
 
 // A pass in which nothing is to be done allocates so much for a file and no more: the ledger is not
-// decoded, no content is read. The lines that keep it: run.go, unfinished;
+// decoded, no content is read. The lines that keep it: report.go, unfinished;
 // pkg/statestore/directory/rootowned.go, untrustedOwner.
 func TestQuietPassAllocates(t *testing.T) {
 	const files, most = 1000, 49

@@ -9,7 +9,6 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model"
-	"github.com/netwright/netwright/pkg/reconcile/changes"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/ownership"
 	"github.com/netwright/netwright/pkg/reconcile/probation"
@@ -21,75 +20,75 @@ import (
 // towards the last revision. Of the new documents nothing is applied, for no part of them is known
 // to do without the rest.
 
-// retainNetwork keeps the network that the node has, while a switch is not made.
-func (r *run) retainNetwork(ctx context.Context, p Pass, v host.View) error {
-	s := r.sw
-	rev, err := ledger.ReadRevision(v.Files, r.led.Head().Current)
-	if err != nil || rev.Network != s.Had.Name {
-		s.Stuck = true
-		r.notes, r.pruning, r.trials, r.changes = nil, &ownership.Removals{}, probation.Load(v.Files, p.Log,
-			p.CacheOnly),
-			changes.NewSet()
-		if r.graph, err = graph.New[tasks.Task](nil, tasks.AsNodes{}, graph.Options{}); err != nil {
-			return fmt.Errorf("make nothing of a pass: %w", err)
+// retainNetwork plans to keep the network that the node has, while a switch is not made.
+func (p planner) retainNetwork(ctx context.Context, to target) (*plan, error) {
+	v, led := p.v, p.led
+	rev, err := ledger.ReadRevision(v.Files, led.Head().Current)
+	if err == nil && rev.Network == to.sw.Had.Name {
+		if to, err = p.retain(to, rev); err != nil {
+			return nil, err
 		}
-		r.rep = graph.Report[tasks.Task]{}
-		r.ownership, err = ownership.Begin(r.graph, r.led)
-		return err
+		return p.planSteps(ctx, to)
 	}
-	return r.retain(ctx, p, v, rev)
+	to.sw.Stuck = true
+	to.notes = nil
+	if to.graph, err = graph.New[tasks.Task](nil, tasks.AsNodes{}, graph.Options{}); err != nil {
+		return nil, fmt.Errorf("make nothing of a pass: %w", err)
+	}
+	r := &plan{target: to, steps: noSteps(), led: led, pruning: &ownership.Removals{},
+		trials: probation.Load(v.Files, p.pass.Log, p.pass.CacheOnly)}
+	r.ownership, err = ownership.Begin(to.graph, led)
+	return r, err
 }
 
-// retainBuilt keeps what the node has where the documents ask for what this host cannot have, a
-// network on another cloud or an MTU above the link's. why is returned where there is nothing to
-// keep: a fresh node is not touched, and a revision that cannot be had is no better.
-func (r *run) retainBuilt(ctx context.Context, p Pass, v host.View, why error) error {
-	current := r.led.Head().Current
-	if current == 0 || r.desired.Pinned != nil {
-		return why
+// lastBuilt is a target that keeps what the node has where the documents ask for what this host
+// cannot have, a network on another cloud or an MTU above the link's. why is returned where there
+// is nothing to keep: a fresh node is not touched, and a revision that cannot be had is no better.
+func (p planner) lastBuilt(to target, why error) (target, error) {
+	current := p.led.Head().Current
+	if current == 0 || to.desired.Pinned != nil {
+		return to, why
 	}
-	rev, err := ledger.ReadRevision(v.Files, current)
+	rev, err := ledger.ReadRevision(p.v.Files, current)
 	if err != nil {
-		return why
+		return to, why
 	}
-	notes, refused := r.notes, generation.Name(r.desired.Snapshot.Generation, r.desired.Snapshot.Digest)
-	if err := r.retain(ctx, p, v, rev); err != nil {
-		return fmt.Errorf("%w; nor is the node kept as it is: %w", why, err)
+	kept, err := p.retain(to, rev)
+	if err != nil {
+		return to, fmt.Errorf("%w; nor is the node kept as it is: %w", why, err)
 	}
-	r.notes = notes
-	r.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for %s of the documents cannot be "+
-		"applied here: %w", rev.Number, refused, why)
-	return nil
+	kept.notes = to.notes
+	kept.unbuilt = fmt.Errorf("the node is kept as revision %d has it, for %s of the documents cannot be "+
+		"applied here: %w", rev.Number, generation.Name(to.desired.Snapshot.Generation, to.desired.Snapshot.Digest), why)
+	return kept, nil
 }
 
-// retain makes the run one that keeps what a revision has.
-func (r *run) retain(ctx context.Context, p Pass, v host.View, rev *ledger.Revision) (err error) {
-	policy := r.desired.Node.Drift
-	if r.desired, err = desired.FromRevision(rev, v.Files, p.Assets); err != nil {
-		return graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
+// retain is the target that keeps what a revision has, in the place of another one.
+func (p planner) retain(to target, rev *ledger.Revision) (kept target, err error) {
+	kept.sw = to.sw
+	if kept.desired, err = desired.FromRevision(rev, p.v.Files, p.pass.Assets); err != nil {
+		return kept, graph.Permanent(fmt.Errorf("keep %s as revision %d has it: %w", rev.Network, rev.Number, err))
 	}
-	r.desired.Node.Drift = policy
-	if r.graph, r.notes, err = r.desired.Graph(v.Facts, model.Discovered{}, p.Assets); err != nil {
-		return err
-	}
-	return r.plan(ctx, p, v)
+	kept.desired.Node.Drift = to.desired.Node.Drift
+	kept.graph, kept.notes, err = kept.desired.Graph(p.v.Facts, model.Discovered{}, p.pass.Assets)
+	return kept, err
 }
 
 // unmade is why the documents are not what the node has when the pass is right; nil: they are, or
 // only time is needed.
-func (r *run) unmade() error {
-	if r.unbuilt != nil {
-		return r.unbuilt
+func (to target) unmade() error {
+	if to.unbuilt != nil {
+		return to.unbuilt
 	}
-	return r.sw.Failure()
+	return to.sw.Failure()
 }
 
 // annotate puts into a plan that is only shown why it is not that of the documents.
-func (r *run) annotate(p Pass, out *report.Plan, v host.View) {
-	if r.unbuilt != nil {
-		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: r.unbuilt.Error()})
+func (to target) annotate(p Pass, out *report.Plan, v host.View) {
+	if to.unbuilt != nil {
+		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: to.unbuilt.Error()})
 	}
-	if why := suppressed(p.Rollout(), v.Files, r.desired); why != nil {
+	if why := suppressed(p.Rollout(), v.Files, to.desired); why != nil {
 		out.Notes = append(out.Notes, report.Note{Level: "warning", Text: why.Error()})
 	}
 }

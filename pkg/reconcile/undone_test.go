@@ -38,7 +38,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	}
 	defer h.Close()
 	p := onRoot(root)
-	r, err := p.begin(ctx, wanting(list...), h.Live.View(), led)
+	r, err := p.plan(ctx, wanting(list...), h.Live.View(), led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func takeBack(t *testing.T, root string, back func(), list ...tasks.Task) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
+	if _, err := r.ownership.Intend(ctx, h, r.changes, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := execute.Enqueue(ctx, h, led, r.changes); err != nil {

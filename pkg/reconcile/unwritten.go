@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -22,37 +23,50 @@ import (
 // It is made all the same, so that no fault of the state's disk holds up what pods and kubelet
 // stand on.
 
-// write writes down what the pass is about to change, before the first change.
-func (r *run) write(ctx context.Context, p Pass, h *host.Host) error {
-	r.ownership.Refuse = r.refuse
-	if err := r.ownership.Intend(ctx, h, r.changes, r.removals.Any()); err != nil {
-		return err
+// write writes down what the plan is about to change, before the first change. What it returns is
+// the plan without what could not be looked at.
+func (r *plan) write(ctx context.Context, p Pass, h *host.Host) (*plan, error) {
+	unknown, err := r.ownership.Intend(ctx, h, r.changes, r.removals.Any())
+	for key, why := range unknown {
+		unknown[key] = graph.Permanent(why)
+	}
+	r = r.refusing(unknown)
+	if err != nil {
+		return r, err
 	}
 	if err := r.trials.Begin(ctx, h, r.graph, r.changes, r.ownership.Set, r.made(p)); err != nil {
-		return err
+		return r, err
 	}
-	return execute.Enqueue(ctx, h, r.led, r.changes)
+	return r, execute.Enqueue(ctx, h, r.led, r.changes)
 }
 
-// refuse has the change of a task not made, with the reason.
-func (r *run) refuse(key graph.Key, why error) {
-	r.refused[key] = graph.Permanent(why)
-	delete(r.changes.ByKey, key)
-	delete(r.removals.ByKey, key)
+// refusing is the plan without the changes of tasks, by their first keys and with the reasons.
+func (r *plan) refusing(why map[graph.Key]error) *plan {
+	if len(why) == 0 {
+		return r
+	}
+	less := *r
+	less.refused = maps.Clone(r.refused)
+	maps.Copy(less.refused, why)
+	less.changes, less.removals = r.changes.Without(why), r.removals.Without(why)
+	return &less
 }
 
-// restoreOnly refuses all that does not bring back what the ledger says was right.
-func (r *run) restoreOnly(why error) {
-	r.unwritten = &UnwrittenError{why}
+// restoreOnly is the plan without all that does not bring back what the ledger says was right.
+func (r *plan) restoreOnly(why error) *plan {
+	refused := map[graph.Key]error{}
 	for _, c := range []*changes.Set{r.changes, r.removals} {
 		for key, change := range c.ByKey {
 			_, recorded := r.ownership.Set.Of(key)
 			unnoted := tasks.IsState(key) && !recorded && change.Proof != tasks.ProofNone
 			if change.NotApplicable == "" && change.Proof != tasks.ProofBefore && !unnoted {
-				r.refuse(key, fmt.Errorf("it is not begun: %w", why))
+				refused[key] = graph.Permanent(fmt.Errorf("it is not begun: %w", why))
 			}
 		}
 	}
+	less := *r.refusing(refused)
+	less.unwritten = &UnwrittenError{why}
+	return &less
 }
 
 // UnwrittenError is a pass that only brought back what was right, since what it was to change could
@@ -67,7 +81,7 @@ func (e *UnwrittenError) Unwrap() error { return e.Err }
 
 // writable looks whether the ledger can be written again. A pass that changes nothing writes
 // nothing, and would say that all is well.
-func (r *run) writable(ctx context.Context, p Pass, h *host.Host) error {
+func (r *plan) writable(ctx context.Context, p Pass, h *host.Host) error {
 	if !p.WasUnwritten {
 		return nil
 	}
@@ -85,10 +99,11 @@ func mayNotGoOn(ctx context.Context, confirm time.Duration, err error) bool {
 }
 
 // instead keeps the network that the node has, where the switch of networks cannot be begun.
-func (p Pass) instead(ctx context.Context, h *host.Host, r *run, why error) (*report.Plan, error) {
+func (p Pass) instead(ctx context.Context, h *host.Host, r *plan, why error) (*report.Plan, *outcome, error) {
 	r.sw.Blocked = why
-	if err := r.retainNetwork(ctx, p, h.Live.View()); err != nil {
-		return nil, errors.Join(why, err)
+	kept, err := planner{p, h.Live.View(), r.led}.retainNetwork(ctx, r.target)
+	if err != nil {
+		return nil, nil, errors.Join(why, err)
 	}
-	return p.carryOut(ctx, h, r)
+	return p.carryOut(ctx, h, kept)
 }

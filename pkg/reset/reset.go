@@ -82,7 +82,7 @@ func (p Reset) Run(ctx context.Context) (*report.Plan, error) {
 			return nil, err
 		}
 		// Where there is no ledger none is made: a second reset changes nothing.
-		if err := r.ownership.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
+		if _, err := r.ownership.Intend(ctx, h, changes.NewSet(), len(led.Entries()) > 0); err != nil {
 			return nil, fmt.Errorf("reset: nothing was changed: %w", errors.Join(err, g.Finish(guarded, nil)))
 		}
 		return r.do(ctx, guarded, g, p, h)

@@ -52,7 +52,7 @@ var fieldsOwn = map[string]string{
 	"pkg/config/networks.CustomMount.What":      "systemd.mount's What=",
 	"pkg/config/policy.Keep":                    "a value that documents have",
 	"pkg/model/network.Mount.What":              "systemd.mount's What=",
-	"pkg/reconcile.run.guard":                   "a guard.Guard",
+	"pkg/reconcile.outcome.guard":               "a guard.Guard",
 	"pkg/reconcile/guard.Guard":                 "its package has the name",
 	"pkg/reconcile/guard.guard":                 "its package has the name",
 	"pkg/report.Field.After":                    "the value after, beside the one before",

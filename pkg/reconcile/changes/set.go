@@ -4,6 +4,7 @@
 package changes
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,6 +22,15 @@ type Set struct {
 
 // NewSet is an empty one.
 func NewSet() *Set { return &Set{ByKey: map[graph.Key]*tasks.Change{}} }
+
+// Without is the set without the changes of some tasks.
+func (c *Set) Without(keys map[graph.Key]error) *Set {
+	rest := &Set{ByKey: maps.Clone(c.ByKey), Repairs: c.Repairs}
+	for key := range keys {
+		delete(rest.ByKey, key)
+	}
+	return rest
+}
 
 // Put puts the change of a task in.
 func (c *Set) Put(key graph.Key, ch *tasks.Change) {

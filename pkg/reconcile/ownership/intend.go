@@ -15,8 +15,11 @@ import (
 
 // Intend writes down what is about to change, before the first change: whose each key is, and what
 // was there. Before something is only removed, too, something is written: where the ledger cannot
-// be, nothing is changed. What cannot be looked at is refused, and holds up nothing else.
-func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes.Set, removing bool) error {
+// be, nothing is changed. unknown are the tasks, by their first keys, whose keys could not be
+// looked at: nothing is written of them, and the caller must not change them.
+func (c *Transaction) Intend(
+	ctx context.Context, h *host.Host, planned *changes.Set, removing bool,
+) (unknown map[graph.Key]error, err error) {
 	b := ledger.Batch{Head: c.Led.Head(), Dirs: map[string]int64{}}
 	b.Head.Clean = false
 	for _, t := range c.Set.Order {
@@ -27,17 +30,17 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 			continue
 		}
 		entries, err := c.intents(ctx, h.Live.View(), t, change, &b)
-		switch {
-		case err != nil && c.Refuse == nil:
-			return err
-		case err != nil:
-			c.Refuse(first, err)
+		if err != nil {
+			if unknown == nil {
+				unknown = map[graph.Key]error{}
+			}
+			unknown[first] = err
 			continue
 		}
 		b.Put, b.Blobs = append(b.Put, entries...), append(b.Blobs, rec.Contents...)
 	}
 	if len(b.Put) == 0 && !removing {
-		return nil
+		return unknown, nil
 	}
 	for _, dir := range c.Around {
 		if info, err := h.Live.Files.Lstat(dir); err == nil {
@@ -50,7 +53,7 @@ func (c *Transaction) Intend(ctx context.Context, h *host.Host, planned *changes
 			break
 		}
 	}
-	return c.Led.Commit(ctx, h.Files, b)
+	return unknown, c.Led.Commit(ctx, h.Files, b)
 }
 
 // Noted says that the ledger has all that [Transaction.Intend] would write before the changes but

@@ -3,7 +3,6 @@
 package ownership
 
 import (
-	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/drift"
@@ -28,7 +27,4 @@ type Transaction struct {
 	// Unnoted says that nothing was written down before the changes, and that of the rest of the
 	// set nothing is known: what they are is written with how they ended, and the head stays.
 	Unnoted bool
-
-	// hears which task cannot be looked at before it changes; nil: that ends the pass
-	Refuse func(first graph.Key, why error)
 }

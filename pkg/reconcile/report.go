@@ -15,12 +15,6 @@ import (
 	"github.com/netwright/netwright/pkg/model"
 	"github.com/netwright/netwright/pkg/model/network"
 	"github.com/netwright/netwright/pkg/reconcile/changes"
-	"github.com/netwright/netwright/pkg/reconcile/desired"
-	"github.com/netwright/netwright/pkg/reconcile/execute"
-	"github.com/netwright/netwright/pkg/reconcile/guard"
-	"github.com/netwright/netwright/pkg/reconcile/migrate"
-	"github.com/netwright/netwright/pkg/reconcile/ownership"
-	"github.com/netwright/netwright/pkg/reconcile/probation"
 	"github.com/netwright/netwright/pkg/reconcile/starts"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/tasks"
@@ -30,58 +24,37 @@ import (
 // settings, or kubelet makes its Node.
 const ProbationPoll = 5 * time.Second
 
-// run is one pass under way: what is wanted, then what nobody wants any more.
-type run struct {
-	desired   *desired.State
-	sw        *migrate.Switch
-	led       *ledger.Ledger
-	ownership *ownership.Transaction
-	pruning   *ownership.Removals
-	notes     []model.Note
-	expiries  []report.Note // of certificates that end
-	amiss     []report.Note // with the change, which stayed
-	graph     *graph.Graph[tasks.Task]
-	changes   *changes.Set
-	rep       graph.Report[tasks.Task]
+// report says what the plan would change.
+func (r *plan) report() *report.Plan { return r.reportOf(r.steps, report.Planned) }
 
-	trials    *probation.Trials
-	refused   map[graph.Key]error // by a task's first key: its unit did not come up with it
-	lookAgain bool                // a unit is coming up
-	awaits    bool                // the change is kept only if somebody confirms it
-	halfway   bool                // a switch of networks was begun and is not made
-	unbuilt   error               // why the set is the last revision's, and not that of the documents
-	unwritten error               // why the pass only brings back what was right
-
-	prefetches execute.Prefetches
-	guard      *guard.Guard // of what cuts the node off; nil: nothing does
-	removals   *changes.Set
-	pruneRep   graph.Report[tasks.Task]
-	apiCache   ledger.APICache     // of the Kubernetes API
-	late       map[string][]string // effects owed that only the removals' graph has
-}
-
-// report says what the run has planned or done.
-func (r *run) report(changed report.State) *report.Plan {
+// reportOf says what became of the plan, of which steps are what was planned or made; notes are
+// those of the making.
+func (r *plan) reportOf(s steps, changed report.State, notes ...report.Note) *report.Plan {
 	waits := r.sw.Step()
-	list := slices.Concat(changes.Steps(r.rep, r.changes, changed, r.ownership.Judge.NotePods),
-		changes.Steps(r.pruneRep, r.removals, changed, nil), waits)
-	p := r.desired.Report(r.notes, r.led, list, len(r.rep.Results)+len(r.pruneRep.Results)+len(waits))
-	p.Switch, p.Kinds, p.PendingEffects = r.sw.Report(), kindsOf(r.rep, r.pruneRep),
+	list := slices.Concat(changes.Steps(s.rep, s.changes, changed, r.ownership.Judge.NotePods),
+		changes.Steps(s.pruneRep, s.removals, changed, nil), waits)
+	p := r.desired.Report(r.notes, r.led, list, len(s.rep.Results)+len(s.pruneRep.Results)+len(waits))
+	p.Switch, p.Kinds, p.PendingEffects = r.sw.Report(), kindsOf(s.rep, s.pruneRep),
 		slices.Sorted(maps.Keys(r.led.Effects.List()))
-	if p.Again = r.ownership.Judge.Repairs().LookAgain(); r.lookAgain &&
-		(p.Again.IsZero() || time.Until(p.Again) > ProbationPoll) {
-		p.Again = time.Now().Add(ProbationPoll)
-	}
-	p.Again = changes.Soonest(p.Again, r.rep)
+	p.Again = changes.Soonest(r.ownership.Judge.Repairs().LookAgain(), s.rep)
 	r.raise(p)
-	p.Notes = slices.Concat(p.Notes, r.amiss, r.expiries, r.pruning.Notes)
+	p.Notes = slices.Concat(p.Notes, notes, r.expiries, r.pruning.Notes)
 	for _, n := range r.trials.Notes {
 		p.Notes = append(p.Notes, report.Note{Level: string(n.Level), Origin: n.Origin, Text: n.Text})
 	}
-	if r.pruning.Graph != nil && len(r.pruneRep.Results) == 0 {
+	if r.pruning.Graph != nil && len(s.pruneRep.Results) == 0 {
 		p.Notes = append(p.Notes, report.Note{Level: "info",
 			Text: fmt.Sprintf("%d keys are no longer wanted; they are removed when all that is wanted is right",
 				r.pruning.Graph.Len())})
+	}
+	return p
+}
+
+// report says what the pass has done; changed is the state of what it changed.
+func (o *outcome) report(changed report.State) *report.Plan {
+	p := o.plan.reportOf(o.steps, changed, o.notes...)
+	if o.lookAgain && (p.Again.IsZero() || time.Until(p.Again) > ProbationPoll) {
+		p.Again = time.Now().Add(ProbationPoll)
 	}
 	return p
 }
@@ -98,7 +71,7 @@ func kindsOf(reps ...graph.Report[tasks.Task]) map[string]int {
 }
 
 // made is the change that the pass makes, for the history, should it be taken back.
-func (r *run) made(p Pass) ledger.Undone {
+func (r *plan) made(p Pass) ledger.Undone {
 	return ledger.Undone{
 		By: p.Session().Maker(), Network: r.desired.Network(), Generation: r.desired.Snapshot.Generation,
 		Digest: r.desired.Snapshot.Digest, Tasks: len(r.ownership.Set.List),
@@ -111,7 +84,7 @@ func (p Pass) waiting() starts.Waiting { return starts.Waiting{Daemon: p.OfDaemo
 // Kubernetes gives a Node its range once, and pods keep the addresses that they have.
 // https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#NodeSpec
 // (podCIDRs)
-func (r *run) raise(p *report.Plan) {
+func (r *plan) raise(p *report.Plan) {
 	had := r.led.Head().Network
 	if p.Class == "" || r.desired.Pinned != nil || had.Name != r.desired.Network() {
 		return

@@ -1,0 +1,194 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/netwright/netwright/pkg/certs/issue"
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/model"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/reconcile/desired"
+	"github.com/netwright/netwright/pkg/reconcile/drift"
+	"github.com/netwright/netwright/pkg/reconcile/execute"
+	"github.com/netwright/netwright/pkg/reconcile/fetch"
+	"github.com/netwright/netwright/pkg/reconcile/migrate"
+	"github.com/netwright/netwright/pkg/reconcile/ownership"
+	"github.com/netwright/netwright/pkg/reconcile/probation"
+	"github.com/netwright/netwright/pkg/report"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// target is what a pass works towards: what the documents want, or a revision that is kept.
+type target struct {
+	desired *desired.State
+	graph   *graph.Graph[tasks.Task]
+	notes   []model.Note
+	sw      *migrate.Switch // nil: the node has the network that is wanted
+	unbuilt error           // why it is the last revision, and not what the documents want
+}
+
+// steps are the changes of a pass, planned or made, and how each task fares: first what is wanted,
+// then what nobody wants any more.
+type steps struct {
+	changes  *changes.Set
+	rep      graph.Report[tasks.Task]
+	removals *changes.Set
+	pruneRep graph.Report[tasks.Task]
+}
+
+func noSteps() steps { return steps{changes: changes.NewSet(), removals: changes.NewSet()} }
+
+// plan is what a pass is to make. What makes less of it is another plan: [plan.refusing].
+type plan struct {
+	target
+	steps
+	led       *ledger.Ledger
+	ownership *ownership.Transaction
+	pruning   *ownership.Removals
+	expiries  []report.Note // of certificates that end
+	trials    *probation.Trials
+	refused   map[graph.Key]error // by a task's first key: it is not made
+	unwritten error               // why the pass only brings back what was right
+	apiCache  ledger.APICache     // of the Kubernetes API
+}
+
+// plan plans the pass. It reads the host and changes nothing.
+func (p Pass) plan(ctx context.Context, d *desired.State, v host.View, led *ledger.Ledger) (*plan, error) {
+	return planner{p, v, led}.plan(ctx, d)
+}
+
+// planner is a pass that is planned, on a host and with a ledger.
+type planner struct {
+	pass Pass
+	v    host.View
+	led  *ledger.Ledger
+}
+
+func (p planner) plan(ctx context.Context, d *desired.State) (*plan, error) {
+	to, learnt, err := p.target(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	var r *plan
+	if to.sw == nil || to.sw.Blocked == nil {
+		if r, err = p.planSteps(ctx, to); err != nil {
+			return nil, err
+		}
+	}
+	if to.sw.Begins() {
+		to.sw.Blocked, to.sw.Waits = to.sw.Unfit(r.rep, migrate.Essential(p.v, r.pruneRep))
+	}
+	if to.sw != nil && to.sw.Blocked != nil {
+		if r, err = p.retainNetwork(ctx, to); err != nil {
+			return nil, err
+		}
+	}
+	r.apiCache = learnt
+	return r, nil
+}
+
+// target is what the pass works towards, and what the Kubernetes API said of it.
+func (p planner) target(
+	ctx context.Context, d *desired.State,
+) (to target, learnt ledger.APICache, err error) {
+	by, v, led := p.pass, p.v, p.led
+	d, err = desired.Target(d, led, v, by.Assets)
+	if err != nil {
+		return to, learnt, err
+	}
+	if l, ok := v.Files.(interface{ Follow([]string) }); ok && d.Pinned == nil {
+		l.Follow(d.Node.FollowLinks)
+	}
+	by.Sources().AskCloud(ctx, d, v)
+	d.Had = led.Head().Network
+	if d.Waiting != nil || !d.Taken.IsZero() {
+		d.RetainRenewed(v.Files, led)
+	}
+	found, learnt, heard := by.Sources().Discover(ctx, d, v)
+	by.Sources().AskEC2(ctx, d, v.Facts, &found)
+	to.desired = d
+	if to.graph, to.notes, err = d.Graph(v.Facts, found, by.Assets); err != nil {
+		to, err = p.lastBuilt(to, err)
+		return to, learnt, err
+	}
+	if by.Hooks.Built != nil {
+		by.Hooks.Built(d, to.graph.Order(), v)
+	}
+	to.notes = append(to.notes, heard...)
+	if to.sw, err = migrate.Leave(ctx, d, to.graph, v, led, by.circumstances(d, v.Files, led)); err != nil {
+		return to, learnt, err
+	}
+	if to.sw.Begins() {
+		if to.graph, to.notes, err = d.Graph(to.sw.Without(v.Facts), model.Discovered{}, by.Assets); err != nil {
+			return to, learnt, err
+		}
+		if to.graph, err = to.sw.Order(to.graph, v); err != nil {
+			return to, learnt, err
+		}
+	}
+	to.notes = append(to.notes, linksOnTheWay(v, to.graph)...)
+	return to, learnt, nil
+}
+
+// planSteps plans what the target wants, and then what nobody wants any more.
+func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) {
+	v, led := p.v, p.led
+	r = &plan{target: to, led: led, expiries: issue.Ending(to.graph, to.desired.Node.Name, time.Now())}
+	if r.ownership, err = ownership.Begin(r.graph, r.led); err != nil {
+		return nil, err
+	}
+	r.ownership.Changed = ownership.PolicyOf(r.desired)
+	if pin := r.led.Head().Pin; pin != nil && r.desired.Pinned != nil {
+		r.ownership.PinnedAt = pin.Revision
+	}
+	if r.pruning, err = r.ownership.Prune(ctx, v, r.sw.Begins(), r.sw.Tail()); err != nil {
+		return nil, err
+	}
+	if err = execute.AckDone(ctx, v, r.led); err != nil {
+		return nil, err
+	}
+	r.trials = probation.Load(v.Files, p.pass.Log, p.pass.CacheOnly)
+	r.refused = r.trials.Suppressed(v, r.graph, r.ownership.Set, time.Now())
+	maps.Copy(r.refused, failedBoots(r.ownership.Set, v, time.Now()))
+	if r.sw.Begins() {
+		maps.Copy(r.refused, fetch.Unfetched(ctx, v, r.graph))
+	}
+	r.ownership.Judge = drift.New(r.ownership.Set, r.led, v, r.desired, p.pass.ForceRepair, time.Now())
+	r.changes, r.rep = execute.Plan(ctx, r.graph, v, r.led.Effects.List(), r.refused, r.ownership.Judge, r.pruning.Gone...)
+	r.ownership.Judge.FindMissing(ctx, r.rep)
+	r.trials.Remark(ctx, v, r.graph, r.changes)
+	r.ownership.Judge.Prove(ctx, r.changes, r.graph, v, r.desired.Node)
+	r.removals, r.pruneRep = changes.NewSet(), graph.Report[tasks.Task]{}
+	if r.pruning.Graph != nil && changes.Failure(changes.Allowed(r.rep)) == nil {
+		r.removals, r.pruneRep = execute.Plan(ctx, r.pruning.Graph, v, r.lateEffects(), r.refused, nil, pendingFacts(r)...)
+		(*drift.Judge)(nil).Prove(ctx, r.removals, r.pruning.Graph, v, r.desired.Node)
+	}
+	return r, nil
+}
+
+// pendingFacts is what the removals of a switch find when their turn comes: what the old network
+// left is gone.
+func pendingFacts(r *plan) (facts []host.Fact) {
+	if r.sw.Begins() {
+		for _, c := range r.changes.ByKey {
+			facts = append(facts, c.Pending...)
+		}
+	}
+	return facts
+}
+
+// lateEffects are the effects that are owed and that no wanted task asks for: those of removals
+// that were interrupted.
+func (r *plan) lateEffects() map[string][]string {
+	out := map[string][]string{}
+	for effect, by := range r.led.Effects.List() {
+		if _, wanted := r.graph.Find(graph.Key(effect)); !wanted {
+			out[effect] = by
+		}
+	}
+	return out
+}
