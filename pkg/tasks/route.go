@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
@@ -89,7 +90,7 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 		}
 		item.Op, reason, have = Update, "leads another way", r
 	}
-	if err := t.reachable(ctx, v, want); err != nil {
+	if err := t.reachable(ctx, v, want, routes); err != nil {
 		return nil, err
 	}
 	item.Fields = wayFields(have, want)
@@ -102,21 +103,25 @@ func (t Route) Plan(ctx context.Context, v host.View) (*Change, error) {
 
 // reachable is an error when the kernel would refuse the next hop: it must be in a network that the
 // link is in, by a route without a next hop of its own (fib_check_nh and ip6_route_check_nh). What
-// upstream tasks bring about counts.
-func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route) error {
+// upstream tasks bring about counts. routes are those of the route's own table; the main one counts
+// too.
+func (t Route) reachable(ctx context.Context, v host.View, want rtnl.Route, routes []rtnl.Route) error {
 	if !want.Gateway.IsValid() || want.OnLink || want.Gateway.IsLinkLocalUnicast() {
 		return nil
 	}
-	for _, id := range []int{want.Table, rtnl.MainTable} {
-		routes, err := v.Net.Routes(ctx, id)
-		if err != nil {
+	leads := func(r rtnl.Route) bool {
+		return !r.Gateway.IsValid() && r.Type == "unicast" && (t.Link == "" || r.Link == t.Link || r.Link == "") &&
+			r.Dst.Contains(want.Gateway)
+	}
+	if slices.ContainsFunc(routes, leads) {
+		return nil
+	}
+	if want.Table != rtnl.MainTable {
+		switch others, err := v.Net.Routes(ctx, rtnl.MainTable); {
+		case err != nil:
 			return passing(err)
-		}
-		for _, r := range routes {
-			if !r.Gateway.IsValid() && r.Type == "unicast" && (t.Link == "" || r.Link == t.Link || r.Link == "") &&
-				r.Dst.Contains(want.Gateway) {
-				return nil
-			}
+		case slices.ContainsFunc(others, leads):
+			return nil
 		}
 	}
 	addresses, err := v.Net.Addresses(ctx, t.Link)
