@@ -174,7 +174,9 @@ func (l *loop) repair(ctx context.Context) {
 	w, quiet := l.drift, time.Now().Add(repairDelay)
 	owners, direct, pass := w.takeEvents()
 	rest := func() ([]tasks.Task, error) {
-		host.Pause(max(time.Until(quiet), 0))
+		if left := time.Until(quiet); left > 0 {
+			host.Pause(left)
+		}
 		more, alone, facts := w.takeEvents()
 		pass = pass || facts
 		if !alone {

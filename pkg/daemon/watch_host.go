@@ -86,7 +86,11 @@ func (w *hostWatch) subscribe(pass *reconcile.Pass) {
 	}
 	pass.Before = w.converged
 	w.converged, w.owners = nil, nil
-	pass.OnConverged = func(c *reconcile.Converged) { w.converged = c }
+	pass.OnConverged = func(c *reconcile.Converged) {
+		if w.converged = c; len(c.Tasks()) <= reconcile.ReadyAtOnce {
+			w.indexOwners() // no event has to wait for it
+		}
+	}
 	pass.Hooks.Built = func(_ *desired.State, list []tasks.Task, v host.View) {
 		w.list, w.facts = list, v.Facts
 		w.watcher.Set(w.interest())
@@ -173,15 +177,20 @@ func (w *hostWatch) takeEvents() (owners []tasks.Task, direct, pass bool) {
 // named are the tasks that own what an event names.
 func (w *hostWatch) named(what eventName) []tasks.Task {
 	if w.owners == nil && w.converged != nil {
-		w.owners = map[eventName][]tasks.Task{}
-		for _, t := range w.converged.Tasks() {
-			for source, name := range tasks.InterestOf([]tasks.Task{t}).Names() {
-				at := eventName{source, name}
-				w.owners[at] = append(w.owners[at], t)
-			}
-		}
+		w.indexOwners()
 	}
 	return w.owners[what]
+}
+
+// indexOwners finds out whom of its tasks an event names.
+func (w *hostWatch) indexOwners() {
+	w.owners = map[eventName][]tasks.Task{}
+	for _, t := range w.converged.Tasks() {
+		for source, name := range tasks.InterestOf([]tasks.Task{t}).Names() {
+			at := eventName{source, name}
+			w.owners[at] = append(w.owners[at], t)
+		}
+	}
 }
 
 // ask has a pass look at what has happened: soon, and not too often.

@@ -17,8 +17,9 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// decodedAtOnce is up to how many tasks the ledger is decoded before the first event.
-const decodedAtOnce = 1000
+// ReadyAtOnce is up to how many tasks the first event finds all ready: the ledger decoded, and the
+// tasks by what events name.
+const ReadyAtOnce = 1000
 
 // converged is what a pass leaves; nil where not everything is right, or anything is under way. The
 // ledger that was cached before serves again where it is as its files are.
@@ -37,7 +38,7 @@ func (o *outcome) converged(h *host.Host, before *Converged) *Converged {
 	if s.cached, err = ledger.Cache(h.Live.Files, r.led); err != nil {
 		return nil
 	}
-	if s.graph.Len() <= decodedAtOnce {
+	if s.graph.Len() <= ReadyAtOnce {
 		s.cached.Entries()
 	}
 	return s
