@@ -116,10 +116,12 @@ var table = []scenario{
 // bare takes away what the contender before made.
 func bare(ctx context.Context, m *machine) { m.reset(ctx) }
 
-// unpacking are limit and agent on a node without anything, where the archive decides.
+// unpacking are limit and agent on a node without anything, where the archive decides; and the
+// limit of who can be undone.
 func unpacking(m *machine) []contender {
 	apply := []string{limit, "apply", manifest, m.job.url(), m.job.archive.Sum, binDir}
-	return []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce}}
+	return []contender{{name: "limit", command: apply}, {name: "agent", command: agentOnce},
+		{name: "undoable", command: append(slices.Clone(apply), home+"/agent")}}
 }
 
 // makers are all who can make a bare node right.

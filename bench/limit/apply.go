@@ -34,8 +34,8 @@ func apply(manifest, url, sum, dir string) error {
 		return err
 	}
 	archive := make(chan error, 1)
-	go func() { archive <- unpack(url, sum, dir) }()
-	if err := writeFiles(entries); err != nil {
+	go func() { archive <- unpack(url, sum, dir, byLibrary) }()
+	if err := errors.Join(writeFiles(entries), writeSysctls(entries)); err != nil {
 		return err
 	}
 	// The units are small and in place at once, so that systemd reads them while the archive is
@@ -51,18 +51,26 @@ func apply(manifest, url, sum, dir string) error {
 
 func writeFiles(entries []entry) error {
 	for _, e := range entries {
-		switch e.kind {
-		case "file":
-			if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
-				return err
-			}
-			if err := writeFile(e.path, e.body, os.FileMode(e.mode)); err != nil {
-				return err
-			}
-		case "sysctl":
-			if err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(e.path, ".", "/"), e.body, 0); err != nil {
-				return err
-			}
+		if e.kind != "file" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
+			return err
+		}
+		if err := writeFile(e.path, e.body, os.FileMode(e.mode)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeSysctls(entries []entry) error {
+	for _, e := range entries {
+		if e.kind != "sysctl" {
+			continue
+		}
+		if err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(e.path, ".", "/"), e.body, 0); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -128,7 +136,15 @@ func publish(entries []entry, dir string) error {
 	return root.Sync()
 }
 
-func unpack(url, want, dir string) error {
+// unpacking is how an archive is unpacked: who inflates it, and who copies a member to its file.
+type unpacking struct {
+	gunzip func(io.Reader) (io.Reader, error)
+	copy   func(to io.Writer, from io.Reader, buf []byte) (int64, error)
+}
+
+var byLibrary = unpacking{func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, io.CopyBuffer}
+
+func unpack(url, want, dir string, how unpacking) error {
 	response, err := http.Get(url)
 	if err != nil {
 		return err
@@ -140,14 +156,14 @@ func unpack(url, want, dir string) error {
 	reader, writer := io.Pipe()
 	sum := make(chan string, 1)
 	go func() { sum <- fetch(response.Body, writer) }()
-	unzipped, err := inflate(bufio.NewReaderSize(reader, 512<<10))
+	unzipped, err := decompress(bufio.NewReaderSize(reader, 512<<10), how.gunzip)
 	if err != nil {
 		return err
 	}
-	members := tar.NewReader(unzipped)
+	list := tar.NewReader(unzipped)
 	buf := make([]byte, 512<<10)
 	for {
-		header, err := members.Next()
+		header, err := list.Next()
 		if err == io.EOF {
 			break
 		}
@@ -157,7 +173,7 @@ func unpack(url, want, dir string) error {
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
-		if err := stage(filepath.Join(dir, staged+filepath.Base(header.Name)), members, buf); err != nil {
+		if err := stage(filepath.Join(dir, staged+filepath.Base(header.Name)), list, how.copy, buf); err != nil {
 			return err
 		}
 	}
@@ -173,12 +189,12 @@ func unpack(url, want, dir string) error {
 	return nil
 }
 
-// inflate reads gzip or zstd, by its first bytes.
-func inflate(from *bufio.Reader) (io.Reader, error) {
+// decompress reads gzip or zstd, by its first bytes.
+func decompress(from *bufio.Reader, gunzip func(io.Reader) (io.Reader, error)) (io.Reader, error) {
 	if head, err := from.Peek(4); err == nil && string(head) == "\x28\xb5\x2f\xfd" {
 		return zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
 	}
-	return gzip.NewReader(from)
+	return gunzip(from)
 }
 
 // fetch hashes what it reads and hands it on, a few blocks ahead of whoever inflates.
@@ -207,12 +223,12 @@ func fetch(body io.Reader, to *io.PipeWriter) string {
 	}
 }
 
-func stage(path string, content io.Reader, buf []byte) error {
+func stage(path string, content io.Reader, copyTo func(io.Writer, io.Reader, []byte) (int64, error), buf []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
 	if err != nil {
 		return err
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, struct{ io.Reader }{content}, buf); err != nil {
+	if _, err := copyTo(struct{ io.Writer }{file}, struct{ io.Reader }{content}, buf); err != nil {
 		return errors.Join(err, file.Close())
 	}
 	return errors.Join(file.Chmod(0o755), file.Close())

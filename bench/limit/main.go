@@ -4,6 +4,7 @@
 //
 //	limit check [-verify] MANIFEST       exit 0: the node is as the manifest says; what is not, is on stderr
 //	limit apply MANIFEST URL SHA256 DIR  make it so from nothing, durably: nothing is visible before the archive's hash is right
+//	limit apply MANIFEST URL SHA256 DIR PROGRAM  the same, and systemd could undo it by a copy of PROGRAM
 //	limit nothing                        start and end
 package main
 
@@ -81,8 +82,10 @@ func run(args []string) error {
 		return check(args[2], true)
 	case len(args) == 5 && args[0] == "apply":
 		return apply(args[1], args[2], args[3], args[4])
+	case len(args) == 6 && args[0] == "apply":
+		return applyUndoable(args[1], args[2], args[3], args[4], args[5])
 	}
-	return fmt.Errorf("usage: limit check [-verify] MANIFEST | apply MANIFEST URL SHA256 DIR | nothing")
+	return fmt.Errorf("usage: limit check [-verify] MANIFEST | apply MANIFEST URL SHA256 DIR [PROGRAM] | nothing")
 }
 
 func main() {
