@@ -27,12 +27,36 @@ var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: 
 // Routes implements host.Net. A route with several next hops has neither
 // Gateway nor Link.
 func (n *Reader) Routes(ctx context.Context, table int) ([]Route, error) {
-	names, err := n.names(ctx)
+	list, err := n.listed(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	list, err := n.listed(ctx, table)
+	names, err := n.namesIn(ctx, list)
 	return supported(list, names), err
+}
+
+// askedEach is up to how many links are asked for one by one. A list of all has each pod's.
+const askedEach = 4
+
+// namesIn are the names of the links that routes lead to. One that is gone meanwhile has none.
+func (n *Reader) namesIn(ctx context.Context, list []listed) (map[int]string, error) {
+	names := map[int]string{}
+	for _, r := range list {
+		if r.link != 0 {
+			names[r.link] = ""
+		}
+	}
+	if len(names) > askedEach {
+		return n.names(ctx)
+	}
+	for index := range names {
+		l, _, err := n.oneLink(index, nil)
+		if err != nil && !errors.Is(err, unix.ENODEV) {
+			return nil, fmt.Errorf("read link %d: %w", index, err)
+		}
+		names[index] = l.Name
+	}
+	return names, nil
 }
 
 // supported are the routes of types that we have names for, without those that the kernel makes of

@@ -2,6 +2,7 @@ package rtnl
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"slices"
@@ -24,6 +25,27 @@ func routed(t *testing.T) *netns.NS {
 
 func ours(rs []Route) []Route {
 	return slices.DeleteFunc(rs, func(r Route) bool { return r.Protocol != RouteProtocol })
+}
+
+// Routes have the names of their links, whether these are asked for one by one or all at once.
+func TestRoutesNameTheirLinks(t *testing.T) {
+	ns := routed(t)
+	ns.Do(func() {
+		h, ctx := openNet(t), t.Context()
+		for i := range askedEach + 2 {
+			link, dst := fmt.Sprintf("lab%d", i), netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 7, byte(i), 0}), 24)
+			ns.Run("ip", "link", "add", link, "type", "bridge")
+			ns.Run("ip", "link", "set", link, "up")
+			ok(t, h.ReplaceRoute(ctx, Route{Dst: dst, Link: link, Table: 77}))
+			list, err := h.Routes(ctx, 77)
+			ok(t, err)
+			if len(list) != i+1 || slices.ContainsFunc(list, func(r Route) bool {
+				return r.Link != fmt.Sprintf("lab%d", r.Dst.Addr().As4()[2])
+			}) {
+				t.Errorf("with %d links: %+v", i+1, list)
+			}
+		}
+	})
 }
 
 func TestRoutes(t *testing.T) {
