@@ -36,19 +36,25 @@ func (b *Batch) openNearest(name string) (*os.File, error) {
 	}
 	defer unix.Close(dir)
 	if *b.unnamed < 0 {
-		free, err := room(dir, name)
-		if err != nil {
+		if *b.unnamed, err = halfOfRoom(dir, name); err != nil {
 			return nil, err
 		}
-		*b.unnamed = free / 2
 	}
 	return openUnnamed(dir, name)
 }
 
-// OpenUnnamed opens a file without a name in a directory of the host, and says how many bytes its
-// file system has room for. It goes when it is closed, or when the process ends, however it does.
-// Where the file system has no such files the error is [errors.ErrUnsupported].
-func OpenUnnamed(opt Options, dir string) (*os.File, int64, error) {
+// halfOfRoom is how many bytes may be written without a name on the file system of a directory:
+// others need room meanwhile.
+func halfOfRoom(dir int, name string) (int64, error) {
+	free, err := room(dir, name)
+	return free / 2, err
+}
+
+// OpenUnnamed opens a file without a name in a directory of the host. most is half of the room on
+// its file system, in bytes: the caller writes no more. The file goes when it is closed, or when
+// the process ends, however it does. Where the file system has no such files the error is
+// [errors.ErrUnsupported].
+func OpenUnnamed(opt Options, dir string) (file *os.File, most int64, err error) {
 	opt.Stamps = nil
 	f, err := Open(opt)
 	if err != nil {
@@ -60,15 +66,14 @@ func OpenUnnamed(opt Options, dir string) (*os.File, int64, error) {
 		return nil, 0, Explain("make room for what is fetched in", dir, err)
 	}
 	defer unix.Close(fd)
-	free, err := room(fd, dir)
-	if err != nil {
+	if most, err = halfOfRoom(fd, dir); err != nil {
 		return nil, 0, err
 	}
-	file, err := openUnnamed(fd, dir)
+	file, err = openUnnamed(fd, dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, 0, err
 	}
-	return file, free, Explain("make room for what is fetched in", dir, err)
+	return file, most, Explain("make room for what is fetched in", dir, err)
 }
 
 // openUnnamed opens a file without a name in a directory. It goes when it is closed, or when the

@@ -20,9 +20,6 @@ type Spool struct {
 	at, begun int64 // where the next write goes; up to where the disk has begun to write
 }
 
-// maxSpool is how much of a disk's free room a spool may take: one part in so many.
-const maxSpool = 2
-
 // spoolStep is how many bytes of a spool the disk has not begun with, at most. A file system that
 // has much to write makes whoever waits for a small file wait for all of it.
 const spoolStep = 8 << 20
@@ -30,11 +27,11 @@ const spoolStep = 8 << 20
 // Open makes a spool in a directory of the host. Where the file system has no files without a name
 // the error is [errors.ErrUnsupported].
 func Open(opt hostfs.Options, dir string) (*Spool, error) {
-	file, free, err := hostfs.OpenUnnamed(opt, dir)
+	file, most, err := hostfs.OpenUnnamed(opt, dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Spool{file: file, room: min(archive.MaxPacked, free/maxSpool)}, nil
+	return &Spool{file: file, room: min(archive.MaxPacked, most)}, nil
 }
 
 // Write implements [io.Writer]. What is more than an archive may have, or than half of the disk's
