@@ -13,11 +13,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/problem"
-	"github.com/netwright/netwright/pkg/reconcile/migrate"
-	"github.com/netwright/netwright/pkg/reconcile/session"
 )
 
 func main() {
@@ -59,7 +56,7 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 		fmt.Fprintln(f.Err, "agent: stopped; every file is as it was or as wanted. Run it again to go on.")
 		return cli.ExitError
 	}
-	err = kindOf(err).Wrap(err)
+	err = problem.KindOf(err).Wrap(err)
 	fmt.Fprintf(f.Err, "agent: %v\n", err)
 	if f.Check() == nil && !f.Text() && !f.Printed { // in place of the data that a program waits for
 		id := problem.Find(err)
@@ -69,29 +66,4 @@ func run(ctx context.Context, args []string, out cli.Output) cli.Exit {
 		}
 	}
 	return cli.ExitError
-}
-
-// kindOf is the identifier of an error that bears none.
-func kindOf(err error) problem.ID {
-	var (
-		paused     *session.PausedError
-		awaits     *session.AwaitsError
-		suppressed *checkpoint.SuppressedError
-		undone     *checkpoint.UndoneError
-		refused    *checkpoint.RefusedError
-		notAllowed *migrate.NotAllowedError
-	)
-	switch {
-	case errors.As(err, &paused):
-		return problem.NodePaused
-	case errors.As(err, &awaits):
-		return problem.ChangeUnconfirmed
-	case errors.As(err, &suppressed), errors.As(err, &undone):
-		return problem.ChangeUndone
-	case errors.As(err, &refused):
-		return problem.ChangeRefused
-	case errors.As(err, &notAllowed):
-		return problem.SwitchNotAllowed
-	}
-	return problem.Other
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 	"github.com/netwright/netwright/systemd"
 )
@@ -119,6 +120,9 @@ func (e *RefusedError) Error() string {
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// Kind implements [problem.KindOf].
+func (e *RefusedError) Kind() problem.ID { return problem.ChangeRefused }
 
 // Arm takes the probes, writes the journal and the copy of this binary,
 // and has the undo run by a timer and by the next boot. On an error nothing

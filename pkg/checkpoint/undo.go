@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // UndoneError says that a change was taken back, and why.
@@ -29,6 +30,9 @@ func (e *UndoneError) Error() string {
 		return fmt.Sprintf("it was undone: %s; whether it was the change is not known: %s", v.Why, v.Unsure)
 	}
 }
+
+// Kind implements [problem.KindOf].
+func (e *UndoneError) Kind() problem.ID { return problem.ChangeUndone }
 
 // Undo takes an unconfirmed change back: by the timer, at the next boot, or by the next pass.
 // Without a checkpoint there is nothing to do. It may be killed at any point and run again.

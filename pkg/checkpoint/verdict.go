@@ -11,6 +11,7 @@ import (
 	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/problem"
 )
 
 // Verdict is what is known of a generation whose change was undone.
@@ -86,6 +87,9 @@ func (e *SuppressedError) Error() string {
 	}
 	return text + e.remains()
 }
+
+// Kind implements [problem.KindOf].
+func (e *SuppressedError) Kind() problem.ID { return problem.ChangeUndone }
 
 // Suppressed says why a snapshot is not to be applied now; nil: it may be. A verdict
 // that cannot be read holds nothing back: the next apply is under a checkpoint too.

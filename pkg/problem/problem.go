@@ -84,6 +84,19 @@ func Find(err error) ID {
 	return p.Problem()
 }
 
+// KindOf is the identifier of an error that is shown to a user: the one that it bears, or that of
+// its type, which has a method Kind; [Other] where it has neither.
+func KindOf(err error) ID {
+	if id := Find(err); id != "" {
+		return id
+	}
+	var of interface{ Kind() ID }
+	if errors.As(err, &of) {
+		return of.Kind()
+	}
+	return Other
+}
+
 type named struct {
 	error
 	id ID

@@ -16,6 +16,7 @@ import (
 	"github.com/netwright/netwright/pkg/host/cri"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -48,6 +49,9 @@ func (e *NotAllowedError) Error() string {
 	return fmt.Sprintf("the switch of networks from %s to %s is disruptive and not allowed, so the node keeps %s: %s; "+
 		"`agent --dry-run` says what it does", e.From, e.To, e.From, e.Ask)
 }
+
+// Kind implements [problem.KindOf].
+func (e *NotAllowedError) Kind() problem.ID { return problem.SwitchNotAllowed }
 
 // Circumstances are what of a pass a switch goes by.
 type Circumstances struct {

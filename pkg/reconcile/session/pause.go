@@ -11,6 +11,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
 )
 
@@ -111,6 +112,9 @@ type PausedError struct {
 func (e *PausedError) Error() string {
 	return fmt.Sprintf("nothing was changed: the node is %s; %s ends that", e.Paused.String(), e.Ends)
 }
+
+// Kind implements [problem.KindOf].
+func (e *PausedError) Kind() problem.ID { return problem.NodePaused }
 
 // MaxPause is how long a pause may be: one that nobody ends must not be found a month later.
 const MaxPause = 24 * time.Hour

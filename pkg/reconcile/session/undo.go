@@ -9,6 +9,7 @@ import (
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/ipc"
 	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/reconcile/history"
 	"github.com/netwright/netwright/pkg/reconcile/revert"
 	"github.com/netwright/netwright/pkg/report"
@@ -97,6 +98,9 @@ func (e *AwaitsError) Error() string {
 	return "nothing was changed: " + e.String() + "; " +
 		"`agent confirm` in a new login keeps it, and `agent undo` takes it back now"
 }
+
+// Kind implements [problem.KindOf].
+func (e *AwaitsError) Kind() problem.ID { return problem.ChangeUnconfirmed }
 
 // LogInAnew is what to do with a change that awaits its confirmation.
 const LogInAnew = "log in anew, by ssh or at the console, and run `agent confirm` there"
