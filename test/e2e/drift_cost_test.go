@@ -60,9 +60,15 @@ func TestDaemonCosts(t *testing.T) {
 	until(t, n, "what came with the boot is looked at",
 		"[ $(($(date +%s) - $(stat -c %Z /run/netwright/status.json))) -ge 10 ]")
 
-	n.Must(ctx, "touch", "/tmp/idle")
-	before := usageOf(t, n)
-	time.Sleep(idle)
+	var before usage
+	for range 3 { // on a busy machine something may come late with the boot
+		n.Must(ctx, "touch", "/tmp/idle")
+		before = usageOf(t, n)
+		time.Sleep(idle)
+		if n.Shell(ctx, "find /run/netwright/status.json -cnewer /tmp/idle") == "" {
+			break
+		}
+	}
 	n.Must(ctx, "systemctl", "reload", "netwright-agent") // a whole pass, that asks the store too
 	after := usageOf(t, n)
 	for after.passes == before.passes {
