@@ -47,3 +47,22 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+type ofAKind struct{}
+
+func (ofAKind) Error() string { return "it is paused" }
+func (ofAKind) Kind() ID      { return NodePaused }
+
+// What an error bears goes before the kind of its type, and who has neither is of another kind. The
+// lines that keep it: problem.go, KindOf.
+func TestKindOf(t *testing.T) {
+	for want, err := range map[ID]error{
+		NodePaused:       fmt.Errorf("roll back: %w", ofAKind{}),
+		SwitchNotAllowed: SwitchNotAllowed.Wrap(ofAKind{}),
+		Other:            errors.New("something"),
+	} {
+		if got := KindOf(err); got != want {
+			t.Errorf("%v is %q, want %q", err, got, want)
+		}
+	}
+}
