@@ -180,7 +180,7 @@ func (l *loop) repair(ctx context.Context) {
 		more, alone, facts := w.takeEvents()
 		pass = pass || facts
 		if !alone {
-			return nil, errors.New("more has happened than repairs are for")
+			return nil, errors.New("something else happened meanwhile that a repair does not handle")
 		}
 		return more, nil
 	}
