@@ -103,14 +103,15 @@ type directRepair struct {
 	graph   *graph.Graph[tasks.Task]
 	tx      *ownership.Transaction
 	planned *changes.Set
+	rep     graph.Report[tasks.Task] // how each task's plan ended
 }
 
 // nearby is how many tasks a repair looks at, at most.
 const nearby = 64
 
-// around is the graph of tasks with all that needs them: a link that comes back has no address yet,
-// and one sysctl resets another. Effects are in it, since tasks name them, and not what needs
-// those: a repair asks for none.
+// around is the graph of tasks with all that may be lost with them: a link that comes back has no
+// address yet, one sysctl resets another, and a directory took what was in it along. Effects are in
+// it, since tasks name them, and not what needs those: a repair asks for none.
 func (s *Converged) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error) {
 	list, seen := []tasks.Task(nil), map[graph.Key]bool{}
 	var add func(t tasks.Task)
@@ -122,7 +123,7 @@ func (s *Converged) around(owners []tasks.Task) (*graph.Graph[tasks.Task], error
 		seen[key] = true
 		list = append(list, t)
 		for _, e := range s.graph.Dependents(t) {
-			if tasks.IsState(key) {
+			if tasks.IsState(key) && (e.Reason != graph.Need || tasks.LostWithNeeds(e.Node)) {
 				add(e.Node)
 			}
 		}
@@ -147,13 +148,14 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 	if err != nil {
 		return nil, err
 	}
+	v := h.Live.View().Snapshot()
 	tx := &ownership.Transaction{Led: led, Set: s.set, Changed: ownership.PolicyOf(s.desired), Unnoted: true,
 		Judge: drift.New(s.set, led, h.Live.View(), s.desired, false, time.Now())}
 	if !tx.InStep() || len(tx.Led.Effects.List()) > 0 {
 		return nil, wholePass("the ledger has something open")
 	}
-	planned, rep := execute.Plan(ctx, g, h.Live.View(), nil, nil, tx.Judge)
-	tx.Judge.Prove(ctx, planned, g, h.Live.View(), s.desired.Node)
+	planned, rep := execute.Plan(ctx, g, v, nil, nil, tx.Judge)
+	tx.Judge.Prove(ctx, planned, g, v, s.desired.Node)
 	for i := range rep.Results {
 		res := &rep.Results[i]
 		key := res.Node.Owns()[0]
@@ -164,11 +166,11 @@ func (s *Converged) plan(ctx context.Context, h *host.Host, led *ledger.Ledger, 
 			return nil, err
 		}
 	}
-	one := &directRepair{g, tx, planned}
+	one := &directRepair{g, tx, planned, rep}
 	if !planned.Any() {
 		return one, nil
 	}
-	switch noted, err := tx.Noted(ctx, h, planned); {
+	switch noted, err := tx.Noted(ctx, v, planned); {
 	case err != nil:
 		return nil, &WholeError{err}
 	case !noted:
@@ -202,6 +204,7 @@ func (s *Converged) repair(ctx context.Context, p Pass, h *host.Host, one *direc
 	tx := one.tx
 	done, rep, err := execute.Apply(ctx, one.graph, h, tx.Led, one.planned, execute.Options{
 		Log: p.Log, Judge: tx.Judge, Generation: s.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Fresh: true,
+		Planned: one.rep,
 	})
 	if err != nil {
 		return nil, &WholeError{err}

@@ -136,7 +136,7 @@ func (p planner) target(
 
 // planSteps plans what the target wants, and then what nobody wants any more.
 func (p planner) planSteps(ctx context.Context, to target) (r *plan, err error) {
-	v, led := p.v, p.led
+	v, led := p.v.Snapshot(), p.led
 	r = &plan{target: to, led: led, expiries: issue.Ending(to.graph, to.desired.Node.Name, time.Now())}
 	if r.ownership, err = ownership.Begin(r.graph, r.led); err != nil {
 		return nil, err

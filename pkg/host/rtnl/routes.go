@@ -249,6 +249,9 @@ func (r Route) Canonical() Route {
 
 // SameKey says that two routes cannot both be: one destination, table and metric.
 func (r Route) SameKey(o Route) bool {
+	if r.Dst.Bits() != o.Dst.Bits() || r.Dst.Masked() != o.Dst.Masked() {
+		return false
+	}
 	r, o = r.Canonical(), o.Canonical()
 	return r.Dst == o.Dst && r.Table == o.Table && r.Metric == o.Metric
 }

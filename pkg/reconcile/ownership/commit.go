@@ -43,6 +43,7 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		return nil
 	}
 	var unseen []error
+	v := h.Live.View().Snapshot()
 	for i := range out.Rep.Results {
 		res := &out.Rep.Results[i]
 		first := res.Node.Owns()[0]
@@ -55,11 +56,11 @@ func (c *Transaction) Commit(ctx context.Context, h *host.Host, out Ending) erro
 		if change != nil && change.NotApplicable != "" || inStep && change == nil {
 			continue
 		}
-		if err := c.commitTask(ctx, h.Live.View(), res.Node, change, &b); err != nil {
+		if err := c.commitTask(ctx, v, res.Node, change, &b); err != nil {
 			unseen = append(unseen, err) // its change stays one of which nothing says how it ended
 		}
 	}
-	if err := c.commitRemoved(ctx, h.Live.View(), out, &b); err != nil {
+	if err := c.commitRemoved(ctx, v, out, &b); err != nil {
 		return err
 	}
 	if p := out.Proof; p != nil {

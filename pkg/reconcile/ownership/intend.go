@@ -22,6 +22,7 @@ func (c *Transaction) Intend(
 ) (unknown map[graph.Key]error, err error) {
 	b := ledger.Batch{Head: c.Led.Head(), Dirs: map[string]int64{}}
 	b.Head.Clean = false
+	v := h.Live.View().Snapshot()
 	for _, t := range c.Set.Order {
 		first := t.Owns()[0]
 		change := planned.Get(first)
@@ -29,7 +30,7 @@ func (c *Transaction) Intend(
 		if change == nil || change.NotApplicable != "" || !known || !tasks.IsState(first) {
 			continue
 		}
-		entries, err := c.intents(ctx, h.Live.View(), t, change, &b)
+		entries, err := c.intents(ctx, v, t, change, &b)
 		if err != nil {
 			if unknown == nil {
 				unknown = map[graph.Key]error{}
@@ -59,13 +60,13 @@ func (c *Transaction) Intend(
 // Noted says that the ledger has all that [Transaction.Intend] would write before the changes but
 // that they are about to be made: whose the keys are, and what was there. That is so of what was
 // right for this very set, unless somebody changes for the first time what was right before us.
-func (c *Transaction) Noted(ctx context.Context, h *host.Host, planned *changes.Set) (bool, error) {
+func (c *Transaction) Noted(ctx context.Context, v host.View, planned *changes.Set) (bool, error) {
 	b := ledger.Batch{Dirs: map[string]int64{}}
 	for first, change := range planned.ByKey {
 		if change.NotApplicable != "" {
 			continue
 		}
-		entries, err := c.intents(ctx, h.Live.View(), c.Set.Order[c.Set.Keys()[first]], change, &b)
+		entries, err := c.intents(ctx, v, c.Set.Order[c.Set.Keys()[first]], change, &b)
 		if err != nil {
 			return false, err
 		}
