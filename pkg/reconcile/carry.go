@@ -141,7 +141,7 @@ func (o *outcome) cordon(ctx context.Context, p Pass, h *host.Host) {
 func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches execute.Prefetches) (err error) {
 	r := o.plan
 	o.changes, o.rep, err = execute.Apply(ctx, r.graph, h, r.led, r.steps.changes,
-		o.options(p, r.ownership.Judge, prefetches), r.pruning.Gone...)
+		o.options(p, r.rep, r.ownership.Judge, prefetches), r.pruning.Gone...)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,8 @@ func (o *outcome) apply(ctx context.Context, p Pass, h *host.Host, prefetches ex
 		return nil
 	}
 	p.Hooks.Enter("remove")
-	o.removals, o.pruneRep, err = execute.Apply(ctx, r.pruning.Graph, h, r.led, r.removals, o.options(p, nil, prefetches))
+	o.removals, o.pruneRep, err = execute.Apply(ctx, r.pruning.Graph, h, r.led, r.removals,
+		o.options(p, r.pruneRep, nil, prefetches))
 	return err
 }
 
@@ -219,11 +220,13 @@ func (o *outcome) awaitStarts(ctx context.Context, p Pass, h *host.Host) bool {
 }
 
 // options are how the plan is made so.
-func (o *outcome) options(p Pass, judge *drift.Judge, prefetches execute.Prefetches) execute.Options {
+func (o *outcome) options(
+	p Pass, planned graph.Report[tasks.Task], judge *drift.Judge, prefetches execute.Prefetches,
+) execute.Options {
 	r := o.plan
 	return execute.Options{
 		Log: p.Log, Judge: judge, Refused: r.refused, Admission: o.guard, Unwritten: r.unwritten != nil,
-		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Prefetches: prefetches,
+		Generation: r.desired.Snapshot.Generation, Hooks: p.Hooks.Hooks, Prefetches: prefetches, Planned: planned,
 	}
 }
 

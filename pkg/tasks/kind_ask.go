@@ -66,6 +66,13 @@ func DirsOf(v host.View, key graph.Key) []string {
 // GoneAfterBoot says that a key of a task is gone after a boot, whoever boots.
 func GoneAfterBoot(t Task, key graph.Key) bool { return !rowOf(key).lasts(t, key.Name()) }
 
+// LostWithNeeds says that what a task owns may be lost with what the task needs, as an address is
+// with its link. What is on disk is not, and what only waits owns nothing.
+func LostWithNeeds(t Task) bool {
+	key := t.Owns()[0]
+	return rowOf(key).drift == allModes && GoneAfterBoot(t, key)
+}
+
 // GoAfter lists the keys that are removed only after a key; rest says that the other keys of its
 // task are, too.
 func GoAfter(key graph.Key) (above []graph.Key, rest bool) {

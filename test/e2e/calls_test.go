@@ -174,8 +174,8 @@ func runOnce(t *testing.T, n *node.Node, args ...string) counted {
 const (
 	syncsOfARepair  = 6      // of `agent --once` that repairs a file: the file and its directory, and twice the journal and its
 	callsOfARun     = 1_475  // 1,180 of `agent --once` that finds nothing to do, start and end of the process with it
-	callsOfARepair  = 1_680  // 1,570 of one that repairs a file: 1,740 when it looked at everything once more to write down how it ended
-	callsOfADrift   = 1_850  // 1,380 to 1,520 of the repair of a key, who else writes it with it, and of the pass after it
+	callsOfARepair  = 1_480  // 1,365 of one that repairs a file: 1,570 when it looked at what no change touched again
+	callsOfADrift   = 1_350  // 1,015 to 1,055 of the repair of a key, who else writes it with it, and of the pass after it
 	objectsOfAWhole = 25_000 // 19,000 of a whole pass of the daemon that finds nothing to do, asked for by a command
 )
 
@@ -255,12 +255,42 @@ func TestDaemonCostsInCalls(t *testing.T) {
 		t.Errorf("with %d chains of services it makes %d calls more: %s", services, many.all-calls.all, many)
 	}
 	n.Must(ctx, "sh", "-c", "echo theirs >>"+conflistPath)
-	calls = runOnce(t, n)
-	t.Logf("a run that repairs a file: %s", calls)
-	if calls.all > callsOfARepair {
-		t.Errorf("a run that repairs a file makes %d calls, want at most %d", calls.all, callsOfARepair)
+	repair := runOnce(t, n)
+	t.Logf("a run that repairs a file: %s", repair)
+	if repair.all > callsOfARepair {
+		t.Errorf("a run that repairs a file makes %d calls, want at most %d", repair.all, callsOfARepair)
 	}
-	if syncs := calls.byName["fsync"]; syncs > syncsOfARepair || syncs < 4 {
+	if syncs := repair.byName["fsync"]; syncs > syncsOfARepair || syncs < 4 {
 		t.Errorf("a run that repairs a file syncs %d files and directories, want %d: what each is for", syncs, syncsOfARepair)
+	}
+	costsOfPeers(t, n, calls.all)
+}
+
+// costsOfPeers holds that a node which routes to many others lists its routes as often as one that
+// routes to one. without is how many calls a run of that one makes which finds nothing.
+//
+// The lines that keep it: pkg/host/snapshot.go, readOnce; pkg/reconcile/execute/affected.go,
+// unaffected.
+func costsOfPeers(t *testing.T, n *node.Node, without int) {
+	t.Helper()
+	const peers = 200
+	var list []string
+	for i := range peers {
+		list = append(list, fmt.Sprintf("{name: peer-%d, address: 10.77.0.%d, podCIDRs: [10.244.%d.0/24]}", i, 20+i, 20+i))
+	}
+	const at = "/srv/netwright/" + cluster + "/cluster.yaml"
+	n.Write(at, strings.Replace(n.Must(t.Context(), "cat", at), "bridge: {}", "bridge: {nodes: ["+strings.Join(list, ", ")+"]}\n"+atOnce, 1), 0o644)
+	t.Logf("a run that routes to %d nodes: %s", peers, runOnce(t, n))
+	if have := n.Shell(t.Context(), "ip route show proto 149 | wc -l"); strings.TrimSpace(have) != strconv.Itoa(peers+1) {
+		t.Fatalf("%s routes, want %d", have, peers+1)
+	}
+	if calls := runOnce(t, n); calls.all > without+peers/2 {
+		t.Errorf("with routes to %d nodes it makes %d calls more: %s", peers, calls.all-without, calls)
+	}
+	n.Shell(t.Context(), "ip route del 10.244.30.0/24")
+	calls := runOnce(t, n)
+	t.Logf("a run that repairs one of %d routes: %s", peers, calls)
+	if calls.all > callsOfARepair+peers/2 {
+		t.Errorf("a run that repairs one of %d routes makes %d calls", peers, calls.all)
 	}
 }

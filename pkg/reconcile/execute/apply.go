@@ -36,6 +36,8 @@ type Options struct {
 	Prefetches Prefetches // archives that are fetched already
 	// Fresh says that the plan was made just now: it holds until something is changed.
 	Fresh bool
+	// Planned is how each task's plan ended; without it every task is looked at again.
+	Planned graph.Report[tasks.Task]
 }
 
 // Admission hears of each change before it is made; its error keeps it from being made. waited says
@@ -62,6 +64,9 @@ type applier struct {
 	done    *changes.Set
 	asked   *host.Pending
 	view    host.View // the host as it is, with the effects that were asked for
+	// unaffected are the tasks, by their first keys, that are right and that no change of the run
+	// touches.
+	unaffected map[graph.Key]bool
 }
 
 // Apply makes what was planned so, as a dataflow. What is owed is written down
@@ -76,6 +81,7 @@ func Apply(
 	a.asked.Add(gone...)
 	a.view = a.asked.Over(h.Live.View())
 	a.done.Repairs = planned.Repairs
+	a.unaffected = unaffected(g, planned, &a.Options)
 	before := led.Effects.List()
 	enqueue(led, planned)
 	if err := led.Effects.Save(ctx, h.Files); err != nil && !o.Unwritten {
@@ -132,11 +138,15 @@ func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[st
 	}
 }
 
-// visit plans a task again just before its apply, applies it, and plans it
-// once more: only what then has nothing left to change is done. Between the plan and the apply
-// nothing is waited for: after the checkpoint was armed the task is planned again.
+// visit plans a task again just before its apply, applies it, and plans it once more: only what
+// then has nothing left to change is done. What no change touches was looked at by the plan.
+// Between the plan and the apply nothing is waited for: after the checkpoint was armed the task is
+// planned again.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
+	if a.unaffected[key] {
+		return nil
+	}
 	c, err := a.look(ctx, t)
 	if err != nil {
 		return err

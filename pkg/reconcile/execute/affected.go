@@ -1,0 +1,40 @@
+package execute
+
+import (
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/reconcile/changes"
+	"github.com/netwright/netwright/pkg/tasks"
+)
+
+// unaffected are the tasks, by their first keys, that were right when they were planned and that no
+// change of a run touches. There are none where a change may touch anything: where it is not
+// proved, runs something, or is not known. Else a change touches what the graph has after it.
+func unaffected(g *graph.Graph[tasks.Task], planned *changes.Set, o *Options) map[graph.Key]bool {
+	for _, c := range planned.ByKey {
+		if c.NotApplicable == "" && (c.Proof == tasks.ProofNone || len(c.Effects) > 0 || c.Unknown != "") {
+			return nil
+		}
+	}
+	out := make(map[graph.Key]bool, len(o.Planned.Results))
+	var others []tasks.Task
+	for i := range o.Planned.Results {
+		res := &o.Planned.Results[i]
+		key := res.Node.Owns()[0]
+		if res.State == graph.Done && planned.Get(key) == nil && o.Refused[key] == nil {
+			out[key] = true
+		} else {
+			others = append(others, res.Node)
+		}
+	}
+	for len(others) > 0 {
+		t := others[len(others)-1]
+		others = others[:len(others)-1]
+		for _, e := range g.Dependents(t) {
+			if key := e.Node.Owns()[0]; out[key] {
+				delete(out, key)
+				others = append(others, e.Node)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package execute
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/netwright/netwright/pkg/graph"
+	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/ledger"
+	"github.com/netwright/netwright/pkg/tasks"
+	"github.com/netwright/netwright/test/needs"
+)
+
+// A change that is proved touches what comes after its task, and nothing else is looked at again.
+// One that is not proved may touch anything, and what is refused is told.
+func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
+	needs.Root(t) // files belong to root
+	for _, c := range []struct {
+		what  string
+		proof tasks.Proof
+		want  [5]int // how often each is planned: changes, needs it, needs that, is right, is refused
+	}{
+		{"proved", tasks.ProofBefore, [5]int{3, 2, 2, 1, 2}},
+		{"harmless", tasks.ProofHarmless, [5]int{3, 2, 2, 1, 2}},
+		{"not proved", tasks.ProofNone, [5]int{3, 2, 2, 2, 2}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			root, ctx := t.TempDir(), t.Context()
+			var plans [5]int
+			var list []tasks.Task
+			for i, name := range []string{"changes", "needs-it", "needs-that", "right", "refused"} {
+				if i > 0 {
+					if err := os.WriteFile(filepath.Join(root, name), []byte("1"), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				list = append(list, note{path: "/" + name, want: "1", drift: "1", planned: &plans[i]})
+			}
+			after(list, 1, "file:/changes")
+			after(list, 2, "file:/needs-it")
+			h, err := host.Open(ctx, host.Options{Root: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			g, err := graph.New(list, tasks.AsNodes{}, graph.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned, rep := Plan(ctx, g, h.Live.View(), nil, nil, nil)
+			planned.ProveAll(c.proof)
+			done, _, err := Apply(ctx, g, h, ledger.Load(h.Live.Files), planned, Options{Log: zap.NewNop(), Planned: rep,
+				Refused: map[graph.Key]error{"file:/refused": graph.Permanent(os.ErrPermission)}})
+			if err != nil || done.Get("file:/changes") == nil {
+				t.Fatal(err, done)
+			}
+			if diff := cmp.Diff(c.want, plans); diff != "" {
+				t.Errorf("how often each was planned: %s", diff)
+			}
+		})
+	}
+}
+
+// after has a task need a key.
+func after(list []tasks.Task, i int, key graph.Key) {
+	n := list[i].(note)
+	n.Requires = []graph.Key{key}
+	list[i] = n
+}
