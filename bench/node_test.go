@@ -47,6 +47,7 @@ type scenario struct {
 }
 
 var (
+	linked    = home + "/linked"
 	agentOnce = []string{home + "/agent", "--once", "--store", storeDir, "--node", nodeName}
 	limit     = home + "/limit"
 	manifest  = home + "/manifest"
@@ -84,11 +85,10 @@ func outside(peers []string) []contender {
 
 var table = []scenario{
 	{name: "noop", title: "nothing to do, recorded metadata believed", small: 40, contenders: func(m *machine, _ []string) []contender {
-		return append([]contender{{name: "limit", command: []string{limit, "check", manifest}}, ours(), plainly()}, cfengine(m, "fast.cf")...)
+		return append(append(checking(), ours(), plainly()), cfengine(m, "fast.cf")...)
 	}},
 	{name: "verify", title: "nothing to do, every byte read", small: 40, contenders: func(m *machine, peers []string) []contender {
-		all := []contender{{name: "limit", command: []string{limit, "check", "-verify", manifest}}, ours("--verify")}
-		return append(append(all, cfengine(m, "full.cf")...), outside(peers)...)
+		return append(append(append(checking("-verify"), ours("--verify")), cfengine(m, "full.cf")...), outside(peers)...)
 	}},
 	{name: "drift", title: "one line was appended to one small file", small: 40,
 		prepare: func(_ context.Context, m *machine) { m.spoil(drifting) },
@@ -105,7 +105,7 @@ var table = []scenario{
 	{name: "many-10000", title: "nothing to do, 10,000 small files", small: 10_000, contenders: many},
 	{name: "version", title: "to say its version", contenders: func(m *machine, _ []string) []contender {
 		all := []contender{{name: "limit", command: []string{limit, "nothing"}, unjudged: true},
-			{name: "agent", command: []string{home + "/agent", "version"}, unjudged: true}}
+			{name: "linked", command: []string{linked, "nothing"}, unjudged: true}, {name: "agent", command: []string{home + "/agent", "version"}, unjudged: true}}
 		if m.has("/usr/bin/cf-agent") {
 			all = append(all, contender{name: "CFEngine", command: []string{"/usr/bin/cf-agent", "--version"}, unjudged: true})
 		}
@@ -130,8 +130,14 @@ func makers(m *machine, peers []string) []contender {
 }
 
 func many(m *machine, peers []string) []contender {
-	all := []contender{{name: "limit", command: []string{limit, "check", manifest}}, ours()}
-	return append(append(all, cfengine(m, "bulk.cf")...), outside(peers)...)
+	return append(append(append(checking(), ours()), cfengine(m, "bulk.cf")...), outside(peers)...)
+}
+
+// checking are the limit where nothing is to be done, and the limit with what the agent links.
+func checking(flags ...string) []contender {
+	args := append(append([]string{"check"}, flags...), manifest)
+	return []contender{{name: "limit", command: append([]string{limit}, args...)},
+		{name: "linked", command: append([]string{linked}, args...)}}
 }
 
 // coldly leaves the first run out: on a bare node nobody remembers anything.
@@ -261,9 +267,10 @@ func build(b *testing.B) (programs map[string]string, peers []string) {
 	b.Helper()
 	dir := b.TempDir()
 	programs = map[string]string{}
-	for name, source := range map[string]string{"agent": "../cmd/agent", "limit": "./limit", "launch": "./launch", "keeper": "./keeper"} {
+	for name, args := range map[string][]string{"agent": {"../cmd/agent"}, "limit": {"./limit"}, "launch": {"./launch"},
+		"keeper": {"./keeper"}, "linked": {"-overlay", linking(b, dir), "./limit"}} {
 		out := filepath.Join(dir, name)
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, source)
+		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out}, args...)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("building %s: %v\n%s", name, err, text)
@@ -285,6 +292,37 @@ func build(b *testing.B) (programs map[string]string, peers []string) {
 		}
 	}
 	return programs, peers
+}
+
+// linking writes the overlay by which the limit imports all packages of others that the agent does,
+// and calls none of them.
+func linking(b *testing.B, dir string) (overlay string) {
+	b.Helper()
+	list, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "../cmd/agent").Output()
+	if err != nil {
+		b.Fatalf("listing what the agent imports: %v", err)
+	}
+	source := "package main\n"
+	for _, path := range strings.Fields(string(list)) {
+		if !strings.HasPrefix(path, "github.com/netwright/") && !slices.Contains(strings.Split(path, "/"), "internal") {
+			source += fmt.Sprintf("import _ %q\n", path)
+		}
+	}
+	at, err := filepath.Abs("limit/linked.go")
+	if err != nil {
+		b.Fatal(err)
+	}
+	imports, overlay := filepath.Join(dir, "linked.go"), filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {at: imports}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, data := range map[string][]byte{imports: []byte(source), overlay: text} {
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return overlay
 }
 
 // results are the samples, and what else is measured once.
