@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -20,12 +19,7 @@ type Reader struct {
 	Lib  string // "/lib/modules"
 
 	Release string // as uname -r
-	// What is on disk for this release, and what file systems it had when
-	// first asked: loading a module is seen in sysfs.
-	index       sync.Once
-	builtin     map[string]bool // modules.builtin
-	deps        map[string]bool // modules.dep
-	filesystems []byte          // /proc/filesystems
+	lists   moduleLists
 }
 
 // Open reads the running kernel; not live, it answers [sys.ErrNoLiveState].

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -37,19 +39,14 @@ func (k *Reader) Module(name string) (ModuleState, error) {
 	if state != "" || err != nil {
 		return state, err
 	}
-	k.index.Do(k.readIndex)
-	switch {
-	case k.builtin[name], k.showsModule(name, k.filesystems):
-		return ModuleBuiltin, nil
-	case k.deps[name]:
-		return ModuleLoadable, nil
-	}
-	return ModuleMissing, nil
+	rest := map[string]ModuleState{name: ModuleMissing}
+	k.findOnDisk(rest)
+	return rest[name], nil
 }
 
 // Modules says of many at once where they stand, by names as the kernel has them, and nothing of
 // those of which that cannot be read. Facts ask at each look for thirty of the thousands that a
-// distribution lists: what is on disk is searched once, and no more of it is kept.
+// distribution lists: the lists are searched once.
 func (k *Reader) Modules(names []string) map[string]ModuleState {
 	states, rest := make(map[string]ModuleState, len(names)), map[string]ModuleState{}
 	for _, name := range names {
@@ -59,27 +56,31 @@ func (k *Reader) Modules(names []string) map[string]ModuleState {
 			rest[name] = ModuleMissing
 		}
 	}
-	if len(rest) == 0 {
-		return states
+	k.findOnDisk(rest)
+	maps.Copy(states, rest)
+	return states
+}
+
+// findOnDisk finds out of modules that are not loaded whether they are on disk or built in.
+func (k *Reader) findOnDisk(states map[string]ModuleState) {
+	if len(states) == 0 {
+		return
 	}
-	for _, list := range []struct {
-		file string
-		is   ModuleState
-	}{{"modules.dep", ModuleLoadable}, {"modules.builtin", ModuleBuiltin}} {
-		text, _ := os.ReadFile(k.Lib + "/" + k.Release + "/" + list.file)
-		eachListed(text, func(name []byte) {
-			if _, asked := rest[string(name)]; asked {
-				rest[string(name)] = list.is
+	k.lists.once.Do(k.readLists)
+	mark := func(list []byte, is ModuleState) {
+		eachListed(list, func(name []byte) {
+			if _, asked := states[string(name)]; asked {
+				states[string(name)] = is
 			}
 		})
 	}
-	filesystems, _ := sys.ReadKernelFile(k.Proc + "/filesystems")
-	for name, state := range rest {
-		if states[name] = state; state != ModuleBuiltin && k.showsModule(name, filesystems) {
+	mark(k.lists.dep, ModuleLoadable)
+	mark(k.lists.builtin, ModuleBuiltin)
+	for name, state := range states {
+		if state != ModuleBuiltin && k.showsModule(name, k.lists.filesystems) {
 			states[name] = ModuleBuiltin
 		}
 	}
-	return states
 }
 
 // moduleName is the name as the kernel has it: with underscores.
@@ -121,19 +122,26 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 	return "", nil
 }
 
-// readIndex reads what depmod wrote for the running kernel. Where there is
-// nothing, nothing is known to be loadable.
-func (k *Reader) readIndex() {
-	builtin, _ := os.ReadFile(k.Lib + "/" + k.Release + "/modules.builtin")
-	deps, _ := os.ReadFile(k.Lib + "/" + k.Release + "/modules.dep")
-	k.builtin, k.deps = ListedModules(builtin), ListedModules(deps)
-	k.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
+// moduleLists are what depmod wrote for the running kernel, which is half a megabyte for that of a
+// distribution, and what the kernel says of itself. They are read when somebody asks for a module
+// that is not loaded. Where there is nothing, nothing is known to be loadable.
+type moduleLists struct {
+	once        sync.Once
+	dep         []byte // modules.dep
+	builtin     []byte // modules.builtin
+	filesystems []byte // /proc/filesystems
+}
+
+func (k *Reader) readLists() {
+	dir := k.Lib + "/" + k.Release
+	k.lists.builtin, _ = os.ReadFile(dir + "/modules.builtin")
+	k.lists.dep, _ = os.ReadFile(dir + "/modules.dep")
+	k.lists.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
 // ListedModules are the names of the modules that the lines of modules.builtin
 // ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz: …") are about, as the kernel has them:
-// files are named with underscores or with hyphens. A distribution's kernel has thousands: the list
-// is read once.
+// files are named with underscores or with hyphens.
 func ListedModules(list []byte) map[string]bool {
 	names := make(map[string]bool, bytes.Count(list, []byte("\n"))+1)
 	eachListed(list, func(name []byte) { names[string(name)] = true })
