@@ -22,6 +22,12 @@ func (f files) ReadFile(path string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
+func (f files) ReadEnds(path string, most int) (begin, end []byte, err error) {
+	data, err := f.ReadFile(path)
+	most = min(most, len(data))
+	return data[:most], data[len(data)-most:], err
+}
+
 func TestHeld(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	bad := files{VerdictFile: `{"generation":3,"digest":"d","bad":true,"tries":1,"at":"2026-11-21T12:00:00Z"}`}

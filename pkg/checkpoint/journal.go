@@ -14,6 +14,7 @@ import (
 	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/head"
 )
 
 // Journal is everything that an undo needs.
@@ -60,24 +61,23 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Pending returns the journal of a change that was neither confirmed nor
 // undone, nil when there is none. The error is a [DamagedError].
-func Pending(r host.FileReader) (*Journal, error) { return readJournal(r, json.Unmarshal) }
+func Pending(r host.FileReader) (*Journal, error) {
+	return readJournal(func(j *Journal) error { return undo.Read(r, JournalFile, j) })
+}
 
 // pendingHead is [Pending] for who undoes nothing: of the journal it has what comes before its
 // probes.
-func pendingHead(r host.FileReader) (*Journal, error) {
-	return readJournal(r, func(data []byte, j any) error { return undo.DecodeHead(data, "probes", "}", j) })
+func pendingHead(r head.Reader) (*Journal, error) {
+	return readJournal(func(j *Journal) error { return head.Read(r, JournalFile, "probes", "}", j) })
 }
 
-func readJournal(r host.FileReader, decode func([]byte, any) error) (*Journal, error) {
-	data, err := r.ReadFile(JournalFile)
+func readJournal(read func(*Journal) error) (*Journal, error) {
+	j := &Journal{}
+	err := read(j)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil // whoever may not read it, may not change anything either
 	}
 	if err != nil {
-		return nil, &DamagedError{err}
-	}
-	j := &Journal{}
-	if err := decode(data, j); err != nil {
 		return nil, &DamagedError{fmt.Errorf("%s: %w", JournalFile, err)}
 	}
 	if j.Version != journalVersion {

@@ -12,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs/head"
 	hostsystemd "github.com/netwright/netwright/pkg/host/systemd"
 	"github.com/netwright/netwright/systemd"
 )
@@ -109,23 +110,21 @@ func remains(r host.FileReader) (s scaffold) {
 // watching is the watch that is on, nil if none is. One that cannot be read is none: its change was
 // good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
 // away what it finds of a checkpoint without a journal; it may have made other changes since.
-func watching(r host.FileReader) *watch { return readWatch(r, json.Unmarshal) }
-
-// watchHead is watching for who undoes nothing: of the journal it has what comes before its probes.
-func watchHead(r host.FileReader) *watch {
-	return readWatch(r, func(data []byte, w any) error { return undo.DecodeHead(data, "probes", "}}", w) })
+func watching(r host.FileReader) *watch {
+	return readWatch(r, func(w *watch) error { return undo.Read(r, WatchFile, w) })
 }
 
-func readWatch(r host.FileReader, decode func([]byte, any) error) *watch {
-	data, err := r.ReadFile(WatchFile)
-	if err == nil {
-		_, err = r.ReadFile(scaffoldFile)
-	}
-	if err != nil {
+// watchHead is watching for who undoes nothing: of the journal it has what comes before its probes.
+func watchHead(r head.Reader) *watch {
+	return readWatch(r, func(w *watch) error { return head.Read(r, WatchFile, "probes", "}}", w) })
+}
+
+func readWatch(r host.FileReader, read func(*watch) error) *watch {
+	if _, err := r.ReadFile(scaffoldFile); err != nil {
 		return nil
 	}
 	w := &watch{}
-	if decode(data, w) != nil || w.Journal == nil || w.Journal.Version != journalVersion {
+	if read(w) != nil || w.Journal == nil || w.Journal.Version != journalVersion {
 		return nil
 	}
 	return w
@@ -133,7 +132,7 @@ func readWatch(r host.FileReader, decode func([]byte, any) error) *watch {
 
 // Watched says the change of which configuration is watched, and until when; a time that is zero:
 // none is.
-func Watched(r host.FileReader) (number int64, digest string, until time.Time) {
+func Watched(r head.Reader) (number int64, digest string, until time.Time) {
 	w := watchHead(r)
 	if w == nil || w.over(r) {
 		return 0, "", time.Time{}

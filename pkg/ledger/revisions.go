@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/head"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -80,6 +81,15 @@ func ReadRevision(r Reader, number int) (*Revision, error) {
 	if err := json.Unmarshal(data, &rev); err != nil || rev.Number != number {
 		return nil, fmt.Errorf("read revision %d: %s is damaged: choose another one from `agent history`", number,
 			revisionFile(number))
+	}
+	return &rev, nil
+}
+
+// ReadRevisionHead reads of one revision what comes before its tasks: whose it is.
+func ReadRevisionHead(r head.Reader, number int) (*Revision, error) {
+	var rev Revision
+	if err := head.Read(r, revisionFile(number), "tasks", "}", &rev); err != nil {
+		return nil, fmt.Errorf("read revision %d: %w", number, err)
 	}
 	return &rev, nil
 }

@@ -65,7 +65,12 @@ ip addr add 10.0.0.2/24 dev up0; ip route add default via 10.0.0.1`
 	}
 	led, err := pass.Session().LoadLedger()
 	plan := &report.Plan{}
-	history.Recall(plan, rootFiles{"/"}, led)
+	files, failed := host.OpenFiles(host.Options{Root: "/"})
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	defer files.Close() // only read from
+	history.Recall(plan, files, led)
 	if diff := cmp.Diff(&report.Proof{Missing: []string{"inbound", "pods"}}, plan.Proof); diff != "" || err != nil {
 		t.Errorf("before any change: %v\n%s", err, diff)
 	}

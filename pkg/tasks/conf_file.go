@@ -114,13 +114,12 @@ func (t WaitConf) noPluginDir(dir string) string {
 }
 
 func readSmall(v host.View, file string) ([]byte, error) {
-	data, err := v.Files.ReadAtMost(file, maxConf)
-	var large *hostfs.TooLargeError
-	if errors.As(err, &large) {
-		return nil, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
-	}
+	data, _, err := v.Files.ReadEnds(file, maxConf+1)
 	if err != nil {
 		return nil, fmt.Errorf("read it: %w", err)
+	}
+	if len(data) > maxConf {
+		return nil, fmt.Errorf("it has more than the %d bytes that containerd reads", maxConf)
 	}
 	return data, nil
 }

@@ -20,7 +20,9 @@ func (v oneFile) Lstat(string) (hostfs.FileInfo, error) {
 
 func (v oneFile) ReadFile(string) ([]byte, error) { return v.content, nil }
 
-func (v oneFile) ReadAtMost(string, int) ([]byte, error) { return v.content, nil }
+func (v oneFile) ReadEnds(string, int) (begin, end []byte, err error) {
+	return v.content, v.content, nil
+}
 
 func (v oneFile) ReadDir(string) ([]string, error) { return nil, host.ErrNotExist }
 

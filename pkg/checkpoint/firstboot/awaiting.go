@@ -20,6 +20,7 @@ import (
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/host/hostfs/head"
 )
 
 // Dir is where the record of what awaits the next boot lives. It is private: it has
@@ -66,13 +67,13 @@ type Await struct {
 
 // Read returns the record, nil where nothing awaits a boot.
 func Read(r host.FileReader) (*Awaiting, error) {
-	return read(r, func(data []byte, a *Awaiting) error { return json.Unmarshal(data, a) })
+	return read(func(a *Awaiting) error { return undo.Read(r, awaitingFile, a) })
 }
 
 // Summary is Read for who only tells what awaits a boot: without how the network's sysctls were,
 // and without what a boot has shown. A record lies there until the next boot, for months.
-func Summary(r host.FileReader) (*Awaiting, error) {
-	return read(r, func(data []byte, a *Awaiting) error { return undo.DecodeHead(data, "around", "}", a) })
+func Summary(r head.Reader) (*Awaiting, error) {
+	return read(func(a *Awaiting) error { return head.Read(r, awaitingFile, "around", "}", a) })
 }
 
 // Awaits says that there is a record.
@@ -81,14 +82,11 @@ func Awaits(r hostfs.Files) bool {
 	return err == nil
 }
 
-func read(r host.FileReader, decode func([]byte, *Awaiting) error) (*Awaiting, error) {
-	data, err := r.ReadFile(awaitingFile)
+func read(from func(*Awaiting) error) (*Awaiting, error) {
+	a := &Awaiting{}
+	err := from(a)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
-	}
-	a := &Awaiting{}
-	if err == nil {
-		err = decode(data, a)
 	}
 	if err == nil && a.Version != awaitingVersion {
 		err = fmt.Errorf("version %d, and this program reads %d", a.Version, awaitingVersion)

@@ -2,7 +2,6 @@ package firstboot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
 	"github.com/netwright/netwright/pkg/checkpoint/undo"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs/head"
 )
 
 // Books are what the agent knows besides the host. A call may be killed and made again.
@@ -56,13 +56,13 @@ const rebootLimit = 5 * time.Minute
 
 // Pending says that something awaited this boot and is not judged yet. The error is that of a
 // record that cannot be read.
-func Pending(r host.FileReader) (bool, error) {
+func Pending(r head.Reader) (bool, error) {
 	// Of the record it reads the head alone: whoever repairs one key asks this first.
-	a, err := read(r, func(data []byte, a *Awaiting) error {
-		if err := undo.DecodeHead(data, "since", "}", a); err != nil || a.Version != 0 {
+	a, err := read(func(a *Awaiting) error {
+		if err := head.Read(r, awaitingFile, "since", "}", a); err != nil || a.Version != 0 {
 			return err
 		}
-		return json.Unmarshal(data, a) // somebody else wrote it, in another order
+		return undo.Read(r, awaitingFile, a) // somebody else wrote it, in another order
 	})
 	return a != nil && a.Boot != host.BootID(r), err
 }

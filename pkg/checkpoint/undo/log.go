@@ -3,7 +3,6 @@
 package undo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,16 +71,13 @@ type Own struct {
 // Packed are surroundings as a journal has them: the rules of a node with many Services are alike.
 type Packed []byte
 
-// DecodeHead decodes of what [Save] wrote all that comes before a key, and closes the objects that
-// are open there. What an undo needs lies behind, a megabyte on a node full of pods, and most who
-// ask only want to know of whom it is and until when. Of what somebody else wrote it decodes all.
-func DecodeHead(data []byte, before, closing string, head any) error {
-	at := bytes.Index(data, []byte(`,"`+before+`":`)) // never within a text: there a quote has a backslash
-	if at > 0 && data[len(data)-1] == '}' &&
-		json.Unmarshal(append(data[:at:at], closing...), head) == nil {
-		return nil
+// Read reads what [Save] wrote.
+func Read(r host.FileReader, file string, what any) error {
+	data, err := r.ReadFile(file)
+	if err != nil {
+		return err
 	}
-	return json.Unmarshal(data, head)
+	return json.Unmarshal(data, what)
 }
 
 // Save writes a file of a checkpoint, durably.

@@ -18,10 +18,7 @@ import (
 const MaxReadFile = 64 << 20
 
 // ReadFile implements [Files].
-func (f *Reader) ReadFile(name string) ([]byte, error) { return f.ReadAtMost(name, MaxReadFile) }
-
-// ReadAtMost implements [Files]. A symlink is followed, inside the root.
-func (f *Reader) ReadAtMost(name string, most int) ([]byte, error) {
+func (f *Reader) ReadFile(name string) ([]byte, error) {
 	name, err := Clean("read", name)
 	if err != nil {
 		return nil, err
@@ -31,8 +28,8 @@ func (f *Reader) ReadAtMost(name string, most int) ([]byte, error) {
 		return nil, Explain("read", name, err)
 	}
 	defer unix.Close(fd)
-	if info.Size > int64(most) {
-		return nil, &TooLargeError{Path: name, Most: most}
+	if info.Size > MaxReadFile {
+		return nil, tooLarge(name)
 	}
 	buf := make([]byte, info.Size+1)
 	n := 0
@@ -45,22 +42,40 @@ func (f *Reader) ReadAtMost(name string, most int) ([]byte, error) {
 		switch {
 		case k == 0, int64(n) == info.Size && info.Size > 0: // files of /proc have size 0, of /sys 4096
 			return buf[:n:n], nil
-		case n > most:
-			return nil, &TooLargeError{Path: name, Most: most}
+		case n > MaxReadFile:
+			return nil, tooLarge(name)
 		case n == len(buf):
 			buf = append(buf, make([]byte, max(n, 4096))...)
 		}
 	}
 }
 
-// TooLargeError is a file of which more bytes would have to be read than its reader takes.
-type TooLargeError struct {
-	Path string
-	Most int // bytes
+// ReadEnds implements [Files].
+func (f *Reader) ReadEnds(name string, most int) (begin, end []byte, err error) {
+	if name, err = Clean("read", name); err != nil {
+		return nil, nil, err
+	}
+	fd, info, err := f.openRegular(name)
+	if err != nil {
+		return nil, nil, Explain("read", name, err)
+	}
+	defer unix.Close(fd)
+	size := min(int64(most), info.Size)
+	begin, err = readAt(fd, size, 0)
+	if err == nil {
+		end, err = readAt(fd, size, info.Size-size)
+	}
+	return begin, end, Explain("read", name, err)
 }
 
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("read %s: larger than %d MiB: that is no file of ours and no configuration", e.Path, e.Most>>20)
+func readAt(fd int, size, at int64) (part []byte, err error) {
+	buf, n := make([]byte, size), 0
+	err = again(func() error { n, err = unix.Pread(fd, buf, at); return err })
+	return buf[:max(n, 0)], err
+}
+
+func tooLarge(name string) error {
+	return fmt.Errorf("read %s: larger than %d MiB: that is no file of ours and no configuration", name, MaxReadFile>>20)
 }
 
 // SumOf implements [Files].
@@ -91,8 +106,7 @@ func (f *Reader) Sum(name string) (Digest, error) {
 		}
 	}
 	settled := stamps != nil && Stable(before)
-	var sum Digest
-	known := false
+	sum, known := Digest{}, false
 	if f.opt.Prefetched != nil {
 		sum, known = f.opt.Prefetched.Take(name, before)
 	}
@@ -160,10 +174,7 @@ func sumOf(fd int, size int64) (sum Digest, err error) {
 }
 
 // A chunk is the unit in which large files are read and archives unpacked.
-const (
-	chunk     = 1 << 20
-	smallFile = 8 << 10
-)
+const chunk, smallFile = 1 << 20, 8 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 

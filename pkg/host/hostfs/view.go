@@ -16,8 +16,8 @@ type Files interface {
 	// ReadFile returns the content of a regular file, at most [MaxReadFile] bytes. A symlink is
 	// followed, inside the root.
 	ReadFile(path string) ([]byte, error)
-	// ReadAtMost is ReadFile of what has no more than so many bytes: else a [TooLargeError].
-	ReadAtMost(path string, most int) ([]byte, error)
+	// ReadEnds returns the first and the last bytes of such a file, so many of each at most.
+	ReadEnds(path string, most int) (begin, end []byte, err error)
 	// Readlink returns a symlink's target as it is written.
 	Readlink(path string) (string, error)
 	// ReadDir lists the names in a directory, sorted bytewise.

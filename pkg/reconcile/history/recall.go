@@ -8,13 +8,14 @@ import (
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/checkpoint/firstboot"
 	"github.com/netwright/netwright/pkg/checkpoint/probe"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 )
 
 // Recall puts into a plan what became of earlier changes, for who tells how the node stands. What
 // of it cannot be read is said by who needs it. A plan that there is none of is left alone.
-func Recall(out *report.Plan, r ledger.Reader, led *ledger.Ledger) {
+func Recall(out *report.Plan, r hostfs.Files, led *ledger.Ledger) {
 	if out == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 	"github.com/netwright/netwright/pkg/reconcile/migrate"
@@ -30,7 +31,7 @@ func (e *RenamedError) Error() string {
 // renamed says that a machine is called otherwise than its ledger knows it; nil where it is not,
 // where somebody allows it, or where another machine made the ledger, as that of an image. All that
 // a node has is made for its name: another one takes it away, a typing error too.
-func (r Rollout) renamed(d *desired.State, files ledger.Reader, led *ledger.Ledger) *RenamedError {
+func (r Rollout) renamed(d *desired.State, files hostfs.Files, led *ledger.Ledger) *RenamedError {
 	head := led.Head()
 	if d == nil || d.Pinned != nil || head.Pin != nil || head.Current == 0 || led.Baked() ||
 		!r.Host.Running() && !r.Anywhere || migrate.AllowedBy(d, led, r.AllowDisruptive) != "" {
@@ -39,7 +40,7 @@ func (r Rollout) renamed(d *desired.State, files ledger.Reader, led *ledger.Ledg
 	if head.Machine != "" && head.Machine != ownership.MachineID(files) {
 		return nil
 	}
-	rev, err := ledger.ReadRevision(files, head.Current)
+	rev, err := ledger.ReadRevisionHead(files, head.Current)
 	switch {
 	case err != nil: // the pass itself says what is damaged
 		return nil

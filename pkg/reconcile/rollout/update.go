@@ -18,6 +18,7 @@ import (
 	"github.com/netwright/netwright/pkg/config/policy"
 	"github.com/netwright/netwright/pkg/generation"
 	"github.com/netwright/netwright/pkg/host"
+	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/kube/access"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/model/network"
@@ -273,7 +274,7 @@ func blockedReason(n *config.Node, class tasks.Class, why string, place int) str
 
 // Preview says in a dry run's plan how the daemon would take d. plan is as in [Rollout.Take].
 func (r Rollout) Preview(
-	out *report.Plan, d *desired.State, files ledger.Reader, led *ledger.Ledger, plan func() *Planned,
+	out *report.Plan, d *desired.State, files hostfs.Files, led *ledger.Ledger, plan func() *Planned,
 ) {
 	if why := r.renamed(d, files, led); why != nil {
 		out.Notes = append(out.Notes,
