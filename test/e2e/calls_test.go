@@ -173,10 +173,10 @@ func runOnce(t *testing.T, n *node.Node, args ...string) counted {
 // says why.
 const (
 	syncsOfARepair  = 6      // of `agent --once` that repairs a file: the file and its directory, and twice the journal and its
-	callsOfARun     = 1_475  // 1,180 of `agent --once` that finds nothing to do, start and end of the process with it
-	callsOfARepair  = 1_480  // 1,365 of one that repairs a file: 1,570 when it looked at what no change touched again
-	callsOfADrift   = 1_350  // 1,015 to 1,055 of the repair of a key, who else writes it with it, and of the pass after it
-	objectsOfAWhole = 25_000 // 19,000 of a whole pass of the daemon that finds nothing to do, asked for by a command
+	callsOfARun     = 1_150  // 985 of `agent --once` that finds nothing to do, start and end of the process with it
+	callsOfARepair  = 1_330  // 1,165 of one that repairs a file: 205 more when it looked again at what no change touched
+	callsOfADrift   = 1_300  // 960 to 1,030 of the repair of a key, who else writes it with it, and of the pass after it
+	objectsOfAWhole = 20_000 // 14,900 of a whole pass of the daemon that finds nothing to do, asked for by a command
 )
 
 // What a pass costs in what does not depend on the machine's speed: system calls, connections to

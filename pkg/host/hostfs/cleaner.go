@@ -20,10 +20,7 @@ const stagedPrefix = ".netwright-"
 // processToken tells the staged files of this process from those of others.
 var processToken = rand.Text()[:tokenLength]
 
-const (
-	tokenLength  = 10
-	numberLength = 8
-)
+const tokenLength, numberLength = 10, 8
 
 var stagedCount atomic.Uint32
 

@@ -47,11 +47,13 @@ func (f *Reader) Readlink(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, base, err := f.Paths.OpenParent(name)
-	if err != nil {
-		return "", Explain("readlink", name, err)
+	dir, base := unix.AT_FDCWD, name
+	if f.Paths.image || f.Paths.strict {
+		if dir, base, err = f.Paths.OpenParent(name); err != nil {
+			return "", Explain("readlink", name, err)
+		}
+		defer unix.Close(dir)
 	}
-	defer unix.Close(dir)
 	target, err := readlinkat(dir, base)
 	return target, Explain("readlink", name, err)
 }

@@ -48,9 +48,11 @@ func (k *Reader) Module(name string) (ModuleState, error) {
 // those of which that cannot be read. Facts ask at each look for thirty of the thousands that a
 // distribution lists: the lists are searched once.
 func (k *Reader) Modules(names []string) map[string]ModuleState {
-	states, rest := make(map[string]ModuleState, len(names)), map[string]ModuleState{}
+	states, rest, shown := make(map[string]ModuleState, len(names)), map[string]ModuleState{}, k.shown()
 	for _, name := range names {
-		if state, err := k.loaded(name); state != "" {
+		if shown != nil && !shown[name] {
+			rest[name] = ModuleMissing
+		} else if state, err := k.loaded(name); state != "" {
 			states[name] = state
 		} else if err == nil {
 			rest[name] = ModuleMissing
@@ -89,6 +91,28 @@ func moduleName(name string) (string, error) {
 		return "", fmt.Errorf("%q is no name of a kernel module", name)
 	}
 	return strings.ReplaceAll(name, "-", "_"), nil
+}
+
+// shown are the names that the running kernel shows: all that is loaded, and of what is built in
+// all that has parameters. nil: it cannot be listed.
+func (k *Reader) shown() map[string]bool {
+	entries, err := os.ReadDir(k.Sys + "/module")
+	list := []byte(nil)
+	if errors.Is(err, unix.ENOENT) { // as in some containers
+		list, err = sys.ReadKernelFile(k.Proc + "/modules")
+	}
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	for line := range bytes.Lines(list) {
+		first, _, _ := bytes.Cut(line, []byte(" "))
+		names[string(first)] = true
+	}
+	return names
 }
 
 // loaded asks the running kernel, and answers "" when it does not know.
