@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
@@ -42,6 +43,17 @@ var reservedPaths = [...]struct{ why, paths string }{
 		"/etc/security/namespace.init /etc/security/opasswd " +
 		"/etc/security/sepermit.conf /etc/security/time.conf"},
 }
+
+// whoseReserved says of each of [reservedPaths] whose it is: a document may have ten thousand files.
+var whoseReserved = sync.OnceValue(func() map[string]string {
+	whose := map[string]string{}
+	for _, group := range reservedPaths {
+		for at := range strings.FieldsSeq(group.paths) {
+			whose[at] = group.why
+		}
+	}
+	return whose
+})
 
 // systemdDirs are those that systemd reads units from, in whatever directory below:
 // systemd.unit(5).
@@ -83,11 +95,9 @@ func canonical(at string) string {
 // reservedFile says whose a path is that no document may write; "": it may.
 func reservedFile(at string) string {
 	at = canonical(at)
-	for _, group := range reservedPaths {
-		for dir := range strings.FieldsSeq(group.paths) {
-			if below, ok := strings.CutPrefix(at, dir); ok && (below == "" || below[0] == '/') {
-				return group.why
-			}
+	for dir := at; dir != "/" && dir != "."; dir = path.Dir(dir) {
+		if why, ok := whoseReserved()[dir]; ok {
+			return why
 		}
 	}
 	// of whatever home: sshd(8)
