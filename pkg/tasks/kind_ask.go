@@ -70,8 +70,11 @@ func GoneAfterBoot(t Task, key graph.Key) bool { return !rowOf(key).lasts(t, key
 // with its link. What is on disk is not, and what only waits owns nothing.
 func LostWithNeeds(t Task) bool {
 	key := t.Owns()[0]
-	return rowOf(key).drift == allModes && GoneAfterBoot(t, key)
+	return MayDrift(key) && GoneAfterBoot(t, key)
 }
+
+// MayDrift says that a key is state of the host. Actions, and what waits for others, are none.
+func MayDrift(key graph.Key) bool { return rowOf(key).drift == allModes }
 
 // GoAfter lists the keys that are removed only after a key; rest says that the other keys of its
 // task are, too.
