@@ -44,7 +44,7 @@ var reservedPaths = [...]struct{ why, paths string }{
 		"/etc/security/sepermit.conf /etc/security/time.conf"},
 }
 
-// whoseReserved says of each of [reservedPaths] whose it is: a document may have ten thousand files.
+// whoseReserved says of each of [reservedPaths] whose it is: documents may have ten thousand files.
 var whoseReserved = sync.OnceValue(func() map[string]string {
 	whose := map[string]string{}
 	for _, group := range reservedPaths {
