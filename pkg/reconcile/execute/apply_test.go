@@ -32,6 +32,7 @@ type note struct {
 	broken     error // returned by Apply
 	planned    *int  // counts plans, to change what is planned between the first and the second
 	drift      string
+	never      bool // it is not for this host
 }
 
 func (n note) Owns() []graph.Key { return []graph.Key{tasks.FileKey(n.path)} }
@@ -45,6 +46,9 @@ func (n note) Plan(_ context.Context, v host.View) (*tasks.Change, error) {
 		if *n.planned++; *n.planned > 1 {
 			want = n.drift
 		}
+	}
+	if n.never {
+		return &tasks.Change{NotApplicable: "it is never set here", Items: []tasks.Item{{Key: n.Owns()[0]}}}, nil
 	}
 	got, err := v.Files.ReadFile(n.path)
 	if err != nil && !errors.Is(err, host.ErrNotExist) {
