@@ -117,7 +117,7 @@ var rooms = map[string]map[string][]string{
 		"cri":             {"internal/sys"},
 		"facts":           {"cri", "firewall", "hostfs", "internal/sys", "kernel", "rtnl", "systemd"}, // the readers
 		"firewall":        {"internal/sys"},
-		"hostfs":          {"accounts", "selinux", "hostfs/xattr"}, // the owners of files, and their labels
+		"hostfs":          {"accounts", "internal/sys", "selinux", "hostfs/xattr"}, // the owners of files, and their labels
 		"hostfs/head":     nil,
 		"hostfs/prefetch": {"hostfs"},
 		"hostfs/spool":    {"hostfs"},

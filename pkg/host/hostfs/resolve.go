@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
 // Clean makes a path absolute and free of "." and ".." before any symlink is
@@ -33,8 +35,7 @@ func (p Paths) open(name string, flags int, mode uint32) (int, error) {
 
 func (p Paths) openIn(name string, flags int, mode uint32) (int, error) {
 	flags |= unix.O_CLOEXEC
-	fd := -1
-	var err error
+	fd, err := -1, error(nil)
 	if p.strict {
 		fd, _, err = p.walk(name, flags, mode)
 		return fd, err
@@ -46,7 +47,7 @@ func (p Paths) openIn(name string, flags int, mode uint32) (int, error) {
 	if !p.noOpen {
 		how := unix.OpenHow{Flags: uint64(flags), Mode: uint64(mode),
 			Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-		err = again(func() error { fd, err = unix.Openat2(p.root, name, &how); return err })
+		err = again(func() error { fd, err = sys.Openat2(p.root, name, &how); return err })
 		// ENOSYS before Linux 5.6; EPERM from old seccomp profiles that do not know the call.
 		if err != unix.ENOSYS && err != unix.EPERM {
 			return fd, err

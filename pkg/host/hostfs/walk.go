@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/selinux"
 )
 
@@ -113,7 +114,7 @@ func (p Paths) withoutLinks(name string, flags int, mode uint32) (int, error) {
 	if p.image {
 		at, how.Resolve = p.root, how.Resolve|unix.RESOLVE_IN_ROOT
 	}
-	return unix.Openat2(at, name, &how)
+	return sys.Openat2(at, name, &how)
 }
 
 // OpenDir opens a directory for who writes there, and says where it is without links; with makes,
@@ -202,7 +203,7 @@ func (w *walker) open(name string, flags int, mode uint32) (int, error) {
 		}
 		fd, err := OpenAt(w.at().fd, e, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 		if (!last || flags&unix.O_NOFOLLOW == 0) &&
-			(err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&unix.O_PATH != 0) {
+			(err == unix.ELOOP || err == unix.ENOTDIR || err == nil && how&(unix.O_PATH|unix.O_DIRECTORY) == unix.O_PATH) {
 			if target, not := readlinkat(w.at().fd, e); not == nil {
 				if err == nil {
 					unix.Close(fd)
