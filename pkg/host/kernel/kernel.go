@@ -19,7 +19,7 @@ type Reader struct {
 	Lib  string // "/lib/modules"
 
 	Release string // as uname -r
-	onDisk  onDisk
+	lists   moduleLists
 }
 
 // Open reads the running kernel; not live, it answers [sys.ErrNoLiveState].

@@ -1,11 +1,9 @@
 package kernel
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"strings"
@@ -65,48 +63,26 @@ func (k *Reader) Modules(names []string) map[string]ModuleState {
 	return states
 }
 
-// findOnDisk finds out of modules that are not loaded whether they are on disk or built in. What it
-// was asked before it knows.
+// findOnDisk finds out of modules that are not loaded whether they are on disk or built in.
 func (k *Reader) findOnDisk(states map[string]ModuleState) {
-	k.onDisk.mu.Lock()
-	defer k.onDisk.mu.Unlock()
-	unknown := map[string]ModuleState{}
-	for name := range states {
-		if state, ok := k.onDisk.states[name]; ok {
-			states[name] = state
-		} else {
-			unknown[name] = ModuleMissing
-		}
-	}
-	if len(unknown) == 0 {
+	if len(states) == 0 {
 		return
 	}
-	k.mark(unknown, "modules.dep", ModuleLoadable)
-	k.mark(unknown, "modules.builtin", ModuleBuiltin)
-	filesystems, _ := sys.ReadKernelFile(k.Proc + "/filesystems")
-	if k.onDisk.states == nil {
-		k.onDisk.states = map[string]ModuleState{}
+	k.lists.once.Do(k.readLists)
+	mark := func(list []byte, is ModuleState) {
+		eachListed(list, func(name []byte) {
+			if _, asked := states[string(name)]; asked {
+				states[string(name)] = is
+			}
+		})
 	}
-	for name, state := range unknown {
-		if state != ModuleBuiltin && k.showsModule(name, filesystems) {
-			state = ModuleBuiltin
+	mark(k.lists.dep, ModuleLoadable)
+	mark(k.lists.builtin, ModuleBuiltin)
+	for name, state := range states {
+		if state != ModuleBuiltin && k.showsModule(name, k.lists.filesystems) {
+			states[name] = ModuleBuiltin
 		}
-		states[name], k.onDisk.states[name] = state, state
 	}
-}
-
-// mark gives modules that depmod listed in a file for the running kernel a state.
-func (k *Reader) mark(states map[string]ModuleState, file string, as ModuleState) {
-	list, err := os.Open(k.Lib + "/" + k.Release + "/" + file)
-	if err != nil {
-		return // where there is nothing, nothing is known to be loadable
-	}
-	defer list.Close() // only read from
-	eachListed(list, func(name []byte) {
-		if _, asked := states[string(name)]; asked {
-			states[string(name)] = as
-		}
-	})
 }
 
 // moduleName is the name as the kernel has it: with underscores.
@@ -170,10 +146,21 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 	return "", nil
 }
 
-// onDisk is what is known of modules that are not loaded: loading one is seen in sysfs.
-type onDisk struct {
-	mu     sync.Mutex
-	states map[string]ModuleState
+// moduleLists are what depmod wrote for the running kernel, which is half a megabyte for that of a
+// distribution, and what the kernel says of itself. They are read when somebody asks for a module
+// that is not loaded. Where there is nothing, nothing is known to be loadable.
+type moduleLists struct {
+	once        sync.Once
+	dep         []byte // modules.dep
+	builtin     []byte // modules.builtin
+	filesystems []byte // /proc/filesystems
+}
+
+func (k *Reader) readLists() {
+	dir := k.Lib + "/" + k.Release
+	k.lists.builtin, _ = os.ReadFile(dir + "/modules.builtin")
+	k.lists.dep, _ = os.ReadFile(dir + "/modules.dep")
+	k.lists.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
 }
 
 // ListedModules are the names of the modules that the lines of modules.builtin
@@ -181,20 +168,16 @@ type onDisk struct {
 // files are named with underscores or with hyphens.
 func ListedModules(list []byte) map[string]bool {
 	names := make(map[string]bool, bytes.Count(list, []byte("\n"))+1)
-	eachListed(bytes.NewReader(list), func(name []byte) { names[string(name)] = true })
+	eachListed(list, func(name []byte) { names[string(name)] = true })
 	return names
 }
 
-// longestLine is more than the dependencies of any module, in bytes.
-const longestLine = 1 << 20
-
-// eachListed calls f with the name in each line, which is valid until it returns. The list of a
-// distribution's kernel is half a megabyte, and is not held in memory.
-func eachListed(list io.Reader, f func(name []byte)) {
-	lines := bufio.NewScanner(list)
-	lines.Buffer(make([]byte, 32<<10), longestLine)
-	for lines.Scan() {
-		file, _, _ := bytes.Cut(lines.Bytes(), []byte(":")) // after it is what that module depends on
+// eachListed calls f with the name in each line, which is valid until it returns.
+func eachListed(list []byte, f func(name []byte)) {
+	for len(list) > 0 {
+		var line []byte
+		line, list, _ = bytes.Cut(list, []byte("\n"))
+		file, _, _ := bytes.Cut(line, []byte(":")) // after it is what that module depends on
 		name, packed, ok := bytes.Cut(file[bytes.LastIndexByte(file, '/')+1:], []byte(".ko"))
 		if !ok || len(packed) > 0 && packed[0] != '.' {
 			continue
