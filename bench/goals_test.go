@@ -12,8 +12,7 @@ type goal struct {
 	what string
 	have func(r *results, who string) (have float64, measured bool)
 	most float64
-	// floor is the contender that does the least work that the goal leaves nobody the choice of;
-	// "": there is none.
+	// floor is the contender that does the least of what the agent has to do; "": there is none.
 	floor string
 }
 

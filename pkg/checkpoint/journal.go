@@ -62,7 +62,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 // Pending returns the journal of a change that was neither confirmed nor
 // undone, nil when there is none. The error is a [DamagedError].
 func Pending(r host.FileReader) (*Journal, error) {
-	return readJournal(func(j *Journal) error { return undo.Read(r, JournalFile, j) })
+	return readJournal(func(j *Journal) error { return head.ReadAll(r, JournalFile, j) })
 }
 
 // pendingHead is [Pending] for who undoes nothing: of the journal it has what comes before its
@@ -78,7 +78,7 @@ func readJournal(read func(*Journal) error) (*Journal, error) {
 		return nil, nil // whoever may not read it, may not change anything either
 	}
 	if err != nil {
-		return nil, &DamagedError{fmt.Errorf("%s: %w", JournalFile, err)}
+		return nil, &DamagedError{err}
 	}
 	if j.Version != journalVersion {
 		return nil, &DamagedError{fmt.Errorf("%s: version %d, and this program reads version %d: %w", JournalFile,

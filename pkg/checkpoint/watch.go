@@ -111,7 +111,7 @@ func remains(r host.FileReader) (s scaffold) {
 // good. Nor is one whose scaffold is gone: an agent of an earlier release knows no watch, and takes
 // away what it finds of a checkpoint without a journal; it may have made other changes since.
 func watching(r host.FileReader) *watch {
-	return readWatch(r, func(w *watch) error { return undo.Read(r, WatchFile, w) })
+	return readWatch(r, func(w *watch) error { return head.ReadAll(r, WatchFile, w) })
 }
 
 // watchHead is watching for who undoes nothing: of the journal it has what comes before its probes.

@@ -68,8 +68,9 @@ func TestWhatAChangeTakesFromPods(t *testing.T) {
 
 	// What only pods' own packets meet is found by two that are added, and taken away again.
 	before := traces(ctx, n.Node)
+	made := `netwright history -o json | jq -e '.revisions[-1].proofs | any(startswith("pods:two of our own"))'`
 	for try := 1; !forwarded(0, 1); try++ {
-		if try == tries || !forwarded(1, 0) {
+		if try == tries || n.has("sh", "-c", made) || !forwarded(1, 0) {
 			t.Fatalf("pods that are not forwarded: the change stays:\n%s", n.Must(ctx, "netwright", "history"))
 		}
 	}

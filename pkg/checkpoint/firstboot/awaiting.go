@@ -67,7 +67,7 @@ type Await struct {
 
 // Read returns the record, nil where nothing awaits a boot.
 func Read(r host.FileReader) (*Awaiting, error) {
-	return read(func(a *Awaiting) error { return undo.Read(r, awaitingFile, a) })
+	return read(func(a *Awaiting) error { return head.ReadAll(r, awaitingFile, a) })
 }
 
 // Summary is Read for who only tells what awaits a boot: without how the network's sysctls were,
@@ -89,11 +89,10 @@ func read(from func(*Awaiting) error) (*Awaiting, error) {
 		return nil, nil
 	}
 	if err == nil && a.Version != awaitingVersion {
-		err = fmt.Errorf("version %d, and this program reads %d", a.Version, awaitingVersion)
+		err = fmt.Errorf("%s: version %d, and this program reads %d", awaitingFile, a.Version, awaitingVersion)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what awaits the next boot, %s: %w: the next change writes it anew",
-			awaitingFile, err)
+		return nil, fmt.Errorf("read what awaits the next boot: %w: the next change writes it anew", err)
 	}
 	return a, nil
 }

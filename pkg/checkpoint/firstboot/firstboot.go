@@ -62,7 +62,7 @@ func Pending(r head.Reader) (bool, error) {
 		if err := head.Read(r, awaitingFile, "since", "}", a); err != nil || a.Version != 0 {
 			return err
 		}
-		return undo.Read(r, awaitingFile, a) // somebody else wrote it, in another order
+		return head.ReadAll(r, awaitingFile, a) // somebody else wrote it, in another order
 	})
 	return a != nil && a.Boot != host.BootID(r), err
 }

@@ -71,15 +71,6 @@ type Own struct {
 // Packed are surroundings as a journal has them: the rules of a node with many Services are alike.
 type Packed []byte
 
-// Read reads what [Save] wrote.
-func Read(r host.FileReader, file string, what any) error {
-	data, err := r.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, what)
-}
-
 // Save writes a file of a checkpoint, durably.
 func Save(ctx context.Context, h *host.Host, file string, what any) error {
 	data, err := json.Marshal(what)

@@ -62,7 +62,7 @@ func (f *Reader) ReadEnds(name string, most int) (begin, end []byte, err error) 
 	defer unix.Close(fd)
 	size := min(int64(most), info.Size)
 	begin, err = readAt(fd, size, 0)
-	if err == nil {
+	if end = begin; err == nil && info.Size > size {
 		end, err = readAt(fd, size, info.Size-size)
 	}
 	return begin, end, Explain("read", name, err)

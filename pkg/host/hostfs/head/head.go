@@ -4,6 +4,7 @@ package head
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // size is more than comes first in such a file, in bytes: of whom it is, and from when.
@@ -28,9 +29,19 @@ func Read(r Reader, path, before, closing string, into any) error {
 	if at > 0 && bytes.HasSuffix(end, []byte("}")) && json.Unmarshal(append(begin[:at:at], closing...), into) == nil {
 		return nil
 	}
+	return ReadAll(r, path, into)
+}
+
+// ReadAll decodes all of a JSON file. Its error names the file.
+func ReadAll(r interface {
+	ReadFile(path string) ([]byte, error)
+}, path string, into any) error {
 	data, err := r.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, into)
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
