@@ -27,7 +27,7 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 	const (
 		file   = "/etc/looped"
 		fill   = "/var/lib/netwright/fill"
-		broke  = "sysctl -qw net.ipv4.ip_forward=0; ip link del cbr0; rm " + file + "; ln -s looped " + file
+		broke  = "sysctl -qw net.ipv4.ip_forward=0; ip link del cbr0; ln -sfn looped " + file // at once: else its repair comes between
 		right  = "[ $(sysctl -n net.ipv4.ip_forward) = 1 ] && ip addr show cbr0 | grep -q 10.244.1.1/24 && grep -q ours " + file
 		status = "/run/netwright/status.json"
 	)

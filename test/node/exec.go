@@ -85,8 +85,11 @@ func (n *Node) Await(ctx context.Context, condition string) bool {
 // end. The service dies with the node.
 func (n *Node) Start(ctx context.Context, unit, command string, args ...string) {
 	n.t.Helper()
-	all := append([]string{"systemd-run", "--quiet", "--collect", "--unit=" + unit, "--", command}, args...)
-	result, err := n.enter(ctx, all...)
+	line, err := n.literal(append([]string{command}, args...))
+	var result Result
+	if err == nil {
+		result, err = n.enter(ctx, append([]string{"systemd-run", "--quiet", "--collect", "--unit=" + unit, "--"}, line...)...)
+	}
 	if err == nil && result.Code != 0 {
 		err = errors.New(result.Stderr)
 	}
@@ -133,7 +136,26 @@ func (n *Node) Read(path string) string {
 
 // run runs a command as a transient service.
 func (n *Node) run(ctx context.Context, command ...string) (Result, error) {
-	return n.enter(ctx, append([]string{"systemd-run", "--wait", "--pipe", "--quiet", "--collect", "--"}, command...)...)
+	line, err := n.literal(command)
+	if err != nil {
+		return Result{}, err
+	}
+	return n.enter(ctx, append([]string{"systemd-run", "--wait", "--pipe", "--quiet", "--collect", "--"}, line...)...)
+}
+
+// literal is a command line that a transient service runs as it is. Where systemd 252 reads its
+// units anew between the request and the start, it puts a backslash before each ";" and "$". So a
+// command that has one is put into a file for the shell, beside the unit's own.
+func (n *Node) literal(command []string) ([]string, error) {
+	if !slices.ContainsFunc(command, func(arg string) bool { return strings.ContainsAny(arg, ";$") }) {
+		return command, nil
+	}
+	script := "exec"
+	for _, arg := range command {
+		script += " '" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	path := fmt.Sprintf("/run/systemd/transient/command-%d", n.scripts.Add(1))
+	return []string{"/bin/sh", path}, n.write(path, strings.NewReader(script+"\n"), 0o644)
 }
 
 // enter runs a command in the node's namespaces, but outside of its cgroups: for what only talks to

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ type Node struct {
 	dir     string // upper, work, root, containerd, console.log
 	options Options
 	process *process // nil while off
+	scripts atomic.Int64
 }
 
 // Node makes a node and boots it: systemd is up and says "running" (or "degraded" where that is

@@ -49,6 +49,12 @@ func TestCommands(t *testing.T) {
 		Files: map[string]string{
 			"/etc/systemd/system/hello.service": "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/local/bin/hello\n",
 			"/usr/local/bin/hello":              "#!/bin/sh\necho hello >/run/hello\n",
+
+			// late starts after systemd has read its units anew.
+			"/etc/systemd/system/late.service.d/after.conf": "[Unit]\nAfter=reload.service\n[Service]\nType=oneshot\n",
+			"/etc/systemd/system/reload.service":            "[Service]\nType=oneshot\nExecStart=/usr/local/bin/reload\n",
+			"/usr/local/bin/reload": "#!/bin/sh\nuntil systemctl list-jobs | grep -q late.service; do sleep 0.1; done\n" +
+				"systemctl daemon-reload\n",
 		},
 		Enable: []string{"hello.service"},
 	})
@@ -62,6 +68,11 @@ func TestCommands(t *testing.T) {
 	n.Start(ctx, "sleeper", "sleep", "1000")
 	if got := n.Must(ctx, "systemctl", "is-active", "sleeper"); got != "active\n" {
 		t.Errorf("the started service is %q", got)
+	}
+	n.Must(ctx, "systemctl", "start", "--no-block", "reload")
+	n.Start(ctx, "late", "sh", "-c", `cd /run; echo "$0's %h \t" >late`, "it")
+	if got := n.Read("/run/late"); got != "it's %h \t\n" {
+		t.Errorf("a command that started after systemd had read its units anew wrote %q", got)
 	}
 	if group := n.Must(ctx, "/bin/cat", "/proc/self/cgroup"); strings.Contains(group, "nwt-") || !strings.Contains(group, "/system.slice/run-") {
 		t.Errorf("a command runs outside of its node's services:\n%s", group)
