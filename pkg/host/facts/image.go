@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"bytes"
 	"encoding/binary"
 	"path"
 	"runtime"
@@ -57,10 +58,10 @@ func imageKernel(l *Sources) KernelFacts {
 		if facts.ModuleStates == nil {
 			facts.Modules, facts.ModuleStates = true, map[string]kernel.ModuleState{}
 		}
-		inside, joined := kernel.ListedModules(builtin), kernel.ListedModules(deps)
+		inside, joined := kernel.ReadModuleList(bytes.NewReader(builtin)), kernel.ReadModuleList(bytes.NewReader(deps))
 		for _, name := range moduleNames {
 			switch {
-			case inside[name], joined[name]:
+			case inside.Has(name), joined.Has(name):
 				facts.ModuleStates[name] = kernel.ModuleLoadable
 			case facts.ModuleStates[name] == "":
 				facts.ModuleStates[name] = kernel.ModuleMissing

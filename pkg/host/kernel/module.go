@@ -69,18 +69,12 @@ func (k *Reader) findOnDisk(states map[string]ModuleState) {
 		return
 	}
 	k.lists.once.Do(k.readLists)
-	mark := func(list []byte, is ModuleState) {
-		eachListed(list, func(name []byte) {
-			if _, asked := states[string(name)]; asked {
-				states[string(name)] = is
-			}
-		})
-	}
-	mark(k.lists.dep, ModuleLoadable)
-	mark(k.lists.builtin, ModuleBuiltin)
-	for name, state := range states {
-		if state != ModuleBuiltin && k.showsModule(name, k.lists.filesystems) {
+	for name := range states {
+		switch {
+		case k.lists.builtin.Has(name), k.showsModule(name, k.lists.filesystems):
 			states[name] = ModuleBuiltin
+		case k.lists.loadable.Has(name):
+			states[name] = ModuleLoadable
 		}
 	}
 }
@@ -146,47 +140,19 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 	return "", nil
 }
 
-// moduleLists are what depmod wrote for the running kernel, which is half a megabyte for that of a
-// distribution, and what the kernel says of itself. They are read when somebody asks for a module
-// that is not loaded. Where there is nothing, nothing is known to be loadable.
+// moduleLists are what depmod wrote for the running kernel, and what the kernel says of itself. They
+// are read when somebody asks for a module that is not loaded. Where there is nothing, nothing is
+// known to be loadable.
 type moduleLists struct {
-	once        sync.Once
-	dep         []byte // modules.dep
-	builtin     []byte // modules.builtin
-	filesystems []byte // /proc/filesystems
+	once              sync.Once
+	loadable, builtin ModuleList
+	filesystems       []byte // /proc/filesystems
 }
 
 func (k *Reader) readLists() {
 	dir := k.Lib + "/" + k.Release
-	k.lists.builtin, _ = os.ReadFile(dir + "/modules.builtin")
-	k.lists.dep, _ = os.ReadFile(dir + "/modules.dep")
+	k.lists.loadable, k.lists.builtin = readModuleFile(dir+"/modules.dep"), readModuleFile(dir+"/modules.builtin")
 	k.lists.filesystems, _ = sys.ReadKernelFile(k.Proc + "/filesystems")
-}
-
-// ListedModules are the names of the modules that the lines of modules.builtin
-// ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz: …") are about, as the kernel has them:
-// files are named with underscores or with hyphens.
-func ListedModules(list []byte) map[string]bool {
-	names := make(map[string]bool, bytes.Count(list, []byte("\n"))+1)
-	eachListed(list, func(name []byte) { names[string(name)] = true })
-	return names
-}
-
-// eachListed calls f with the name in each line, which is valid until it returns.
-func eachListed(list []byte, f func(name []byte)) {
-	for len(list) > 0 {
-		var line []byte
-		line, list, _ = bytes.Cut(list, []byte("\n"))
-		file, _, _ := bytes.Cut(line, []byte(":")) // after it is what that module depends on
-		name, packed, ok := bytes.Cut(file[bytes.LastIndexByte(file, '/')+1:], []byte(".ko"))
-		if !ok || len(packed) > 0 && packed[0] != '.' {
-			continue
-		}
-		if bytes.IndexByte(name, '-') >= 0 {
-			name = bytes.ReplaceAll(name, []byte("-"), []byte("_"))
-		}
-		f(name)
-	}
 }
 
 // builtinPaths are what a kernel shows that has a module inside, for kernels whose

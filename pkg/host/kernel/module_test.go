@@ -40,6 +40,7 @@ func TestModule(t *testing.T) {
 		"/sys/module/ipv6/parameters/x":      "0\n",
 		"/lib/6.1.0/modules.builtin":         "kernel/net/core/failover.ko\nkernel/net/802/stp.ko",
 		"/lib/6.1.0/modules.dep": "kernel/net/netfilter/xt_nat.ko.xz: kernel/net/netfilter/nf_nat.ko.xz\n" +
+			"kernel/needs/much.ko:" + strings.Repeat(" kernel/net/netfilter/nf_tables.ko", 2000) + "\n" +
 			"kernel/drivers/net/snd-dummy.ko.zst:\nkernel/net/bridge/bridge.ko:\n",
 	})
 	wants := map[string]ModuleState{
@@ -53,7 +54,9 @@ func TestModule(t *testing.T) {
 		"xt_nat":       ModuleLoadable,
 		"snd_dummy":    ModuleLoadable, // its file has a hyphen
 		"bridge":       ModuleLoadable,
-		"nf_nat":       ModuleMissing, // only named as a dependency
+		"much":         ModuleLoadable, // its line is longer than what is read at once
+		"nf_nat":       ModuleMissing,  // only named as a dependency
+		"nf_tables":    ModuleMissing,
 		"xt_na":        ModuleMissing,
 		"nat":          ModuleMissing,
 	}
