@@ -36,7 +36,7 @@ func (s nftSocket) chains(family nftables.TableFamily) ([]rawChain, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []rawChain
+	out := make([]rawChain, 0, len(answers))
 	for _, m := range answers {
 		family, body := split(m)
 		c := rawChain{family: nftables.TableFamily(family), table: sys.AttributeText(body, unix.NFTA_CHAIN_TABLE)}
