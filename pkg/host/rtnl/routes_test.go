@@ -138,6 +138,7 @@ func TestDefaultRoutesThatAreUsed(t *testing.T) {
 func TestRoutesOfOthersStay(t *testing.T) {
 	ns := routed(t)
 	ns.Run("ip", "route", "add", "10.2.0.0/24", "via", "192.0.2.99", "proto", "static")
+	ns.Run("ip", "route", "add", "fd00:2::/64", "via", "2001:db8::99", "proto", "static")
 	ns.Do(func() {
 		h, ctx := openNet(t), t.Context()
 		r := Route{Dst: netip.MustParsePrefix("10.2.0.0/24"), Gateway: netip.MustParseAddr("192.0.2.12")}
@@ -147,6 +148,10 @@ func TestRoutesOfOthersStay(t *testing.T) {
 			t.Errorf("%v is not ErrUnmanagedRoute", err)
 		}
 		ok(t, h.DelRoute(ctx, r))
+		v6 := Route{Dst: netip.MustParsePrefix("fd00:2::/64"), Gateway: netip.MustParseAddr("2001:db8::12"), Link: "up0"}
+		if err := h.ReplaceRoute(ctx, v6); !errors.Is(err, ErrUnmanagedRoute) {
+			t.Errorf("%v is not ErrUnmanagedRoute", err)
+		}
 		// With a metric of its own ours has room.
 		r.Metric = 50
 		ok(t, h.ReplaceRoute(ctx, r))

@@ -17,7 +17,8 @@ var ErrUnmanagedRoute = errors.New("a route that is not ours stands there")
 
 // ReplaceRoute sets a route with our protocol number, in the place of one of
 // ours or where there was none. A route of another protocol in that place is
-// [ErrUnmanagedRoute] and stays. It may be retried.
+// [ErrUnmanagedRoute] and stays. It may be retried. The kernel is asked first for a route where
+// there is none: so nobody's can come between, and the routes are listed only where one is there.
 func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol
@@ -25,6 +26,33 @@ func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	if err != nil {
 		return err
 	}
+	out, err := w.routeTo(ctx, r)
+	if err != nil {
+		return fmt.Errorf("set route %s: %w", r.Dst, err)
+	}
+	err = rt.RouteAdd(out)
+	if errors.Is(err, unix.EEXIST) {
+		if err := w.leaveOthers(ctx, r); err != nil {
+			return err
+		}
+		err = rt.RouteReplace(out)
+	}
+	switch {
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		return fmt.Errorf("set route %s: the next hop %s is in no network of a link of this host: "+
+			"give the address by which this node reaches it, or its link and onlink: %w", r.Dst, r.Gateway, err)
+	case errors.Is(err, unix.ENETDOWN):
+		return fmt.Errorf("set route %s: link %s is down: %w", r.Dst, r.Link, err)
+	case err != nil:
+		return fmt.Errorf("set route %s: %w", r.Dst, err)
+	}
+	sys.Changed(w.log, "route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway),
+		zap.String("link", r.Link), zap.Int("table", r.Table))
+	return nil
+}
+
+// leaveOthers is an error where a route of another protocol is in a route's place.
+func (w *Writer) leaveOthers(ctx context.Context, r Route) error {
 	have, err := w.net.Routes(ctx, r.Table)
 	if err != nil {
 		return fmt.Errorf("set route %s: %w", r.Dst, err)
@@ -36,21 +64,6 @@ func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 				r.Dst, r.Table, r.Metric, ErrUnmanagedRoute, o.Protocol, o.Gateway, o.Link)
 		}
 	}
-	out, err := w.routeTo(ctx, r)
-	if err != nil {
-		return fmt.Errorf("set route %s: %w", r.Dst, err)
-	}
-	switch err := rt.RouteReplace(out); {
-	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
-		return fmt.Errorf("set route %s: the next hop %s is in no network of a link of this host: "+
-			"give the address by which this node reaches it, or its link and onlink: %w", r.Dst, r.Gateway, err)
-	case errors.Is(err, unix.ENETDOWN):
-		return fmt.Errorf("set route %s: link %s is down: %w", r.Dst, r.Link, err)
-	case err != nil:
-		return fmt.Errorf("set route %s: %w", r.Dst, err)
-	}
-	sys.Changed(w.log, "route set", zap.Stringer("to", r.Dst), zap.Stringer("via", r.Gateway),
-		zap.String("link", r.Link), zap.Int("table", r.Table))
 	return nil
 }
 
