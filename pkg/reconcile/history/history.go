@@ -36,7 +36,10 @@ type History struct {
 	Deeds []ledger.Deed `json:"deeds,omitempty"`
 	// Applied is the configuration that is applied; nil: none is known.
 	Applied *report.Generation `json:"applied,omitempty"`
-	Damage  []string           `json:"damage,omitempty"`
+	// Unrevised is how many keys are as wanted where no pass has ended well yet, and no revision
+	// says so.
+	Unrevised int      `json:"unrevised,omitempty"`
+	Damage    []string `json:"damage,omitempty"`
 }
 
 // Read reads the revisions that are kept. It writes nothing.
@@ -57,6 +60,13 @@ func Read(opt host.Options) (*History, error) {
 	h := &History{Current: led.Head().Current, Pin: led.Head().Pin, Revisions: revisions, Damage: led.Damage()}
 	if err != nil {
 		h.Damage = append(h.Damage, err.Error())
+	}
+	if len(revisions) == 0 {
+		for _, e := range led.Entries() {
+			if !e.Pending && !e.Released && !e.Parent {
+				h.Unrevised++
+			}
+		}
 	}
 	h.Changes = revised(files, revisions)
 	h.Repaired, h.Awaits = repaired(led), Awaits(files)
