@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/cli"
 	"github.com/netwright/netwright/pkg/host/facts"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/install"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/report"
@@ -123,30 +123,30 @@ func nextStep(f *cli.Flags) string {
 
 // program is the content of the program at a path, "" for this one, and the architecture that it is
 // for.
-func program(path string) (hostfs.Content, string, error) {
+func program(path string) (blob.Content, string, error) {
 	const hint = "name the agent's program with --binary"
 	if path == "" {
 		path = "/proc/self/exe" // also when its file was replaced meanwhile
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return hostfs.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
+		return blob.Content{}, "", fmt.Errorf("read the program: %w: %s", err, hint)
 	}
 	defer file.Close() // only read from
 	head := make([]byte, 64)
 	if _, err := io.ReadFull(file, head); err != nil {
-		return hostfs.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)
+		return blob.Content{}, "", fmt.Errorf("read the program %s: %w: %s", path, err, hint)
 	}
 	arch := facts.ProgramArch(head)
 	if arch == "" {
-		return hostfs.Content{}, "", fmt.Errorf("%s is no program for Linux: %s", path, hint)
+		return blob.Content{}, "", fmt.Errorf("%s is no program for Linux: %s", path, hint)
 	}
 	sum := sha256.New()
 	sum.Write(head)
 	rest, err := io.Copy(sum, file)
 	if err != nil {
-		return hostfs.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
+		return blob.Content{}, "", fmt.Errorf("read the program %s: %w", path, err)
 	}
-	return hostfs.StoredContent(int64(len(head))+rest, hostfs.Digest(sum.Sum(nil)),
+	return blob.Stored(int64(len(head))+rest, blob.Digest(sum.Sum(nil)),
 		func() ([]byte, error) { return os.ReadFile(path) }), arch, nil
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/agentfile"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/networks"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -87,7 +87,7 @@ func TestDocumentation(t *testing.T) {
 	if len(sources) != 3 {
 		t.Fatalf("found %d documents in the manual", len(sources))
 	}
-	named := hostfs.Named{Name: "files/app/settings", Content: hostfs.ContentOf([]byte("a=b\n"))}     // by one of them
+	named := blob.Named{Name: "files/app/settings", Content: blob.Of([]byte("a=b\n"))}                // by one of them
 	diags := slices.DeleteFunc(CheckAll(keyKinds, sources, named), func(d document.Diagnostic) bool { // the manual has what is new, too
 		return d.Severity == document.SeverityWarning && strings.Contains(d.Summary, "is newer than agents of earlier releases")
 	})

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/extras"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
@@ -57,14 +57,14 @@ func (g golden) sources() []document.Source {
 }
 
 // files are those that documents name by source.
-func (g golden) files() []hostfs.Named {
-	var s []hostfs.Named
+func (g golden) files() []blob.Named {
+	var s []blob.Named
 	for _, f := range g.archive.Files {
 		if strings.HasPrefix(f.Name, extras.FilesDir) {
-			s = append(s, hostfs.Named{Name: f.Name, Content: hostfs.ContentOf(f.Data)})
+			s = append(s, blob.Named{Name: f.Name, Content: blob.Of(f.Data)})
 		}
 	}
-	slices.SortFunc(s, func(a, b hostfs.Named) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s, func(a, b blob.Named) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/kops"
 	"github.com/netwright/netwright/pkg/config/networks"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 )
 
@@ -24,7 +24,7 @@ import (
 //
 // Kinds are the kinds of keys that spec.drift may name. Files are what documents name by source,
 // sorted by name.
-func Load(kinds []string, sources []document.Source, sel Select, files ...hostfs.Named) (*Node, document.Diagnostics) {
+func Load(kinds []string, sources []document.Source, sel Select, files ...blob.Named) (*Node, document.Diagnostics) {
 	l := newLoader(kinds, sources, files)
 	n := l.load(sel)
 	diags := l.diagnostics()
@@ -37,7 +37,7 @@ func Load(kinds []string, sources []document.Source, sel Select, files ...hostfs
 // CheckAll loads every node group and every node of a store, and gives all that there is to say
 // about any document: what a CI job wants to know before a merge. What a release newly refuses is
 // an error here alone: for [Load] it is a warning, and the one file or hook fails on the node.
-func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) document.Diagnostics {
+func CheckAll(kinds []string, sources []document.Source, files ...blob.Named) document.Diagnostics {
 	l := newLoader(kinds, sources, files)
 	l.checks = true
 	for _, doc := range l.groups {
@@ -68,7 +68,7 @@ func CheckAll(kinds []string, sources []document.Source, files ...hostfs.Named) 
 	return l.diagnostics()
 }
 
-func newLoader(kinds []string, sources []document.Source, files []hostfs.Named) *loader {
+func newLoader(kinds []string, sources []document.Source, files []blob.Named) *loader {
 	l := &loader{kinds: kinds, docs: make(map[string]*decode.Doc), files: files,
 		members: make(map[*decode.Doc]networks.Peer)}
 	for _, s := range sources {

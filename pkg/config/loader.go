@@ -3,17 +3,17 @@ package config
 import (
 	"slices"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/networks"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // loader keeps the documents of one store, each parsed at most once.
 type loader struct {
 	kinds         []string // of keys: what spec.drift may name
 	docs          map[string]*decode.Doc
-	files         []hostfs.Named // no documents, but what documents name by source; sorted
+	files         []blob.Named // no documents, but what documents name by source; sorted
 	cluster       *decode.Doc
 	groups, nodes []*decode.Doc // by path
 	nodeups       []*decode.Doc // of kOps' own store

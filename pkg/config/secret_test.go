@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/config/extras"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestAConfigurationIsPrintedWithoutItsSecrets(t *testing.T) {
 	const hidden = "hunter2"
 	n := config.Node{
-		FileAssets: []extras.FileAsset{{Name: "f", Content: hostfs.ContentOf([]byte(hidden))}},
+		FileAssets: []extras.FileAsset{{Name: "f", Content: blob.Of([]byte(hidden))}},
 		Hooks:      []extras.Hook{{Name: "h", Manifest: secret.New("Environment=TOKEN=" + hidden)}},
 		Assets:     []extras.Asset{{Name: "a", Arch: map[string]extras.AssetFile{"amd64": {SHA256: "0", URLs: []string{"https://u:" + hidden + "@h/x?sig=" + hidden}}}}},
 	}

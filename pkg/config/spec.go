@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/extras"
 	"github.com/netwright/netwright/pkg/config/kops"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // The fields of the three kinds. A cluster says what holds for all; a node group and a node say
@@ -20,8 +20,8 @@ import (
 type reader struct {
 	node    *Node
 	dialect *decode.Dialect
-	kinds   []string       // of keys: what spec.drift may name
-	files   []hostfs.Named // of the store, sorted: what fileAssets name by source
+	kinds   []string     // of keys: what spec.drift may name
+	files   []blob.Named // of the store, sorted: what fileAssets name by source
 }
 
 func (r *reader) cluster() []decode.Field {

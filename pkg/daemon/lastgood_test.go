@@ -16,8 +16,8 @@ import (
 	"aead.dev/minisign"
 	"go.uber.org/zap"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/reconcile"
 	"github.com/netwright/netwright/pkg/statestore"
@@ -283,8 +283,8 @@ func TestLastGoodIsVerified(t *testing.T) {
 	if err = errors.Join(err, json.Unmarshal(text, &good)); err != nil {
 		t.Fatal(err)
 	}
-	blob := func(sum hostfs.Digest) string { return filepath.Join(s.root, "var/lib/netwright/blobs", sum.String()) }
-	for _, path := range []string{file, blob(good.Manifest), blob(good.Objects)} {
+	keptAt := func(sum blob.Digest) string { return filepath.Join(s.root, "var/lib/netwright/blobs", sum.String()) }
+	for _, path := range []string{file, keptAt(good.Manifest), keptAt(good.Objects)} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
@@ -311,7 +311,7 @@ func TestLastGoodIsVerified(t *testing.T) {
 	}
 	boot("nor can the last good configuration be used")
 	s.policy.Keys = keep
-	for _, path := range []string{blob(good.Manifest), blob(good.Objects), file} {
+	for _, path := range []string{keptAt(good.Manifest), keptAt(good.Objects), file} {
 		whole, _ := os.ReadFile(path)
 		if err := os.WriteFile(path, whole[:len(whole)-9], 0o600); err != nil {
 			t.Fatal(err)

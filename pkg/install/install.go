@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -47,11 +48,11 @@ var otherAgents = []string{"/usr/local/sbin/agent", "/usr/local/bin/agent", "/us
 // Installation is the agent itself on a host: its program, its link, its units.
 type Installation struct {
 	Host    host.Options
-	Program hostfs.Content // the binary
-	Arch    string         // that it is for, in GOARCH's words
-	Prefix  string         // the program goes into bin below it; "" where it is, or the first of Prefixes that will do
-	Enable  bool           // the units start at boot
-	Start   bool           // the daemon runs now; one that runs is restarted when it changed
+	Program blob.Content // the binary
+	Arch    string       // that it is for, in GOARCH's words
+	Prefix  string       // the program goes into bin below it; "" where it is, or the first of Prefixes that will do
+	Enable  bool         // the units start at boot
+	Start   bool         // the daemon runs now; one that runs is restarted when it changed
 	// Shared is what makes it easy to use, by name below the prefix' share: a manual, completions
 	// of shells.
 	Shared map[string][]byte

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -58,10 +59,10 @@ func TestAJournalThatIsGoneIsALoss(t *testing.T) {
 func TestAContentIsWrittenOnce(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	content := hostfs.ContentOf([]byte("large"))
+	content := blob.Of([]byte("large"))
 	stat := func() os.FileInfo {
 		t.Helper()
-		commit(t, l, h, Batch{Blobs: []hostfs.Content{content}, Head: Head{Current: 1}})
+		commit(t, l, h, Batch{Blobs: []blob.Content{content}, Head: Head{Current: 1}})
 		info, err := os.Stat(filepath.Join(root, blobDir, content.Sum.String()))
 		if err != nil {
 			t.Fatal(err)
@@ -79,9 +80,9 @@ func TestAContentIsWrittenOnce(t *testing.T) {
 func TestTidyRemovesNothingThatMayBeNeeded(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	content := hostfs.ContentOf([]byte("of the first"))
-	named := []tasks.Recorded{{Kind: "file", Blobs: []hostfs.Digest{content.Sum}}}
-	commit(t, l, h, Batch{Blobs: []hostfs.Content{content}, Head: Head{Current: 1}, Revision: &Revision{Number: 1, Tasks: named}})
+	content := blob.Of([]byte("of the first"))
+	named := []tasks.Recorded{{Kind: "file", Blobs: []blob.Digest{content.Sum}}}
+	commit(t, l, h, Batch{Blobs: []blob.Content{content}, Head: Head{Current: 1}, Revision: &Revision{Number: 1, Tasks: named}})
 	for n := 2; n <= MaxRevisions+3; n++ {
 		commit(t, l, h, Batch{Head: Head{Current: 1}, Revision: &Revision{Number: n}})
 	}

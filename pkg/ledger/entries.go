@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -143,7 +144,7 @@ type Batch struct {
 	Drop  []graph.Key
 	Dirs  map[string]int64 // directories' times of change before us; the first that is noted stays
 	Head  Head
-	Blobs []hostfs.Content
+	Blobs []blob.Content
 	// Revision, if set, is kept beside the journal, before it.
 	Revision *Revision
 }

@@ -87,7 +87,7 @@ type declaration struct {
 func newForm(t *testing.T) *form {
 	t.Helper()
 	f := &form{types: map[string]map[string]declaration{}, lines: map[string]bool{}, seen: map[string]bool{}}
-	for _, dir := range []string{"archive", "certs/issue", "checkpoint", "checkpoint/firstboot", "checkpoint/probe", "checkpoint/undo", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "reconcile/revert", "tasks"} {
+	for _, dir := range []string{"archive", "blob", "certs/issue", "checkpoint", "checkpoint/firstboot", "checkpoint/probe", "checkpoint/undo", "cleanup", "graph", "host", "host/firewall", "host/hostfs", "host/rtnl", "host/systemd", "ledger", "reconcile/desired", "reconcile/revert", "tasks"} {
 		pkg := path.Base(dir)
 		f.types[pkg] = map[string]declaration{}
 		files, err := filepath.Glob("../" + dir + "/*.go")

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -129,7 +129,7 @@ func TestAChangedJournalIsNotBelieved(t *testing.T) {
 func TestContentsAreForRootOnly(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Blobs: []hostfs.Content{hostfs.ContentOf([]byte("secret"))}, Revision: &Revision{Number: 1}, Head: Head{Current: 1}})
+	commit(t, l, h, Batch{Put: []Entry{entry("file:/a", Owned)}, Blobs: []blob.Content{blob.Of([]byte("secret"))}, Revision: &Revision{Number: 1}, Head: Head{Current: 1}})
 	err := filepath.Walk(filepath.Join(root, Dir), func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v", path, info.Mode())
@@ -147,7 +147,7 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 	head := Head{Pin: &Pin{Revision: 2}}
 	for i := 1; i <= 25; i++ {
 		head.Current = i
-		commit(t, l, h, Batch{Blobs: []hostfs.Content{hostfs.ContentOf(fmt.Append(nil, i))}, Revision: &Revision{Number: i}, Head: head})
+		commit(t, l, h, Batch{Blobs: []blob.Content{blob.Of(fmt.Append(nil, i))}, Revision: &Revision{Number: i}, Head: head})
 		if err := l.Tidy(h.Files); err != nil {
 			t.Fatal(err)
 		}
@@ -171,17 +171,17 @@ func TestTenRevisionsAreKeptAndTheHeldOne(t *testing.T) {
 func TestTidyKeepsWhatIsNamed(t *testing.T) {
 	root := t.TempDir()
 	l, h := open(t, root)
-	content := func(name string, i int) hostfs.Content { return hostfs.ContentOf(fmt.Appendf(nil, "%s %d", name, i)) }
-	digest := func(name string, i int) hostfs.Digest { return sha256.Sum256(fmt.Appendf(nil, "%s %d", name, i)) }
+	content := func(name string, i int) blob.Content { return blob.Of(fmt.Appendf(nil, "%s %d", name, i)) }
+	digest := func(name string, i int) blob.Digest { return sha256.Sum256(fmt.Appendf(nil, "%s %d", name, i)) }
 	head, base := Head{Pin: &Pin{Revision: 2}}, digest("baseline", 0)
 	for i := 1; i <= 15; i++ {
 		head.Current = i
 		e := entry("file:/a", Found)
 		e.Baseline = &tasks.Baseline{Live: "x", Blob: &base}
-		e.Task = &tasks.Recorded{Kind: "file", Blobs: []hostfs.Digest{digest("entry", i)}}
+		e.Task = &tasks.Recorded{Kind: "file", Blobs: []blob.Digest{digest("entry", i)}}
 		commit(t, l, h, Batch{
-			Put: []Entry{e}, Head: head, Blobs: []hostfs.Content{content("revision", i), content("entry", i), content("baseline", 0)},
-			Revision: &Revision{Number: i, Tasks: []tasks.Recorded{{Kind: "file", Blobs: []hostfs.Digest{digest("revision", i)}}}},
+			Put: []Entry{e}, Head: head, Blobs: []blob.Content{content("revision", i), content("entry", i), content("baseline", 0)},
+			Revision: &Revision{Number: i, Tasks: []tasks.Recorded{{Kind: "file", Blobs: []blob.Digest{digest("revision", i)}}}},
 		})
 		if err := l.Tidy(h.Files); err != nil {
 			t.Fatal(err)

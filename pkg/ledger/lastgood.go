@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 const lastGoodFile = Dir + "/last-good.json"
@@ -18,14 +18,14 @@ const lastGoodFile = Dir + "/last-good.json"
 // store cannot be had; and the memory of what was taken from it last, behind which it must not go
 // back. It is replaced by one rename, after what it names is there.
 type LastGood struct {
-	Store      string        `json:"store"` // as the store names itself, with the cluster
-	Cluster    string        `json:"cluster"`
-	Generation int64         `json:"generation"` // 0 of a plain directory
-	Digest     string        `json:"digest"`     // of the manifest's JSON
-	Taken      time.Time     `json:"taken"`
-	Manifest   hostfs.Digest `json:"manifest"` // a blob: as it was in the store, with its signatures
-	Objects    hostfs.Digest `json:"objects"`  // a blob: the objects that the node has read of it, keys among them
-	Names      int           `json:"names"`    // how many
+	Store      string      `json:"store"` // as the store names itself, with the cluster
+	Cluster    string      `json:"cluster"`
+	Generation int64       `json:"generation"` // 0 of a plain directory
+	Digest     string      `json:"digest"`     // of the manifest's JSON
+	Taken      time.Time   `json:"taken"`
+	Manifest   blob.Digest `json:"manifest"` // a blob: as it was in the store, with its signatures
+	Objects    blob.Digest `json:"objects"`  // a blob: the objects that the node has read of it, keys among them
+	Names      int         `json:"names"`    // how many
 }
 
 // ReadLastGood returns nil where there is none, or none that may be read.
@@ -38,7 +38,7 @@ func ReadLastGood(r Reader) (*LastGood, error) {
 	if err == nil {
 		err = json.Unmarshal(data, g)
 	}
-	if err == nil && (g.Store == "" || g.Manifest == hostfs.Digest{} || g.Objects == hostfs.Digest{}) {
+	if err == nil && (g.Store == "" || g.Manifest == blob.Digest{} || g.Objects == blob.Digest{}) {
 		err = errors.New("it is not whole")
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func (g *LastGood) Intact(r Reader) bool {
 // SaveLastGood puts a configuration in the place of the last good one. Killed anywhere, the old one
 // or the new one is there, whole.
 func (l *Ledger) SaveLastGood(ctx context.Context, w Host, g LastGood, manifest, objects []byte) error {
-	blobs := []hostfs.Content{hostfs.ContentOf(manifest), hostfs.ContentOf(objects)}
+	blobs := []blob.Content{blob.Of(manifest), blob.Of(objects)}
 	g.Manifest, g.Objects = blobs[0].Sum, blobs[1].Sum
 	data, err := json.Marshal(g)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -52,7 +53,7 @@ var info = hostfs.FileInfo{Type: hostfs.Regular, Mode: 0o755, UID: 1, GID: 2, Si
 func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 	d := disk{bootIDFile: "boot-1\n"}
 	l := Load(d)
-	sum := hostfs.Digest{1, 2, 3}
+	sum := blob.Digest{1, 2, 3}
 	l.Record("/opt/cni/bin/with space", info, sum)
 	if err := l.SaveStamps(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -85,12 +86,12 @@ func TestStampsAreBelievedOnlyAsRecordedAndForTheirBoot(t *testing.T) {
 func TestNothingIsWrittenWhenNothingIsNew(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
-	l.Record("/x", info, hostfs.Digest{1})
+	l.Record("/x", info, blob.Digest{1})
 	if err := l.SaveStamps(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	again := Load(d)
-	again.Record("/x", info, hostfs.Digest{1})
+	again.Record("/x", info, blob.Digest{1})
 	before := cmp.Diff(disk{}, d)
 	delete(d, stampsFile)
 	if err := again.SaveStamps(t.Context(), d); err != nil {
@@ -110,7 +111,7 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
 	for _, path := range []string{"/kept", "/gone", blobDir + "/x", revisionFile(1), JournalFile, stampsFile, effectsFile} {
-		l.Record(path, info, hostfs.Digest{1})
+		l.Record(path, info, blob.Digest{1})
 	}
 	save := func() {
 		t.Helper()
@@ -128,12 +129,12 @@ func TestStampsThatNobodyAskedForAreForgotten(t *testing.T) {
 		t.Errorf("a run that recorded nothing forgot something")
 	}
 	l.Lookup("/kept", info)
-	l.Record("/new", info, hostfs.Digest{2})
-	l.Record("/new", info, hostfs.Digest{3}) // what was read last
+	l.Record("/new", info, blob.Digest{2})
+	l.Record("/new", info, blob.Digest{3}) // what was read last
 	save()
 	_, kept := l.Lookup("/kept", info)
 	_, gone := l.Lookup("/gone", info)
-	if sum, ok := l.Lookup("/new", info); !kept || gone || !ok || sum != (hostfs.Digest{3}) {
+	if sum, ok := l.Lookup("/new", info); !kept || gone || !ok || sum != (blob.Digest{3}) {
 		t.Errorf("kept %t, gone %t, new %t %v", kept, gone, ok, sum)
 	}
 }
@@ -184,7 +185,7 @@ func BenchmarkLoad(b *testing.B) {
 	d := disk{bootIDFile: "b\n"}
 	l := Load(d)
 	for i := range 10_000 {
-		l.Record(fmt.Sprintf("/etc/kubernetes/conf.d/%05d.conf", i), info, hostfs.Digest{byte(i)})
+		l.Record(fmt.Sprintf("/etc/kubernetes/conf.d/%05d.conf", i), info, blob.Digest{byte(i)})
 	}
 	_ = l.SaveStamps(b.Context(), d)
 	b.ReportAllocs()

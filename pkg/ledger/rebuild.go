@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -15,5 +15,5 @@ func (e Entry) Rebuild(r Reader) (tasks.Task, error) {
 
 // Rebuild makes a task again that a ledger or a revision has, with its contents.
 func Rebuild(r Reader, rec tasks.Recorded) (tasks.Task, error) {
-	return tasks.Rebuild(rec, func(sum hostfs.Digest) ([]byte, error) { return Blob(r, sum) })
+	return tasks.Rebuild(rec, func(sum blob.Digest) ([]byte, error) { return Blob(r, sum) })
 }

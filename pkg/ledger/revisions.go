@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/hostfs/head"
 	"github.com/netwright/netwright/pkg/problem"
@@ -141,12 +142,12 @@ func (l *Ledger) NextRevision(r Reader) (int, error) {
 }
 
 // Blob reads a content by its digest.
-func Blob(r Reader, sum hostfs.Digest) ([]byte, error) {
+func Blob(r Reader, sum blob.Digest) ([]byte, error) {
 	data, err := r.ReadFile(blobDir + "/" + sum.String())
 	if err != nil {
 		return nil, fmt.Errorf("read a content that the ledger keeps: %w", err)
 	}
-	if hostfs.Digest(sha256.Sum256(data)) != sum {
+	if blob.Digest(sha256.Sum256(data)) != sum {
 		return nil, fmt.Errorf("read a content that the ledger keeps: %s is damaged", blobDir+"/"+sum.String())
 	}
 	return data, nil
@@ -155,7 +156,7 @@ func Blob(r Reader, sum hostfs.Digest) ([]byte, error) {
 // saveContents writes a batch's blobs and revision, as one batch of files. Contents may be secrets:
 // none is for others to read.
 func saveContents(ctx context.Context, w Host, b Batch) error {
-	files := map[string]hostfs.Content{}
+	files := map[string]blob.Content{}
 	for _, content := range b.Blobs {
 		files[blobDir+"/"+content.Sum.String()] = content
 	}
@@ -179,7 +180,7 @@ func saveContents(ctx context.Context, w Host, b Batch) error {
 		if err != nil {
 			return fmt.Errorf("encode revision %d: %w", b.Revision.Number, err)
 		}
-		files[revisionFile(b.Revision.Number)] = hostfs.ContentOf(data)
+		files[revisionFile(b.Revision.Number)] = blob.Of(data)
 	}
 	if len(files) == 0 {
 		return nil
@@ -256,7 +257,7 @@ func (l *Ledger) Tidy(w Host) error {
 	return nil
 }
 
-func name(named map[string]bool, sums ...hostfs.Digest) {
+func name(named map[string]bool, sums ...blob.Digest) {
 	for _, sum := range sums {
 		named[sum.String()] = true
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -30,8 +31,8 @@ type Stamps struct {
 	onDisk []byte // records, as they are on disk
 
 	mu    sync.Mutex
-	used  []bool                        // by record on disk: asked for since it was read
-	fresh map[fingerprint]hostfs.Digest // not on disk yet
+	used  []bool                      // by record on disk: asked for since it was read
+	fresh map[fingerprint]blob.Digest // not on disk yet
 }
 
 // fingerprint stands for a path and all that stat said of it.
@@ -39,7 +40,7 @@ type fingerprint [16]byte
 
 const (
 	stampsHeader = "netwright-stamps 2 "
-	stampSize    = len(fingerprint{}) + len(hostfs.Digest{})
+	stampSize    = len(fingerprint{}) + len(blob.Digest{})
 )
 
 var _ hostfs.Stamps = (*Stamps)(nil)
@@ -47,7 +48,7 @@ var _ hostfs.Stamps = (*Stamps)(nil)
 // LoadStamps reads the stamps of this boot; those of another are not believed: after a power cut a
 // file may have its times and not its bytes. Without any, files are read.
 func LoadStamps(r Reader) *Stamps {
-	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]hostfs.Digest{}}
+	s := &Stamps{boot: host.BootID(r), fresh: map[fingerprint]blob.Digest{}}
 	data, err := r.ReadFile(stampsFile)
 	// A power cut may leave nothing in it, or zeros: they were not synced, and are of no use now.
 	if err == nil && len(bytes.Trim(data, "\x00")) > 0 {
@@ -107,11 +108,11 @@ func (s *Stamps) find(p fingerprint) (int, bool) {
 }
 
 // Lookup implements [hostfs.Stamps].
-func (s *Stamps) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (s *Stamps) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
 	return s.lookUp(fingerprintOf(path, info))
 }
 
-func (s *Stamps) lookUp(p fingerprint) (hostfs.Digest, bool) {
+func (s *Stamps) lookUp(p fingerprint) (blob.Digest, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sum, ok := s.fresh[p]; ok {
@@ -119,14 +120,14 @@ func (s *Stamps) lookUp(p fingerprint) (hostfs.Digest, bool) {
 	}
 	i, ok := s.find(p)
 	if !ok {
-		return hostfs.Digest{}, false
+		return blob.Digest{}, false
 	}
 	s.used[i] = true
-	return hostfs.Digest(s.onDisk[i*stampSize+len(p):][:len(hostfs.Digest{})]), true
+	return blob.Digest(s.onDisk[i*stampSize+len(p):][:len(blob.Digest{})]), true
 }
 
 // Record implements [hostfs.Stamps].
-func (s *Stamps) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
+func (s *Stamps) Record(path string, info hostfs.FileInfo, sum blob.Digest) {
 	if s.boot == "" || ours(path) {
 		return
 	}
@@ -161,7 +162,7 @@ func (s *Stamps) SaveStamps(ctx context.Context, w Writer) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onDisk, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]hostfs.Digest{}
+	s.onDisk, s.used, s.fresh = records, make([]bool, len(records)/stampSize), map[fingerprint]blob.Digest{}
 	for i := range s.used {
 		s.used[i] = true
 	}

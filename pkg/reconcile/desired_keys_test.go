@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/check"
 	"github.com/netwright/netwright/pkg/config"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/report"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
@@ -97,7 +97,7 @@ func TestKeyOfACAThatAnEarlierReleaseKept(t *testing.T) {
 	}
 	now := good
 	all := b.load().Snapshot.Objects
-	content := hostfs.ContentOf(remote.Pack(all))
+	content := blob.Of(remote.Pack(all))
 	good.Objects, good.Names = content.Sum, len(all)
 	packed, err := content.Bytes()
 	text, err2 := json.Marshal(good)

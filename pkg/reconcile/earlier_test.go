@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/checkpoint"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/graph"
@@ -54,7 +55,7 @@ func TestTheMemoryOfAnEarlierReleaseIsRead(t *testing.T) {
 		}
 		same := func(r tasks.Recorded) {
 			t.Helper()
-			task, err := tasks.Rebuild(r, func(sum hostfs.Digest) ([]byte, error) { return ledger.Blob(files, sum) })
+			task, err := tasks.Rebuild(r, func(sum blob.Digest) ([]byte, error) { return ledger.Blob(files, sum) })
 			if err != nil {
 				t.Errorf("%s: %v", state, err)
 				return

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 )
@@ -245,7 +245,7 @@ func TestFilesBelongToTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"files/motd": "hello", "files/app/conf.d/cluster.yaml": "1", "files/same/cluster.yaml": "1"} {
-		i := slices.IndexFunc(got.Files, func(f hostfs.Named) bool { return f.Name == name })
+		i := slices.IndexFunc(got.Files, func(f blob.Named) bool { return f.Name == name })
 		if i < 0 {
 			t.Fatalf("%s is not among %v", name, got.Files)
 		}

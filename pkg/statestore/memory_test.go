@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/directory"
@@ -17,23 +18,23 @@ import (
 
 // notes is a memory that says whatever it is told.
 type notes struct {
-	sums  map[string]hostfs.Digest // by path and all that stat said
-	blobs map[hostfs.Digest][]byte
+	sums  map[string]blob.Digest // by path and all that stat said
+	blobs map[blob.Digest][]byte
 	kept  [][]byte // of whatever store
 }
 
 func note(path string, info hostfs.FileInfo) string { return fmt.Sprintf("%s %+v", path, info) }
 
-func (n notes) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (n notes) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
 	sum, ok := n.sums[note(path, info)]
 	return sum, ok
 }
 
-func (n notes) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
+func (n notes) Record(path string, info hostfs.FileInfo, sum blob.Digest) {
 	n.sums[note(path, info)] = sum
 }
 
-func (n notes) Blob(sum hostfs.Digest) ([]byte, error) {
+func (n notes) Blob(sum blob.Digest) ([]byte, error) {
 	if b, ok := n.blobs[sum]; ok {
 		return b, nil
 	}
@@ -47,7 +48,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 	t.Helper()
 	dir, cluster = plain(t)
 	put(t, filepath.Join(cluster, "files/motd"), []byte("hello"))
-	m = notes{sums: map[string]hostfs.Digest{}, blobs: map[hostfs.Digest][]byte{}}
+	m = notes{sums: map[string]blob.Digest{}, blobs: map[blob.Digest][]byte{}}
 	if f := motd(t, dir, m); f.Sum != sha256.Sum256([]byte("hello")) || len(m.sums) != 1 {
 		t.Fatalf("first look: %s, remembered %v", f.Sum, m.sums)
 	}
@@ -55,7 +56,7 @@ func remembering(t *testing.T) (dir, cluster string, m notes) {
 }
 
 // motd is the store's one file, as a process that has just begun sees it.
-func motd(t *testing.T, dir string, m notes) hostfs.Named {
+func motd(t *testing.T, dir string, m notes) blob.Named {
 	t.Helper()
 	d, err := directory.New(dir, "c", nil)
 	if err != nil {
@@ -73,10 +74,10 @@ func motd(t *testing.T, dir string, m notes) hostfs.Named {
 func TestWhatIsRememberedIsNotRead(t *testing.T) {
 	dir, cluster, m := remembering(t)
 	for key := range m.sums {
-		m.sums[key] = hostfs.Digest{7}
+		m.sums[key] = blob.Digest{7}
 	}
 	f := motd(t, dir, m)
-	if f.Sum != (hostfs.Digest{7}) {
+	if f.Sum != (blob.Digest{7}) {
 		t.Errorf("it was read again: %s", f.Sum)
 	}
 	if b, err := f.Bytes(); err == nil {

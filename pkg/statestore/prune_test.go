@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/publisher"
@@ -369,7 +369,7 @@ func TestControlPlaneKeyWithTwoNames(t *testing.T) {
 		if _, err := p.prune(nil); err != nil {
 			t.Fatal(err)
 		}
-		if key := filepath.Join("objects/sha256", hostfs.ContentOf([]byte("key of one")).Sum.String()); len(p.files(key)) != 1 {
+		if key := filepath.Join("objects/sha256", blob.Of([]byte("key of one")).Sum.String()); len(p.files(key)) != 1 {
 			t.Errorf("%s is gone, which %s needs", key, other)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/remote"
@@ -98,8 +98,8 @@ func TestRemoteRemembers(t *testing.T) {
 	source := new(storetest.MapStore)
 	source.Publish(storetest.Publication(1, remoteObjects(), true))
 	s := remote.New(source, storetest.Cluster, nil)
-	kept := hostfs.ContentOf([]byte("key a"))
-	s.Remember(notes{sums: map[string]hostfs.Digest{}, blobs: map[hostfs.Digest][]byte{kept.Sum: []byte("key a")}})
+	kept := blob.Of([]byte("key a"))
+	s.Remember(notes{sums: map[string]blob.Digest{}, blobs: map[blob.Digest][]byte{kept.Sum: []byte("key a")}})
 	got := mustFetch(t, s, statestore.Revision{})
 	source.Gets()
 	if err := got.FetchKeys("a"); err != nil {

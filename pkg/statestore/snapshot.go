@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/keypairs"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -25,7 +25,7 @@ func (s *Snapshot) Complete() error {
 // into Objects, for [keypairs.Of]. The caller has the snapshot for itself. Its error is marked as
 // those of Fetch are.
 func (s *Snapshot) FetchKeys(pairs ...string) error {
-	var rest []hostfs.Named
+	var rest []blob.Named
 	for i, object := range s.Private {
 		keypair, _, _ := strings.Cut(strings.TrimPrefix(object.Name, manifest.PrivateDir), "/")
 		if !slices.Contains(pairs, keypair) {

@@ -21,6 +21,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/secret"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -60,7 +61,7 @@ type Cache interface {
 	// Stamps spare it to read files that are as they were. What is parsed is always read.
 	hostfs.Stamps
 	// Blob is a content that the node has kept itself, for when the store has it no longer.
-	Blob(sum hostfs.Digest) ([]byte, error)
+	Blob(sum blob.Digest) ([]byte, error)
 	// Retained are the contents that the node has kept of what it took from a store last, for who
 	// holds them against their hashes; nil: none. store is the store's name.
 	Retained(store string) [][]byte
@@ -81,10 +82,10 @@ type Snapshot struct {
 	Objects secret.Contents
 	// Files are the objects below files/, sorted by path. Their bytes stay in the store, and are
 	// verified when they are read.
-	Files []hostfs.Named
+	Files []blob.Named
 	// Private are the objects below pki/private that were left in the store, sorted by path, until
 	// [Snapshot.FetchKeys] says which are wanted.
-	Private []hostfs.Named
+	Private []blob.Named
 	// Manifest is that of the objects as it was read, with its signatures, or as it was made up.
 	Manifest []byte
 	// Published is when it was published; zero: nobody says.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
@@ -113,7 +114,7 @@ func (p anyPath) Baseline(ctx context.Context, v host.View) (b Baseline, err err
 		if info.Size > hostfs.MaxReadFile {
 			b.Lost = fmt.Sprintf("its former content was too large to keep (%d MiB)", info.Size>>20)
 		} else if b.Content, err = at.ReadFile(string(p)); err == nil {
-			sum := hostfs.Digest(sha256.Sum256(b.Content))
+			sum := blob.Digest(sha256.Sum256(b.Content))
 			b.Blob, b.Content = &sum, bytes.Clone(b.Content)
 		}
 	case hostfs.Other:

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -29,7 +30,7 @@ func keptFiles(t *testing.T, root string) (names []string) {
 }
 
 func keptFile(root, content string) string {
-	return root + memberCachePath(hostfs.Member{SHA256: hostfs.ContentOf([]byte(content)).Sum})
+	return root + memberCachePath(hostfs.Member{SHA256: blob.Of([]byte(content)).Sum})
 }
 
 // What was kept brings back what was removed, emptied or overwritten, and nobody is asked.

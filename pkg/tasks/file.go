@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"unicode/utf8"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -21,7 +22,7 @@ type File struct {
 	Content secret.Bytes `json:",omitempty"`
 	// Stored, if set, is the content instead of Content: it stays where it is kept until it has to
 	// be written.
-	Stored *hostfs.Content `json:"-"`
+	Stored *blob.Content `json:"-"`
 	Mode   fs.FileMode
 	Owner  string
 }
@@ -29,11 +30,11 @@ type File struct {
 var _ Task = File{}
 
 // content is what the file shall have.
-func (t File) content() hostfs.Content {
+func (t File) content() blob.Content {
 	if t.Stored != nil {
 		return *t.Stored
 	}
-	return hostfs.ContentOf(t.Content)
+	return blob.Of(t.Content)
 }
 
 // bytes are the content itself. That it cannot be had now, since the store changes or went away,
@@ -195,7 +196,7 @@ const maxShown = 256 << 10
 func isText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
 // contentName stands for a content in a plan: enough of its digest to tell it from another.
-func contentName(sum hostfs.Digest, size int64) string {
+func contentName(sum blob.Digest, size int64) string {
 	return fmt.Sprintf("sha256 %.12s, %d bytes", sum, size)
 }
 
@@ -203,7 +204,7 @@ func contentName(sum hostfs.Digest, size int64) string {
 var fileForm = form{recordFile, recorded[File](nil, nil).rebuild}
 
 // recordFile is record of a file whose content may be elsewhere.
-func recordFile(kind string, task Task) (Recorded, []hostfs.Content, error) {
+func recordFile(kind string, task Task) (Recorded, []blob.Content, error) {
 	t := value[File](task)
 	content := t.content()
 	t.Content = nil
@@ -212,7 +213,7 @@ func recordFile(kind string, task Task) (Recorded, []hostfs.Content, error) {
 		return r, nil, err
 	}
 	r.Blobs[0] = content.Sum
-	return r, []hostfs.Content{content}, nil
+	return r, []blob.Content{content}, nil
 }
 
 func (t *File) parts() (*Meta, []*secret.Bytes) { return &t.Meta, []*secret.Bytes{&t.Content} }

@@ -7,26 +7,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // Record turns a task into what the ledger keeps, and its contents, in the
 // order of [Recorded.Blobs]. What only waits is not recorded: its Kind is "".
-func Record(t Task) (Recorded, []hostfs.Content, error) {
+func Record(t Task) (Recorded, []blob.Content, error) {
 	k := &kinds[t.row()]
 	return k.form.record(k.name, t)
 }
 
-// Rebuild makes the task again. blob reads a content by its digest. Archives
+// Rebuild makes the task again. read returns a content by its digest. Archives
 // come back without a fetcher: see [Archive.Fetch].
-func Rebuild(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) {
+func Rebuild(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) {
 	if r.Version != recordVersion {
 		return nil, fmt.Errorf("rebuild a %s of version %d: this agent knows version %d: run the agent that wrote it",
 			r.Kind, r.Version, recordVersion)
 	}
 	for i := range kinds {
 		if kinds[i].name == r.Kind && kinds[i].form.rebuild != nil {
-			return kinds[i].form.rebuild(r, blob)
+			return kinds[i].form.rebuild(r, read)
 		}
 	}
 	return nil,

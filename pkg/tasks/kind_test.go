@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // Each row stands where its constant says, under a name of its own, with all of its columns.
@@ -37,7 +37,7 @@ func TestTheTableIsWhole(t *testing.T) {
 
 // What a row's name is in a ledger comes back as the row's kind, with the row's keys.
 func TestTheTableRebuildsEachKind(t *testing.T) {
-	empty := hostfs.Digest(sha256.Sum256(nil))
+	empty := blob.Digest(sha256.Sum256(nil))
 	for _, k := range kinds {
 		if k.form.rebuild == nil {
 			continue
@@ -49,7 +49,7 @@ func TestTheTableRebuildsEachKind(t *testing.T) {
 			for range contents {
 				r.Blobs = append(r.Blobs, empty)
 			}
-			if task, err = Rebuild(r, func(hostfs.Digest) ([]byte, error) { return nil, nil }); err == nil {
+			if task, err = Rebuild(r, func(blob.Digest) ([]byte, error) { return nil, nil }); err == nil {
 				break
 			}
 		}

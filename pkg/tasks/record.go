@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/secret"
 )
 
@@ -17,7 +17,7 @@ type Recorded struct {
 	Kind    string          `json:"kind"`
 	Version int             `json:"version"` // of the kind's parameters
 	Params  json.RawMessage `json:"params"`
-	Blobs   []hostfs.Digest `json:"blobs,omitempty"` // the task's contents, in the kind's order
+	Blobs   []blob.Digest   `json:"blobs,omitempty"` // the task's contents, in the kind's order
 	From    string          `json:"from,omitempty"`  // see Meta.From
 	Why     string          `json:"why,omitempty"`
 }
@@ -34,26 +34,26 @@ const recordVersion = 1
 
 // form is how the ledger keeps the tasks of a kind.
 type form struct {
-	record  func(kind string, t Task) (Recorded, []hostfs.Content, error)
-	rebuild func(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) // nil: they are not recorded
+	record  func(kind string, t Task) (Recorded, []blob.Content, error)
+	rebuild func(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) // nil: they are not recorded
 }
 
 // unrecorded tasks leave nothing behind.
-var unrecorded = form{func(string, Task) (Recorded, []hostfs.Content, error) { return Recorded{}, nil, nil }, nil}
+var unrecorded = form{func(string, Task) (Recorded, []blob.Content, error) { return Recorded{}, nil, nil }, nil}
 
 // recorded is a kind whose parameters are its fields. before changes the copy that is recorded,
 // after the task that was rebuilt; nil: neither.
 func recorded[T Task, P recordable[T]](before, after func(*T)) form {
 	return form{
-		func(kind string, t Task) (Recorded, []hostfs.Content, error) {
+		func(kind string, t Task) (Recorded, []blob.Content, error) {
 			own := value[T](t)
 			if before != nil {
 				before(&own)
 			}
 			return record[T, P](kind, &own)
 		},
-		func(r Recorded, blob func(hostfs.Digest) ([]byte, error)) (Task, error) {
-			own, err := rebuild[T, P](r, blob)
+		func(r Recorded, read func(blob.Digest) ([]byte, error)) (Task, error) {
+			own, err := rebuild[T, P](r, read)
 			if err != nil {
 				return nil, err
 			}
@@ -84,13 +84,13 @@ type recordable[T any] interface {
 func (m *Meta) parts() (*Meta, []*secret.Bytes) { return m, nil }
 
 // record empties its copy of a task of what is kept beside the parameters, and encodes the rest.
-func record[T any, P recordable[T]](kind string, t P) (Recorded, []hostfs.Content, error) {
+func record[T any, P recordable[T]](kind string, t P) (Recorded, []blob.Content, error) {
 	meta, contents := t.parts()
 	r := Recorded{Kind: kind, Version: recordVersion, From: meta.From, Why: meta.Why}
 	meta.From, meta.Why, meta.Overrides = "", "", ""
-	var blobs []hostfs.Content
+	var blobs []blob.Content
 	for _, c := range contents {
-		content := hostfs.ContentOf(*c)
+		content := blob.Of(*c)
 		blobs, r.Blobs = append(blobs, content), append(r.Blobs, content.Sum)
 		*c = nil
 	}
@@ -101,7 +101,7 @@ func record[T any, P recordable[T]](kind string, t P) (Recorded, []hostfs.Conten
 	return r, blobs, nil
 }
 
-func rebuild[T Task, P recordable[T]](r Recorded, blob func(hostfs.Digest) ([]byte, error)) (t T, err error) {
+func rebuild[T Task, P recordable[T]](r Recorded, read func(blob.Digest) ([]byte, error)) (t T, err error) {
 	if err := json.Unmarshal(r.Params, &t); err != nil {
 		return t, fmt.Errorf("rebuild a %s: %w", r.Kind, err)
 	}
@@ -111,7 +111,7 @@ func rebuild[T Task, P recordable[T]](r Recorded, blob func(hostfs.Digest) ([]by
 		return t, fmt.Errorf("rebuild a %s: %d contents are recorded, it has %d", r.Kind, len(r.Blobs), len(contents))
 	}
 	for i, c := range contents {
-		if *c, err = blob(r.Blobs[i]); err != nil {
+		if *c, err = read(r.Blobs[i]); err != nil {
 			return t, fmt.Errorf("rebuild a %s: %w", r.Kind, err)
 		}
 		if sha256.Sum256(*c) != r.Blobs[i] {

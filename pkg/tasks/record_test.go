@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host/firewall"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
@@ -63,14 +63,14 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept := map[hostfs.Digest][]byte{}
+			kept := map[blob.Digest][]byte{}
 			for _, c := range contents {
 				if kept[c.Sum], err = c.Bytes(); err != nil || c.Sum != sha256.Sum256(kept[c.Sum]) {
 					t.Fatal(c.Sum, err)
 				}
 			}
-			blob := func(d hostfs.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
-			got, err := Rebuild(r, blob)
+			read := func(d blob.Digest) ([]byte, error) { return append([]byte(nil), kept[d]...), nil }
+			got, err := Rebuild(r, read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,12 +82,12 @@ func TestARecordRebuildsItsTask(t *testing.T) {
 				t.Errorf("the record of what was rebuilt differs: %v\n%s\n%s", err, r.Params, again.Params)
 			}
 			if len(contents) > 0 {
-				if _, err := Rebuild(r, func(hostfs.Digest) ([]byte, error) { return []byte("damaged"), nil }); err == nil {
+				if _, err := Rebuild(r, func(blob.Digest) ([]byte, error) { return []byte("damaged"), nil }); err == nil {
 					t.Error("a damaged content was taken")
 				}
 			}
 			r.Version++
-			if _, err := Rebuild(r, blob); err == nil {
+			if _, err := Rebuild(r, read); err == nil {
 				t.Error("a record of a version to come was taken")
 			}
 		})

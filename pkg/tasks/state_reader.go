@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
 // StateReader looks after one key that a task owns, or once owned.
@@ -67,7 +67,7 @@ func alive(ctx context.Context, v host.View, k StateReader, b Baseline) (bool, e
 type Baseline struct {
 	Live string          `json:"live"` // as Keeper.Live said
 	Data json.RawMessage `json:"data,omitempty"`
-	Blob *hostfs.Digest  `json:"blob,omitempty"` // names the content
+	Blob *blob.Digest    `json:"blob,omitempty"` // names the content
 	// Lost says why it cannot be brought back; "" where it can.
 	Lost string `json:"lost,omitempty"`
 	// Content is kept apart, by Blob; nil where the kind has none.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
@@ -54,7 +54,7 @@ func (r *Reversal) Own(ctx context.Context) error {
 }
 
 func (o Own) restore(ctx context.Context, h *host.Host, booted bool) error {
-	task, err := tasks.Rebuild(o.Task, func(sum hostfs.Digest) ([]byte, error) {
+	task, err := tasks.Rebuild(o.Task, func(sum blob.Digest) ([]byte, error) {
 		for i, have := range o.Task.Blobs {
 			if have == sum && i < len(o.Contents) {
 				return o.Contents[i], nil

@@ -16,8 +16,8 @@ import (
 	"github.com/netwright/netwright/pkg/statestore/stores"
 	netprobe "github.com/netwright/netwright/pkg/verify/probe"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/kube"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/https"
@@ -64,7 +64,7 @@ func askStore(ctx context.Context, location, cluster string, by *stores.Options)
 		return nil
 	}
 	file := slices.MaxFunc(snap.Files,
-		func(a, b hostfs.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
+		func(a, b blob.Named) int { return cmp.Compare(min(a.Size, left), min(b.Size, left)) })
 	read := make(chan error, 1)
 	go func() {
 		_, err := file.Bytes() // within a bound of its own

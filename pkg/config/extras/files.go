@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config/decode"
 	"github.com/netwright/netwright/pkg/config/document"
 	"github.com/netwright/netwright/pkg/config/kops"
@@ -31,7 +32,7 @@ type Meant func(roles, groups []string) bool
 
 // Files takes spec.fileAssets. Stored are the files of the store, sorted: what entries name by
 // source.
-func Files(to *[]FileAsset, stored []hostfs.Named, meant Meant) decode.Set {
+func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(f FileAsset) string { return f.Path })
@@ -50,7 +51,7 @@ func Files(to *[]FileAsset, stored []hostfs.Named, meant Meant) decode.Set {
 
 // fileAsset reads one entry: a file, or each file of a directory of the store; none when it is
 // wrong, or meant for other nodes.
-func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []hostfs.Named, meant Meant) []FileAsset {
+func fileAsset(d *decode.Decoder, v *document.Value, at string, stored []blob.Named, meant Meant) []FileAsset {
 	f := FileAsset{Mode: defaultFileMode, Origin: d.Doc.Origin(v.Pos)}
 	var content, source string
 	var isBase64 bool
@@ -182,15 +183,15 @@ func writtenFile(d *decode.Decoder, f FileAsset, v *document.Value, at, content 
 			return nil
 		}
 	}
-	f.Content = hostfs.ContentOf(raw)
+	f.Content = blob.Of(raw)
 	return []FileAsset{f}
 }
 
 // storedFiles are the file of the store that source names, or all that are below it.
 func storedFiles(
-	d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []hostfs.Named,
+	d *decode.Decoder, f FileAsset, v *document.Value, at, source string, files []blob.Named,
 ) []FileAsset {
-	byName := func(f hostfs.Named, name string) int { return strings.Compare(f.Name, name) }
+	byName := func(f blob.Named, name string) int { return strings.Compare(f.Name, name) }
 	if i, ok := slices.BinarySearchFunc(files, source, byName); ok {
 		f.Content = files[i].Content
 		return []FileAsset{f}
@@ -281,11 +282,11 @@ func validAccount(s string) bool {
 // FileAsset is a file that the user wants on the node (kOps' fileAssets). Its JSON shows everything
 // but the content.
 type FileAsset struct {
-	Name    string         // a name for the default of path
-	Path    string         // where it goes; without it /srv/kubernetes/assets/<name>
-	Content hostfs.Content // what is in it; this or source. It is never printed
-	Mode    fs.FileMode    // without it 0440, as in kOps
-	Owner   string         // user or user:group, by name or number; without it root
+	Name    string       // a name for the default of path
+	Path    string       // where it goes; without it /srv/kubernetes/assets/<name>
+	Content blob.Content // what is in it; this or source. It is never printed
+	Mode    fs.FileMode  // without it 0440, as in kOps
+	Owner   string       // user or user:group, by name or number; without it root
 	// Secret: keeps the content out of plans and diffs; without it true where the mode keeps others
 	// from reading the file
 	Secret bool

@@ -14,18 +14,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/rtnl"
 )
 
 // Instance is what AWS says of the instance that this is. Tags and user-data may be secret to their
 // owners: of user-data only the digest is kept.
 type Instance struct {
-	ID       string        `json:"id,omitempty"`
-	Type     string        `json:"type"` // m6i.large
-	Region   string        `json:"region,omitempty"`
-	Zone     string        `json:"zone,omitempty"`
-	UserData hostfs.Digest `json:"userDataSHA256,omitzero"`
+	ID       string      `json:"id,omitempty"`
+	Type     string      `json:"type"` // m6i.large
+	Region   string      `json:"region,omitempty"`
+	Zone     string      `json:"zone,omitempty"`
+	UserData blob.Digest `json:"userDataSHA256,omitzero"`
 	// Tags are those of the instance; nil: the instance may not read them (InstanceMetadataTags).
 	// Keys with a slash or a space never are here.
 	Tags map[string]string `json:"tags,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/test/imds"
 )
 
@@ -86,7 +86,7 @@ func TestInstanceThatSaysLittle(t *testing.T) {
 		}
 	}
 	got, err := learnInstance(t.Context(), metadata(t, &imds.Server{Values: values}), true)
-	if err != nil || got.Tags != nil || got.UserData != (hostfs.Digest{}) || got.Interfaces[0].Delegated != nil {
+	if err != nil || got.Tags != nil || got.UserData != (blob.Digest{}) || got.Interfaces[0].Delegated != nil {
 		t.Errorf("%+v (%v)", got, err)
 	}
 }

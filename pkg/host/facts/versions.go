@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
@@ -57,11 +57,11 @@ func LearnVersions(ctx context.Context, h *Sources, f *Facts) error {
 		return fmt.Errorf("ask kubelet for its version: %w", err)
 	}
 	fields := strings.Fields(string(out)) // "Kubernetes v1.36.3"
-	if len(fields) == 0 || len(fields[len(fields)-1]) > len(hostfs.Digest{}) {
+	if len(fields) == 0 || len(fields[len(fields)-1]) > len(blob.Digest{}) {
 		return fmt.Errorf("ask kubelet for its version: it says %.80q", out)
 	}
 	k.Version = strings.TrimPrefix(fields[len(fields)-1], "v")
-	var text hostfs.Digest
+	var text blob.Digest
 	copy(text[:], k.Version)
 	h.opt.Stamps.Record(versionStamp(k.Program), info, text)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -44,17 +45,17 @@ func TestLearnVersions(t *testing.T) {
 
 type versionBook map[string]struct {
 	info hostfs.FileInfo
-	sum  hostfs.Digest
+	sum  blob.Digest
 }
 
-func (b versionBook) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (b versionBook) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
 	e, ok := b[path]
 	return e.sum, ok && e.info == info
 }
 
-func (b versionBook) Record(path string, info hostfs.FileInfo, sum hostfs.Digest) {
+func (b versionBook) Record(path string, info hostfs.FileInfo, sum blob.Digest) {
 	b[path] = struct {
 		info hostfs.FileInfo
-		sum  hostfs.Digest
+		sum  blob.Digest
 	}{info, sum}
 }

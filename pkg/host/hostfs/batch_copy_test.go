@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/test/disk"
 	"github.com/netwright/netwright/test/needs"
 )
@@ -31,7 +32,7 @@ func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	h, root := image(t)
 	must(t, os.WriteFile(root+"/from", []byte("content"), 0o600))
-	want := Member{SHA256: ContentOf([]byte("content")).Sum, Size: 7}
+	want := Member{SHA256: blob.Of([]byte("content")).Sum, Size: 7}
 	must(t, copied(ctx, h, "/from", "/dir/to", want))
 	must(t, os.WriteFile(root+"/from", []byte("CONTENT"), 0o600)) // in place
 	var damaged *CopyError
@@ -68,7 +69,7 @@ func TestCopySharesBlocks(t *testing.T) {
 	}
 	must(t, h.WriteFile(ctx, "/xfs/a/from", content, self(0o644)))
 	before, err := h.Room("/xfs/b")
-	must(t, err, copied(ctx, h, "/xfs/a/from", "/xfs/b/to", Member{SHA256: ContentOf(content).Sum, Size: int64(len(content))}))
+	must(t, err, copied(ctx, h, "/xfs/a/from", "/xfs/b/to", Member{SHA256: blob.Of(content).Sum, Size: int64(len(content))}))
 	after, err := h.Room("/xfs/b")
 	if must(t, err); before-after > 1<<20 {
 		t.Errorf("the copy took %d bytes of %d", before-after, len(content))

@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // StateDir is the agent's memory on disk. Package ledger has its files there, and batches under way
@@ -33,7 +35,7 @@ type intent struct {
 type intentFile struct {
 	Path   string      `json:"path"`
 	Staged string      `json:"staged"` // its name until then, in the same directory
-	Sum    Digest      `json:"sum"`
+	Sum    blob.Digest `json:"sum"`
 	Size   int64       `json:"size"`
 	Mode   fs.FileMode `json:"mode"`
 	UID    int         `json:"uid"`

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs/xattr"
 	"github.com/netwright/netwright/pkg/host/selinux"
 )
@@ -27,12 +28,12 @@ type Staged struct {
 	attrs  map[string][]byte // beyond those of the file that it replaces
 	file   *os.File
 	hash   hash.Hash
-	sum    Digest
+	sum    blob.Digest
 	size   int64
 	mtime  int64 // when it was closed
 	closed bool
-	old    bool    // there was a file before
-	read   *Digest // what the old one must have: it is edited; nil: whatever it has
+	old    bool         // there was a file before
+	read   *blob.Digest // what the old one must have: it is edited; nil: whatever it has
 	state  stagedState
 	room   *int64 // bytes that may still be written; nil: as many as the disk takes
 }
@@ -143,7 +144,7 @@ func (s *Staged) Close() error {
 }
 
 // Sum is the digest of what was written, known when the file is closed.
-func (s *Staged) Sum() Digest { return s.sum }
+func (s *Staged) Sum() blob.Digest { return s.sum }
 
 // Size is how many bytes were written.
 func (s *Staged) Size() int64 { return s.size }

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/netwright/netwright/pkg/archive"
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // Unpacking says what an archive must be and which of its members go where.
@@ -19,8 +20,8 @@ type Unpacking struct {
 
 // Member is one file that was unpacked.
 type Member struct {
-	SHA256 Digest `json:"sha256"`
-	Size   int64  `json:"size"`
+	SHA256 blob.Digest `json:"sha256"`
+	Size   int64       `json:"size"`
 }
 
 // Unpack reads an archive from src to its end and stages the wanted members in

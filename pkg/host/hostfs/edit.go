@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // maxEdits is how often a file is read again that somebody else writes meanwhile.
@@ -82,7 +84,7 @@ func editOnce(
 	if err != nil {
 		return err
 	}
-	sum := Digest(sha256.Sum256(old))
+	sum := blob.Digest(sha256.Sum256(old))
 	s.read = &sum
 	if _, err := s.Write(content); err != nil {
 		return err

@@ -2,7 +2,6 @@ package hostfs
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -10,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // MaxReadFile is the size of the largest file that [Files.ReadFile] returns, in
@@ -79,7 +80,7 @@ func tooLarge(name string) error {
 }
 
 // SumOf implements [Files].
-func (f *Reader) SumOf(name string, info FileInfo) (Digest, error) {
+func (f *Reader) SumOf(name string, info FileInfo) (blob.Digest, error) {
 	if stamps := f.opt.Stamps; stamps != nil && !f.opt.Verify && info.Type == Regular {
 		if sum, ok := stamps.Lookup(name, info); ok {
 			return sum, nil
@@ -89,14 +90,14 @@ func (f *Reader) SumOf(name string, info FileInfo) (Digest, error) {
 }
 
 // Sum implements [Files]. A symlink is followed, inside the root.
-func (f *Reader) Sum(name string) (Digest, error) {
+func (f *Reader) Sum(name string) (blob.Digest, error) {
 	name, err := Clean("hash", name)
 	if err != nil {
-		return Digest{}, err
+		return blob.Digest{}, err
 	}
 	fd, before, err := f.openRegular(name)
 	if err != nil {
-		return Digest{}, Explain("hash", name, err)
+		return blob.Digest{}, Explain("hash", name, err)
 	}
 	defer unix.Close(fd)
 	stamps := f.opt.Stamps
@@ -106,7 +107,7 @@ func (f *Reader) Sum(name string) (Digest, error) {
 		}
 	}
 	settled := stamps != nil && Stable(before)
-	sum, known := Digest{}, false
+	sum, known := blob.Digest{}, false
 	if f.opt.Prefetched != nil {
 		sum, known = f.opt.Prefetched.Take(name, before)
 	}
@@ -152,7 +153,7 @@ func (f *Reader) openRegular(name string) (int, FileInfo, error) {
 
 // sumOf reads a file from where it stands to its end. Size chooses the buffer:
 // 1 MiB makes few calls of a large file, and is more memory than a small one is worth.
-func sumOf(fd int, size int64) (sum Digest, err error) {
+func sumOf(fd int, size int64) (sum blob.Digest, err error) {
 	if size < smallFile {
 		var buf [smallFile]byte
 		if n, err := read(fd, buf[:]); err != nil || int64(n) == size {
@@ -178,7 +179,7 @@ const chunk, smallFile = 1 << 20, 8 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-func digestOf(h hash.Hash) (sum Digest) {
+func digestOf(h hash.Hash) (sum blob.Digest) {
 	h.Sum(sum[:0])
 	return sum
 }
@@ -186,25 +187,4 @@ func digestOf(h hash.Hash) (sum Digest) {
 func read(fd int, buf []byte) (n int, err error) {
 	err = again(func() error { n, err = unix.Read(fd, buf); return err })
 	return max(n, 0), err
-}
-
-// String is the digest in hexadecimal, as sha256sum prints it.
-func (d Digest) String() string { return hex.EncodeToString(d[:]) }
-
-// ParseDigest reads a sha256 of 64 hexadecimal digits.
-func ParseDigest(s string) (d Digest, err error) {
-	b, err := hex.DecodeString(s)
-	if err != nil || len(b) != len(d) {
-		return d, fmt.Errorf("parse sha256 %q: not 64 hexadecimal digits", s)
-	}
-	return Digest(b), nil
-}
-
-// MarshalText writes a digest into JSON as its hexadecimal form.
-func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (d *Digest) UnmarshalText(text []byte) (err error) {
-	*d, err = ParseDigest(string(text))
-	return err
 }

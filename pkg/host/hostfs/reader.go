@@ -15,13 +15,14 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/accounts"
 )
 
 // Prefetched are digests of files that were read before somebody asks.
 type Prefetched interface {
 	// Take is the digest of a file that is as info says; false: it is to be read.
-	Take(name string, info FileInfo) (Digest, bool)
+	Take(name string, info FileInfo) (blob.Digest, bool)
 }
 
 // Options says which files to open, and how.

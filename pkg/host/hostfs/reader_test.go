@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // readWriter reads and writes the files of one root.
@@ -160,18 +162,18 @@ func TestReadFileOfProcAndLimit(t *testing.T) {
 
 type stampBook map[string]struct {
 	info FileInfo
-	sum  Digest
+	sum  blob.Digest
 }
 
-func (b stampBook) Lookup(path string, info FileInfo) (Digest, bool) {
+func (b stampBook) Lookup(path string, info FileInfo) (blob.Digest, bool) {
 	e, ok := b[path]
 	return e.sum, ok && e.info == info
 }
 
-func (b stampBook) Record(path string, info FileInfo, sum Digest) {
+func (b stampBook) Record(path string, info FileInfo, sum blob.Digest) {
 	b[path] = struct {
 		info FileInfo
-		sum  Digest
+		sum  blob.Digest
 	}{info, sum}
 }
 
@@ -193,21 +195,21 @@ func TestSumBelievesStampsUnlessVerify(t *testing.T) {
 		t.Errorf("the record of an untouched file was not used: %v, %v", sum, err)
 	}
 	h.Reader.opt.Verify = true
-	if sum, err := h.Sum("/bin/tool"); err != nil || sum != Digest(sha256.Sum256(content)) {
+	if sum, err := h.Sum("/bin/tool"); err != nil || sum != blob.Digest(sha256.Sum256(content)) {
 		t.Errorf("--verify: %v, %v", sum, err)
 	}
 	h.Reader.opt.Verify = false
 	content[0] = 'N'
 	must(t, os.WriteFile(root+"/bin/tool", content, 0o755))
 	for range 2 {
-		if sum, err := h.Sum("/bin/tool"); err != nil || sum != Digest(sha256.Sum256(content)) {
+		if sum, err := h.Sum("/bin/tool"); err != nil || sum != blob.Digest(sha256.Sum256(content)) {
 			t.Errorf("after a change: %v, %v", sum, err)
 		}
 	}
 	for _, size := range []int{0, 1, smallFile - 1, smallFile, chunk, chunk + 1} {
 		content := []byte(strings.Repeat("x", size))
 		must(t, os.WriteFile(root+"/sized", content, 0o644))
-		if sum, err := h.Sum("/sized"); err != nil || sum != Digest(sha256.Sum256(content)) {
+		if sum, err := h.Sum("/sized"); err != nil || sum != blob.Digest(sha256.Sum256(content)) {
 			t.Errorf("%d bytes: %v, %v", size, sum, err)
 		}
 	}

@@ -1,15 +1,19 @@
 package hostfs
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
+)
 
 // Stamps remembers digests of files by their metadata, so that a second run
 // need not read 134 MB of binaries, nor ten thousand small files, again. The ledger keeps them.
 type Stamps interface {
 	// Lookup returns the digest recorded for path if info's size, mode, owner,
 	// mtime, ctime, inode and device are those of the record.
-	Lookup(path string, info FileInfo) (Digest, bool)
+	Lookup(path string, info FileInfo) (blob.Digest, bool)
 	// Record keeps a digest for path as info describes it.
-	Record(path string, info FileInfo, sum Digest)
+	Record(path string, info FileInfo, sum blob.Digest)
 }
 
 // Within one tick of the kernel's clock a file can change twice under one time stamp, and the

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/blob"
 )
 
 // readable is a host with one file and a book of stamps.
@@ -22,7 +24,7 @@ func readable(t *testing.T, content string) (h *readWriter, book stampBook, path
 
 func mustSum(t *testing.T, h *readWriter, content string) {
 	t.Helper()
-	if sum, err := h.Sum("/f"); err != nil || sum != Digest(sha256.Sum256([]byte(content))) {
+	if sum, err := h.Sum("/f"); err != nil || sum != blob.Digest(sha256.Sum256([]byte(content))) {
 		t.Fatalf("Sum = %s, %v; want that of %q", sum, err, content)
 	}
 }
@@ -116,7 +118,7 @@ func TestMtimePutBackIsSeen(t *testing.T) {
 		t.Fatalf("the test changed more than content and ctime: %+v, %+v", before, after)
 	}
 	mustSum(t, h, "two")
-	if sum, err := h.SumOf("/f", after); err != nil || sum != Digest(sha256.Sum256([]byte("two"))) {
+	if sum, err := h.SumOf("/f", after); err != nil || sum != blob.Digest(sha256.Sum256([]byte("two"))) {
 		t.Errorf("SumOf = %s, %v", sum, err)
 	}
 }
@@ -133,7 +135,7 @@ func TestSettleStampsVouchesForWhatJustChanged(t *testing.T) {
 	for name, content := range map[string]string{"/f": "one", "/written": "content"} {
 		info, err := h.Lstat(name)
 		must(t, err)
-		if sum, ok := book.Lookup(name, info); !ok || sum != Digest(sha256.Sum256([]byte(content))) {
+		if sum, ok := book.Lookup(name, info); !ok || sum != blob.Digest(sha256.Sum256([]byte(content))) {
 			t.Errorf("%s: known %t as %s", name, ok, sum)
 		}
 	}
@@ -147,9 +149,9 @@ func TestSumOfBelievesWithoutOpening(t *testing.T) {
 	h, book, path := readable(t, "one")
 	info, err := h.Lstat("/f")
 	must(t, err)
-	book.Record("/f", info, Digest{7})
+	book.Record("/f", info, blob.Digest{7})
 	must(t, os.Remove(path))
-	if sum, err := h.SumOf("/f", info); err != nil || sum != (Digest{7}) {
+	if sum, err := h.SumOf("/f", info); err != nil || sum != (blob.Digest{7}) {
 		t.Errorf("SumOf = %s, %v", sum, err)
 	}
 	h.Reader.opt.Verify = true

@@ -140,9 +140,9 @@ func (k *Reader) loaded(name string) (ModuleState, error) {
 	return "", nil
 }
 
-// moduleLists are what depmod wrote for the running kernel, and what the kernel says of itself. They
-// are read when somebody asks for a module that is not loaded. Where there is nothing, nothing is
-// known to be loadable.
+// moduleLists are what depmod wrote for the running kernel, and what the kernel says of itself.
+// They are read when somebody asks for a module that is not loaded. Where there is nothing, nothing
+// is known to be loadable.
 type moduleLists struct {
 	once              sync.Once
 	loadable, builtin ModuleList

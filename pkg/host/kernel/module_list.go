@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// ModuleList are the names of the modules that depmod lists, as the kernel has them: files are named
-// with underscores or with hyphens.
+// ModuleList are the names of the modules that depmod lists, as the kernel has them: files are
+// named with underscores or with hyphens.
 type ModuleList struct {
 	names []byte // a line each, after an empty one
 }
@@ -18,8 +18,8 @@ type ModuleList struct {
 // megabyte, and its names an eighth of that.
 const listBuffer = 32 << 10
 
-// ReadModuleList reads modules.builtin ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz: …"),
-// up to what cannot be read.
+// ReadModuleList reads modules.builtin ("kernel/net/x.ko") or modules.dep ("kernel/net/x.ko.xz:
+// …"), up to what cannot be read.
 func ReadModuleList(list io.Reader) ModuleList {
 	names := append(make([]byte, 0, 2*listBuffer), '\n')
 	lines := bufio.NewReaderSize(list, listBuffer)

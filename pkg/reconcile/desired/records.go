@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/ledger"
 	"github.com/netwright/netwright/pkg/tasks"
 )
@@ -26,7 +26,7 @@ type Records struct {
 // RecordedTask is a task as it will stand in the ledger.
 type recorded struct {
 	tasks.Recorded
-	Contents []hostfs.Content
+	Contents []blob.Content
 }
 
 // Record records the tasks of a graph. It reads nothing of the host.
@@ -46,8 +46,8 @@ func Record(g *graph.Graph[tasks.Task]) (*Records, error) {
 		// Not where it comes from: a line that moved in its document is no other set.
 		line = fmt.Appendf(line[:0], "%s %d %d %d\n", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs))
 		line = append(line, rec.Params...)
-		for _, blob := range rec.Blobs {
-			line = append(line, blob[:]...)
+		for _, digest := range rec.Blobs {
+			line = append(line, digest[:]...)
 		}
 		sum.Write(line)
 	}
@@ -119,8 +119,8 @@ func (r *Records) Name(list []tasks.Task) string {
 			continue // it only waits
 		}
 		fmt.Fprintf(sum, "%s %d %d %d\n%s", rec.Kind, rec.Version, len(rec.Params), len(rec.Blobs), rec.Params)
-		for _, blob := range rec.Blobs {
-			sum.Write(blob[:])
+		for _, digest := range rec.Blobs {
+			sum.Write(digest[:])
 		}
 		if set, ok := t.(tasks.CertificateSet); ok { // its record has none of what was issued to this node
 			sum.Write(set.Cert.PEM)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -142,7 +143,7 @@ func (c *Transaction) intent(
 		}
 		c.oldest(key, &base)
 		if base.Content != nil {
-			b.Blobs = append(b.Blobs, hostfs.ContentOf(base.Content))
+			b.Blobs = append(b.Blobs, blob.Of(base.Content))
 		}
 		e.Baseline = &base
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/config"
 	"github.com/netwright/netwright/pkg/host"
 	"github.com/netwright/netwright/pkg/host/hostfs"
@@ -81,7 +82,7 @@ func (r Rollout) Save(ctx context.Context, d *desired.State, h *host.Host, led *
 	}
 	now := ledger.LastGood{
 		Store: s.Origin, Cluster: s.Cluster, Generation: s.Generation, Digest: s.Digest, Names: len(objects),
-		Manifest: hostfs.ContentOf(s.Manifest).Sum,
+		Manifest: blob.Of(s.Manifest).Sum,
 	}
 	was, err := ledger.ReadLastGood(h.Live.Files)
 	if err == nil && was != nil {
@@ -147,15 +148,15 @@ type StoreCache struct {
 var _ statestore.Cache = StoreCache{}
 
 // Lookup implements [hostfs.Stamps]. With --verify nothing is known.
-func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (m StoreCache) Lookup(path string, info hostfs.FileInfo) (blob.Digest, bool) {
 	if m.Host.Verify {
-		return hostfs.Digest{}, false
+		return blob.Digest{}, false
 	}
 	return m.Stamps.Lookup(path, info)
 }
 
 // Blob implements [statestore.Cache].
-func (m StoreCache) Blob(sum hostfs.Digest) ([]byte, error) {
+func (m StoreCache) Blob(sum blob.Digest) ([]byte, error) {
 	files, err := host.OpenFiles(m.Host)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", m.Host.Root, err)

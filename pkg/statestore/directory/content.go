@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -20,7 +21,7 @@ func (s stamp) info() hostfs.FileInfo {
 // file before it was read. Or why they cannot be had.
 type content struct {
 	data  []byte
-	sum   hostfs.Digest
+	sum   blob.Digest
 	short bool // it shrank under us: whoever asked knows its size or its hash
 	stamp
 	err error

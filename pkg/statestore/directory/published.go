@@ -10,8 +10,8 @@ import (
 	"path"
 	"slices"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/graph"
-	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -32,7 +32,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 	}
 	var all []wanted
 	var notes []string
-	var left []hostfs.Named   // private keys that are not for this node, or have yet to come
+	var left []blob.Named     // private keys that are not for this node, or have yet to come
 	open := map[string]bool{} // private keys that every node reads
 	for _, name := range slices.Sorted(maps.Keys(m.Objects)) {
 		if !manifest.IsPublished(name) {
@@ -58,7 +58,7 @@ func (d *Directory) readPublished(ctx context.Context, root *os.Root, l *listing
 			return nil, context.Cause(ctx)
 		case manifest.IsPrivate(name) && !open[name] &&
 			(errors.Is(c.err, fs.ErrNotExist) || errors.Is(c.err, fs.ErrPermission)):
-			left = append(left, hostfs.Named{Name: name, Content: d.leftThere(name, m)})
+			left = append(left, blob.Named{Name: name, Content: d.leftThere(name, m)})
 			continue
 		case errors.Is(c.err, fs.ErrNotExist):
 			return nil, problem.StoreDamaged.Errorf("object %q of generation %d is missing: publish again, the "+
@@ -107,7 +107,7 @@ func (d *Directory) verifyBundle(m *manifest.Manifest) error {
 
 // leftThere is a private key that could not be read, for who needs it. That it is not there is
 // transient: what copies a store may put it there after the manifest.
-func (d *Directory) leftThere(name string, m *manifest.Manifest) hostfs.Content {
+func (d *Directory) leftThere(name string, m *manifest.Manifest) blob.Content {
 	o := m.Objects[name]
 	return o.Stored(func() ([]byte, error) {
 		for _, at := range []string{o.Path(), o.ControlPlanePath()} {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
@@ -35,7 +36,7 @@ func (d *Directory) readAll(ctx context.Context, root *os.Root, all []wanted) []
 }
 
 // readOne reads a file that was listed with this digest.
-func (d *Directory) readOne(name string, sum hostfs.Digest) ([]byte, error) {
+func (d *Directory) readOne(name string, sum blob.Digest) ([]byte, error) {
 	root, err := d.openRoot()
 	if err != nil {
 		return nil, err
@@ -113,9 +114,9 @@ func slurp(f *os.File, name string, data []byte, before stamp) content {
 }
 
 // cached asks the memory for a file's digest.
-func (r *reader) cached(name string, s stamp) (hostfs.Digest, bool) {
+func (r *reader) cached(name string, s stamp) (blob.Digest, bool) {
 	if r.cache == nil {
-		return hostfs.Digest{}, false
+		return blob.Digest{}, false
 	}
 	return r.cache.Lookup(r.prefix+name, s.info())
 }

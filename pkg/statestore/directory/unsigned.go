@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -64,11 +64,11 @@ func (d *Directory) snapshot(
 	r statestore.Revision, all []wanted, got []content, order []int32, notes []string,
 ) (*statestore.Snapshot, error) {
 	s := &statestore.Snapshot{Revision: r, Cluster: d.cluster, Objects: map[string][]byte{}, Origin: d.String(), Notes: notes,
-		Files: make([]hostfs.Named, 0, len(all))}
+		Files: make([]blob.Named, 0, len(all))}
 	for _, i := range order {
 		switch w := &all[i]; {
 		case manifest.IsFile(w.name):
-			s.Files = append(s.Files, hostfs.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
+			s.Files = append(s.Files, blob.Named{Name: w.name, Content: d.stored(w.path, &got[i])})
 		case w.name == manifest.NoteName:
 			s.Note = manifest.NoteOf(got[i].data)
 		default:
@@ -80,9 +80,9 @@ func (d *Directory) snapshot(
 
 // stored is a content that stays in the store. When it is gone there, what the node has kept itself
 // will do.
-func (d *Directory) stored(path string, c *content) hostfs.Content {
+func (d *Directory) stored(path string, c *content) blob.Content {
 	sum := c.sum
-	return hostfs.StoredContent(c.size, sum, func() ([]byte, error) {
+	return blob.Stored(c.size, sum, func() ([]byte, error) {
 		data, err := d.readOne(path, sum)
 		if err == nil {
 			return data, nil

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/problem"
 	"github.com/netwright/netwright/pkg/statestore/objectstore"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -38,18 +38,18 @@ func ValidDigest(s string) bool {
 }
 
 // Digest is the entry's, which was checked.
-func (o Object) Digest() (digest hostfs.Digest) {
+func (o Object) Digest() (digest blob.Digest) {
 	_, _ = hex.Decode(digest[:], []byte(o.SHA256))
 	return digest
 }
 
 // Stored is a content that stays in the store.
-func (o Object) Stored(read func() ([]byte, error)) hostfs.Content {
-	return hostfs.StoredContent(o.Size, o.Digest(), read)
+func (o Object) Stored(read func() ([]byte, error)) blob.Content {
+	return blob.Stored(o.Size, o.Digest(), read)
 }
 
 // Verify holds a content's size and hash against the entry.
-func (o Object) Verify(name string, size int64, sum hostfs.Digest) error {
+func (o Object) Verify(name string, size int64, sum blob.Digest) error {
 	is := hex.EncodeToString(sum[:])
 	if size == o.Size && is == o.SHA256 {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/netwright/netwright/pkg/host/hostfs"
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/statestore"
 	"github.com/netwright/netwright/pkg/statestore/manifest"
 	"github.com/netwright/netwright/pkg/statestore/trust"
@@ -171,9 +171,9 @@ func (r *Remote) snapshot() (*statestore.Snapshot, error) {
 		case !manifest.IsObject(name):
 			s.Notes = append(s.Notes, manifest.NoteIgnored(name, false))
 		case manifest.IsPrivate(name):
-			s.Private = append(s.Private, hostfs.Named{Name: name, Content: r.stored(name, o)})
+			s.Private = append(s.Private, blob.Named{Name: name, Content: r.stored(name, o)})
 		case manifest.IsFile(name):
-			s.Files = append(s.Files, hostfs.Named{Name: name, Content: r.stored(name, o)})
+			s.Files = append(s.Files, blob.Named{Name: name, Content: r.stored(name, o)})
 		default:
 			s.Objects[name] = r.have[o.SHA256]
 		}
@@ -182,7 +182,7 @@ func (r *Remote) snapshot() (*statestore.Snapshot, error) {
 }
 
 // stored is a content that stays in the store, unless the node has kept it itself.
-func (r *Remote) stored(name string, o manifest.Object) hostfs.Content {
+func (r *Remote) stored(name string, o manifest.Object) blob.Content {
 	digest, generation := o.Digest(), r.manifest.Generation
 	return o.Stored(func() ([]byte, error) {
 		if r.cache != nil {

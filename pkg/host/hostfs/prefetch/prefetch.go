@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -25,7 +26,7 @@ type Sums struct {
 type fileSum struct {
 	ended chan struct{}
 	info  hostfs.FileInfo // as it was before; the zero one: it could not be read
-	sum   hostfs.Digest
+	sum   blob.Digest
 }
 
 // Start begins to read files, the largest first, on all processors but the one that the caller
@@ -69,7 +70,7 @@ func (s *Sums) run() {
 
 // read is the digest of a file that could not change under the same stamp, and how it was before it
 // was read. The zero one: it may, or it cannot be read.
-func (s *Sums) read(name string) (before hostfs.FileInfo, sum hostfs.Digest) {
+func (s *Sums) read(name string) (before hostfs.FileInfo, sum blob.Digest) {
 	before, err := s.files.Lstat(name)
 	if err != nil || !hostfs.Stable(before) {
 		return hostfs.FileInfo{}, sum
@@ -97,13 +98,13 @@ func (s *Sums) begin() (name string, one *fileSum) {
 
 // Take is the digest of a file that is as info says, if it was read, or is being read. From then on
 // nothing is known of the file.
-func (s *Sums) Take(name string, info hostfs.FileInfo) (hostfs.Digest, bool) {
+func (s *Sums) Take(name string, info hostfs.FileInfo) (blob.Digest, bool) {
 	s.mu.Lock()
 	one := s.sums[name]
 	s.sums[name] = nil
 	s.mu.Unlock()
 	if one == nil {
-		return hostfs.Digest{}, false
+		return blob.Digest{}, false
 	}
 	<-one.ended
 	return one.sum, one.info == info

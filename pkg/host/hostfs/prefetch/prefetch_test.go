@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netwright/netwright/pkg/blob"
 	"github.com/netwright/netwright/pkg/host/hostfs"
 )
 
@@ -49,17 +50,17 @@ func TestPrefetch(t *testing.T) {
 	before := sums.sums["/changed"].info
 	must(t, os.WriteFile(changed, []byte("two"), 0o644))
 	must(t, os.Chtimes(changed, time.Time{}, time.Unix(0, before.Mtime)))
-	sums.sums["/same"].sum = hostfs.Digest{7} // shows who is believed
+	sums.sums["/same"].sum = blob.Digest{7} // shows who is believed
 
 	opt.Prefetched = sums
 	files, err := hostfs.Open(opt)
 	must(t, err)
 	t.Cleanup(func() { must(t, files.Close()) })
-	one, two := hostfs.Digest(sha256.Sum256([]byte("one"))), hostfs.Digest(sha256.Sum256([]byte("two")))
+	one, two := blob.Digest(sha256.Sum256([]byte("one"))), blob.Digest(sha256.Sum256([]byte("two")))
 	for _, c := range []struct {
 		name string
-		want hostfs.Digest
-	}{{"/same", hostfs.Digest{7}}, {"/same", one}, {"/changed", two}, {"/changed", two}, {"/fresh", one}} {
+		want blob.Digest
+	}{{"/same", blob.Digest{7}}, {"/same", one}, {"/changed", two}, {"/changed", two}, {"/fresh", one}} {
 		if sum, err := files.Sum(c.name); err != nil || sum != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.name, sum, err, c.want)
 		}
@@ -75,9 +76,9 @@ func TestAFileIsNotReadTwice(t *testing.T) {
 	if next, more := s.begin(); known || name != "/a" || more != nil {
 		t.Errorf("%s is read, and then %q; /b is known: %t", name, next, known)
 	}
-	one.info, one.sum = hostfs.FileInfo{Size: 1}, hostfs.Digest{1}
+	one.info, one.sum = hostfs.FileInfo{Size: 1}, blob.Digest{1}
 	go close(one.ended)
-	if sum, known := s.Take("/a", hostfs.FileInfo{Size: 1}); !known || sum != (hostfs.Digest{1}) {
+	if sum, known := s.Take("/a", hostfs.FileInfo{Size: 1}); !known || sum != (blob.Digest{1}) {
 		t.Errorf("/a: %s, %t", sum, known)
 	}
 }
