@@ -97,8 +97,9 @@ func onThisMachine(t *testing.T, n *node.Node, pid string) int {
 // following are strace's arguments for calls of all threads that are not the runtime's.
 var following = []string{"-f", "-qq", "-y", "-s", "128", "-e", "trace=!" + ofRuntime}
 
-// follow counts the calls of a process while do has it work, until it makes none for a second.
-func follow(t *testing.T, pid int, do func()) counted {
+// follow counts the calls of a process while do has it work, until it makes none for so many
+// seconds.
+func follow(t *testing.T, pid, quiet int, do func()) counted {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	cmd := exec.Command("strace", slices.Concat(following, []string{"-o", trace, "-p", strconv.Itoa(pid)})...)
@@ -116,7 +117,7 @@ func follow(t *testing.T, pid int, do func()) counted {
 		}
 		return string(text)
 	}
-	for was, same := -1, 0; same < 10; time.Sleep(100 * time.Millisecond) {
+	for was, same := -1, 0; same < 10*quiet; time.Sleep(100 * time.Millisecond) {
 		now := callsIn(read()).all
 		if same++; now != was {
 			was, same = now, 0
@@ -198,10 +199,12 @@ func TestDaemonCostsInCalls(t *testing.T) {
 		{"a sysctl is written", "echo 0 >/proc/sys/net/ipv4/ip_forward", "grep -q 1 /proc/sys/net/ipv4/ip_forward"},
 	} {
 		var wrong string
-		for range 3 { // an event of somebody else's in one of them asks for facts anew, and rightly
+		// An event of somebody else's in one of them asks for facts anew, and rightly. On a busy
+		// machine the pass after a repair is made some seconds later (pkg/daemon/cpu_budget.go).
+		for _, quiet := range []int{1, 8, 8} {
 			until(t, n, "nothing but an event makes a pass soon", `[ $(($(date -d "$(netwright status -o json | jq -r .next)" +%s) - $(date +%s))) -gt 60 ]`)
 			before, _ := passesOf(t, n)
-			calls := follow(t, pid, func() {
+			calls := follow(t, pid, quiet, func() {
 				if !n.Is(ctx, c.shell) || !n.Await(ctx, c.right) {
 					t.Fatalf("%s, and is not made right", c.what)
 				}
