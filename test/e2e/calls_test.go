@@ -176,6 +176,7 @@ const (
 	syncsOfARepair  = 6      // of `agent --once` that repairs a file: the file and its directory, and twice the journal and its
 	callsOfARun     = 1_150  // 985 of `agent --once` that finds nothing to do, start and end of the process with it
 	callsOfARepair  = 1_330  // 1,165 of one that repairs a file: 205 more when it looked again at what no change touched
+	callsOfARoute   = 52     // 46 to make one of many: 58 when all were listed before it, too
 	callsOfADrift   = 1_300  // 960 to 1,030 of the repair of a key, who else writes it with it, and of the pass after it
 	objectsOfAWhole = 20_000 // 14,900 of a whole pass of the daemon that finds nothing to do, asked for by a command
 )
@@ -273,7 +274,7 @@ func TestDaemonCostsInCalls(t *testing.T) {
 // routes to one. without is how many calls a run of that one makes which finds nothing.
 //
 // The lines that keep it: pkg/host/snapshot.go, readOnce; pkg/reconcile/execute/affected.go,
-// unaffected.
+// unaffected; pkg/host/rtnl/routes_write.go, ReplaceRoute.
 func costsOfPeers(t *testing.T, n *node.Node, without int) {
 	t.Helper()
 	const peers = 200
@@ -283,7 +284,11 @@ func costsOfPeers(t *testing.T, n *node.Node, without int) {
 	}
 	const at = "/srv/netwright/" + cluster + "/cluster.yaml"
 	n.Write(at, strings.Replace(n.Must(t.Context(), "cat", at), "bridge: {}", "bridge: {nodes: ["+strings.Join(list, ", ")+"]}\n"+atOnce, 1), 0o644)
-	t.Logf("a run that routes to %d nodes: %s", peers, runOnce(t, n))
+	made := runOnce(t, n)
+	t.Logf("a run that routes to %d nodes: %s", peers, made)
+	if each := (made.all - without) / peers; each > callsOfARoute {
+		t.Errorf("to make one of %d routes takes %d calls, want at most %d", peers, each, callsOfARoute)
+	}
 	if have := n.Shell(t.Context(), "ip route show proto 149 | wc -l"); strings.TrimSpace(have) != strconv.Itoa(peers+1) {
 		t.Fatalf("%s routes, want %d", have, peers+1)
 	}
