@@ -16,7 +16,7 @@ import (
 
 // Each pass asks whether a change is watched, and what awaits a boot. Of the megabyte that an undo
 // of these would need it decodes none, and reads the same as who decodes all of it, whoever wrote
-// it. The lines that keep it: pkg/host/hostfs/head/head.go, Read; pkg/checkpoint/watch.go,
+// it. The lines that keep it: pkg/host/hostfs/head/head.go, Read; pkg/checkpoint/watch_hooks.go,
 // Watched; pkg/checkpoint/firstboot/awaiting.go, Summary.
 func TestWhoAsksWhatIsWatchedDecodesNoUndo(t *testing.T) {
 	const boot = "468bb2a6"

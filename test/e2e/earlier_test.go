@@ -157,7 +157,7 @@ func untouched(before, after node.Snapshot) (left []string) {
 // A node of an earlier release is upgraded: what that one remembered is read, and nothing is
 // changed. Then it is downgraded with all that only this one knows on its disk, and upgraded again.
 // The lines that keep it: all that is read below /var/lib/netwright; pkg/ledger/testdata;
-// pkg/checkpoint/watch.go, watching; pkg/checkpoint/firstboot/firstboot.go, passedOver;
+// pkg/checkpoint/watch_hooks.go, watching; pkg/checkpoint/firstboot/firstboot.go, passedOver;
 // pkg/host/systemd/timer.go, startTimer (conditions).
 func TestUpgradeAndDowngrade(t *testing.T) {
 	t.Parallel() // it waits

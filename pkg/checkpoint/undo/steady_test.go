@@ -6,7 +6,7 @@ import (
 )
 
 // A unit that the change starts acts later than it is started, whoever it is of. What runs pods
-// does not set up the node's network. The line that keeps it: pkg/tasks/cutoff.go, ActsLate.
+// does not set up the node's network. The line that keeps it: pkg/tasks/revert_costs.go, ActsLate.
 func TestUnitsThatActLateAreWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		l    Log

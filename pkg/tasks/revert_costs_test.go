@@ -7,7 +7,7 @@ import (
 )
 
 // What a reset takes away or brings back is under a checkpoint where the node may be reached by it.
-// The line that keeps it: cutoff.go, RevertCosts.
+// The line that keeps it: revert_costs.go, RevertCosts.
 func TestTakingBack(t *testing.T) {
 	for _, c := range []struct {
 		key  graph.Key
