@@ -249,7 +249,7 @@ func (j *Journal) disarm(ctx context.Context, h *host.Host) error {
 }
 
 // dismantle takes away what stands around a journal that is gone. Killed
-// anywhere, it is done by the next pass: see [sweep].
+// anywhere, it is done by the next pass: see [removeStale].
 func (s scaffold) dismantle(ctx context.Context, h *host.Host) error {
 	h.Files.RemoveStale(append([]string{Dir}, Around...))
 	var stop errgroup.Group // systemd takes several milliseconds for each

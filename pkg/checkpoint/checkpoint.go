@@ -19,7 +19,7 @@ import (
 // Settings are the user's.
 type Settings struct {
 	Probes []probe.Probe // instead of those that are found; the store's is always tried
-	Window time.Duration // 0: [DefaultWindow]
+	Window time.Duration // 0: [probe.DefaultWindow]
 	Store  probe.Probe   // "": none
 	Means  probe.Means
 	// Inbound has peers knock on this node's ports: those of the agent's file, else a pass has
@@ -79,7 +79,7 @@ type Checkpoint struct {
 	compared *probe.Comparison
 	programs bool                       // the change starts or stops some of which nobody knows what they do
 	program  string                     // that undoes when this process is gone
-	watched  int                        // how many of the journal's Kept are those of a watch
+	watched  int                        // how many of the journal's Copies are those of a watch
 	awaits   *Awaits                    // nil: what passes its probes stays
 	starting func(context.Context) bool // see WaitFor
 	warnings []string

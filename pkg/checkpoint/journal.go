@@ -151,7 +151,7 @@ type scaffold struct {
 	BootUnit bool `json:"bootUnit"`
 	BootLink bool `json:"bootLink"`
 	HadWants bool `json:"hadWants,omitempty"`
-	// Copies are files in the checkpoint's own directory: see [File.Copy].
+	// Copies are files in the checkpoint's own directory: see [undo.File].
 	Copies []string `json:"kept,omitempty"`
 
 	cachesCopy bool // the change was good: see [Settings.CachesCopy]

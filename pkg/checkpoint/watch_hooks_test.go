@@ -51,7 +51,7 @@ func watchedHook(t *testing.T, h *host.Host, s Settings, length time.Duration, m
 
 // A good change is undone if its hook costs the node the gateway and the store later: also by a
 // process that comes after one that was killed in the middle of it. A store alone, and a gateway
-// alone, are no reason. The lines that keep it: watch.go, Watch, lost, undo and end.
+// alone, are no reason. The lines that keep it: watch_hooks.go, Watch, lost, undo and end.
 func TestWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -145,8 +145,8 @@ func alive(p host.Process) bool {
 	return err == nil && strings.Fields(string(stat))[2] != "Z"
 }
 
-// Other passes leave a watch alone; its end, a boot and a reset end it.
-// The lines that keep it: watch.go, EndWatch, over and Watch (removeStale); arm.go, removeStale.
+// Other passes leave a watch alone; its end, a boot and a reset end it. The lines that keep it:
+// watch_hooks.go, EndWatch, over and Watch (removeStale); arm.go, removeStale.
 func TestWatchEnds(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return
@@ -192,7 +192,7 @@ func TestWatchEnds(t *testing.T) {
 // A change that comes into a watch is watched in its place, for what is left of the time, whether
 // it stays or is undone: what the hook does later is taken back. One that is not made leaves the
 // watch alone, and none is made while the node seems to be lost. The lines that keep it: arm.go,
-// Take, Drop and mayArm; finish.go, leave; watch.go, watchUntil.
+// Take, Drop and mayArm; finish.go, leave; watch_hooks.go, watchUntil.
 func TestAChangeComesIntoAWatch(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {
 		return

@@ -117,7 +117,7 @@ type LinkSelector struct {
 // kernel's own and those of DHCP are never meant. A table alone selects nothing: see
 // [RouteSelector.Bare].
 type RouteSelector struct {
-	Table    int    `json:"table,omitempty"`    // 0 is main, [host.AllTables] any but local
+	Table    int    `json:"table,omitempty"`    // 0 is main, [rtnl.AllTables] any but local
 	Last     int    `json:"last,omitempty"`     // tables from Table to Last
 	Protocol int    `json:"protocol,omitempty"` // rtnetlink's number: 12 bird, 17 kube-router, 80 felix
 	Link     string `json:"link,omitempty"`     // pattern

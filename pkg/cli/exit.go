@@ -9,9 +9,9 @@ type Exit int
 const (
 	ExitOK         Exit = 0
 	ExitError      Exit = 1
-	ExitChanges    Exit = 2 // --dry-run: there is something to do
-	ExitWaiting    Exit = 3 // --once --wait: still waiting
-	ExitNotRunning Exit = 4 // status: no daemon runs
+	ExitChanges    Exit = 2 // there is something to do, and nothing was done
+	ExitWaiting    Exit = 3 // something is still waited for
+	ExitNotRunning Exit = 4 // no daemon runs
 )
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

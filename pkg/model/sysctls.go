@@ -196,7 +196,7 @@ func rank(key string) int {
 
 // before lists what must be right before a key is written and the task cannot know: IPv6 forwarding
 // comes after each accept_ra, or a node loses its default route in between. The rest of the order
-// is the kind's own ([tasks.Sysctl.Needs]).
+// is the kind's own ([tasks.NeedsOf]).
 func before(key string, all []sysctl) []graph.Key {
 	if key != keyIPv6Forward {
 		return nil

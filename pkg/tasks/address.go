@@ -84,7 +84,7 @@ func (t Address) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.Net.AddAddress(ctx, t.Link, t.Prefix))
 }
 
-// Live implements [Keeper]: the prefix under which the link has the address.
+// Live implements [StateReader]: the prefix under which the link has the address.
 func (t Address) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Link)
 	if errors.Is(err, host.ErrNotExist) {

@@ -25,7 +25,7 @@ var (
 	_ Restorer = anyPath("")
 )
 
-// Live implements [Keeper]. A directory is its owner and mode: what is in it is other keys'.
+// Live implements [StateReader]. A directory is its owner and mode: what is in it is other keys'.
 func (p anyPath) Live(_ context.Context, v host.View) (string, error) {
 	info, there, err := lstat(v, string(p))
 	if err != nil || !there {

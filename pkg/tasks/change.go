@@ -64,6 +64,6 @@ const (
 	MayCutOff               // links, addresses, routes, rules, forwarding that are not ours alone
 )
 
-// Proof says what is known of a change before it is made. What is [Unproved] is made under a
+// Proof says what is known of a change before it is made. What is [ProofNone] is made under a
 // checkpoint, and is more than live.
 type Proof int

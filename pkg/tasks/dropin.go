@@ -25,7 +25,7 @@ var (
 // Owns implements [Task].
 func (t DropIn) Owns() []graph.Key { return []graph.Key{FileKey(t.path())} }
 
-// effects implements [asker].
+// effects implements [effector].
 func (t DropIn) effects() []graph.Key { return askReload(t.Effects) }
 
 // Plan implements [Task].

@@ -73,7 +73,7 @@ func (t ForwardAccept) dropping(chains []firewall.ForwardChain) []firewall.Forwa
 	})
 }
 
-// Live implements [Keeper]. Which chains there are is Docker's business, and changes.
+// Live implements [StateReader]. Which chains there are is Docker's business, and changes.
 func (t ForwardAccept) Live(ctx context.Context, v host.View) (string, error) {
 	chains, err := v.Firewall.ForwardChains(ctx)
 	if err != nil {

@@ -133,8 +133,8 @@ func notApplicable(key graph.Key, op Op) *Change {
 		NotApplicable: "no running kernel under this root"}
 }
 
-// UsedBy implements [Holder]: an address that somebody put on the link. Those that the kernel makes
-// by itself do not count.
+// UsedBy implements [UseReader]: an address that somebody put on the link. Those that the kernel
+// makes by itself do not count.
 func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool) (string, error) {
 	have, err := v.Net.Addresses(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) {
@@ -154,8 +154,8 @@ func (t Link) UsedBy(ctx context.Context, v host.View, ours func(graph.Key) bool
 	return "", nil
 }
 
-// Live implements [Keeper]: of a link, what the task sets. The kernel may choose the rest anew at
-// any time.
+// Live implements [StateReader]: of a link, what the task sets. The kernel may choose the rest anew
+// at any time.
 func (t Link) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Net.Link(ctx, t.Name)
 	if errors.Is(err, host.ErrNotExist) {

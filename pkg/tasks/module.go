@@ -66,7 +66,7 @@ func (t Module) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.Kernel.LoadModule(ctx, t.Name)
 }
 
-// Live implements [Keeper].
+// Live implements [StateReader].
 func (t Module) Live(_ context.Context, v host.View) (string, error) {
 	state, err := v.Kernel.Module(t.Name)
 	if state == kernel.ModuleLoaded || state == kernel.ModuleBuiltin {

@@ -218,8 +218,8 @@ func (t Mount) file() (File, error) {
 	return File{Meta: t.Meta, Path: unitDir + "/" + t.unitName(), Content: []byte(b.String()), Mode: 0o644}, nil
 }
 
-// UsedBy implements [Holder]: what would be lost with the file system. That of the control groups
-// holds nothing but the kernel's own.
+// UsedBy implements [UseReader]: what would be lost with the file system. That of the control
+// groups holds nothing but the kernel's own.
 func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (string, error) {
 	kind, err := v.Kernel.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) || errors.Is(err, host.ErrNoLiveState) || kind == "cgroup2" {
@@ -235,7 +235,7 @@ func (t Mount) UsedBy(_ context.Context, v host.View, _ func(graph.Key) bool) (s
 	return fmt.Sprintf("it holds %s, which would be lost: unmount it by hand", names[0]), nil
 }
 
-// Live implements [Keeper]: of a mount, what is mounted there.
+// Live implements [StateReader]: of a mount, what is mounted there.
 func (t Mount) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Kernel.Mounted(t.Where)
 	if errors.Is(err, host.ErrNotExist) {

@@ -54,8 +54,8 @@ var (
 // Owns implements [Task].
 func (t Removal) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// effects implements [asker]: systemd forgets the files that go. A unit whose own file goes is not
-// run anew.
+// effects implements [effector]: systemd forgets the files that go. A unit whose own file goes is
+// not run anew.
 func (t Removal) effects() []graph.Key {
 	if t.Key.Kind() != KindFile || !strings.HasPrefix(t.Key.Name(), "/etc/systemd/system/") {
 		return t.Effects
@@ -247,7 +247,7 @@ var (
 // Owns implements [Task].
 func (t Restoration) Owns() []graph.Key { return []graph.Key{t.Key} }
 
-// effects implements [asker].
+// effects implements [effector].
 func (t Restoration) effects() []graph.Key { return Removal{Meta: t.Meta, Key: t.Key}.effects() }
 
 // Plan implements [Task].

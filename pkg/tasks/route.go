@@ -174,7 +174,7 @@ func (t Route) at(ctx context.Context, v host.View) (rtnl.Route, bool, error) {
 	return rtnl.Route{}, false, nil
 }
 
-// Live implements [Keeper]: where the route leads, and whose it is.
+// Live implements [StateReader]: where the route leads, and whose it is.
 func (t Route) Live(ctx context.Context, v host.View) (string, error) {
 	r, there, err := t.at(ctx, v)
 	if err != nil || !there {

@@ -78,7 +78,7 @@ func (t Rule) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.Net.AddRule(ctx, t.Rule))
 }
 
-// Live implements [Keeper]: whose the rule is.
+// Live implements [StateReader]: whose the rule is.
 func (t Rule) Live(ctx context.Context, v host.View) (string, error) {
 	rules, err := v.Net.Rules(ctx)
 	if err != nil {

@@ -184,7 +184,7 @@ func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return h.Kernel.SetSysctl(ctx, t.Key, t.Value)
 }
 
-// Live implements [Keeper]. A key that is empty is not absent: "=" stands before its value.
+// Live implements [StateReader]. A key that is empty is not absent: "=" stands before its value.
 func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Kernel.Sysctl(SysctlKey(t.Key).Name())
 	if errors.Is(err, host.ErrNotExist) {

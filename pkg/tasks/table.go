@@ -76,7 +76,7 @@ func (t Table) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return passing(h.Firewall.ReplaceTable(ctx, t.Table))
 }
 
-// Live implements [Keeper].
+// Live implements [StateReader].
 func (t Table) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Firewall.Table(ctx, t.Family, t.Name)
 	if errors.Is(err, host.ErrNotExist) {

@@ -111,7 +111,7 @@ func (t TOMLKey) field(before, after string) Field {
 	return Field{Name: "value", Before: before, After: after}
 }
 
-// Live implements [Keeper]: the key's value as it is written.
+// Live implements [StateReader]: the key's value as it is written.
 func (t TOMLKey) Live(_ context.Context, v host.View) (string, error) {
 	text, err := v.Files.ReadFile(t.Path)
 	if errors.Is(err, host.ErrNotExist) {

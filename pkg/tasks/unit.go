@@ -25,7 +25,7 @@ var (
 // Owns implements [Task].
 func (t Unit) Owns() []graph.Key { return []graph.Key{UnitFileKey(t.Name)} }
 
-// effects implements [asker].
+// effects implements [effector].
 func (t Unit) effects() []graph.Key { return askReload(t.Effects) }
 
 // Plan implements [Task]. A unit whose file is new needs no restart, unless it runs: from another

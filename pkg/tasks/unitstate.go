@@ -214,7 +214,7 @@ func (t UnitState) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 	return nil
 }
 
-// Live implements [Keeper]: of a unit, what the task sets.
+// Live implements [StateReader]: of a unit, what the task sets.
 func (t UnitState) Live(ctx context.Context, v host.View) (string, error) {
 	have, err := v.Units.Unit(ctx, t.Name)
 	if err != nil || have.Load == "not-found" && !Runs(have) {

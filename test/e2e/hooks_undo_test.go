@@ -161,8 +161,8 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 // it is watched: by a process of its own, for a run that has ended, for a daemon that was killed,
 // for a change that somebody confirmed, and when another change came meanwhile. The first time that
 // may have been an outage, the second time it is bad. Nothing is left of a watch that is over. The
-// lines that keep it: pkg/checkpoint/watch_hooks.go, all of it; pkg/checkpoint/arm.go, Take (WatchUS);
-// pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/session/undo.go, Undo.
+// lines that keep it: pkg/checkpoint/watch_hooks.go, all of it; pkg/checkpoint/arm.go, Take
+// (WatchUS); pkg/checkpoint/verdict.go, judge (Watched); pkg/reconcile/session/undo.go, Undo.
 func TestAHookIsWatched(t *testing.T) {
 	t.Parallel() // it watches
 	rerun.Never(t, "it cuts the node off")

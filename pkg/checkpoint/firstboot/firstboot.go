@@ -75,7 +75,7 @@ type Examiner struct {
 	Log    *zap.Logger
 }
 
-// FirstBoot judges what awaited this boot, if [Due]. If the node is reached as before, it is
+// FirstBoot judges what awaited this boot, if [Pending]. If the node is reached as before, it is
 // confirmed: an absent store or API is no evidence. Else all of it is brought back, the links'
 // managers act on it, and where that does not help and the documents say so, the machine
 // boots once more. It may be killed at any point and called again. The caller has the lock, and

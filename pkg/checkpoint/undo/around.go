@@ -22,7 +22,7 @@ import (
 )
 
 // surroundings are what a program of the user's may change that no key names. Addresses, routes,
-// rules and links are in [Journal.Net]. What else it does is its own: docs/security.md.
+// rules and links are in [Log.Net]. What else it does is its own: docs/security.md.
 //
 // Nobody knows what of it the program did, and what others did meanwhile. So an undo brings back
 // what is gone and takes away what could be the program's; what Kubernetes' own programs, pods,

@@ -30,7 +30,8 @@ func (g gatherer) guestAliases() *Setting {
 	return nil
 }
 
-// guestSetting is [IpForwarding] ip_aliases of a file, in lower case as the agent reads it.
+// guestSetting is ip_aliases in the section IpForwarding of a file, in lower case as the agent
+// reads it.
 func (g gatherer) guestSetting(file string) string {
 	raw, err := g.from.files.ReadFile(file)
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// RuleSet is all that nf_tables has, in the kernel's own messages, as [NetState] has the network:
-// what comes back has everything that it had, also what we do not know. No program is needed to
-// read it or to bring it back. A table that a process owns is left out: it goes with its process.
+// RuleSet is all that nf_tables has, in the kernel's own messages, as [rtnl.NetState] has the
+// network: what comes back has everything that it had, also what we do not know. No program is
+// needed to read it or to bring it back. A table that a process owns is left out: it goes with its
+// process.
 type RuleSet struct {
 	Tables []SetTable `json:"tables"`
 }

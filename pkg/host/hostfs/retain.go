@@ -15,7 +15,7 @@ import (
 // Retain makes to the same file as from, durably, also where whoever wrote it has not synced it:
 // another name of it, so that it costs no room and keeps all that it is, or a copy with its owner
 // and mode where it lies on another file system (in a unit of systemd's that is each path of
-// ReadWritePaths), or where SELinux would have another label for it: see [Writer.Linkable].
+// ReadWritePaths), or where SELinux would have another label for it: see [Linkable].
 // Directories of to are made. It may be done again. What is kept is returned. A
 // file that has a name besides from, to and ours is a [NamesError].
 //

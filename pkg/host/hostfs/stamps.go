@@ -48,7 +48,7 @@ func fileClock() int64 {
 	return now.Nano()
 }
 
-// AwaitTick is [Settled], after a wait where one tick will do. The wait is the kernel's, as its
+// AwaitTick is [Stable], after a wait where one tick will do. The wait is the kernel's, as its
 // clock is, and not that of package time.
 func AwaitTick(info FileInfo) bool {
 	newest := lastChange(info)

@@ -159,7 +159,7 @@ func (w *Writer) DelAddress(ctx context.Context, link string, prefix netip.Prefi
 	return nil
 }
 
-// prefixFrom is the reverse of [ipNet].
+// prefixFrom is the reverse of [sys.IPNet].
 func prefixFrom(n *net.IPNet) netip.Prefix {
 	if n == nil {
 		return netip.Prefix{}

@@ -59,7 +59,7 @@ func (n *Reader) Close() error {
 }
 
 // rt returns the handle for rtnetlink, and opens what lists are read by: both are of the namespace
-// of the first call. [ErrNoLiveState] without a kernel, the context's cause when it is over: a
+// of the first call. [sys.ErrNoLiveState] without a kernel, the context's cause when it is over: a
 // netlink call itself cannot be cancelled.
 func (n *Reader) rt(ctx context.Context) (*netlink.Handle, error) {
 	if err := n.ready(ctx); err != nil {

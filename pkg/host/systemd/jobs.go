@@ -14,8 +14,8 @@ import (
 )
 
 // StartUnit starts a unit, or queues that and returns when wait is false. A
-// unit that runs is success. [ErrNotExist] if systemd has no such unit,
-// [ErrNoLiveState] where no systemd runs. It may be retried. That the unit failed,
+// unit that runs is success. [fs.ErrNotExist] if systemd has no such unit,
+// [sys.ErrNoLiveState] where no systemd runs. It may be retried. That the unit failed,
 // and how often it was started, is forgotten before: else systemd may refuse
 // (StartLimitBurst=). So it is in [Writer.RestartUnit] and [Writer.ReloadUnit],
 // where systemd would stop the unit, and refuse to start it.

@@ -16,7 +16,8 @@ type UnitBrief struct {
 }
 
 // AllUnits are the services, sockets, timers and paths that are loaded or have a file, by name.
-// What is made for a moment and has no file is left out. [ErrNoLiveState] where no systemd runs.
+// What is made for a moment and has no file is left out. [sys.ErrNoLiveState] where no systemd
+// runs.
 func (w *Writer) AllUnits(ctx context.Context) (map[string]UnitBrief, error) {
 	b, err := w.units.connect(ctx)
 	if err != nil {

@@ -42,7 +42,7 @@ func property(name string, value any) unitProperty {
 // given time, if the file that it is about is there then. The service is tried again until it
 // succeeds, and may as little as the section Service of the unit file unit lets it. Nothing of it
 // outlives a boot. What has that name is stopped: an undo by an earlier release leaves the path
-// unit of [Writer.StartWhenGone]. [ErrNoLiveState] where no systemd runs.
+// unit of [Writer.StartWhenGone]. [sys.ErrNoLiveState] where no systemd runs.
 //
 // It does not use Type=oneshot: systemd before 244 refuses Restart= for that.
 func (w *Writer) StartTimer(
@@ -133,7 +133,7 @@ const conditions = 240
 
 // TryService runs a command once as the transient service NAME.service, confined as
 // [Writer.StartTimer] confines it, and waits for its end: an error where it could not be run or
-// failed. [ErrNoLiveState] where no systemd runs.
+// failed. [sys.ErrNoLiveState] where no systemd runs.
 func (w *Writer) TryService(
 	ctx context.Context, name, description, unit string, limit time.Duration, command ...string,
 ) error {

@@ -84,7 +84,7 @@ func (u *Reader) Close() error {
 }
 
 // connect returns the connection, made anew when the last one ended (systemd
-// re-executed itself). [ErrNoLiveState] where no systemd may be talked to.
+// re-executed itself). [sys.ErrNoLiveState] where no systemd may be talked to.
 func (u *Reader) connect(ctx context.Context) (*Bus, error) {
 	if !u.Here {
 		return nil, sys.ErrNoLiveState

@@ -22,7 +22,7 @@ import (
 // the bytes of objects that came.
 type Requests func() (byOutcome map[string]int64, received int64)
 
-// Metrics is what a daemon is watched by. [Metrics.Observe] feeds it, [Metrics.Serve] shows it.
+// Metrics is what a daemon is watched by. [Metrics.Observe] feeds it, [Metrics.Handler] shows it.
 type Metrics struct {
 	version  string
 	now      atomic.Pointer[report.Status]

@@ -95,7 +95,7 @@ func (s Sources) needsOthers(nodes []*config.Node) bool {
 	return false
 }
 
-// askNodes asks the API, as [Pass.ask] does.
+// askNodes asks the API, as [Sources.ask] does.
 func (s Sources) askNodes(ctx context.Context, name string, v host.View, want network.NodesWanted) nodesAnswer {
 	learnt, err := ledger.LoadAPICache(v.Files)
 	if err != nil || learnt.Node != name { // the pass says what is damaged

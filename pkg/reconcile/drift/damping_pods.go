@@ -16,7 +16,7 @@ const (
 )
 
 // judgePods says whether a key that pods stand on is repaired now. Its pauses grow as those of
-// other keys, but never above podsPause, and it is contested once it was repaired as often as makes
+// other keys, but never above PodsPause, and it is contested once it was repaired as often as makes
 // another key be given up. gone says that who else wrote it is not there any more: then it is
 // repaired at once. That is so once in a conflict, for it may have been one process of many.
 func (p damping) judgePods(d *ledger.Drift, now time.Time, gone bool) decision {

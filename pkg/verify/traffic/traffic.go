@@ -15,9 +15,9 @@ import (
 
 // Prove adds two pods by the node's real conf and plugins, as a runtime does, gives them an outside
 // of their own, and sends packets between all of them. All of it is gone when it returns, also when
-// ctx ends; what a killed one left, the next takes away first, and so does [Sweep]. The caller
-// holds [ProofLock]. An error is of making or taking away; that something is not reached is a
-// result.
+// ctx ends; what a killed one left, the next takes away first, and so does [RemoveStale]. The
+// caller holds [ProofLock]. An error is of making or taking away; that something is not reached is
+// a result.
 func Prove(ctx context.Context, h *host.Host, t Options) (results []verify.Result, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("the proof took longer than %s", proofLimit))
 	defer cancel()

@@ -1,0 +1,5 @@
+// Package b has [There].
+package b
+
+// There is here.
+type There struct{}
