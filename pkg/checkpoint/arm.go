@@ -208,13 +208,13 @@ func (c *Checkpoint) arm(ctx context.Context) error {
 
 // notArmed takes away what there is of a checkpoint that could not be armed.
 func (c *Checkpoint) notArmed(ctx context.Context, why error) error {
-	defer c.disarm()
+	defer c.closeMaker()
 	return errors.Join(why, c.host.Files.RemoveDurably(JournalFile), c.abandon(ctx), firstboot.Trim(ctx, c.host))
 }
 
-// disarm ends the time in which the change is undone if this process is gone. The timer is stopped
-// by then.
-func (c *Checkpoint) disarm() {
+// closeMaker ends the time in which the change is undone if this process is gone. The timer is
+// stopped by then.
+func (c *Checkpoint) closeMaker() {
 	if c.made != nil {
 		_ = c.made.Close() // nothing was written
 	}

@@ -22,7 +22,7 @@ import (
 func (c *Checkpoint) Finish(ctx context.Context, run error) error {
 	// What must be decided is decided, also when the agent is to end meanwhile.
 	j, h, s := c.journal, c.host, c.settings
-	defer c.disarm()
+	defer c.closeMaker()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), timerWindows*j.Window, probe.ErrNoAnswer)
 	defer cancel()
 	still, err := pendingHead(h.Live.Files)

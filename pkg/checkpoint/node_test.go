@@ -103,7 +103,7 @@ func TestUndoOfUnits(t *testing.T) {
 			if v, err := Undo(t.Context(), h, settings); v == nil || err != nil {
 				t.Fatal(err)
 			}
-			c.disarm()                                     // not before: systemd would undo, too
+			c.closeMaker()                                 // not before: systemd would undo, too
 			netns.Shell(t, "systemctl restart nw-dropped") // the boot starts it
 		} else {
 			var undone *UndoneError
@@ -140,7 +140,7 @@ until systemctl show -p ActiveState nw-reader | grep -q activating; do sleep 0.0
 	if v, err := Undo(t.Context(), h, Settings{Window: time.Minute}); v == nil || err != nil {
 		t.Fatal(err)
 	}
-	c.disarm()
+	c.closeMaker()
 	netns.Shell(t, `while systemctl list-jobs --no-legend | grep -q nw-; do sleep 0.05; done; test -d /etc/nw-old.d
 ls -ld /etc/nw-new.d 2>/dev/null && exit 1; systemctl stop nw-reader`)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // A reset keeps what a person changed, or with its flag takes it along and brings back what was
-// there before. The lines that keep it: pkg/reset/reset.go, policy and sort.
+// there before. The lines that keep it: pkg/reset/reset.go, policy and decide.
 func TestResetAsksWhatBecomesOfWhatAPersonChanged(t *testing.T) {
 	for name, remove := range map[string]bool{"keep": false, "remove": true} {
 		t.Run(name, func(t *testing.T) {

@@ -316,7 +316,7 @@ func TestResetEndsWhereADirectoryIsReadOnly(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/reset/reset.go, sort (!ours).
+// The line that keeps it: pkg/reset/reset.go, decide (!ours).
 func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	root := t.TempDir()
 	hostroot.Put(t, root, "/etc/found", "theirs")

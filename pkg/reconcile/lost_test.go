@@ -77,7 +77,7 @@ func TestADamagedJournalHarmsNobody(t *testing.T) {
 
 // Where the ledger is lost, reset refuses before it does anything, and names what it would have
 // been about; after the next pass it names what stays. The lines that keep it: pkg/reset/reset.go,
-// refuseReset and sort (Head.Lost); pkg/ledger/entries.go, lose.
+// refuseReset and decide (Head.Lost); pkg/ledger/entries.go, lose.
 func TestResetRefusesWithoutALedger(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"gone":  os.Remove,
@@ -124,7 +124,7 @@ func same(t *testing.T, before, after map[string]string) {
 
 // What this agent cannot read of an entry stays, by name: a content that is missing, a task that a
 // newer agent wrote. The lines that keep it: pkg/reconcile/ownership/removals.go, sort (Rebuild);
-// pkg/reset/reset.go, sort (Rebuild).
+// pkg/reset/reset.go, decide (Rebuild).
 func TestWhatCannotBeReadStays(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, root string){
 		"content gone": func(t *testing.T, root string) {

@@ -29,7 +29,7 @@ func TestAResetThatWaitsForgetsNothing(t *testing.T) {
 }
 
 // The conf that was there before may be of a network that the pods do not have any more: a reset
-// does not bring it back, and says so. The line that keeps it: pkg/reset/reset.go, sort (isConf).
+// does not bring it back, and says so. The line that keeps it: pkg/reset/reset.go, decide (isConf).
 func TestAResetBringsNoConfBack(t *testing.T) {
 	root := t.TempDir()
 	conf := file("/etc/cni/net.d/10-x.conflist", `{"name":"x","plugins":[{"type":"bridge"}]}`)

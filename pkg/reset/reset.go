@@ -154,7 +154,7 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 			(name == ledger.Dir || strings.HasPrefix(name, ledger.Dir+"/")) {
 			continue // it goes last, as a whole
 		}
-		if err := r.sort(ctx, v, led.Entries()[key], &gone, &back); err != nil {
+		if err := r.decide(ctx, v, led.Entries()[key], &gone, &back); err != nil {
 			return nil, err
 		}
 	}
@@ -167,8 +167,8 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 	return r, err
 }
 
-// sort decides what becomes of one entry.
-func (r *resetting) sort(
+// decide says what becomes of one entry.
+func (r *resetting) decide(
 	ctx context.Context, v host.View, e ledger.Entry, gone *[]tasks.Removal, back *[]tasks.Restoration,
 ) error {
 	stays := func(why string) { r.note("warning", fmt.Sprintf("%s stays: %s", e.Key, why)) }

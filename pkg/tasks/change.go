@@ -54,7 +54,8 @@ type Field struct {
 	Name, Before, After string
 }
 
-// Disruption is what a change may interrupt.
+// Disruption is what a change may interrupt, as plans, classes and resets say it. Whether a change
+// is made under a checkpoint goes by its [Proof].
 type Disruption int
 
 // The disruptions, in rising order.

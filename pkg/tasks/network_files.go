@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"path"
 	"strings"
 )
 
@@ -49,3 +50,22 @@ func disturbs(unit string, otherwise Disruption) Disruption {
 
 // runtimeUnits run pods, and are not what the node is reached by. Pods go on while they restart.
 var runtimeUnits = map[string]bool{"kubelet.service": true, "containerd.service": true, "crio.service": true}
+
+// Netdev is the link that systemd-networkd makes by the file, "" if it is none of its .netdev
+// files. That one stays when the file goes (systemd.netdev(5)). An error may be otherwise the next
+// time.
+func (t File) Netdev() (string, error) {
+	if path.Ext(t.Path) != ".netdev" || !NetworkFile(t.Path) {
+		return "", nil
+	}
+	content, err := t.bytes()
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, value, _ := strings.Cut(line, "="); strings.TrimSpace(name) == "Name" {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", nil
+}

@@ -1,31 +1,11 @@
 package tasks
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/graph"
 )
-
-// Netdev is the link that systemd-networkd makes by the file, "" if it is none of its .netdev
-// files. That one stays when the file goes (systemd.netdev(5)). An error may be otherwise the next
-// time.
-func (t File) Netdev() (string, error) {
-	if path.Ext(t.Path) != ".netdev" || !NetworkFile(t.Path) {
-		return "", nil
-	}
-	content, err := t.bytes()
-	if err != nil {
-		return "", err
-	}
-	for line := range strings.Lines(string(content)) {
-		if name, value, _ := strings.Cut(line, "="); strings.TrimSpace(name) == "Name" {
-			return strings.TrimSpace(value), nil
-		}
-	}
-	return "", nil
-}
 
 // ActsLate says that what a unit does with a change, it does when everybody else has long gone on:
 // one that sets the node's own network up, and one of a hook, of which nobody knows what it does.

@@ -54,37 +54,6 @@ func (t Sysctl) needs() []graph.Key {
 	return needs
 }
 
-// sysctlsBefore lists the keys that must be written before a key of
-// net.ipv4.conf or net.ipv6.conf, as the kernel copies values around
-// (Documentation/networking/ip-sysctl.rst): ip_forward resets others;
-// "all" may reach "default" and the links, "default" the links; IPv6
-// forwarding stops router advertisements unless accept_ra is 2 by then.
-func sysctlsBefore(key string) []string {
-	parts := strings.Split(key, ".")
-	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" {
-		return nil
-	}
-	of, leaf := parts[3], strings.Join(parts[4:], ".")
-	at := func(of, leaf string) string { return strings.Join([]string{"net", parts[1], "conf", of, leaf}, ".") }
-	var before []string
-	if parts[1] == "ipv4" {
-		before = append(before, ipForward)
-	}
-	if of != "all" {
-		before = append(before, at("all", leaf))
-	}
-	if of != "all" && of != "default" {
-		before = append(before, at("default", leaf))
-	}
-	if parts[1] == "ipv6" && leaf == "forwarding" {
-		before = append(before, at(of, "accept_ra"))
-		if of == "all" {
-			before = append(before, at("default", "accept_ra"))
-		}
-	}
-	return before
-}
-
 // Plan implements [Task].
 func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 	key, err := kernel.CanonicalSysctl(t.Key)
@@ -200,7 +169,7 @@ func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 		return Baseline{Live: live}, err
 	}
 	b := Baseline{Live: live}
-	if along := alongWith(v, SysctlKey(t.Key).Name()); len(along) > 0 {
+	if along := sysctlsResetBy(v, SysctlKey(t.Key).Name()); len(along) > 0 {
 		b.Data, err = json.Marshal(along)
 	}
 	return b, err
@@ -216,7 +185,7 @@ func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, er
 // has changed it.
 func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	key := SysctlKey(t.Key).Name()
-	before := alongWith(h.Live.View(), key)
+	before := sysctlsResetBy(h.Live.View(), key)
 	if err := h.Kernel.SetSysctl(ctx, key, strings.TrimPrefix(b.Live, "=")); err != nil || len(b.Data) == 0 {
 		return err
 	}
@@ -224,7 +193,7 @@ func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 	if err := json.Unmarshal(b.Data, &was); err != nil {
 		return fmt.Errorf("restore sysctl %s: %w", key, err)
 	}
-	after := alongWith(h.Live.View(), key)
+	after := sysctlsResetBy(h.Live.View(), key)
 	var errs []error
 	for _, other := range slices.Sorted(maps.Keys(was)) {
 		if now, there := after[other]; there && now != before[other] && now != was[other] {
@@ -232,39 +201,4 @@ func (t Sysctl) Restore(ctx context.Context, h *host.Host, b Baseline) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// alongWith reads the keys that the kernel may write along with one: "all" and "default" reach the
-// links, ip_forward every link and the redirects (net/ipv4/devinet.c, inet_forward_change and
-// devinet_copy_dflt_conf; net/ipv6/addrconf.c, addrconf_forward_change).
-func alongWith(v host.View, key string) map[string]string {
-	if key == ipForward {
-		key = "net.ipv4.conf.all.forwarding"
-	}
-	parts := strings.SplitN(key, ".", 5)
-	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" || parts[3] != "all" && parts[3] != "default" {
-		return nil
-	}
-	links, err := v.Files.ReadDir("/proc/sys/net/" + parts[1] + "/conf")
-	if err != nil {
-		return nil // a kernel without this family
-	}
-	out := map[string]string{}
-	read := func(key string) {
-		if value, err := v.Kernel.Sysctl(key); err == nil {
-			out[key] = value
-		}
-	}
-	at := func(link, leaf string) string {
-		return strings.Join([]string{"net", parts[1], "conf", strings.ReplaceAll(link, ".", "/"), leaf}, ".")
-	}
-	for _, link := range links {
-		if other := at(link, parts[4]); other != key {
-			read(other)
-		}
-	}
-	if key == "net.ipv4.conf.all.forwarding" {
-		read(at("all", "accept_redirects"))
-	}
-	return out
 }

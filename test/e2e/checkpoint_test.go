@@ -102,7 +102,7 @@ var cuts = []cut{
 	{name: "file of networkd", networkd: true, window: "6s", only: []string{"alive", "killed", "rebooted"}, // pkg/model/user_files.go:userFiles, pkg/checkpoint/undo/restore_units.go:Units, pkg/checkpoint/undo.go:restore (late)
 		edit: [2]string{"  networking:", networkFile("05-bad.network", "[Match]\nName=host0\n[Network]\nAddress=10.99.0.1/24\n") + "  networking:"},
 		made: "{ ! ip -4 address show host0 | grep -q 10.77.0.11; }"},
-	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard_take.go:netdevs, pkg/tasks/revert_costs.go:Netdev (bytes)
+	{name: "netdev of networkd", networkd: true, window: "6s", only: []string{"alive"}, // the uplink becomes a port of a bridge: pkg/reconcile/guard_take.go:netdevs, pkg/tasks/network_files.go:Netdev (bytes)
 		edit: [2]string{"  networking:", networkFile("05-bad.netdev", "[NetDev]\nName=br9\nKind=bridge\n") +
 			assetFile("/etc/systemd/network/05-bad.network", "[Match]\nName=host0\n[Network]\nBridge=br9\n") + "  networking:"},
 		made: "ip link show host0 | grep -q br9"},

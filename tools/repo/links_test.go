@@ -69,21 +69,23 @@ func anchors(text string) []string {
 	return out
 }
 
-// A newcomer finds a file by the question that it answers. TestLinksInDocuments holds that each is
-// there.
+// A newcomer finds a file, and where to begin in it, by the question that it answers.
 func TestContributingAnswersWithFiles(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile(`(?m)^\| .+\? \| \[[^]]+\]\(([^)]+)\) \|$`)
+	row := regexp.MustCompile("(?m)^\\| .+\\? \\| \\[[^]]+\\]\\(([^)]+)\\) \\| `([^`]+)` \\|$")
 	rows := row.FindAllStringSubmatch(string(data), -1)
 	if len(rows) < 15 {
 		t.Errorf("CONTRIBUTING.md: %d questions with a file, at least 15: does the table have another form?", len(rows))
 	}
 	for _, found := range rows {
-		if info, err := os.Stat(filepath.Join(root, found[1])); err != nil || info.IsDir() {
-			t.Errorf("CONTRIBUTING.md: %s is no file: name the one that answers the question", found[1])
+		source, err := os.ReadFile(filepath.Join(root, found[1]))
+		if err != nil {
+			t.Errorf("CONTRIBUTING.md: %v: name the file that answers the question", err)
+		} else if declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |\t)` + found[2] + `\b`); !declared.Match(source) {
+			t.Errorf("CONTRIBUTING.md: %s does not declare %s: name what answers the question", found[1], found[2])
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -102,30 +101,6 @@ func (w *Writer) startTimer(
 		err = w.manage(ctx, "start timer "+name, name, start)
 	}
 	return err
-}
-
-// StartWhenGone has systemd start the service of a timer of [Writer.StartTimer] as soon as this
-// process is gone, however it went. It makes a file and holds it open for writing, and systemd
-// notices when it is closed, but not while it reloads its units: then the timer is left. Whoever
-// closes the file calls StopTimer first. It fails where systemd makes no transient path unit.
-func (w *Writer) StartWhenGone(ctx context.Context, name, description, file string) (io.Closer, error) {
-	f, err := w.openLock(file)
-	if err != nil {
-		return nil, err
-	}
-	path := []unitProperty{
-		property("Description", description),
-		property("Paths", []struct{ Kind, Path string }{{"PathChanged", file}}),
-		property("DefaultDependencies", false),
-		property("CollectMode", "inactive-or-failed"),
-	}
-	err = w.manage(ctx, "start path "+name, name, func(b *Bus) *dbus.Call {
-		return b.manager(ctx, "StartTransientUnit", name+".path", "replace", path, []auxUnit{})
-	})
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // conditions is the first release of systemd of which it is certain that transient units take some.

@@ -245,7 +245,7 @@ func (a *applier) apply(ctx context.Context, t tasks.Task, c *tasks.Change) erro
 }
 
 // disturbed says that t is a sysctl, and that this pass wrote another before it that may change it:
-// ip_forward resets accept_redirects, a default reaches the links.
+// ip_forward resets accept_redirects, a default reaches the links (pkg/tasks/sysctl_resets.go).
 func (a *applier) disturbed(t tasks.Task) bool {
 	ours := func(k graph.Key) bool { return k.Kind() == tasks.KindSysctl }
 	return ours(t.Owns()[0]) && slices.ContainsFunc(tasks.NeedsOf(t), func(k graph.Key) bool {
