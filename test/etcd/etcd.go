@@ -44,7 +44,7 @@ type Server struct {
 	log   string // path of what etcd writes to its error output
 }
 
-const patience = time.Minute // far above what a busy machine takes: it only ends what hangs
+const patience = 3 * time.Minute // far above what a busy machine takes: it only ends what hangs
 
 // Start starts etcd and waits until it answers. It ends with the test, its log is shown if the test
 // failed.

@@ -44,7 +44,7 @@ type Server struct {
 
 const (
 	port     = "6443"
-	patience = 2 * time.Minute // far above what a busy machine takes: it only ends what hangs
+	patience = 5 * time.Minute // far above what a busy machine takes: it only ends what hangs
 	// Services is the range of the cluster's services.
 	Services = "10.96.0.0/16"
 	// ServiceAddress is where pods find the server: the first of them, of the service that the

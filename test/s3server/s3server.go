@@ -29,7 +29,7 @@ const (
 	Secret = "labsecret1"
 )
 
-const patience = time.Minute // far above what a busy machine takes: it only ends what hangs
+const patience = 3 * time.Minute // far above what a busy machine takes: it only ends what hangs
 
 // Server is an S3 server that answers.
 type Server struct {
