@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// docLink is a link in a comment, [Name] or [Type.Method] or [package.Name], as go/doc reads it.
+// docLink is a link in a comment to a name, a method or what another package has: a name in
+// brackets, as go/doc reads it.
 var docLink = regexp.MustCompile(`(?:^|[\s(])\[\*?([A-Za-z]\w*(?:\.[A-Za-z]\w*){0,2})\](?:$|[\s.,;:)'])`)
 
 // sections stand in brackets too: of systemd's units, and what is to be filled in.
 var sections = []string{"Service", "Install", "Unit", "Match", "TEXT"}
 
 // DocLinks holds the links in comments to what is there.
-var DocLinks = rule("doclinks", "a [Name] in a comment is a declaration of the package, or of one that it imports", func(p *pass) {
+var DocLinks = rule("doclinks", "a name in brackets in a comment is a declaration of the package, or of one that it imports", func(p *pass) {
 	if _, ours := p.within(); !ours {
 		return
 	}
