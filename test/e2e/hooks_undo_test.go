@@ -126,7 +126,8 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 		{"a rule of nft", "nft 'add table inet lab; add chain inet lab out { type filter hook output priority 0; policy drop; }'"},
 		{"a rule of iptables", "iptables -I INPUT -j DROP; iptables -P OUTPUT DROP"},
 		{"the rule set is flushed", "nft flush ruleset" + cutsOff},
-		// One reload of systemd's: a busy machine takes eight seconds for it, and a start is waited for 27.
+		// One reload of systemd's: a busy machine takes eight seconds for it, and a start is waited
+		// for 27.
 		{"units", "systemctl disable --no-reload lab-b; systemctl mask --now lab-a; systemctl stop lab-b lab-c@x" + cutsOff},
 		{"a mask for this boot", "systemctl mask --runtime --now lab-a" + cutsOff},
 	} {
