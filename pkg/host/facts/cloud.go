@@ -35,7 +35,7 @@ func cloudOf(k *kernel.Reader) string {
 
 // firmware is what it says of the machine in a field, "" where there is no DMI, as on many boards.
 func firmware(k *kernel.Reader, field string) string {
-	raw, err := sys.ReadKernelFile(k.Sys + "/class/dmi/id/" + field)
+	raw, err := sys.ReadKernelValue(k.Sys + "/class/dmi/id/" + field)
 	if err != nil {
 		return ""
 	}

@@ -111,7 +111,7 @@ func hugepages(k *kernel.Reader) map[string]int {
 			size = strconv.Itoa(kb>>10) + "M"
 		}
 		out[size] = 0
-		if raw, err := sys.ReadKernelFile(k.Sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
+		if raw, err := sys.ReadKernelValue(k.Sys + "/kernel/mm/hugepages/" + e.Name() + "/nr_hugepages"); err == nil {
 			out[size], _ = strconv.Atoi(strings.TrimSpace(string(raw))) // the kernel writes numbers
 		}
 	}

@@ -42,7 +42,7 @@ func (k *Reader) Sysctl(key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	raw, err := sys.ReadKernelFile(k.sysctlFile(canonical))
+	raw, err := sys.ReadKernelValue(k.sysctlFile(canonical))
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
 		return "", fmt.Errorf("read sysctl %s: %w", key, fs.ErrNotExist)

@@ -112,7 +112,7 @@ func (k *Reader) shown() map[string]bool {
 // loaded asks the running kernel, and answers "" when it does not know.
 func (k *Reader) loaded(name string) (ModuleState, error) {
 	dir := k.Sys + "/module/" + name
-	raw, err := sys.ReadKernelFile(dir + "/initstate")
+	raw, err := sys.ReadKernelValue(dir + "/initstate")
 	switch {
 	case err == nil && sys.FoldSpace(string(raw)) == "live":
 		return ModuleLoaded, nil

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadKernelFile reads a small file of procfs or sysfs with three system
-// calls. [os.ReadFile] makes six: it registers the file with the poller,
-// which procfs half supports, and asks for a size that is always 0.
+// ReadKernelFile reads a small file of procfs or sysfs with four system calls. [os.ReadFile] makes
+// seven: it registers the file with the poller, which procfs half supports, and asks for a size
+// that is always 0.
 func ReadKernelFile(path string) ([]byte, error) {
 	fd, err := OpenRetry(path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, 0, 512)
+	buf := make([]byte, 0, kernelBuffer)
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
@@ -32,6 +32,34 @@ func ReadKernelFile(path string) ([]byte, error) {
 			return buf, nil
 		}
 		buf = buf[:len(buf)+n]
+	}
+}
+
+// kernelBuffer has room for most files of the kernel's.
+const kernelBuffer = 512
+
+// ReadKernelValue reads a file that has one value, a sysctl or an attribute of sysfs, with three
+// system calls. The kernel gives the whole value to a buffer that has room for it; of what has no
+// room it gives the rest of some sysctls and not of others (net.ipv4.ip_local_reserved_ports:
+// proc_do_large_bitmap). So what fills the buffer is read again from its begin, into a larger one.
+func ReadKernelValue(path string) ([]byte, error) {
+	fd, err := OpenRetry(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, kernelBuffer)
+	for {
+		n, err := unix.Pread(fd, buf, 0)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return nil, err
+		case n < len(buf):
+			return buf[:n], nil
+		default:
+			buf = make([]byte, 2*len(buf))
+		}
 	}
 }
 
