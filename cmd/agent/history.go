@@ -60,12 +60,12 @@ func historyCommand(f *cli.Flags) *cobra.Command {
 // historyText is the history as a table, in the order of time. What was undone has no number: there
 // is nothing to roll back to.
 func historyText(w io.Writer, h *history.History) {
-	if h.Unrevised > 0 {
+	if h.WithoutRevision > 0 {
 		fmt.Fprintf(w, "no pass ended well yet; %d keys are as wanted: `agent --dry-run` says what the others lack\n",
-			h.Unrevised)
+			h.WithoutRevision)
 	}
 	if len(h.Revisions)+len(h.Undone) == 0 {
-		if h.Unrevised == 0 {
+		if h.WithoutRevision == 0 {
 			fmt.Fprintln(w, "nothing was applied yet")
 		}
 		deedsText(w, h.Deeds)

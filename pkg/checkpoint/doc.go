@@ -3,10 +3,9 @@
 // Before the first change of a pass that may do so, the state of everything that the pass changes
 // is written down durably, with a copy of this binary, and the probes are taken that pass now. A
 // transient timer, and a unit at the next boot, run the undo from that copy; so does a path unit as
-// soon as this process is gone (StartWhenGone of package systemd).
-// After the change the same probes must pass; then all of it is taken away again, but for the copy
-// of a daemon that may need it again. Else the change is undone, by this process if it lives, by
-// systemd if not.
+// soon as this process is gone (StartWhenGone of package systemd). After the change the same probes
+// must pass; then all of it is taken away again, but for the copy of a daemon that may need it
+// again. Else the change is undone, by this process if it lives, by systemd if not.
 //
 // A generation is bad only if the probes pass again after the undo: then it
 // was the change. Else nothing is known, and it is tried again later. See docs/adr/0005.

@@ -176,7 +176,7 @@ const (
 	syncsOfARepair  = 6      // of `agent --once` that repairs a file: the file and its directory, and twice the journal and its
 	callsOfARun     = 1_150  // 985 of `agent --once` that finds nothing to do, start and end of the process with it
 	callsOfARepair  = 1_330  // 1,165 of one that repairs a file: 205 more when it looked again at what no change touched
-	callsOfARoute   = 52     // 46 to make one of many: 58 when all were listed before it, too
+	callsOfARoute   = 52     // 45 to make one of many: 57 when all were listed before it, too
 	callsOfADrift   = 1_300  // 960 to 1,030 of the repair of a key, who else writes it with it, and of the pass after it
 	objectsOfAWhole = 20_000 // 14,900 of a whole pass of the daemon that finds nothing to do, asked for by a command
 )

@@ -52,8 +52,8 @@ type Node struct {
 	index   int    // within the fabric, from 1
 	dir     string // upper, work, root, containerd, console.log
 	options Options
-	process *process // nil while off
-	scripts atomic.Int64
+	process *process     // nil while off
+	scripts atomic.Int64 // that literal has written
 }
 
 // Node makes a node and boots it: systemd is up and says "running" (or "degraded" where that is

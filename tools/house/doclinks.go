@@ -11,8 +11,8 @@ import (
 // brackets, as go/doc reads it.
 var docLink = regexp.MustCompile(`(?:^|[\s(])\[\*?([A-Za-z]\w*(?:\.[A-Za-z]\w*){0,2})\](?:$|[\s.,;:)'])`)
 
-// sections stand in brackets too: of systemd's units, and what is to be filled in.
-var sections = []string{"Service", "Install", "Unit", "Match", "TEXT"}
+// sections of systemd's units stand in brackets too.
+var sections = []string{"Service", "Install"}
 
 // DocLinks holds the links in comments to what is there.
 var DocLinks = rule("doclinks", "a name in brackets in a comment is a declaration of the package, or of one that it imports", func(p *pass) {

@@ -17,8 +17,9 @@ var ErrUnmanagedRoute = errors.New("a route that is not ours stands there")
 
 // ReplaceRoute sets a route with our protocol number, in the place of one of
 // ours or where there was none. A route of another protocol in that place is
-// [ErrUnmanagedRoute] and stays. It may be retried. The kernel is asked first for a route where
-// there is none: so nobody's can come between, and the routes are listed only where one is there.
+// [ErrUnmanagedRoute] and stays. It may be retried. The kernel is asked first to add
+// it where there is none. So nobody's can come between, and the routes are listed only where one is
+// there. Where one of ours is replaced, another's can come between the list and the change.
 func (w *Writer) ReplaceRoute(ctx context.Context, r Route) error {
 	r = r.Canonical()
 	r.Protocol = RouteProtocol

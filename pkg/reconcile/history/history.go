@@ -36,10 +36,10 @@ type History struct {
 	Deeds []ledger.Deed `json:"deeds,omitempty"`
 	// Applied is the configuration that is applied; nil: none is known.
 	Applied *report.Generation `json:"applied,omitempty"`
-	// Unrevised is how many keys are as wanted where no pass has ended well yet, and no revision
-	// says so.
-	Unrevised int      `json:"unrevised,omitempty"`
-	Damage    []string `json:"damage,omitempty"`
+	// WithoutRevision is how many keys are as wanted where no pass has ended well yet, and no
+	// revision says so.
+	WithoutRevision int      `json:"keysWithoutRevision,omitempty"`
+	Damage          []string `json:"damage,omitempty"`
 }
 
 // Read reads the revisions that are kept. It writes nothing.
@@ -64,7 +64,7 @@ func Read(opt host.Options) (*History, error) {
 	if len(revisions) == 0 {
 		for _, e := range led.Entries() {
 			if !e.Pending && !e.Released && !e.Parent {
-				h.Unrevised++
+				h.WithoutRevision++
 			}
 		}
 	}

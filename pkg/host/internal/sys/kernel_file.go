@@ -9,7 +9,7 @@ import (
 )
 
 // ReadKernelFile reads a small file of procfs or sysfs with four system calls. [os.ReadFile] makes
-// seven: it registers the file with the poller, which procfs half supports, and asks for a size
+// nine: it registers the file with the poller, which procfs half supports, and asks for a size
 // that is always 0.
 func ReadKernelFile(path string) ([]byte, error) {
 	fd, err := OpenRetry(path, unix.O_RDONLY)

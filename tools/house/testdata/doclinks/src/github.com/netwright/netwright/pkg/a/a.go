@@ -14,4 +14,5 @@ func (k Kept) Method() b.There { return k.Field }
 
 //nolint:house doclinks the other project's own
 // [Theirs] is another project's.
+
 var _ = Kept.Method
