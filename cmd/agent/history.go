@@ -68,7 +68,7 @@ func historyText(w io.Writer, h *history.History) {
 		if h.WithoutRevision == 0 {
 			fmt.Fprintln(w, "nothing was applied yet")
 		}
-		deedsText(w, h.Deeds)
+		operatorActionsText(w, h.Actions)
 		return
 	}
 	row := func(mark, number string, at time.Time, generation int64, digest, network string, tasks int, by string) {
@@ -104,7 +104,7 @@ func historyText(w io.Writer, h *history.History) {
 	undone(time.Unix(1<<40, 0))
 	changesText(w, h)
 	proofsText(w, h.Revisions)
-	deedsText(w, h.Deeds)
+	operatorActionsText(w, h.Actions)
 	repairedText(w, h.Repaired)
 	bootsText(w, h)
 }
@@ -134,8 +134,8 @@ func proofsText(w io.Writer, list []ledger.Revision) {
 	}
 }
 
-// deedsText lists what was done without a new revision.
-func deedsText(w io.Writer, list []ledger.Deed) {
+// operatorActionsText lists what was done without a new revision.
+func operatorActionsText(w io.Writer, list []ledger.OperatorAction) {
 	if len(list) > 0 {
 		fmt.Fprintf(w, "\n  %-14s%-22s%-10s%-12s%s\n", "DONE", "TIME", "REVISION", "GENERATION", "BY")
 	}

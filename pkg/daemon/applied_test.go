@@ -112,7 +112,7 @@ func TestWhichGenerationIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	var acts []ledger.Act
-	for _, d := range h.Deeds {
+	for _, d := range h.Actions {
 		acts = append(acts, d.Act)
 		if d.Time.IsZero() || d.By != "alice" && d.Act != ledger.Forward {
 			t.Errorf("%+v", d)
@@ -137,7 +137,7 @@ func TestARollForwardIsInTheHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(h.Deeds) != 1 || h.Deeds[0].Act != ledger.Forward || h.Deeds[0].Revision != h.Current {
-		t.Errorf("at revision %d, the history has %+v", h.Current, h.Deeds)
+	if len(h.Actions) != 1 || h.Actions[0].Act != ledger.Forward || h.Actions[0].Revision != h.Current {
+		t.Errorf("at revision %d, the history has %+v", h.Current, h.Actions)
 	}
 }

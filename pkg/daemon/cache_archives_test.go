@@ -17,7 +17,7 @@ import (
 const members = "/var/lib/netwright/assets/members"
 
 // A node keeps its plugins: with the store and the archive gone, the next boot's daemon brings back
-// what was removed and what was emptied. The lines that keep it: pkg/reconcile/carry.go,
+// what was removed and what was emptied. The lines that keep it: pkg/reconcile/outcome.go,
 // cacheArchives; pkg/tasks/archive.go, Apply (restore).
 func TestPluginsOutliveTheStore(t *testing.T) {
 	s := newSigner(t)
@@ -50,7 +50,7 @@ func TestPluginsOutliveTheStore(t *testing.T) {
 }
 
 // A disk that has no room for a second copy is a note, once; the node is right.
-// The line that keeps it: pkg/reconcile/carry.go, cacheArchives.
+// The line that keeps it: pkg/reconcile/outcome.go, cacheArchives.
 func TestNoRoomToKeepPlugins(t *testing.T) {
 	b := newBox(t)
 	at := b.root + members

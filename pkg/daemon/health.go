@@ -132,7 +132,7 @@ func (h *health) plan(plan *report.Plan) {
 func (h *health) news(key, text string) bool {
 	was, ok := h.said[key]
 	h.said[key] = text
-	return !ok || was != text && report.Lasting(was) != report.Lasting(text)
+	return !ok || was != text && report.Stable(was) != report.Stable(text)
 }
 
 func (h *health) over(key string) {

@@ -11,8 +11,8 @@ import (
 )
 
 // What no document may write is refused, and kubelet does not wait for it: the node was up without
-// it. The lines that keep it: pkg/reconcile/changes/look.go, Look; pkg/reconcile/changes/errors.go,
-// refusal; pkg/reconcile/changes/prepared.go, Prepared.
+// it. The lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
+// pkg/reconcile/changes/errors.go, refusal; pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatTheRuleRefusesHoldsNobodyUp(t *testing.T) {
 	root := t.TempDir()
 	passwd := file("/etc/passwd", "root")

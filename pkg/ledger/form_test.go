@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "add the fields that are new to the form
 // kept are the types that JSON of stands in a file below [Dir], by package; what they hold is
 // followed. The kinds of tasks are those that its table records.
 var kept = map[string][]string{
-	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Probation", "Undone", "Update", "Applied", "Deed", "Pause", "APICache", "LastGood", "Boot", "pendingEffect"},
+	"ledger":     {"Entry", "Head", "dirTime", "Revision", "Probation", "Undone", "Update", "Applied", "OperatorAction", "Pause", "APICache", "LastGood", "Boot", "pendingEffect"},
 	"tasks":      {"Baseline", "pathBaseline", "unitBaseline", "receipt"},
 	"rtnl":       {"Link", "Route"}, // baselines
 	"firewall":   {"Table"},         // a baseline

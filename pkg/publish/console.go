@@ -43,7 +43,7 @@ func (c *Console) Run(ctx context.Context) {
 
 // line is what is to be written of a status, "" if it was written already.
 func (c *Console) line(s *report.Status) string {
-	reason := report.Lasting(s.Reason)
+	reason := report.Stable(s.Reason)
 	switch {
 	case s.Prepared:
 		return "netwright: prepared, kubelet may start; " + s.Line()

@@ -73,6 +73,6 @@ func noteForward(
 	if plan == nil || before == 0 || now == before || now >= next || led.Head().Pin != nil {
 		return
 	}
-	s.Note(ctx, h, ledger.Deed{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
+	s.Note(ctx, h, ledger.OperatorAction{Act: ledger.Forward, Revision: now, Generation: plan.Generation,
 		Text: fmt.Sprintf("%s wants what revision %d has", generation.Name(plan.Generation, plan.Digest), now)})
 }

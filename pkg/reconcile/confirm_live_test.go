@@ -25,7 +25,7 @@ import (
 
 // A pass that is to be confirmed takes a checkpoint whatever it changes, and stands still before
 // its end: undone, the node and its ledger are as before; confirmed, they are as after any pass.
-// The lines that keep it: awaiting.go, await; carry.go, confirm (await) and end;
+// The lines that keep it: awaiting.go, await; outcome.go, confirm (await) and end;
 // pkg/reconcile/guard/guard.go, Before (all); pkg/reconcile/session/disk.go.
 func TestAPassAwaitsItsConfirmation(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/run", "/var/lib") {

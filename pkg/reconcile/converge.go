@@ -84,7 +84,7 @@ func (p Pass) convergeLocked(ctx context.Context, d *desired.State) (*report.Pla
 		} else if z != nil {
 			return p.lookOnly(ctx, d, h, led, z)
 		}
-		if err := p.agreed(ctx, d, h, led); err != nil {
+		if err := p.checkSavedPlan(ctx, d, h, led); err != nil {
 			return nil, err
 		}
 		pauses := ledger.DropPause(h.Files) // it is over, whether or not its note goes

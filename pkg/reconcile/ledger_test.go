@@ -84,7 +84,8 @@ func TestWhatAPersonChangedIsReportedAndStays(t *testing.T) {
 	}
 }
 
-// The lines that keep it: plan.go, planSteps; carry.go, apply (Failure == nil before the removals).
+// The lines that keep it: plan.go, planSteps; outcome.go, apply (Failure == nil before the
+// removals).
 func TestNothingIsRemovedWhileWhatIsWantedFails(t *testing.T) {
 	for name, wanted := range map[string]tasks.Task{
 		"in the plan": file("/etc/in-the-way", "1"),
@@ -136,7 +137,7 @@ func TestALostLedgerRemovesNothing(t *testing.T) {
 	}
 }
 
-// The lines that keep it: carry.go, carryOut (prepare before apply);
+// The lines that keep it: outcome.go, carryOut (prepare before apply);
 // pkg/reconcile/ownership/intend.go, Intend; pkg/reconcile/ownership/entry.go, leftBy.
 func TestAKillBetweenChangeAndRecordKeepsWhoseItIs(t *testing.T) {
 	needs.Root(t) // files belong to root
@@ -260,7 +261,7 @@ func TestARollbackAfterTheDocumentsWentBack(t *testing.T) {
 	}
 }
 
-// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/any_path.go, Restore
+// The lines that keep it: pkg/reset/reset.go, times and forget; pkg/tasks/path_baseline.go, Restore
 // (SetMtime); pkg/reconcile/ownership/intend.go, intent (Baseline before the change).
 func TestResetLeavesTheHostAsItWas(t *testing.T) {
 	root := t.TempDir()
@@ -334,7 +335,7 @@ func TestResetKeepsWhatAPersonChanged(t *testing.T) {
 	}
 }
 
-// The line that keeps it: pkg/reconcile/changes/look.go, makable.
+// The line that keeps it: pkg/reconcile/changes/plan_task.go, makable.
 func TestFilesOfAnotherAgentAreReportedAndNotChanged(t *testing.T) {
 	for peer, c := range map[string]struct{ sign, path string }{
 		"nodeup":  {"/etc/systemd/system/kops-configuration.service", "/etc/sysctl.d/99-k8s-general.conf"},

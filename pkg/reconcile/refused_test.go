@@ -20,7 +20,7 @@ import (
 
 // What no document may ask for fails alone: all else is made, what an earlier release made of it
 // stays, and kubelet is not held back by it, for it ran before without it. The lines that keep it:
-// pkg/reconcile/changes/look.go, Look; pkg/reconcile/changes/prepared.go, Prepared;
+// pkg/reconcile/changes/plan_task.go, PlanTask; pkg/reconcile/changes/prepared.go, Prepared;
 // pkg/reconcile/changes/errors.go, Allowed.
 func TestWhatIsRefusedFailsAlone(t *testing.T) {
 	root := t.TempDir()
@@ -50,7 +50,7 @@ func TestWhatIsRefusedFailsAlone(t *testing.T) {
 
 // A file that documents ask for, and that the host holds, fails alone: it is told, all else is
 // made, what nobody wants any more goes, and kubelet is not held back. What the network itself
-// needs holds kubelet back. The lines that keep it: pkg/reconcile/changes/look.go, Look;
+// needs holds kubelet back. The lines that keep it: pkg/reconcile/changes/plan_task.go, PlanTask;
 // pkg/host/hostfs/error.go, IsBlocked; pkg/reconcile/changes/prepared.go, Prepared;
 // pkg/reconcile/changes/errors.go, isolated.
 func TestWhatTheHostHoldsFailsAlone(t *testing.T) {

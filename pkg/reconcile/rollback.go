@@ -53,11 +53,11 @@ func (p Pass) Rollback(ctx context.Context, number int) (*report.Plan, error) {
 			return plan, err
 		}
 		if err = errors.Join(err, led.SavePin(ctx, h.Files)); !aborted(err) {
-			deed := ledger.Deed{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
+			action := ledger.OperatorAction{Act: ledger.RolledBack, Revision: rev.Number, Generation: rev.Generation}
 			if paused != nil { // last: until the node is held it must not take what the store has
-				deed.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h.Files))
+				action.Text, err = "the node was "+paused.String(), errors.Join(err, ledger.DropPause(h.Files))
 			}
-			p.Session().Note(ctx, h, deed)
+			p.Session().Note(ctx, h, action)
 		}
 		return plan, err
 	}))

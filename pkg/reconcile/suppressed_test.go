@@ -13,7 +13,7 @@ import (
 
 // A generation that cut the node off is not applied again, and the plan says so beforehand; where
 // it would change nothing it is no error, and another one is applied. The lines that keep it:
-// protect.go, suppressed; carry.go, carryOut (suppressed); retain.go, annotate.
+// protect.go, suppressed; outcome.go, carryOut (suppressed); retain.go, annotate.
 func TestABadGenerationIsNotAppliedAgain(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

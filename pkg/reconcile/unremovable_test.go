@@ -13,7 +13,7 @@ import (
 // what is changed and READY; it stays ours with the directory that it is in, and goes as soon as it
 // can. A reset ends with an error, and keeps what it needs to be called again. The lines that keep
 // it: pkg/tasks/removal.go, Plan and UnremovableError; pkg/host/hostfs/writable.go, Removable;
-// pkg/reset/halves.go, unremovable.
+// pkg/reset/phases.go, unremovable.
 func TestWhatCannotBeRemovedWaitsAlone(t *testing.T) {
 	root := t.TempDir()
 	stuck := filepath.Join(root, "etc/lab/stuck")

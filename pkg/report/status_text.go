@@ -27,7 +27,7 @@ func StatusText(w io.Writer, v StatusView, opt StatusOptions) error {
 		t.pinned(v.Status)
 		t.troubles(v.Status)
 		t.kinds(v.Kinds)
-		t.rest(v.Status)
+		t.details(v.Status)
 	}
 	if _, err := io.WriteString(w, t.b.String()); err != nil {
 		return fmt.Errorf("write the status: %w", err)

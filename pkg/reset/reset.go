@@ -117,8 +117,8 @@ type resetting struct {
 	led         *ledger.Ledger
 	ownership   *ownership.Transaction
 	pruning     *ownership.Removals
-	guard       *guard.Guard // of the half that is under way; nil: nothing of it cuts the node off
-	risky, rest half
+	guard       *guard.Guard // of the phase that is under way; nil: nothing of it cuts the node off
+	risky, rest phase
 }
 
 func (r *resetting) note(level, text string) {
@@ -159,11 +159,11 @@ func (p Reset) plan(ctx context.Context, v host.View, led *ledger.Ledger) (*rese
 		}
 	}
 	r.pruning.Order(c, v, gone)
-	if r.risky, err = planHalf(ctx, v, led, pick(gone, back, true), nil, tasks.ProofNone); err != nil {
+	if r.risky, err = planPhase(ctx, v, led, pick(gone, back, true), nil, tasks.ProofNone); err != nil {
 		return nil, err
 	}
 	// What is pending is so by a reset that was killed, and is done over what comes back.
-	r.rest, err = planHalf(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProofBefore)
+	r.rest, err = planPhase(ctx, v, led, pick(gone, back, false), c.PendingEffects(), tasks.ProofBefore)
 	return r, err
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // A reset that was undone leaves the ledger as it was: what is ours, which network the node has,
-// and that it is in step. The line that keeps it: halves.go, remember.
+// and that it is in step. The line that keeps it: phases.go, remember.
 func TestAResetThatWasUndoneIsForgotten(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root, ctx := t.TempDir(), t.Context()

@@ -7,7 +7,7 @@ import (
 )
 
 // Around programs of which nobody knows what they do an undo keeps more. The line that keeps it:
-// kind_ask.go, RunsPrograms.
+// kind_lookup.go, RunsPrograms.
 func TestRunsPrograms(t *testing.T) {
 	hook := UnitState{Name: "hook.service"}
 	for _, c := range []struct {

@@ -14,9 +14,9 @@ import (
 // the address that others know the node by. The packets for another node's pods go to somebody who
 // is there. The old ones go on answering here. ip and cat judge.
 //
-// The lines that keep it: pkg/checkpoint/probe/arrived.go, newHops, newServers and Warnings;
+// The lines that keep it: pkg/checkpoint/probe/new_targets.go, newHops, newServers and Warnings;
 // pkg/checkpoint/probe/ask.go, askRoute; pkg/checkpoint/probe/neighbourhood.go, ownAddresses;
-// pkg/checkpoint/probe/turned.go.
+// pkg/checkpoint/probe/next_hops.go.
 func TestWhatAChangeBringsMustAnswer(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")

@@ -273,7 +273,7 @@ func TestDaemonCostsInCalls(t *testing.T) {
 // costsOfPeers holds that a node which routes to many others lists its routes as often as one that
 // routes to one. without is how many calls a run of that one makes which finds nothing.
 //
-// The lines that keep it: pkg/host/snapshot.go, readOnce; pkg/reconcile/execute/affected.go,
+// The lines that keep it: pkg/host/snapshot.go, readOnce; pkg/reconcile/execute/unaffected.go,
 // unaffected; pkg/host/rtnl/routes_write.go, ReplaceRoute.
 func costsOfPeers(t *testing.T, n *node.Node, without int) {
 	t.Helper()

@@ -78,7 +78,7 @@ func (f fleet) has(i int, value string) {
 // what this one newly refuses is not published by it, and published by an earlier release it fails
 // by itself on a node, and with it nothing else. The lines that keep it:
 // pkg/statestore/manifest/manifest.go; pkg/config/decode/decoder.go, Newer;
-// pkg/config/extras/reserved.go, refuse; pkg/reconcile/changes/look.go, Look;
+// pkg/config/extras/reserved.go, refuse; pkg/reconcile/changes/plan_task.go, PlanTask;
 // pkg/reconcile/changes/prepared.go; pkg/reconcile/desired/pinned.go, refuse.
 func TestMixedFleet(t *testing.T) {
 	t.Parallel() // it waits for passes

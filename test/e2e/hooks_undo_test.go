@@ -99,8 +99,8 @@ func hookThat(name string) string {
 // What a hook does to the node's network and units, and no document names, is taken back with the
 // hook. The fabric judges, and what the node's own programs say of it.
 //
-// The lines that keep it: pkg/checkpoint/undo/around.go; pkg/checkpoint/probe/comparison.go,
-// AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/rtnl/netstate_came.go;
+// The lines that keep it: pkg/checkpoint/undo/surroundings.go; pkg/checkpoint/probe/comparison.go,
+// AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/rtnl/netstate_added.go;
 // pkg/host/systemd/list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes

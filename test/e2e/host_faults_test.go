@@ -75,7 +75,7 @@ func TestFaultsOfTheHostHoldNothingUp(t *testing.T) {
 
 // On a node that never was right no checkpoint can be taken: what needs one is not made, and READY
 // is not told of what is only planned. It is told when all is made. The lines that keep it:
-// pkg/reconcile/carry.go, carryOut; pkg/reconcile/unwritten.go, restoreOnly;
+// pkg/reconcile/outcome.go, carryOut; pkg/reconcile/ledger_unwritable.go, restoreOnly;
 // pkg/reconcile/changes/prepared.go, Prepared.
 func TestWithoutACheckpointNothingIsPrepared(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,8 @@ var peers = map[string]string{
 
 // What nodeup, nodeadm and kubeadm own on a node is reported by the plan and never written or
 // removed: not by a converge that wants it otherwise, not by a prune, a rollback or a reset. The
-// lines that keep it: pkg/reconcile/changes/look.go, makable and peerOf (NotApplicable; without it
-// the converge writes them).
+// lines that keep it: pkg/reconcile/changes/plan_task.go, makable and peerOf (NotApplicable;
+// without it the converge writes them).
 func TestFilesOfPeersStay(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

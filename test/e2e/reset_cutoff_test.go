@@ -18,7 +18,7 @@ const far = "10.88.0.20"
 // A reset that takes away what the node is reached by is undone, by the agent or, killed in the
 // middle, by the timer: the node is as it was, the ledger too, and it says so. The same reset goes
 // through, without a trace, where the node stays reachable. The lines that keep it:
-// pkg/tasks/revert_costs.go, RevertCosts; pkg/reset/halves.go, takeCheckpoint and do
+// pkg/tasks/revert_costs.go, RevertCosts; pkg/reset/phases.go, takeCheckpoint and do
 // (guard.Finish); for the trace of the checkpoint itself pkg/reconcile/ownership/intend.go, Intend
 // (Around).
 func TestResetThatCutsOffIsUndone(t *testing.T) {

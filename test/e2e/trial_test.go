@@ -16,7 +16,7 @@ const fussy = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=no\nExecStart
 // was, byte for byte, containerd runs, the pass says why and names the unit, and does not try again
 // until the documents change. Red without bringBack in pkg/reconcile/probation/judge.go:judge (the
 // file and containerd), without Held in pkg/reconcile/plan.go (it is tried again), without
-// Begin in pkg/reconcile/unwritten.go (both).
+// Begin in pkg/reconcile/ledger_unwritable.go (both).
 func TestContainerdIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for units
 	ctx := t.Context()

@@ -162,7 +162,7 @@ func (l lab) drift(spec string) {
 // A kind that is its file, its test and its row is recorded, watched, undone, pruned and reset.
 // Judged by the lines of /etc/hosts.
 //
-// The lines that keep it: pkg/tasks/kind_ask.go, each function; pkg/checkpoint/undo/own.go;
+// The lines that keep it: pkg/tasks/kind_lookup.go, each function; pkg/checkpoint/undo/own_keys.go;
 // pkg/config/policy/drift.go, Fields.
 func TestAKindInThreeFiles(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ func everything() []tasks.Task {
 
 // Every kind, taken away by prune and by reset, with and without somebody who changed it meanwhile.
 //
-// The lines that keep it: pkg/tasks/any_path.go, Remove and Restore, and those of each kind;
+// The lines that keep it: pkg/tasks/path_baseline.go, Remove and Restore, and those of each kind;
 // pkg/reconcile/ownership/removals.go and pkg/reset/reset.go, decide (holds after ours);
 // pkg/tasks/link.go and pkg/tasks/mount.go, UsedBy.
 func TestKindsInANode(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // A daemon repairs a file and a sysctl that somebody changed, each without a pass, and is killed at
 // each system call of that and of the pass after it. At the kill the file is theirs or ours, whole;
 // the next run ends with both right and nothing of ours left over, and there is nothing more to do.
-// The lines that keep it: pkg/reconcile/direct.go, plan (Noted) and repair;
+// The lines that keep it: pkg/reconcile/repair.go, plan (Noted) and repair;
 // pkg/host/hostfs/batch_staged.go, stageFile.
 func TestKilledInARepair(t *testing.T) {
 	t.Parallel()

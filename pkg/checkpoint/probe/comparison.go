@@ -114,8 +114,8 @@ func (c *Comparison) Attempt(ctx context.Context) Failures {
 		return c.Node.Attempt(ctx, c.Probes)
 	}
 	hops, err := newHops(ctx, c.Node.Host, c.Probes)
-	turned, unread := c.before.hopsNow(ctx, c.Node.Host)
-	failed := c.Node.Attempt(ctx, slices.Concat(c.Probes, hops, turned))
+	redirected, unread := c.before.hopsNow(ctx, c.Node.Host)
+	failed := c.Node.Attempt(ctx, slices.Concat(c.Probes, hops, redirected))
 	if err = errors.Join(err, unread); err != nil {
 		failed = append(failed, FailedProbe{neighbourProbe, err})
 	}

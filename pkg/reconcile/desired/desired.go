@@ -161,11 +161,11 @@ func (d *State) Planned(r ledger.Reader, mayIssue bool) {
 	d.Issued = issue.Planned(d.Node, d.Keypairs, r, mayIssue)
 }
 
-// PodsStandOn says that pods have no network, or not all of it, while a task is not right.
-func (d *State) PodsStandOn(t tasks.Task) bool {
+// PodsDependOn says that pods have no network, or not all of it, while a task is not right.
+func (d *State) PodsDependOn(t tasks.Task) bool {
 	net, _ := network.Of(d.Node)
 	if d.Pinned != nil {
 		net = network.Named(d.Pinned.Network)
 	}
-	return model.PodsStandOn(net, t)
+	return model.PodsDependOn(net, t)
 }

@@ -48,7 +48,7 @@ func New(set *desired.Records, led *ledger.Ledger, v host.View, d *desired.State
 	return &Judge{
 		set: set, led: led, view: v, boot: led.Boot(), now: now.UTC().Truncate(time.Millisecond), node: d.Node,
 		damping: dampingOf(d.Node.Drift.Contested), force: afresh,
-		found: changes.NewRepairs(), pods: d.PodsStandOn, means: model.WithoutIt,
+		found: changes.NewRepairs(), pods: d.PodsDependOn, means: model.Consequence,
 	}
 }
 
@@ -143,7 +143,7 @@ func (d *Judge) FindMissing(ctx context.Context, rep graph.Report[tasks.Task]) {
 	d.missing = map[graph.Key]bool{}
 	for i := range rep.Results {
 		if res := &rep.Results[i]; res.State == graph.Skipped && d.pods(res.Node) {
-			c, err := changes.PlanStill(ctx, res.Node, d.view)
+			c, err := changes.PlanWithRetry(ctx, res.Node, d.view)
 			d.missing[res.Node.Owns()[0]] = c != nil || err != nil && !graph.IsWait(err)
 		}
 	}

@@ -209,7 +209,7 @@ func (a *applier) converge(ctx context.Context, t tasks.Task) error {
 		return err
 	}
 	a.ackEffect(key)
-	left, err := changes.PlanStill(ctx, t, a.view)
+	left, err := changes.PlanWithRetry(ctx, t, a.view)
 	_, begins := starts.StartOf(t)
 	switch {
 	case begins && graph.IsWait(err): // see awaitStarts
@@ -233,7 +233,7 @@ func (a *applier) look(ctx context.Context, t tasks.Task) (*tasks.Change, error)
 	if a.Fresh && !a.done.Any() {
 		return a.planned.Get(t.Owns()[0]), nil
 	}
-	return changes.Look(ctx, t, a.view)
+	return changes.PlanTask(ctx, t, a.view)
 }
 
 // apply applies a task, with what was fetched of it.

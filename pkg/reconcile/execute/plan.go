@@ -31,7 +31,7 @@ func Plan(
 	out.Repairs = judge.Repairs()
 	defer greetSystemd(ctx, g, view)()
 	rep := graph.Run(ctx, g, graph.RunOptions{Deadline: planDeadline}, func(ctx context.Context, t tasks.Task) error {
-		c, err := changes.Look(ctx, t, over)
+		c, err := changes.PlanTask(ctx, t, over)
 		if err != nil || c == nil {
 			return err
 		}

@@ -31,9 +31,9 @@ type History struct {
 	// proved yet.
 	Boots        []ledger.Boot `json:"boots,omitempty"`
 	AwaitingBoot []string      `json:"awaitingBoot,omitempty"`
-	// Deeds are what was done to which configuration the node follows, oldest first: it made no
+	// Actions are what was done to which configuration the node follows, oldest first: it made no
 	// revision.
-	Deeds []ledger.Deed `json:"deeds,omitempty"`
+	Actions []ledger.OperatorAction `json:"deeds,omitempty"`
 	// Applied is the configuration that is applied; nil: none is known.
 	Applied *report.Generation `json:"applied,omitempty"`
 	// WithoutRevision is how many keys are as wanted where no pass has ended well yet, and no
@@ -77,7 +77,7 @@ func Read(opt host.Options) (*History, error) {
 	if h.Boots, err = ledger.ReadBoots(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
-	if h.Deeds, err = ledger.ReadDeeds(files); err != nil {
+	if h.Actions, err = ledger.ReadOperatorActions(files); err != nil {
 		h.Damage = append(h.Damage, err.Error())
 	}
 	done, err := ledger.ReadApplied(files)

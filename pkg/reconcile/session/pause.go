@@ -35,7 +35,7 @@ func (s Session) Pause(ctx context.Context, d time.Duration, reason string) (*re
 		if err := ledger.SavePause(ctx, h.Files, z); err != nil {
 			return nil, err
 		}
-		s.Note(ctx, h, ledger.Deed{Act: ledger.WasPaused, Text: fmt.Sprintf("for %s: %s", d, reason)})
+		s.Note(ctx, h, ledger.OperatorAction{Act: ledger.WasPaused, Text: fmt.Sprintf("for %s: %s", d, reason)})
 		return nil, nil
 	})
 	return out, err
@@ -92,11 +92,11 @@ func (s Session) Resume(ctx context.Context) (was string, err error) {
 			return nil, errors.Join(err, led.SavePin(ctx, h.Files))
 		}
 		if was = strings.Join(how, ", and "); was != "" {
-			deed := ledger.Deed{Act: ledger.Resumed, Text: "the node was " + was}
+			action := ledger.OperatorAction{Act: ledger.Resumed, Text: "the node was " + was}
 			if pin != nil {
-				deed.Revision = pin.Revision
+				action.Revision = pin.Revision
 			}
-			s.Note(ctx, h, deed)
+			s.Note(ctx, h, action)
 		}
 		return nil, nil
 	})

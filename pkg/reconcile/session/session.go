@@ -187,11 +187,11 @@ func (s Session) Holding(
 	return out, err
 }
 
-// Note remembers for the history what was done, which made no revision. It comes after the deed:
-// where there is no room for the word, the deed stands.
-func (s Session) Note(ctx context.Context, h *host.Host, d ledger.Deed) {
+// Note remembers for the history what was done, which made no revision. It comes after the action:
+// where there is no room for the word, the action stands.
+func (s Session) Note(ctx context.Context, h *host.Host, d ledger.OperatorAction) {
 	d.Time, d.By = time.Now(), s.Maker()
-	if err := ledger.NoteDeed(context.WithoutCancel(ctx), h.Files, d); err != nil && s.Log != nil {
+	if err := ledger.NoteOperatorAction(context.WithoutCancel(ctx), h.Files, d); err != nil && s.Log != nil {
 		s.Log.Warn("the history does not have it", zap.String("what", string(d.Act)), zap.Error(err))
 	}
 }

@@ -25,10 +25,10 @@ func (v vanishing) Plan(context.Context, host.View) (*tasks.Change, error) {
 	return &tasks.Change{NotApplicable: "planned"}, nil
 }
 
-// The line that keeps it: look.go, PlanStill.
+// The line that keeps it: plan_task.go, PlanWithRetry.
 func TestAPathThatGoesInTheMiddleOfItsPlanIsPlannedAgain(t *testing.T) {
 	for times, fails := range map[int]bool{0: false, 1: false, 2: false, 3: true} {
-		c, err := Look(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, host.View{})
+		c, err := PlanTask(t.Context(), vanishing{tasks.File{Path: "/etc/motd"}, &times}, host.View{})
 		if (err != nil) != fails || !fails && c.NotApplicable != "planned" {
 			t.Errorf("gone %d times: %v, %v", times, c, err)
 		}

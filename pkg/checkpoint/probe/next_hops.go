@@ -47,7 +47,7 @@ func (s neighbourhood) hops(named []netip.Prefix) (hops []Probe) {
 	return hops[:min(len(hops), mostHops)]
 }
 
-// hopsNow are the next hops that must resolve after the change: see turned.
+// hopsNow are the next hops that must resolve after the change: see redirected.
 func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 	if len(b.answered) == 0 {
 		return nil, nil
@@ -56,12 +56,13 @@ func (b ledBefore) hopsNow(ctx context.Context, h *host.Host) ([]Probe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the next hops after the change: %w", err)
 	}
-	return b.turned(routes), nil
+	return b.redirected(routes), nil
 }
 
-// turned are the next hops of routes to which packets are led now that another next hop led before,
-// and that answered. Routes of the kernel, of leases and of routing daemons are others' to judge.
-func (b ledBefore) turned(now []rtnl.Route) (hops []Probe) {
+// redirected are the next hops of routes to which packets are led now that another next hop led
+// before, and that answered. Routes of the kernel, of leases and of routing daemons are others' to
+// judge.
+func (b ledBefore) redirected(now []rtnl.Route) (hops []Probe) {
 	there := map[rtnl.Route]bool{}
 	for _, r := range b.routes {
 		there[r] = true

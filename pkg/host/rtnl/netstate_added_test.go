@@ -12,7 +12,7 @@ import (
 )
 
 // What a program added to the network goes again; what pods, routing daemons and leases brought
-// stays. The lines that keep it: netstate_came.go, cameSince and what it asks.
+// stays. The lines that keep it: netstate_added.go, addedSince and what it asks.
 func TestRemoveCame(t *testing.T) {
 	ns := netns.New(t)
 	ns.Run("sh", "-ec", `ip link add up0 type veth peer name x0; ip link add node0 type bridge; ip link add cali1 type veth peer name cali2
@@ -51,7 +51,7 @@ ip addr add 10.0.0.7/24 dev node0 valid_lft 600 preferred_lft 600; ip route add 
 ip route add default via 10.0.0.66 dev node0 metric 1 proto static onlink; ip route add blackhole 10.0.0.0/16; ip route add 10.0.0.1/32 dev node0 metric 5; ip -6 route add unreachable 2001:db8:1::/48; ip rule add pref 1 blackhole; ip -6 rule add pref 1 to 2001:db8::/32 prohibit
 ip rule add to 10.0.0.1 lookup 9 pref 3; ip route add 10.7.0.1/32 dev up0; ip rule add to 10.7.0.1 blackhole pref 2; ip addr add 10.7.0.1/32 dev up0`)
 		for range 2 {
-			ok(t, h.RemoveCame(ctx, was))
+			ok(t, h.RemoveAdded(ctx, was))
 			if diff := cmp.Diff(with, look()); diff != "" {
 				t.Errorf("not as before with what others made (-before +after):\n%s", diff)
 			}

@@ -55,7 +55,7 @@ func ownersOf(t testing.TB, s *Converged, keys ...graph.Key) (owners []tasks.Tas
 }
 
 // What changes while the rest of a change is waited for is repaired with it; and nothing is, where
-// more has happened than repairs are for. The lines that keep it: direct.go, Repair (rest).
+// more has happened than repairs are for. The lines that keep it: repair.go, Repair (rest).
 func TestARepairHearsTheRestOfAChange(t *testing.T) {
 	root := t.TempDir()
 	s := stands(t, root, wanting(file("/etc/a", "1"), file("/etc/b", "1"), file("/etc/c", "1")), nil)

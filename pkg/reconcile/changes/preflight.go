@@ -10,10 +10,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// possible says why a change cannot be made: a path of it leads through a link that is not
+// preflight says why a change cannot be made: a path of it leads through a link that is not
 // followed, is held by its file system, or has no room there. That fails before anything of the
 // path is taken down, and this one task alone.
-func possible(v host.View, t tasks.Task, c *tasks.Change) error {
+func preflight(v host.View, t tasks.Task, c *tasks.Change) error {
 	for _, it := range c.Items {
 		file := tasks.FileOf(it.Key)
 		if file == "" {

@@ -47,9 +47,9 @@ var peerUnits = map[string][]string{
 	"nodeadm": {"nodeadm-run.service", "nodeadm-config.service"},
 }
 
-// Look asks a task what it would change. One that is refused, or cannot be made, fails. What
+// PlanTask asks a task what it would change. One that is refused, or cannot be made, fails. What
 // another agent on this node owns is reported and not changed.
-func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
+func PlanTask(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
 	meta := t.Base()
 	if meta.Refused != "" {
 		return nil, graph.Permanent(&RefusedError{why: meta.Refused, origin: meta.From})
@@ -63,7 +63,7 @@ func Look(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error)
 
 // makable asks a task what it would change, and whether that can be made here.
 func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, error) {
-	c, err := PlanStill(ctx, t, v)
+	c, err := PlanWithRetry(ctx, t, v)
 	if err != nil || c == nil || c.NotApplicable != "" {
 		return c, err
 	}
@@ -74,7 +74,7 @@ func makable(ctx context.Context, t tasks.Task, v host.View) (*tasks.Change, err
 			return c, nil
 		}
 	}
-	if err := possible(v, t, c); err != nil {
+	if err := preflight(v, t, c); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -96,10 +96,10 @@ func peerOf(peers []string, key graph.Key) string {
 	return ""
 }
 
-// PlanStill plans a task. A plan looks at one thing several times, and somebody may remove it
+// PlanWithRetry plans a task. A plan looks at one thing several times, and somebody may remove it
 // between two looks: it is planned again then, twice at most. What fails each time is not there for
 // another reason.
-func PlanStill(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change, err error) {
+func PlanWithRetry(ctx context.Context, t tasks.Task, v host.View) (c *tasks.Change, err error) {
 	for range 3 {
 		if c, err = t.Plan(ctx, v); !errors.Is(err, host.ErrNotExist) {
 			break

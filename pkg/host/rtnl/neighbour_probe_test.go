@@ -11,7 +11,7 @@ import (
 )
 
 // On a link that resolves nobody nobody has to answer, also who was never asked before.
-// The line that keeps it: neighbour.go, ProbeNeighbour (unasked).
+// The line that keeps it: neighbour_probe.go, ProbeNeighbour (unasked).
 func TestNobodyIsAskedWhereNobodyIsResolved(t *testing.T) {
 	here := netns.New(t)
 	for _, args := range []string{

@@ -26,7 +26,7 @@ func TestWhatPodsStandOn(t *testing.T) {
 		"a unit that is somebody's hook":  {tasks.UnitState{Name: "x.service"}, false},
 		"what accepts packets in forward": {tasks.ForwardAccept{}, true},
 	} {
-		if got := PodsStandOn(net, c.task); got != c.want {
+		if got := PodsDependOn(net, c.task); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

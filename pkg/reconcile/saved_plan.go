@@ -9,9 +9,9 @@ import (
 	"github.com/netwright/netwright/pkg/reconcile/desired"
 )
 
-// agreed refuses a pass that would make another change than somebody agreed to. It plans as a dry
-// run does, and changes nothing.
-func (p Pass) agreed(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
+// checkSavedPlan refuses a pass that would make another change than somebody agreed to. It plans as
+// a dry run does, and changes nothing.
+func (p Pass) checkSavedPlan(ctx context.Context, d *desired.State, h *host.Host, led *ledger.Ledger) error {
 	if p.Agreed == "" {
 		return nil
 	}

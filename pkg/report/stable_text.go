@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Lasting is a text without what is another in each message of the same: addresses, whose ports the
+// Stable is a text without what is another in each message of the same: addresses, whose ports the
 // kernel draws and whose names a server of names takes in turns, and times. Two failures with the
 // same are one that goes on.
-func Lasting(text string) string {
+func Stable(text string) string {
 	words := strings.Fields(text)
 	for i, word := range words {
 		word = strings.TrimRight(word, ":;,)")

@@ -22,12 +22,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// A reset has two halves: what the node may be reached by, under a checkpoint, then the rest, which
+// A reset has two phases: what the node may be reached by, under a checkpoint, then the rest, which
 // cannot cut it off. Should the first cut it off, it is undone, and the node is as it was; the
 // second is never undone, so that what it restarts is restarted once.
 
-// half is a half of a reset: first what is ours goes, then what was comes back.
-type half struct {
+// phase is a part of a reset: first what is ours goes, then what was comes back.
+type phase struct {
 	gone, back       *graph.Graph[tasks.Task] // nil: nothing
 	going, restoring *changes.Set
 	goneRep, backRep graph.Report[tasks.Task]
@@ -43,17 +43,17 @@ func pick(gone []tasks.Removal, back []tasks.Restoration, risky bool) parts {
 	}
 }
 
-// parts are what a half is made of.
+// parts are what a phase is made of.
 type parts struct {
 	gone []tasks.Removal
 	back []tasks.Restoration
 }
 
-// planHalf plans one half. effects are those that are pending besides; proof is what is known of
+// planPhase plans one phase. effects are those that are pending besides; proof is what is known of
 // its changes.
-func planHalf(
+func planPhase(
 	ctx context.Context, v host.View, led *ledger.Ledger, of parts, effects []tasks.Task, proof tasks.Proof,
-) (h half, err error) {
+) (h phase, err error) {
 	h.going, h.restoring = changes.NewSet(), changes.NewSet()
 	if len(of.gone) > 0 {
 		if h.gone, err = ownership.ArrangeGone(v, of.gone, nil); err != nil {
@@ -89,7 +89,7 @@ func arrangeBack(led *ledger.Ledger, list []tasks.Restoration, effects []tasks.T
 }
 
 // do takes away and brings back.
-func (h *half) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
+func (h *phase) do(ctx context.Context, r *resetting, p Reset, to *host.Host) (err error) {
 	if h.gone != nil {
 		if h.going, h.goneRep, err = execute.Apply(ctx, h.gone, to, r.led, h.going,
 			execute.Options{Log: p.Session.Log, Admission: r.guard, Hooks: p.Hooks}); err != nil {
@@ -127,7 +127,7 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 		return nil, err
 	}
 	var failed []error
-	for _, of := range []half{r.risky, r.rest} {
+	for _, of := range []phase{r.risky, r.rest} {
 		failed = append(failed, changes.Failure(of.goneRep), changes.Failure(of.backRep), unremovable(of.goneRep))
 	}
 	if err = errors.Join(failed...); err == nil {
@@ -162,7 +162,7 @@ const afterUndo = "The node is as it was, but for the daemon, which is stopped a
 func (r *resetting) report(changed report.State) *report.Plan {
 	var list []report.Step
 	total := 0
-	for _, of := range []half{r.risky, r.rest} {
+	for _, of := range []phase{r.risky, r.rest} {
 		list = slices.Concat(list, changes.Steps(of.goneRep, of.going, changed, nil),
 			changes.Steps(of.backRep, of.restoring, changed, nil))
 		total += len(of.goneRep.Results) + len(of.backRep.Results)
@@ -172,7 +172,7 @@ func (r *resetting) report(changed report.State) *report.Plan {
 	return p
 }
 
-// takeCheckpoint is the checkpoint of a reset's first half. It is of no generation: what is undone
+// takeCheckpoint is the checkpoint of a reset's first phase. It is of no generation: what is undone
 // bans none.
 func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (*guard.Guard, context.Context, error) {
 	of := &r.risky
@@ -195,7 +195,7 @@ func (p Reset) takeCheckpoint(ctx context.Context, h *host.Host, r *resetting) (
 }
 
 // remember takes down what the ledger says before a reset, of the network too, and of what its
-// first half takes away and brings back.
+// first phase takes away and brings back.
 func (r *resetting) remember(by string) (json.RawMessage, error) {
 	head := r.led.Head()
 	m := revert.LedgerBefore{By: by, Network: r.desired.Network(), Tasks: len(r.led.Entries()),

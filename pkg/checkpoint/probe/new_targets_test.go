@@ -13,7 +13,7 @@ import (
 
 // Of the name servers that a change brought one must answer, but before kubelet those that come up
 // with it; one that is dead beside another is a warning. The lines that keep it: comparison.go,
-// Attempt (Stated); arrived.go, newServers, withKubelet and Warnings.
+// Attempt (Stated); new_targets.go, newServers, withKubelet and Warnings.
 func TestNameServersThatAChangeBrought(t *testing.T) {
 	if !netns.Alone(t, "/etc") {
 		return

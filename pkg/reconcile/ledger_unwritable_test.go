@@ -15,7 +15,7 @@ import (
 
 // Where nothing can be written down, nothing new is begun and nothing goes, and what was right
 // comes back: also what a boot took away, so that kubelet does not wait. READY is told only of what
-// is made. The lines that keep it: unwritten.go, restoreOnly; carry.go, carryOut;
+// is made. The lines that keep it: ledger_unwritable.go, restoreOnly; outcome.go, carryOut;
 // pkg/reconcile/changes/prepared.go, Prepared.
 func TestWhatCannotBeWrittenDownHoldsNoRepairBack(t *testing.T) {
 	root := t.TempDir()

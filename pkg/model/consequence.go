@@ -8,12 +8,12 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// WithoutIt is what pods lack while a task that they stand on (see [PodsStandOn]) is not right, for
-// who is on call.
-func WithoutIt(t tasks.Task) string {
+// Consequence is what pods lack while a task that they stand on (see [PodsDependOn]) is not right,
+// for who is on call.
+func Consequence(t tasks.Task) string {
 	switch t := t.(type) {
 	case tasks.Sysctl:
-		return withoutSysctl(t.Key)
+		return sysctlConsequence(t.Key)
 	case tasks.Module:
 		return fmt.Sprintf("the kernel has no %s: pods' packets are not handled as the network needs it", t.Name)
 	case tasks.File:
@@ -22,11 +22,11 @@ func WithoutIt(t tasks.Task) string {
 	case tasks.Archive:
 		return "CNI plugins are missing or wrong: no pod can be started or stopped; those that run go on"
 	}
-	return withoutKey[t.Owns()[0].Kind()]
+	return consequences[t.Owns()[0].Kind()]
 }
 
-// withoutKey is what pods lack without a key of a kind.
-var withoutKey = map[string]string{
+// consequences is what pods lack without a key of a kind.
+var consequences = map[string]string{
 	"link":    "the pods' link is not there as wanted: pods of this node are cut off",
 	"address": "the pods' gateway has not its address: pods of this node are cut off",
 	"route":   "a route to pods is missing: they are not reached from here",
@@ -34,7 +34,7 @@ var withoutKey = map[string]string{
 	"nft":     "rules for pods' packets are missing: they are not translated or not let through",
 }
 
-func withoutSysctl(key string) string {
+func sysctlConsequence(key string) string {
 	name := strings.ReplaceAll(key, "/", ".")
 	switch {
 	case name == "net.ipv4.ip_forward", strings.HasSuffix(name, ".forwarding"),

@@ -9,10 +9,10 @@ import (
 	"github.com/netwright/netwright/pkg/tasks"
 )
 
-// PodsStandOn says that pods of a network have none, or not all of it, while a task is not right:
+// PodsDependOn says that pods of a network have none, or not all of it, while a task is not right:
 // what packets of theirs need by its kind, the sysctls and modules that the network requires, its
 // programs and its conf.
-func PodsStandOn(net network.Network, t tasks.Task) bool {
+func PodsDependOn(net network.Network, t tasks.Task) bool {
 	switch t := t.(type) {
 	case tasks.Sysctl:
 		key := tasks.SysctlKey(t.Key)

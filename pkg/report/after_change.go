@@ -86,8 +86,8 @@ func numbered(number int64) string {
 // undoShown is how long an undo is shown where all is well since.
 const undoShown = 24 * time.Hour
 
-// aftermath is what is known of earlier changes.
-func (t *statusText) aftermath(s *Status) {
+// afterChange is what is known of earlier changes.
+func (t *statusText) afterChange(s *Status) {
 	if p := s.Proof; p != nil {
 		line := fmt.Sprintf("proved by      %s", p)
 		if !p.At.IsZero() {

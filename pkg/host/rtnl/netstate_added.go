@@ -14,23 +14,24 @@ import (
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 )
 
-// cameSince is what a network has that it had not before, and that a program which nobody knows may
-// have made: what people and scripts make with ip(8). What comes and goes with pods is left out,
-// and what a routing daemon, a DHCP client or the kernel made: those have protocols of their own.
-type cameSince struct {
+// addedSince is what a network has that it had not before, and that a program which nobody knows
+// may have made: what people and scripts make with ip(8). What comes and goes with pods is left
+// out, and what a routing daemon, a DHCP client or the kernel made: those have protocols of their
+// own.
+type addedSince struct {
 	links     []string
 	addresses [][]byte
 	routes    [][]byte
 	rules     [][]byte
 }
 
-// RemoveCame takes that away. It may be retried, and changes nothing when nothing came.
-func (w *Writer) RemoveCame(ctx context.Context, was NetState) error {
+// RemoveAdded takes that away. It may be retried, and changes nothing when nothing came.
+func (w *Writer) RemoveAdded(ctx context.Context, was NetState) error {
 	now, err := w.net.NetState(ctx)
 	if err != nil {
 		return err
 	}
-	came := was.cameSince(now)
+	came := was.addedSince(now)
 	var errs []error
 	for _, name := range came.links {
 		if err := w.delMade(ctx, name); !errors.Is(err, unix.EOPNOTSUPP) { // the kernel's own, which no one removes
@@ -49,7 +50,7 @@ func (w *Writer) RemoveCame(ctx context.Context, was NetState) error {
 	return errors.Join(errs...)
 }
 
-func (s NetState) cameSince(now NetState) (out cameSince) {
+func (s NetState) addedSince(now NetState) (out addedSince) {
 	before := map[int]bool{}
 	for _, l := range s.Links {
 		before[l.Index] = true

@@ -1,24 +1,13 @@
 package host
 
 import (
-	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/host/facts"
 	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/pkg/host/kernel"
-	"github.com/netwright/netwright/pkg/host/systemd"
 )
-
-// LookAtUnit is the state of one unit, for who looks at nothing else of the machine.
-// [ErrNoLiveState]: no systemd runs here that may be talked to. It starts nobody.
-func LookAtUnit(ctx context.Context, opt Options, name string) (state systemd.UnitState, err error) {
-	u := systemd.Open(opt.live() && !opt.Sandbox)
-	defer func() { err = errors.Join(err, u.Close()) }()
-	return u.Unit(ctx, name)
-}
 
 // BootArgs are the words of the kernel's command line, in a container those that its first process
 // was started with, as systemd's ConditionKernelCommandLine= sees them. Of an image there are none.

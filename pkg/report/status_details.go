@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// rest is what is good to know: certificates, the last pass, the next, the daemon.
-func (t *statusText) rest(s *Status) {
+// details is what is good to know: certificates, the last pass, the next, the daemon.
+func (t *statusText) details(s *Status) {
 	t.certificates(s.Certificates)
-	t.aftermath(s)
+	t.afterChange(s)
 	t.working(s)
 	if l := s.Last; l != nil {
 		t.last(l)

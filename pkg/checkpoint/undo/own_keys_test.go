@@ -12,7 +12,7 @@ import (
 )
 
 // What a kind brings back itself comes back from what the journal says, also after a boot.
-// The lines that keep it: own.go, own and restore.
+// The lines that keep it: own_keys.go, own and restore.
 func TestAKindBringsItsKeysBack(t *testing.T) {
 	needs.Root(t) // files belong to root
 	root := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/netwright/netwright/test/netns"
 )
 
-// Which next hops must resolve after a change. The lines that keep it: turned.go, turned, isNew,
-// leads and ofAChange.
+// Which next hops must resolve after a change. The lines that keep it: next_hops.go, redirected,
+// isNew, leads and ofAChange.
 func TestWhereAChangeTurnsPackets(t *testing.T) {
 	const ours, static, bird = rtnl.RouteProtocol, 4, 12
 	route := func(dst, gateway string, protocol, metric int) rtnl.Route {
@@ -55,19 +55,19 @@ func TestWhereAChangeTurnsPackets(t *testing.T) {
 		"a default route, which is judged else": {route("0.0.0.0/0", "10.0.0.9", static, 0), ""},
 		"without a next hop":                    {route("10.244.2.0/24", "", ours, 0), ""},
 	} {
-		got := before.turned(append(slices.Clone(before.routes), c.now, c.now))
+		got := before.redirected(append(slices.Clone(before.routes), c.now, c.now))
 		if want := slices.DeleteFunc([]Probe{c.want}, func(p Probe) bool { return p == "" }); !slices.Equal(got, want) {
 			t.Errorf("%s: %q must resolve, want %q", name, got, want)
 		}
 	}
 	var none ledBefore // of who undoes another's change
-	if got := none.turned(before.routes); len(got) > 0 {
+	if got := none.redirected(before.routes); len(got) > 0 {
 		t.Errorf("without a state before, %q must resolve", got)
 	}
 }
 
 // Who has a known node's packets after a change must resolve, if the one who had them answered. The
-// lines that keep it: comparison.go, Attempt, Before and addNeighbours; turned.go,
+// lines that keep it: comparison.go, Attempt, Before and addNeighbours; next_hops.go,
 // hops.
 func TestTheNextHopOfAKnownNodeResolves(t *testing.T) {
 	if !netns.Alone(t, "/etc", "/var/lib") {

@@ -123,7 +123,7 @@ func (s *surroundings) restoreNetwork(ctx context.Context, h *host.Host, was *rt
 		left = append(left, slices.Concat(rules, legacy)...)
 	}
 	if was != nil {
-		failed(again(ctx, func() error { return h.Net.RemoveCame(ctx, *was) }))
+		failed(again(ctx, func() error { return h.Net.RemoveAdded(ctx, *was) }))
 	}
 	return append(left, s.Without...)
 }

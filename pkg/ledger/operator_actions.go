@@ -1,0 +1,55 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+const operatorActionsFile = Dir + "/deeds.json"
+
+// maxOperatorActions is how many of them are kept.
+const maxOperatorActions = 50
+
+// OperatorAction is what somebody did to which configuration a node follows. It makes no revision:
+// no task is new by it.
+type OperatorAction struct {
+	Time       time.Time `json:"time"`
+	By         string    `json:"by"`
+	Act        Act       `json:"act"`
+	Revision   int       `json:"revision,omitempty"`   // that it led to, or away from
+	Generation int64     `json:"generation,omitempty"` // of that
+	Text       string    `json:"text,omitempty"`
+}
+
+// Act is the kind of such an action.
+type Act string
+
+// The acts.
+const (
+	RolledBack Act = "rollback" // to a revision, which holds the node
+	WasPaused  Act = "pause"
+	Resumed    Act = "resume"       // of a pause, or of a node that was held
+	Forward    Act = "roll-forward" // to a generation that wants what a kept revision has
+)
+
+// ReadOperatorActions reads what was done, oldest first. A damaged file is said, and is none.
+func ReadOperatorActions(r Reader) (list []OperatorAction, err error) {
+	err = readState(r, operatorActionsFile, &list)
+	return list, err
+}
+
+// NoteOperatorAction saves an action, durably. One that was done last already leads to nothing new,
+// and is not saved again: a command that was killed is run again.
+func NoteOperatorAction(ctx context.Context, w Host, d OperatorAction) error {
+	list, _ := ReadOperatorActions(w) // a damaged one is as good as none
+	d.Time = d.Time.UTC().Truncate(time.Second)
+	if n := len(list); n > 0 {
+		last := list[n-1]
+		if last.Time = d.Time; last == d {
+			return nil
+		}
+	}
+	list = append(list, d)
+	list = list[max(0, len(list)-maxOperatorActions):]
+	return saveState(ctx, w, operatorActionsFile, list)
+}
