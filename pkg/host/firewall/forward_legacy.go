@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"unsafe"
@@ -83,7 +82,7 @@ func legacyForward() ([]ForwardChain, error) {
 // tables are those of iptables that this network namespace has; none where the kernel has no
 // ip_tables.
 func (f legacyFamily) tables() []string {
-	names, err := os.ReadFile("/proc/thread-self/net/" + f.names)
+	names, err := sys.ReadKernelFile("/proc/thread-self/net/" + f.names)
 	if err != nil {
 		return nil
 	}
