@@ -55,9 +55,7 @@ func (n *Reader) NetState(ctx context.Context) (out NetState, err error) {
 	rules, err := rawList(ctx, "policy rules", unix.RTM_GETRULE, unix.RTM_NEWRULE, ruleHead)
 	for _, m := range rules {
 		if m[0] == unix.AF_INET || m[0] == unix.AF_INET6 {
-			m = bytes.Clone(m)
-			clear(m[8:12]) // whether its link is there now
-			out.Rules = append(out.Rules, m)
+			out.Rules = append(out.Rules, ruleMessage(m))
 		}
 	}
 	return out, err
@@ -79,40 +77,14 @@ func rawList(ctx context.Context, what string, get, kind, head int) ([][]byte, e
 	return out, err
 }
 
-// wantedRoute leaves out what the kernel makes with an address or a link, and what it only
-// remembers. A route to the network of an address may be of NetworkManager, which has the kernel
-// make none (IFA_F_NOPREFIXROUTE) and says that it is the kernel's.
-func wantedRoute(m []byte) bool {
-	family, table, protocol, kind := m[0], m[4], m[5], m[7]
-	kernels := protocol == unix.RTPROT_KERNEL && (table == unix.RT_TABLE_LOCAL || kind != unix.RTN_UNICAST)
-	return (family == unix.AF_INET || family == unix.AF_INET6) && !kernels &&
-		protocol != unix.RTPROT_REDIRECT && binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED == 0
-}
-
-// routeMessage is a route without what ages and what tells of its link's state.
-func routeMessage(m []byte) []byte {
-	out := bytes.Clone(m[:routeHead])
-	flags := binary.NativeEndian.Uint32(out[8:]) & (unix.RTNH_F_ONLINK | unix.RTNH_F_PERVASIVE)
-	binary.NativeEndian.PutUint32(out[8:], flags)
-	sys.EachAttribute(m[routeHead:], func(kind uint16, whole, _ []byte) {
-		if kind != unix.RTA_CACHEINFO && kind != unix.RTA_EXPIRES {
-			out = append(out, whole...)
-		}
-	})
-	return out
-}
-
-// lifetime is how many seconds a route has still to live, 0 for ever. One from a
-// router advertisement that came back for ever would outlive its router.
-func lifetime(m []byte) (seconds uint32) {
-	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
-		if kind == unix.RTA_CACHEINFO && len(value) >= 12 {
-			if ticks := int32(binary.NativeEndian.Uint32(value[8:])); ticks > 0 {
-				seconds = uint32(ticks)/100 + 1 // USER_HZ
-			}
-		}
-	})
-	return seconds
+// ruleMessage is a rule without what tells whether its link is there now, which the kernel says
+// among its flags. The others say what it matches: all but what it names (`not`), and the source
+// address that a route would choose.
+func ruleMessage(m []byte) []byte {
+	m = bytes.Clone(m)
+	flags := binary.NativeEndian.Uint32(m[8:]) & (unix.FIB_RULE_INVERT | unix.FIB_RULE_FIND_SADDR)
+	binary.NativeEndian.PutUint32(m[8:], flags)
+	return m
 }
 
 // addressID is what tells one address from another: family, length, link and address.

@@ -42,7 +42,7 @@ func (w *Writer) RemoveAdded(ctx context.Context, was NetState) error {
 		errs = append(errs, send("remove a policy rule", unix.RTM_DELRULE, 0, m, unix.ENOENT))
 	}
 	for _, m := range came.routes {
-		errs = append(errs, send("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH, unix.ENODEV))
+		errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH, unix.ENODEV))
 	}
 	for _, m := range came.addresses {
 		errs = append(errs, send("remove an address", unix.RTM_DELADDR, 0, m, unix.EADDRNOTAVAIL, unix.ENODEV))

@@ -259,7 +259,7 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 	var errs []error
 	for _, m := range missing(now.Routes, was.Routes) {
 		if m[5] == RouteProtocol {
-			errs = append(errs, send("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
+			errs = append(errs, sendRoute("remove a route", unix.RTM_DELROUTE, 0, m, unix.ESRCH))
 		}
 	}
 	gone := slices.DeleteFunc(missing(was.Routes, now.Routes),
@@ -269,7 +269,7 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 		var failed []error
 		left := gone[:0]
 		for _, m := range gone {
-			if err := send("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), was.withLifetime(m), unix.EEXIST,
+			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), was.withLifetime(m), unix.EEXIST,
 				unix.ENODEV); err != nil {
 				left, failed = append(left, m), append(failed, err)
 			}

@@ -16,9 +16,12 @@ import (
 // MainTable is the number of the main routing table.
 const MainTable = unix.RT_TABLE_MAIN
 
-// routeTypes are the types that we know, by rtnetlink's numbers.
+// routeTypes are the types that people make, by rtnetlink's numbers and with the names of
+// ip-route(8).
 var routeTypes = map[int]string{unix.RTN_UNICAST: "unicast", unix.RTN_BLACKHOLE: "blackhole",
-	unix.RTN_UNREACHABLE: "unreachable", unix.RTN_LOCAL: "local"}
+	unix.RTN_UNREACHABLE: "unreachable", unix.RTN_PROHIBIT: "prohibit", unix.RTN_THROW: "throw",
+	unix.RTN_LOCAL: "local", unix.RTN_BROADCAST: "broadcast", unix.RTN_ANYCAST: "anycast",
+	unix.RTN_MULTICAST: "multicast"}
 
 // leadsNowhere are the types of routes that end the kernel's search without a way.
 var leadsNowhere = map[int]bool{unix.RTN_BLACKHOLE: true, unix.RTN_UNREACHABLE: true, unix.RTN_PROHIBIT: true,
@@ -59,11 +62,14 @@ func (n *Reader) namesIn(ctx context.Context, list []listed) (map[int]string, er
 	return names, nil
 }
 
+// ofAddresses are the types of the routes that the kernel makes of addresses, in a table of theirs.
+var ofAddresses = []string{"local", "broadcast", "anycast", "multicast"}
+
 // supported are the routes of types that we have names for, without those that the kernel makes of
 // addresses.
 func supported(list []listed, names map[int]string) (out []Route) {
 	for _, r := range list {
-		if r.Type != "" && (r.Type != "local" || r.Table != unix.RT_TABLE_LOCAL) {
+		if r.Type != "" && (r.Table != unix.RT_TABLE_LOCAL || !slices.Contains(ofAddresses, r.Type)) {
 			out = append(out, r.on(names))
 		}
 	}
@@ -100,7 +106,7 @@ func (n *Reader) listed(ctx context.Context, table int) (out []listed, err error
 		}
 		out = append(out, list...)
 	}
-	return out, nil
+	return out, n.resolveNexthops(ctx, out)
 }
 
 // handles are the routes of a table as the library has them, which can remove them.

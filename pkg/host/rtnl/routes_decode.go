@@ -13,8 +13,9 @@ import (
 type listed struct {
 	Route // without what its next hop says
 	nextHop
-	kind int       // of rtnetlink: RTN_UNICAST …
-	hops []nextHop // where it has several (ECMP)
+	kind   int       // of rtnetlink: RTN_UNICAST …
+	hops   []nextHop // where it has several (ECMP)
+	object int       // the number of the nexthop object that says where it leads; 0: it says so itself
 }
 
 // nextHop is where packets go next.
@@ -68,6 +69,8 @@ func decodeRoute(m []byte, family byte) (r listed, ok bool) {
 			r.MTU = number(sys.Attribute(value, unix.RTAX_MTU))
 		case unix.RTA_MULTIPATH:
 			r.hops = decodeHops(value)
+		case nexthopID:
+			r.object = number(value)
 		default:
 			r.nextHop.decode(kind, value)
 		}
@@ -92,15 +95,10 @@ func (h *nextHop) decode(kind uint16, value []byte) {
 
 // decodeHops reads several next hops (linux/rtnetlink.h, rtnexthop).
 func decodeHops(b []byte) (out []nextHop) {
-	for len(b) >= unix.SizeofRtNexthop {
-		size := int(binary.NativeEndian.Uint16(b))
-		if size < unix.SizeofRtNexthop || size > len(b) {
-			return out
-		}
-		hop := nextHop{link: number(b[4:]), onLink: b[2]&unix.RTNH_F_ONLINK != 0}
-		sys.EachAttribute(b[unix.SizeofRtNexthop:size], func(kind uint16, _, value []byte) { hop.decode(kind, value) })
+	for m := range hopsOf(b) {
+		hop := nextHop{link: number(m[4:]), onLink: m[2]&unix.RTNH_F_ONLINK != 0}
+		sys.EachAttribute(m[unix.SizeofRtNexthop:], func(kind uint16, _, value []byte) { hop.decode(kind, value) })
 		out = append(out, hop)
-		b = b[min((size+3)&^3, len(b)):]
 	}
 	return out
 }

@@ -110,7 +110,7 @@ func (w *Writer) routeTo(ctx context.Context, r Route) (*netlink.Route, error) {
 		}
 	}
 	if out.Type == 0 {
-		return nil, fmt.Errorf("unknown type %q (unicast, blackhole, unreachable, local)", r.Type)
+		return nil, fmt.Errorf("unknown type %q (unicast, blackhole, unreachable, prohibit, throw, local)", r.Type)
 	}
 	if r.Gateway.IsValid() {
 		if r.Gateway.Is4() != r.Dst.Addr().Is4() {

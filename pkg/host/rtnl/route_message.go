@@ -1,0 +1,106 @@
+package rtnl
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netwright/netwright/pkg/host/internal/sys"
+)
+
+// wantedRoute leaves out what the kernel makes with an address or a link, and what it only
+// remembers. A route to the network of an address may be of NetworkManager, which has the kernel
+// make none (IFA_F_NOPREFIXROUTE) and says that it is the kernel's.
+func wantedRoute(m []byte) bool {
+	family, table, protocol, kind := m[0], m[4], m[5], m[7]
+	kernels := protocol == unix.RTPROT_KERNEL && (table == unix.RT_TABLE_LOCAL || kind != unix.RTN_UNICAST)
+	return (family == unix.AF_INET || family == unix.AF_INET6) && !kernels &&
+		protocol != unix.RTPROT_REDIRECT && binary.NativeEndian.Uint32(m[8:])&unix.RTM_F_CLONED == 0
+}
+
+// settableHopFlags are those of a next hop that can be set. The others tell of its link's state,
+// and the kernel refuses a route with them.
+const settableHopFlags = unix.RTNH_F_ONLINK | unix.RTNH_F_PERVASIVE
+
+// routeMessage is a route without what ages and what tells of its links' state. Several next hops
+// of IPv6 are listed in the order in which they came, and are the same in any.
+func routeMessage(m []byte) []byte {
+	out := without(m, unix.RTA_CACHEINFO, unix.RTA_EXPIRES)
+	binary.NativeEndian.PutUint32(out[8:], binary.NativeEndian.Uint32(out[8:])&settableHopFlags)
+	several := sys.Attribute(out[routeHead:], unix.RTA_MULTIPATH)
+	var hops [][]byte
+	for hop := range hopsOf(several) {
+		hop[2] &= settableHopFlags
+		hops = append(hops, bytes.Clone(hop))
+	}
+	slices.SortFunc(hops, bytes.Compare)
+	if sorted := bytes.Join(hops, nil); out[0] == unix.AF_INET6 && len(sorted) == len(several) {
+		copy(several, sorted)
+	}
+	return out
+}
+
+// without is a route without some of its attributes.
+func without(m []byte, kinds ...uint16) []byte {
+	out := bytes.Clone(m[:routeHead])
+	sys.EachAttribute(m[routeHead:], func(kind uint16, whole, _ []byte) {
+		if !slices.Contains(kinds, kind) {
+			out = append(out, whole...)
+		}
+	})
+	return out
+}
+
+// hopsOf are the next hops of a route that has several: RTA_MULTIPATH is a row of rtnexthop.
+func hopsOf(b []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for len(b) >= unix.SizeofRtNexthop {
+			size := int(binary.NativeEndian.Uint16(b))
+			if size < unix.SizeofRtNexthop || size > len(b) || !yield(b[:size]) {
+				return
+			}
+			b = b[min((size+3)&^3, len(b)):]
+		}
+	}
+}
+
+// sendRoute sends a route that was listed, to be made or to be removed. The kernel lists more than
+// it takes. Of one by a nexthop object it lists the object's next hops, too, and takes one of the
+// two: where the object has gone with its link, these stand for it. And a route of IPv6 with
+// several next hops is a route for each of them, of which one that is there would refuse all.
+func sendRoute(what string, kind, flags int, m []byte, fine ...unix.Errno) error {
+	if sys.Attribute(m[routeHead:], nexthopID) != nil {
+		byObject := without(m, unix.RTA_OIF, unix.RTA_GATEWAY, unix.RTA_VIA, unix.RTA_MULTIPATH)
+		if err := send(what, kind, flags, byObject, fine...); !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		m = without(m, nexthopID)
+	}
+	several := sys.Attribute(m[routeHead:], unix.RTA_MULTIPATH)
+	if m[0] != unix.AF_INET6 || several == nil {
+		return send(what, kind, flags, m, fine...)
+	}
+	var errs []error
+	for hop := range hopsOf(several) {
+		one := append(without(m, unix.RTA_MULTIPATH), attribute(unix.RTA_MULTIPATH, hop)...)
+		errs = append(errs, send(what, kind, flags, one, fine...))
+	}
+	return errors.Join(errs...)
+}
+
+// lifetime is how many seconds a route has still to live, 0 for ever. One from a
+// router advertisement that came back for ever would outlive its router.
+func lifetime(m []byte) (seconds uint32) {
+	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
+		if kind == unix.RTA_CACHEINFO && len(value) >= 12 {
+			if ticks := int32(binary.NativeEndian.Uint32(value[8:])); ticks > 0 {
+				seconds = uint32(ticks)/100 + 1 // USER_HZ
+			}
+		}
+	})
+	return seconds
+}

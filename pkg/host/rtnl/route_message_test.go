@@ -1,0 +1,166 @@
+package rtnl
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netwright/netwright/test/netns"
+)
+
+// twoUplinks is a node with an uplink of each of two networks.
+var twoUplinks = []string{
+	"link add a0 type veth peer name a1", "link add b0 type veth peer name b1",
+	"link set a0 up", "link set a1 up", "link set b0 up", "link set b1 up",
+	"addr add 10.0.1.2/24 dev a0", "addr add 10.0.2.2/24 dev b0",
+	"-6 addr add 2001:db8:1::2/64 dev a0 nodad", "-6 addr add 2001:db8:2::2/64 dev b0 nodad",
+}
+
+const (
+	twoHops  = "route add default nexthop via 10.0.1.1 dev a0 nexthop via 10.0.2.1 dev b0 weight 3"
+	twoHops6 = "-6 route add default proto bird nexthop via 2001:db8:1::1 dev a0 nexthop via 2001:db8:2::1 dev b0"
+)
+
+// run runs ip(8) with each line.
+func run(ns *netns.NS, list ...string) {
+	for _, line := range list {
+		ns.Run("ip", strings.Fields(line)...)
+	}
+}
+
+// What the kernel lists of a route or a rule in another form than it takes it is brought back
+// nevertheless, and told from what somebody put in its place. ip(8) judges, by what it lists
+// without the state of links. The lines that keep it: route_message.go, sendRoute, hopsOf,
+// settableHopFlags; netstate.go, ruleMessage.
+func TestRestoreNetBringsBackWhatIsListedInAnotherForm(t *testing.T) {
+	look := func(ns *netns.NS) string {
+		text := ns.Run("ip", "-o", "route") + ns.Run("ip", "-6", "route") + ns.Run("ip", "rule") + ns.Run("ip", "-6", "rule")
+		all := lines(strings.NewReplacer("dead ", "", "linkdown ", "").Replace(text), "fe80::")
+		slices.Sort(all) // next hops of IPv6 have no order
+		return strings.Join(all, "\n")
+	}
+	for name, c := range map[string]struct {
+		before, change []string
+		want           []string // what is listed afterwards in place of what was; nil: it is as it was
+	}{
+		"a rule that names what it leaves out": {
+			before: []string{"rule add not fwmark 51820 table 51820 pref 100", "-6 rule add not fwmark 51820 table 51820 pref 100"},
+			change: []string{"rule del pref 100", "-6 rule del pref 100"},
+		},
+		"a rule that was turned round": {
+			before: []string{"rule add not fwmark 51820 table 51820 pref 100"},
+			change: []string{"rule del pref 100", "rule add fwmark 51820 table 51820 pref 100"},
+		},
+		"an uplink of two had no carrier": {
+			before: []string{twoHops, "link set b1 down"},
+			change: []string{"link set b1 up", "route del default"},
+		},
+		"a route by an object": {
+			before: []string{"nexthop add id 10 via 10.0.1.1 dev a0", "route add default nhid 10"},
+			change: []string{"route del default"},
+		},
+		"a route by a group of objects": {
+			before: []string{"nexthop add id 10 via 10.0.1.1 dev a0", "nexthop add id 11 via 10.0.2.1 dev b0", "nexthop add id 12 group 10/11", "route add default nhid 12"},
+			change: []string{"route del default"},
+		},
+		"a route whose object went with its link": {
+			before: []string{"nexthop add id 10 via 10.0.1.1 dev a0", "route add default nhid 10"},
+			change: []string{"link set a0 down"},
+			want:   []string{"default nhid 10 via", "default via"}, // the object is not brought back
+		},
+		"a route by an object in place of another": {
+			before: []string{"route add default via 10.0.2.1"},
+			change: []string{"route del default", "nexthop add id 10 via 10.0.1.1 dev a0", "route add default nhid 10"},
+		},
+		"one of two next hops of IPv6": {
+			before: []string{twoHops6},
+			change: []string{"-6 route del default proto bird nexthop via 2001:db8:1::1 dev a0"},
+		},
+		"a whole route of IPv6 with two next hops": {
+			before: []string{twoHops6},
+			change: []string{"-6 route del default proto bird"},
+		},
+		"a route of IPv6 with two next hops that came": {
+			before: []string{twoHops6},
+			change: []string{"-6 route add 2001:db8:9::/48 nexthop via 2001:db8:1::1 dev a0 nexthop via 2001:db8:2::1 dev b0"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := netns.New(t)
+			run(ns, twoUplinks...)
+			run(ns, c.before...)
+			ns.Do(func() {
+				h, ctx, before := openNet(t), t.Context(), look(ns)
+				was, err := h.NetState(ctx)
+				ok(t, err)
+				run(ns, c.change...)
+				if look(ns) == before {
+					t.Fatalf("nothing was changed:\n%s", before)
+				}
+				for range 2 {
+					ok(t, h.RemoveAdded(ctx, was))
+					ok(t, h.RestoreNet(ctx, was, NetMade{}))
+					after := look(ns)
+					if c.want != nil {
+						before = strings.Replace(before, c.want[0], c.want[1], 1)
+					}
+					if diff := cmp.Diff(before, after); diff != "" {
+						t.Errorf("not as before (-before +after):\n%s", diff)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A node whose default route names an object has uplinks, also where the kernel does not say which.
+// The lines that keep it: nexthops.go, resolveNexthops and nexthops.
+func TestUplinksByNexthopObjects(t *testing.T) {
+	for _, line := range []string{"route add default nhid 10", "route add default nhid 12"} {
+		for _, mode := range []string{"1", "0"} {
+			ns := netns.New(t)
+			run(ns, twoUplinks...)
+			run(ns, "nexthop add id 10 via 10.0.1.1 dev a0", "nexthop add id 12 group 10", line)
+			ns.Run("sysctl", "-qw", "net.ipv4.nexthop_compat_mode="+mode)
+			ns.Do(func() {
+				routes, err := openNet(t).DefaultRoutes(t.Context())
+				ok(t, err)
+				if len(routes) != 1 || routes[0].Link != "a0" || routes[0].Gateway.String() != "10.0.1.1" {
+					t.Errorf("%s, mode %s: %v", line, mode, routes)
+				}
+			})
+		}
+	}
+}
+
+// Whatever route somebody made is left where it stands, of whichever type. The lines that keep it:
+// routes.go, routeTypes; routes_write.go, leaveOthers.
+func TestRoutesOfEachTypeAreLeft(t *testing.T) {
+	for _, kind := range []string{"unicast", "blackhole", "unreachable", "prohibit", "throw", "local", "broadcast", "anycast", "multicast"} {
+		ns := netns.New(t)
+		run(ns, twoUplinks...)
+		line := "route add " + kind + " 10.1.0.0/16"
+		if slices.Contains([]string{"unicast", "local", "broadcast", "anycast", "multicast"}, kind) {
+			line += " dev b0 table main"
+		}
+		if kind == "anycast" { // which IPv4 has none of
+			line = "-6 " + strings.Replace(line, "10.1.0.0/16", "2001:db8:9::/48", 1)
+		}
+		run(ns, line)
+		ns.Do(func() {
+			h, ctx := openNet(t), t.Context()
+			r := Route{Dst: netip.MustParsePrefix("10.1.0.0/16"), Gateway: netip.MustParseAddr("10.0.1.1"), Link: "a0"}
+			if kind == "anycast" {
+				r = Route{Dst: netip.MustParsePrefix("2001:db8:9::/48"), Gateway: netip.MustParseAddr("2001:db8:1::1"), Link: "a0"}
+			}
+			before := ns.Run("ip", "route") + ns.Run("ip", "-6", "route")
+			err := h.ReplaceRoute(ctx, r)
+			if after := ns.Run("ip", "route") + ns.Run("ip", "-6", "route"); err == nil || before != after {
+				t.Errorf("%s: %v\n%s", kind, err, after)
+			}
+		})
+	}
+}
