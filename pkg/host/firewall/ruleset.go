@@ -149,7 +149,7 @@ func (t *SetTable) addRule(body []byte) {
 	name := sys.AttributeText(body, unix.NFTA_RULE_CHAIN)
 	for range t.Chains { // the kernel lists them chain by chain
 		if c := &t.Chains[t.at]; c.Name == name {
-			c.Rules = append(c.Rules, SetRule{Message: without(body, unix.NFTA_RULE_HANDLE, unix.NFTA_RULE_POSITION)})
+			c.Rules = append(c.Rules, SetRule{Message: ruleMessage(body)})
 			return
 		}
 		t.at = (t.at + 1) % len(t.Chains)
@@ -174,32 +174,13 @@ func (s nftSocket) elements(t SetTable, of *SetMembers) error {
 	for _, m := range answers {
 		_, body := split(m)
 		sys.EachAttribute(sys.Attribute(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS), func(_ uint16, whole, _ []byte) {
-			of.Elements = append(of.Elements, padded(whole))
+			of.Elements = append(of.Elements, elementMessage(whole))
 		})
 	}
 	if flags := number(of.Message, unix.NFTA_SET_FLAGS); flags&unix.NFT_SET_INTERVAL != 0 && flags&nftSetConcat == 0 {
 		slices.Reverse(of.Elements)
 	}
 	return nil
-}
-
-// without is a message without some attributes.
-func without(body []byte, kinds ...uint16) (out []byte) {
-	sys.EachAttribute(body, func(is uint16, whole, _ []byte) {
-		if !slices.Contains(kinds, is) {
-			out = append(out, padded(whole)...)
-		}
-	})
-	return out
-}
-
-// padded is an attribute up to where the next one may begin.
-func padded(whole []byte) []byte {
-	out := slices.Clone(whole)
-	for len(out)%4 != 0 {
-		out = append(out, 0)
-	}
-	return out
 }
 
 // counting are expressions whose values change by themselves.

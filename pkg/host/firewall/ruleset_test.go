@@ -2,6 +2,7 @@ package firewall
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,6 +131,47 @@ iptables-nft -N KUBE-FIREWALL; iptables-nft -I INPUT -j KUBE-FIREWALL; iptables-
 		noError(t, err)
 		if diff := cmp.Diff(theirs, rulesNow(ns)); diff != "" {
 			t.Errorf("a rule beside theirs (-theirs +after):\n%s", diff)
+		}
+	})
+}
+
+// Tables of every kind that people make come back whole: also where the kernel lists what it does
+// not take. The lines that keep it: ruleset_message.go, ruleMessage and elementMessage; ruleset.go,
+// elements.
+func TestRestoreRuleSetOfEveryForm(t *testing.T) {
+	needs.Tool(t, "nft", "iptables-nft", "ip6tables-nft")
+	const chain = "chain c { type filter hook input priority 0; "
+	var tables strings.Builder
+	for i, body := range []string{
+		"set s { type ipv4_addr; flags interval,timeout; timeout 1h; elements = { 10.0.0.0/8, 172.16.0.1-172.16.0.9 timeout 5h }; }",
+		"set s { type ipv4_addr; flags interval,timeout; elements = { 10.0.0.0/8 timeout 1h, 12.0.0.0/8 }; }",
+		"set s { type ipv4_addr; flags timeout; timeout 1h; elements = { 10.0.0.1 timeout 5h, 10.0.0.2 }; }",
+		"set s { type ipv4_addr . ipv4_addr; flags interval,timeout; timeout 1h; elements = { 10.0.0.0/8 . 10.0.0.1 timeout 5h }; }",
+		chain + "meter m { ip saddr limit rate 5/second } accept; }",
+		chain + "ct count over 5 reject with tcp reset; }",
+		"set s { type ipv4_addr; flags dynamic; }; " + chain + "add @s { ip saddr counter }; }",
+		"set s { type ipv4_addr; size 65535; flags dynamic; }; " + chain + "add @s { ip saddr ct count over 3 } drop; }",
+		"set s { type ipv4_addr; flags dynamic,timeout; }; " + chain + "add @s { ip saddr timeout 5m }; update @s { ip saddr }; }",
+		"set s { type ipv4_addr; flags dynamic,timeout; timeout 60s; }; " + chain + "tcp dport 22 ct state new add @s { ip saddr limit rate over 3/minute } drop; }",
+		"map m { type ipv4_addr : mark; flags dynamic,timeout; timeout 1m; }; " + chain + "update @m { ip saddr timeout 2m : mark }; }",
+		"chain d { accept; }; map m { type ipv4_addr : verdict; flags interval; elements = { 10.0.0.0/8 : goto d, 11.0.0.1 : jump d }; }",
+		"counter a { }; map m { type inet_service : counter; elements = { 80 : \"a\" }; }; " + chain + "counter name tcp dport map @m; }",
+		"quota q { over 500 mbytes; }; limit l { rate 400/minute; }; " + chain + "quota name \"q\" drop; limit name \"l\" accept; }",
+	} {
+		fmt.Fprintf(&tables, "table ip t%d {\n%s\n}\n", i, strings.ReplaceAll(body, "; ", "\n"))
+	}
+	ns := netns.New(t)
+	ns.Run("sh", "-ec", "nft -f - <<'END'\n"+tables.String()+"END")
+	ns.Do(func() {
+		h, ctx := openTest(), t.Context()
+		before := rulesNow(ns)
+		was, err := h.RuleSet(ctx)
+		noError(t, err)
+		ns.Run("nft", "flush", "ruleset")
+		left, err := h.RestoreRuleSet(ctx, was)
+		noError(t, err)
+		if diff := cmp.Diff(before, rulesNow(ns)); diff != "" || len(left) > 0 {
+			t.Errorf("not as before, left %q (-before +after):\n%s", left, diff)
 		}
 	})
 }
