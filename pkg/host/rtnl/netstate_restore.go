@@ -263,14 +263,14 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 		}
 	}
 	gone := slices.DeleteFunc(missing(was.Routes, now.Routes),
-		func(m []byte) bool { return !linkIsThere(m, now.Links) })
+		func(m []byte) bool { return onLinks(m, now.Links) == nil })
 	for last := len(gone) + 1; len(gone) > 0 && len(gone) < last; {
 		last = len(gone)
 		var failed []error
 		left := gone[:0]
 		for _, m := range gone {
-			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), was.withLifetime(m), unix.EEXIST,
-				unix.ENODEV); err != nil {
+			if err := sendRoute("bring a route back", unix.RTM_NEWROUTE, routeFlags(m), onLinks(was.withLifetime(m), now.Links),
+				unix.EEXIST, unix.ENODEV); err != nil {
 				left, failed = append(left, m), append(failed, err)
 			}
 		}
@@ -282,19 +282,6 @@ func (back restoring) restoreRoutes(ctx context.Context, was NetState) error {
 		back.w.log.Info("network brought back", zap.Int("routes not brought back", len(gone)))
 	}
 	return errors.Join(errs...)
-}
-
-// linkIsThere says that a route's link is: without it the kernel may say of a next hop that it is
-// unreachable, which would never end.
-func linkIsThere(m []byte, links []Link) bool {
-	there := true
-	sys.EachAttribute(m[routeHead:], func(kind uint16, _, value []byte) {
-		if kind == unix.RTA_OIF && len(value) == 4 {
-			index := int(binary.NativeEndian.Uint32(value))
-			there = slices.ContainsFunc(links, func(l Link) bool { return l.Index == index })
-		}
-	})
-	return there
 }
 
 // withLifetime is a route's message with the rest of its life.

@@ -15,7 +15,7 @@ import (
 // A link of ours that a change removed comes back with its addresses and routes; an uplink that was
 // put into a bridge, out of it; what the change made is gone. What others made meanwhile stays, and
 // a link of theirs that went is not made again. The lines that keep it: netstate_restore.go,
-// restoreLink (ours), setFlags, restoreMaster, linkIsThere, delMade; links_write.go, AddLink
+// restoreLink (ours), setFlags, restoreMaster, delMade; links_write.go, AddLink
 // (Index).
 func TestRestoreNetBringsLinksBack(t *testing.T) {
 	ns := netns.New(t)

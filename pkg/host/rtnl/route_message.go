@@ -38,8 +38,8 @@ func routeMessage(m []byte) []byte {
 		hops = append(hops, bytes.Clone(hop))
 	}
 	slices.SortFunc(hops, bytes.Compare)
-	if sorted := bytes.Join(hops, nil); out[0] == unix.AF_INET6 && len(sorted) == len(several) {
-		copy(several, sorted)
+	if out[0] == unix.AF_INET6 {
+		copy(several, bytes.Join(hops, nil))
 	}
 	return out
 }
@@ -55,17 +55,44 @@ func without(m []byte, kinds ...uint16) []byte {
 	return out
 }
 
-// hopsOf are the next hops of a route that has several: RTA_MULTIPATH is a row of rtnexthop.
+// hopsOf are the next hops of a route that has several: RTA_MULTIPATH is a row of rtnexthop, each
+// up to where the next one may begin.
 func hopsOf(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for len(b) >= unix.SizeofRtNexthop {
-			size := int(binary.NativeEndian.Uint16(b))
+			size := (int(binary.NativeEndian.Uint16(b)) + 3) &^ 3
 			if size < unix.SizeofRtNexthop || size > len(b) || !yield(b[:size]) {
 				return
 			}
-			b = b[min((size+3)&^3, len(b)):]
+			b = b[size:]
 		}
 	}
+}
+
+// onLinks is a route without the next hops whose links are gone, nil if nothing is left of it. The
+// kernel may say of a next hop without its link that it is unreachable, which would never end, or
+// that there is no such device, which says nothing of the route's other next hops.
+func onLinks(m []byte, links []Link) []byte {
+	there := func(index int) bool {
+		return slices.ContainsFunc(links, func(l Link) bool { return l.Index == index })
+	}
+	if on := sys.Attribute(m[routeHead:], unix.RTA_OIF); on != nil && !there(number(on)) {
+		return nil
+	}
+	several := sys.Attribute(m[routeHead:], unix.RTA_MULTIPATH)
+	if several == nil {
+		return m
+	}
+	var left []byte
+	for hop := range hopsOf(several) {
+		if there(number(hop[4:])) {
+			left = append(left, hop...)
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	return append(without(m, unix.RTA_MULTIPATH), attribute(unix.RTA_MULTIPATH, left)...)
 }
 
 // sendRoute sends a route that was listed, to be made or to be removed. The kernel lists more than

@@ -116,6 +116,32 @@ func TestRestoreNetBringsBackWhatIsListedInAnotherForm(t *testing.T) {
 	}
 }
 
+// A route of which one link is gone comes back by the others, and none that has no link any more is
+// said to be wrong. The line that keeps it: route_message.go, onLinks.
+func TestRestoreNetWithoutALink(t *testing.T) {
+	for _, c := range []struct{ route, gone, show, want string }{
+		{twoHops, "b0", "-4", "default via 10.0.1.1 dev a0"},
+		{twoHops6, "b0", "-6", "default via 2001:db8:1::1 dev a0 proto bird metric 1024 pref medium"},
+		{"route add default via 10.0.2.1", "b0", "-4", ""},
+	} {
+		ns := netns.New(t)
+		run(ns, twoUplinks...)
+		run(ns, c.route)
+		ns.Do(func() {
+			h, ctx := openNet(t), t.Context()
+			was, err := h.NetState(ctx)
+			ok(t, err)
+			run(ns, c.show+" route flush default", "link del "+c.gone)
+			for range 2 {
+				ok(t, h.RestoreNet(ctx, was, NetMade{}))
+				if got := strings.TrimSpace(ns.Run("ip", c.show, "route", "show", "default")); got != c.want {
+					t.Errorf("%s without %s: %q, want %q", c.route, c.gone, got, c.want)
+				}
+			}
+		})
+	}
+}
+
 // A node whose default route names an object has uplinks, also where the kernel does not say which.
 // The lines that keep it: nexthops.go, resolveNexthops and nexthops.
 func TestUplinksByNexthopObjects(t *testing.T) {
