@@ -100,8 +100,9 @@ func hookThat(name string) string {
 // hook. The fabric judges, and what the node's own programs say of it.
 //
 // The lines that keep it: pkg/checkpoint/undo/surroundings.go; pkg/checkpoint/probe/comparison.go,
-// AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/rtnl/netstate_added.go;
-// pkg/host/systemd/list.go.
+// AwaitProbes; pkg/host/firewall/ruleset_restore.go; pkg/host/firewall/ruleset_message.go;
+// pkg/host/rtnl/netstate_added.go; pkg/host/rtnl/netstate.go, ruleMessage;
+// pkg/host/rtnl/route_message.go; pkg/host/systemd/list.go.
 func TestWhatAHookDidIsTakenBack(t *testing.T) {
 	t.Parallel() // it waits for its probes
 	rerun.Never(t, "it cuts the node off")
@@ -115,7 +116,24 @@ func TestWhatAHookDidIsTakenBack(t *testing.T) {
 		return n.Shell(ctx, "systemctl is-active lab-a lab-b lab-c@x; systemctl is-enabled lab-a lab-b")
 	}
 	const cutsOff = "\nip link set host0 down\n"
+	// What the kernel lists in another form than it takes it.
+	n.Write("/srv/lab-forms", `ip rule add not fwmark 51820 table 51820 pref 90
+ip link add lab-two type veth peer name lab-off
+ip link set lab-two up
+ip address add 10.99.0.1/24 dev lab-two
+ip route add 203.0.113.0/24 nexthop via 10.77.0.1 dev host0 nexthop via 10.99.0.2 dev lab-two
+nft -f - <<'END'
+table ip lab-forms {
+	chain in {
+		type filter hook input priority 0;
+		tcp dport 9 meter slow { ip saddr limit rate 5/second } accept
+	}
+}
+END
+`, 0o644)
+	n.Must(ctx, "sh", "-e", "/srv/lab-forms")
 	for i, c := range []struct{ name, does string }{
+		{"what is listed in another form", "ip rule del pref 90; ip route del 203.0.113.0/24; nft flush ruleset; ip route add blackhole " + serverAddress + "/32"},
 		{"on its way up, later than probes are asked of others", "sleep 4; ip link set host0 down"},
 		{"the uplink goes down", "ip link set host0 down"},
 		{"the addresses go", "ip addr flush dev host0"},
