@@ -59,7 +59,57 @@ func (d *Document) checkTokens(tokens token.Tokens) (token.Tokens, bool) {
 		}
 		kept = append(kept, tk)
 	}
-	return kept, true
+	return kept, d.restoreTabs(kept)
+}
+
+// restoreTabs takes the text of plain scalars and keys that hold a tab from what is written: the
+// lexer leaves tabs out of them. In YAML 1.2 they are part of the text (7.3.3), so what holds one
+// is a string, whatever is left without it. false: a diagnostic says why.
+func (d *Document) restoreTabs(tokens token.Tokens) bool {
+	var before token.Type // of the last token that is no comment
+	for _, tk := range tokens {
+		if tk.Type == token.CommentType {
+			continue
+		}
+		block := before == token.LiteralType || before == token.FoldedType
+		named := before == token.AnchorType || before == token.AliasType
+		before = tk.Type
+		if block || !isPlain(tk) || !strings.Contains(tk.Origin, "\t") {
+			continue
+		}
+		text := plainText(tk.Origin)
+		switch {
+		case text == tk.Value:
+		case named:
+			d.ErrorAt(tokenPos(tk), Diagnostic{ID: problem.YAMLUnsupported,
+				Summary: "a tab stands behind the name of an anchor or alias", Hint: "write a blank in its place"})
+			return false
+		default:
+			tk.Type, tk.Value = token.StringType, text
+		}
+	}
+	return true
+}
+
+// plainText is the text of a plain scalar as it is written, its lines folded (7.3.3: ns-plain).
+func plainText(origin string) string {
+	var text strings.Builder
+	breaks := 0
+	for line := range strings.SplitSeq(strings.Trim(origin, " \t\n"), "\n") {
+		line = strings.Trim(line, " \t")
+		switch {
+		case line == "":
+			breaks++
+			continue
+		case breaks > 0:
+			text.WriteString(strings.Repeat("\n", breaks))
+		case text.Len() > 0:
+			text.WriteByte(' ')
+		}
+		text.WriteString(line)
+		breaks = 0
+	}
+	return text.String()
 }
 
 // gluedColon reports whether the colon at i has a plain word on either side and no blank between.
@@ -70,8 +120,8 @@ func gluedColon(tokens token.Tokens, i int) bool {
 		return false
 	}
 	before, colon, after := tokens[i-1], tokens[i].Position, tokens[i+1]
-	return isPlain(before) && isPlain(after) && before.Position.Line == colon.Line &&
-		after.Position.Line == colon.Line &&
+	return isPlain(before) && isPlain(after) && !strings.HasPrefix(after.Origin, "\t") &&
+		before.Position.Line == colon.Line && after.Position.Line == colon.Line &&
 		before.Position.Column+tokenWidth(before) == colon.Column && after.Position.Column == colon.Column+1
 }
 
