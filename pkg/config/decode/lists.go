@@ -23,6 +23,17 @@ func (d *Decoder) Unique(seen Keys, key string, where document.Pos, at string) b
 	return true
 }
 
+// First is [Decoder.Unique] for a list in which kOps lets an entry hide a later one of its key: in
+// a document of kOps that one is passed over. So an instance group's come before the cluster's in a
+// NodeupConfig.
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go (NewConfig)
+func (d *Decoder) First(seen Keys, key string, where document.Pos, at string) bool {
+	if _, twice := seen[key]; twice && d.Doc.Dialect.Lenient {
+		return false
+	}
+	return d.Unique(seen, key, where, at)
+}
+
 // Required reports fields that a list's entry must have.
 func (d *Decoder) Required(v *document.Value, at string, names ...string) bool {
 	if v.Kind != document.KindMap {

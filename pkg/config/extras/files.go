@@ -41,7 +41,7 @@ func Files(to *[]FileAsset, stored []blob.Named, meant Meant) decode.Set {
 			*to = slices.Grow(*to, len(all))
 			at := item + ".path"
 			for _, f := range all {
-				if d.Unique(seen, f.Path, v.Pos, at) {
+				if d.First(seen, f.Path, v.Pos, at) {
 					put(f)
 				}
 			}

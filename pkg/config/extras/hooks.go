@@ -24,7 +24,7 @@ func Hooks(to *[]Hook, meant Meant) decode.Set {
 		put := decode.Merging(to, func(h Hook) string { return h.Name })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
 			h, ok := hookOf(d, v, item, meant)
-			if !ok || !d.Unique(seen, h.Name, v.Pos, item+".name") {
+			if !ok || !d.First(seen, h.Name, v.Pos, item+".name") {
 				return
 			}
 			d.Origins[fmt.Sprintf("%s[%s]", at, h.Name)] = h.Origin
