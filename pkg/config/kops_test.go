@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -59,4 +60,35 @@ func TestKopsFirstOfAKeyCounts(t *testing.T) {
 	}
 	refusedAsOurs(t, calico+hooks, `"a.service" is in this list twice`)
 	refusedAsOurs(t, calico+"  "+strings.ReplaceAll(strings.Replace(twice, "F", "f", 1), "\n-", "\n  -"), `"/srv/kubernetes/assets/motd" is in this list twice`)
+}
+
+// TestKopsSysctlsOfSeveralLines: nodeup joins the entries with line ends and writes them as they
+// are, so each line is one. What is wrong with it, and where it came from, is said at its line.
+// The lines that keep it: pkg/config/kops/fields.go, EachLine; pkg/config/document/document.go,
+// LinePos
+func TestKopsSysctlsOfSeveralLines(t *testing.T) {
+	const key = "net.core.somaxconn"
+	for _, c := range []struct{ entries, want string }{
+		{"[\"net.core.rmem_max=1\\nnet.core.wmem_max = 2\"]", "net.core.rmem_max=1@7:22 net.core.wmem_max=2@7:22"},
+		{"\n  - |\n    # tune\n\n      net.core.somaxconn=1024\n    ; more\n    net.core.rmem_max=1\n  - net.core.wmem_max=2", key + "=1024@11:7 net.core.rmem_max=1@13:5 net.core.wmem_max=2@14:5"},
+		{"\n  - |-\n    net.core.somaxconn=1\n    net.core.somaxconn=2", key + "=2@10:5"},
+		{"\n  - >\n    net.core.somaxconn=1\n\n    net.core.rmem_max=3", key + "=1@8:5 net.core.rmem_max=3@8:5"},
+		{"[\" \", \"\", \" # c\", \"\\n\", \"\\r\\n-net.core.somaxconn=1\\r\\n\"]", key + "=1@7:45"},
+		{"\n  - net.ipv4.tcp_rmem = 4096\t131072\t6291456", "net.ipv4.tcp_rmem=4096\t131072\t6291456@8:5"},
+	} {
+		var got []string
+		for _, s := range loadKops(t, kopsCluster+calico+"  sysctlParameters: "+c.entries+"\n", "", "").SysctlParameters {
+			got = append(got, fmt.Sprintf("%s=%s@%d:%d", s.Key, s.Value, s.Origin.Line, s.Origin.Column))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q\ngot  %q\nwant %q", c.entries, got, c.want)
+		}
+	}
+	_, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + calico + "  sysctlParameters:\n  - |\n    net.core.somaxconn=1\n    nonsense\n")}}, Select{})
+	if !strings.Contains(diags.String(), `cluster-completed.spec:10:5: spec.sysctlParameters[0] is the string "nonsense"`) {
+		t.Error(diags)
+	}
+	for _, entry := range []string{"\"net.core.rmem_max=1\\nnet.core.wmem_max=2\"", "\"\"", "\"# c\""} {
+		refusedAsOurs(t, calico+"  sysctlParameters: ["+entry+"]\n", "spec.sysctlParameters[0] is the string")
+	}
 }

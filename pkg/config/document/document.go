@@ -171,6 +171,17 @@ func (t Lines) line(n int) string {
 	return line
 }
 
+// LinePos is where line n, from 0, of a literal block begins; of any other text it is where the
+// text begins.
+func (d *Document) LinePos(v *Value, n int) Pos {
+	header := []rune(d.Text.line(v.Pos.Line))
+	if i := v.Pos.Column - 1; i >= len(header) || header[i] != '|' {
+		return v.Pos
+	}
+	n += v.Pos.Line + 1
+	return Pos{n, indentOf(d.Text.line(n)) + 1}
+}
+
 // clamp keeps a position of the YAML library inside the text.
 func (t Lines) clamp(p Pos) Pos {
 	last := strings.Count(string(t), "\n") + 1

@@ -15,10 +15,7 @@ func Sysctls(to *[]Sysctl) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
 		put := decode.Merging(to, func(s Sysctl) string { return s.Key })
-		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			if d.Doc.Dialect.Lenient && kops.PassedOver(d, v, item) {
-				return
-			}
+		one := func(d *decode.Decoder, v *document.Value, item string) {
 			s, ok := sysctl(d, v, item)
 			_, twice := seen[s.Key]
 			later := twice && d.Doc.Dialect.Lenient
@@ -31,7 +28,11 @@ func Sysctls(to *[]Sysctl) decode.Set {
 				return
 			}
 			put(s)
-		})(d, v, at)
+		}
+		if d.Doc.Dialect.Lenient {
+			one = kops.EachLine(one)
+		}
+		decode.List(one)(d, v, at)
 	}
 }
 

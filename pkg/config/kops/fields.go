@@ -24,15 +24,32 @@ func Cloud(to *string) decode.Set {
 	}
 }
 
-// PassedOver reports whether an entry of kOps sets nothing here. nodeup writes its list as it is
-// into a file of sysctl.d: so an entry may be a comment or empty (nodeup's own list begins so), and
-// a pattern of names. Of two that set one key the later counts.
-func PassedOver(d *decode.Decoder, v *document.Value, at string) bool {
-	key, _, _ := strings.Cut(v.Str(), "=")
-	switch key = strings.TrimSpace(key); {
-	case v.Kind != document.KindString:
-		return false
-	case strings.HasPrefix(key, "#") || strings.HasPrefix(key, ";") || v.Str() == "":
+// EachLine takes each line of an entry that sets something here. nodeup joins the entries of kOps'
+// list with line ends and writes them as they are into a file of sysctl.d.
+// https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/sysctls.go
+func EachLine(one decode.Set) decode.Set {
+	return func(d *decode.Decoder, v *document.Value, at string) {
+		if v.Kind != document.KindString {
+			one(d, v, at)
+			return
+		}
+		n := 0
+		for text := range strings.SplitSeq(v.Text, "\n") {
+			line := *v
+			line.Text, line.Pos = strings.TrimSpace(text), d.Doc.LinePos(v, n)
+			if n++; !passedOver(d, &line, at) {
+				one(d, &line, at)
+			}
+		}
+	}
+}
+
+// passedOver reports whether a line of kOps' sets nothing here: so it may be a comment or empty
+// (nodeup's own list begins so), and a pattern of names. Of two that set one key the later counts.
+func passedOver(d *decode.Decoder, v *document.Value, at string) bool {
+	key, _, _ := strings.Cut(v.Text, "=")
+	switch {
+	case v.Text == "" || v.Text[0] == '#' || v.Text[0] == ';':
 		return true
 	case !strings.ContainsAny(key, "*?[]"):
 		return false
