@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -90,5 +91,30 @@ func TestKopsSysctlsOfSeveralLines(t *testing.T) {
 	}
 	for _, entry := range []string{"\"net.core.rmem_max=1\\nnet.core.wmem_max=2\"", "\"\"", "\"# c\""} {
 		refusedAsOurs(t, calico+"  sysctlParameters: ["+entry+"]\n", "spec.sysctlParameters[0] is the string")
+	}
+}
+
+// TestKopsNamesOfHooks: nodeup names a hook by its number among those for the node's role, in the
+// cluster's and the group's document each. Those count that have a name, run a container, are off
+// or do nothing.
+// The lines that keep it: pkg/config/extras/hooks.go, hookOf; pkg/config/kops/fields.go, HookName
+func TestKopsNamesOfHooks(t *testing.T) {
+	const hooks = "  hooks:\n  - {roles: [Master], manifest: ExecStart=/bin/a}\n  - {manifest: ExecStart=/bin/b}\n  - {name: c, manifest: ExecStart=/bin/c}\n" +
+		"  - {execContainer: {image: d}}\n  - {roles: [Node, Master], manifest: ExecStart=/bin/e}\n  - {enabled: false}\n  - {roles: [Bastion], name: f}\n  - {before: [g.service]}\n  - {manifest: ExecStart=/bin/h}\n"
+	for _, c := range []struct{ role, want string }{
+		{"Node", "kops-hook-0 /bin/b c /bin/c kops-hook-3 /bin/e kops-hook-4 off kops-hook-6 /bin/h kops-hook-0-ig /bin/b kops-hook-3-ig /bin/e kops-hook-4-ig off kops-hook-6-ig /bin/h"},
+		{"Master", "kops-hook-0 /bin/a kops-hook-1 /bin/b c /bin/c kops-hook-4 /bin/e kops-hook-5 off kops-hook-7 /bin/h"},
+	} {
+		group := strings.Replace(kopsGroup, "role: Node", "role: "+c.role, 1)
+		if c.role == "Node" {
+			group += hooks
+		}
+		var got []string
+		for _, h := range loadKops(t, kopsCluster+calico+hooks, group, "").Hooks {
+			got = append(got, strings.TrimSuffix(h.Name, ".service"), cmp.Or(strings.TrimPrefix(h.Manifest.Reveal(), "ExecStart="), "off"))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.role, got, c.want)
+		}
 	}
 }

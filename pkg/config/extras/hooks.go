@@ -21,9 +21,10 @@ import (
 func Hooks(to *[]Hook, meant Meant) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
 		seen := make(decode.Keys)
+		number := 0
 		put := decode.Merging(to, func(h Hook) string { return h.Name })
 		decode.List(func(d *decode.Decoder, v *document.Value, item string) {
-			h, ok := hookOf(d, v, item, meant)
+			h, ok := hookOf(d, v, item, &number, meant)
 			if !ok || !d.First(seen, h.Name, v.Pos, item+".name") {
 				return
 			}
@@ -33,12 +34,13 @@ func Hooks(to *[]Hook, meant Meant) decode.Set {
 	}
 }
 
-// hookOf reads one entry; false when it is wrong, or meant for other nodes.
-func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook, bool) {
+// hookOf reads one entry; false when it is wrong, or meant for other nodes. Number counts those for
+// this node, as kOps does.
+func hookOf(d *decode.Decoder, v *document.Value, at string, number *int, meant Meant) (Hook, bool) {
 	h := Hook{Enabled: true, Origin: d.Doc.Origin(v.Pos)}
 	var roles []string
 	manifest, container := "", false
-	fields := []decode.Field{
+	d.Mapping(v, at, []decode.Field{
 		{Name: "name", Set: decode.Text(&h.Name, decode.ValidUnit)},
 		{Name: "enabled", Set: decode.Bool(&h.Enabled)},
 		{Name: "manifest", Set: decode.Text(&manifest, nil)},
@@ -48,19 +50,13 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 		{Name: "roles", Set: decode.Each(&roles, kops.Role), About: aboutRoles},
 		{Name: "execContainer", Set: func(*decode.Decoder, *document.Value, string) { container = true },
 			Unlisted: true},
+		dialectsOwn(d, &h),
+	})
+	mine := meant(roles, nil)
+	if d.Doc.Dialect.Lenient && mine {
+		h.Name = cmp.Or(h.Name, kops.HookName(*number, d.Doc.Kind == decode.KindNodeGroup))
+		*number++
 	}
-	if disabled := (*bool)(nil); d.Doc.Dialect.Lenient {
-		fields = append(fields,
-			decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
-				if decode.OptionalBool(&disabled)(d, v, at); disabled != nil {
-					h.Enabled = !*disabled
-				}
-			}, Unlisted: true}) // kOps' older spelling
-	} else { // kOps has no such field
-		fields = append(fields, decode.Field{Name: "timeout",
-			Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true})
-	}
-	d.Mapping(v, at, fields)
 	if container {
 		diag := document.Diagnostic{ID: problem.FieldUnknown, Summary: "hooks that run a container are not supported",
 			Field: at + ".execContainer", Hint: "run it from a manifest"}
@@ -73,11 +69,13 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 	}
 	h.Manifest = secret.New(manifest)
 	if d.Doc.Dialect.Lenient {
-		h.Name = cmp.Or(h.Name, kops.HookName(at, d.Doc.Kind == decode.KindNodeGroup))
 		if h.Enabled && v.Kind == document.KindMap && v.Get("manifest") == nil {
 			d.Doc.WarnAt(v.Pos, document.Diagnostic{Summary: at + " has no manifest and does nothing, in kOps as here",
 				Field: at, Hint: "give it one, or take it out"})
 			return h, false
+		}
+		if h.Name == "" {
+			return h, false // it has its name on the nodes that it is for
 		}
 	}
 	needed := []string{"name", "manifest"}
@@ -109,7 +107,20 @@ func hookOf(d *decode.Decoder, v *document.Value, at string, meant Meant) (Hook,
 		h.Refused = refuse(d, v.Get("name"), at+".name", "its manifest says "+why, "a unit that leaves that one alone",
 			"take the line out")
 	}
-	return h, meant(roles, nil)
+	return h, mine
+}
+
+// dialectsOwn is the field that only kOps' documents have, or only ours.
+func dialectsOwn(d *decode.Decoder, h *Hook) decode.Field {
+	if !d.Doc.Dialect.Lenient {
+		return decode.Field{Name: "timeout",
+			Set: decode.Duration((*time.Duration)(&h.Timeout), minHookTimeout, maxHookTimeout), Newer: true}
+	}
+	return decode.Field{Name: "disabled", Set: func(d *decode.Decoder, v *document.Value, at string) {
+		disabled := !h.Enabled
+		decode.Bool(&disabled)(d, v, at)
+		h.Enabled = !disabled
+	}, Unlisted: true} // kOps' older spelling
 }
 
 // How long a hook may be given to start.

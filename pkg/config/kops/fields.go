@@ -60,11 +60,12 @@ func passedOver(d *decode.Decoder, v *document.Value, at string) bool {
 	return true
 }
 
-// HookName is what nodeup calls a hook without a name.
+// HookName is what nodeup calls a hook without a name. Number is which it is, from 0, among those
+// of the document that are for the node's role: kOps gives nodeup no others.
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/hooks.go
-func HookName(at string, inGroup bool) string {
-	_, number, _ := strings.Cut(strings.TrimSuffix(at, "]"), "[")
-	name := "kops-hook-" + number
+// https://github.com/kubernetes/kops/blob/master/pkg/apis/nodeup/config.go (filterHooks)
+func HookName(number int, inGroup bool) string {
+	name := fmt.Sprintf("kops-hook-%d", number)
 	if inGroup {
 		name += "-ig"
 	}
