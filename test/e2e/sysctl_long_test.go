@@ -10,7 +10,7 @@ import (
 
 // A sysctl of more than half a kilobyte is set, seen to be set, and brought back whole by a reset:
 // of this one the kernel gives no second part. The line that keeps it:
-// pkg/host/internal/sys/kernel_file.go, ReadKernelValue (default).
+// pkg/host/internal/sys/kernel_file.go, ReadOpenValue (default).
 func TestALongSysctlIsSetAndBroughtBack(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -15,9 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"github.com/netwright/netwright/pkg/host/internal/sys"
 	"github.com/netwright/netwright/test/needs"
-	"github.com/netwright/netwright/test/netns"
 )
 
 func TestCanonicalSysctl(t *testing.T) {
@@ -297,22 +295,4 @@ func TestSourcePorts(t *testing.T) {
 			t.Errorf("%q without %q: %d, %v; want %d, %v", c.within, c.reserved, n, ok, c.want, c.ok)
 		}
 	}
-}
-
-// A value that is longer than what is read at once comes whole. The line that keeps it:
-// pkg/host/internal/sys/kernel_file.go, ReadKernelValue (default).
-func TestALongSysctlIsReadWhole(t *testing.T) {
-	netns.New(t).Do(func() {
-		var ports []string
-		for port := 1025; port < 2000; port += 2 {
-			ports = append(ports, strconv.Itoa(port))
-		}
-		want, k := strings.Join(ports, ","), Open(true)
-		if err := sys.WriteKernelFile("/proc/sys/net/ipv4/ip_local_reserved_ports", want); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := k.Sysctl("net.ipv4.ip_local_reserved_ports"); err != nil || got != want {
-			t.Errorf("%d bytes of %d were read: %v", len(got), len(want), err)
-		}
-	})
 }

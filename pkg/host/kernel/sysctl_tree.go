@@ -52,7 +52,7 @@ func (w *Writer) linkSettings(ctx context.Context) map[string]string {
 // to walk the whole path to it, twice, took five times as long.
 type sysctlReader struct {
 	host     bool              // also the keys of the whole machine
-	room     []byte            // for one value, and for one byte more
+	room     []byte            // for one value that is not very long
 	settings map[string]string // see [Options.LinkSettings]
 	first    map[string]keys   // by the parent's path and the settings, what the first directory with them has
 	out      map[string]string
@@ -168,8 +168,7 @@ const (
 		retrans_time retrans_time_ms ucast_solicit unres_qlen unres_qlen_bytes`
 )
 
-// readSysctl reads a key that may be read and written. The kernel gives a value with the first
-// read, whole.
+// readSysctl reads a key that may be read and written. room has room for most values.
 func readSysctl(dir int, name string, room []byte) (value string, ok bool) {
 	var info unix.Stat_t
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -180,6 +179,6 @@ func readSysctl(dir int, name string, room []byte) (value string, ok bool) {
 	if unix.Fstat(fd, &info) != nil || info.Mode&0o600 != 0o600 {
 		return "", false
 	}
-	n, err := unix.Read(fd, room)
-	return sys.FoldSpace(string(room[:max(n, 0)])), err == nil && n < len(room)
+	raw, err := sys.ReadOpenValue(fd, room)
+	return sys.FoldSpace(string(raw)), err == nil
 }

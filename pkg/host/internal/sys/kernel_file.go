@@ -39,26 +39,32 @@ func ReadKernelFile(path string) ([]byte, error) {
 const kernelBuffer = 512
 
 // ReadKernelValue reads a file that has one value, a sysctl or an attribute of sysfs, with three
-// system calls. The kernel gives the whole value to a buffer that has room for it; of what has no
-// room it gives the rest of some sysctls and not of others (net.ipv4.ip_local_reserved_ports:
-// proc_do_large_bitmap). So what fills the buffer is read again from its begin, into a larger one.
+// system calls.
 func ReadKernelValue(path string) ([]byte, error) {
 	fd, err := OpenRetry(path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, kernelBuffer)
+	return ReadOpenValue(fd, make([]byte, kernelBuffer))
+}
+
+// ReadOpenValue reads the value of an open file into room, or into a larger buffer, with one system
+// call where it has room. The kernel gives the whole value to a buffer that has room for it; of
+// what has no room it gives the rest of some sysctls and not of others
+// (net.ipv4.ip_local_reserved_ports: proc_do_large_bitmap). So what fills the buffer is read again
+// from its begin, into a larger one.
+func ReadOpenValue(fd int, room []byte) ([]byte, error) {
 	for {
-		n, err := unix.Pread(fd, buf, 0)
+		n, err := unix.Pread(fd, room, 0)
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
 			return nil, err
-		case n < len(buf):
-			return buf[:n], nil
+		case n < len(room):
+			return room[:n], nil
 		default:
-			buf = make([]byte, 2*len(buf))
+			room = make([]byte, 2*len(room))
 		}
 	}
 }
@@ -73,7 +79,10 @@ func OpenRetry(path string, flags int) (int, error) {
 	}
 }
 
-// WriteKernelFile writes a value in one system call, as procfs wants it.
+// WriteKernelFile writes a value. The kernel takes it with the first write; of a list of ranges it
+// takes about a page with each, up to a comma, and adds it to those before (kernel/sysctl.c,
+// proc_do_large_bitmap). Elsewhere a second write is ignored, or begins with the first field again
+// (kernel.sysctl_writes_strict), so what the kernel leaves of another value is an error.
 func WriteKernelFile(path, value string) error {
 	// O_TRUNC makes procfs take the write as a whole new value whatever
 	// kernel.sysctl_writes_strict says.
@@ -87,13 +96,15 @@ func WriteKernelFile(path, value string) error {
 		n, err := unix.Write(fd, data)
 		switch {
 		case err == unix.EINTR:
-			continue
 		case err != nil:
 			return err
-		case n != len(data):
+		case n == len(data):
+			return nil
+		case n > 0 && data[n-1] == ',':
+			data = data[n:]
+		default:
 			return fmt.Errorf("the kernel took only %d of %d bytes: %w", n, len(data), unix.EINVAL)
 		}
-		return nil
 	}
 }
 
