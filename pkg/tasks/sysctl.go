@@ -74,7 +74,7 @@ func (t Sysctl) Plan(_ context.Context, v host.View) (*Change, error) {
 		return change, nil
 	case errors.Is(err, host.ErrNotExist):
 		return t.planMissing(v, key, change)
-	case err != nil:
+	case err != nil && !errors.Is(err, kernel.ErrNoValue):
 		return nil, err
 	}
 	change.Disruption = sysctlDisruption(key, t.Value)
@@ -140,7 +140,8 @@ var cutting = map[string]bool{
 	"forwarding": true, "mc_forwarding": true, "accept_ra": true, "accept_ra_defrtr": true, "accept_ra_pinfo": true,
 	"accept_ra_min_hop_limit": true,
 	"autoconf":                true, "disable_ipv6": true, "mtu": true, "hop_limit": true, "addr_gen_mode": true,
-	"accept_dad": true, "force_forwarding": true,
+	"stable_secret": true,
+	"accept_dad":    true, "force_forwarding": true,
 	"arp_ignore": true, "arp_announce": true, "arp_filter": true, "arp_accept": true, "rp_filter": true,
 	"accept_local": true, "src_valid_mark": true, "route_localnet": true,
 	"drop_unicast_in_l2_multicast": true, "disable_policy": true, "disable_xfrm": true,
@@ -154,9 +155,10 @@ func (t Sysctl) Apply(ctx context.Context, h *host.Host, _ *Change) error {
 }
 
 // Live implements [StateReader]. A key that is empty is not absent: "=" stands before its value.
+// One that has no value yet is: nothing takes a value away again.
 func (t Sysctl) Live(_ context.Context, v host.View) (string, error) {
 	have, err := v.Kernel.Sysctl(SysctlKey(t.Key).Name())
-	if errors.Is(err, host.ErrNotExist) {
+	if errors.Is(err, host.ErrNotExist) || errors.Is(err, kernel.ErrNoValue) {
 		return "", nil
 	}
 	return "=" + have, err
@@ -175,10 +177,11 @@ func (t Sysctl) Baseline(ctx context.Context, v host.View) (Baseline, error) {
 	return b, err
 }
 
-// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back.
+// Restored implements [Restorer]. Of a link that is gone there is nothing to bring back, nor of a
+// key that was absent.
 func (t Sysctl) Restored(ctx context.Context, v host.View, b Baseline) (bool, error) {
 	live, err := t.Live(ctx, v)
-	return live == b.Live || live == "", err
+	return live == b.Live || live == "" || b.Live == "", err
 }
 
 // Restore implements [Restorer]. What the kernel writes along becomes what it was, where this write

@@ -30,6 +30,34 @@ func TestSysctl(t *testing.T) {
 	}
 }
 
+// A key that has no value yet gets one, and keeps it: no reset and no undo takes it away. One that
+// had a value has it again. The lines that keep it: sysctl.go, Plan, Live and Restored
+// (ErrNoValue).
+func TestSysctlWithoutAValue(t *testing.T) {
+	const key, net = "net.ipv6.conf.lo.stable_secret", "fe80:0000:0000:0000:0000:0000:0000:000"
+	const first, second = net + "1", net + "2"
+	in(t, netns.New(t), func(h *host.Host) {
+		none, err := Sysctl{Key: key}.Baseline(t.Context(), h.Live.View())
+		if err != nil || none.Live != "" {
+			t.Fatalf("before: %+v, %v", none, err)
+		}
+		wantLines(t, converge(t, h, Sysctl{Key: key, Value: first}), "~ sysctl:"+key+", value →"+first)
+		if right, err := (Sysctl{Key: key}).Restored(t.Context(), h.Live.View(), none); err != nil || !right {
+			t.Errorf("there is something to bring back where nothing was: %v", err)
+		}
+		was, err := Sysctl{Key: key}.Baseline(t.Context(), h.Live.View())
+		ok(t, err)
+		converge(t, h, Sysctl{Key: key, Value: second})
+		if right, err := (Sysctl{Key: key}).Restored(t.Context(), h.Live.View(), was); err != nil || right {
+			t.Errorf("another value is as it was: %v", err)
+		}
+		ok(t, Sysctl{Key: key}.Restore(t.Context(), h, was))
+		if c := plan(t, Sysctl{Key: key, Value: first}, h.Live.View()); c != nil {
+			t.Errorf("not brought back: %v", lines(c))
+		}
+	})
+}
+
 func TestSysctlOrderKeepsWhatForwardingResets(t *testing.T) {
 	tasks := []Sysctl{
 		{Key: "net.ipv4.conf.all.accept_redirects", Value: "1"},

@@ -32,6 +32,10 @@ func Open(live bool) *Reader {
 	return k
 }
 
+// ErrNoValue says that a sysctl is there and has no value before its first write, as
+// net.ipv6.conf.*.stable_secret (net/ipv6/addrconf.c, addrconf_sysctl_stable_secret).
+var ErrNoValue = errors.New("it has no value yet")
+
 // Sysctl implements host.Kernel. The keys of net.* are those of the calling
 // thread's network namespace: /proc/sys looks at who reads.
 func (k *Reader) Sysctl(key string) (string, error) {
@@ -46,6 +50,8 @@ func (k *Reader) Sysctl(key string) (string, error) {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
 		return "", fmt.Errorf("read sysctl %s: %w", key, fs.ErrNotExist)
+	case errors.Is(err, unix.EIO):
+		return "", fmt.Errorf("read sysctl %s: %w (%w)", key, ErrNoValue, err)
 	case err != nil:
 		return "", fmt.Errorf("read sysctl %s: %w", key, err)
 	}
