@@ -30,6 +30,22 @@ func TestSysctl(t *testing.T) {
 	}
 }
 
+// A value is right once it is written, in whatever words the kernel says it. The lines that keep
+// it: sysctl.go, Plan; pkg/host/kernel/sysctl_kinds.go, SameSysctl.
+func TestSysctlInOtherWords(t *testing.T) {
+	in(t, netns.New(t), func(h *host.Host) {
+		for _, task := range []Sysctl{
+			{Key: "net.ipv6.conf.default.stable_secret", Value: "fe80::1"},
+			{Key: "net.ipv4.tcp_fastopen_key", Value: "AABBCCDD-1-2-3"},
+			{Key: "net.ipv4.tcp_rmem", Value: "8192"},
+			{Key: "net.core.rps_default_mask", Value: "01"},
+			{Key: "net.ipv4.ip_local_reserved_ports", Value: "0x10,010"},
+		} {
+			converge(t, h, task)
+		}
+	})
+}
+
 // A key that has no value yet gets one, and keeps it: no reset and no undo takes it away. One that
 // had a value has it again. The lines that keep it: sysctl.go, Plan, Live and Restored
 // (ErrNoValue).

@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -130,30 +129,6 @@ func swapSeparators(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// SameSysctl says that the kernel would hold the same for both values of a
-// key: white space, the base of numbers, and the order and the overlap of port
-// lists do not matter.
-func SameSysctl(key, a, b string) bool {
-	if a == b {
-		return true
-	}
-	if key == ReservedPorts {
-		pa, oka := parsePorts(a)
-		pb, okb := parsePorts(b)
-		return oka && okb && slices.Equal(pa, pb)
-	}
-	fa, fb := strings.Fields(a), strings.Fields(b)
-	return slices.EqualFunc(fa, fb, func(x, y string) bool {
-		if x == y {
-			return true
-		}
-		// Base 0: the kernel reads 0x10 and 010 as C does and prints decimals.
-		nx, errx := strconv.ParseInt(x, 0, 64)
-		ny, erry := strconv.ParseInt(y, 0, 64)
-		return errx == nil && erry == nil && nx == ny
-	})
 }
 
 // SysctlModule names the module that gives the kernel a key, or "" when it is

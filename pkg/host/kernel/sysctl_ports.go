@@ -37,7 +37,7 @@ func SourcePorts(within, reserved string) (int, bool) {
 // portRange is an inclusive range of ports.
 type portRange struct{ first, last uint64 }
 
-// parsePorts reads a list such as "8080,30000-32767" into sorted ranges that
+// parsePorts reads a list such as "8080,30000-32767", in numbers as of C, into sorted ranges that
 // neither overlap nor touch, as the kernel prints it.
 func parsePorts(s string) ([]portRange, bool) {
 	var all []portRange
@@ -49,8 +49,8 @@ func parsePorts(s string) ([]portRange, bool) {
 		if !isRange {
 			hi = lo
 		}
-		first, err1 := strconv.ParseUint(lo, 10, 16)
-		last, err2 := strconv.ParseUint(hi, 10, 16)
+		first, err1 := strconv.ParseUint(lo, 0, 16)
+		last, err2 := strconv.ParseUint(hi, 0, 16)
 		if err1 != nil || err2 != nil || last < first {
 			return nil, false
 		}

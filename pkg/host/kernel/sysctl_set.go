@@ -60,7 +60,8 @@ func explainSysctl(key string, err error) error {
 			hint = "there is no such key before link " + link + " exists"
 		}
 		err = fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
-	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE),
+		errors.Is(err, unix.EOVERFLOW), errors.Is(err, unix.EIO): // more processors than there are; no address
 		hint = "the kernel refuses this value: " + takes(key) + "; or set the key on the host if this is " +
 			"a network namespace that may not change it"
 	case errors.Is(err, unix.EPERM) && ScopeOf(key) == ScopeHost:

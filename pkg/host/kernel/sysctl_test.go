@@ -55,29 +55,6 @@ func TestSysctlPathStaysBelowProcSys(t *testing.T) {
 	})
 }
 
-func TestSameSysctl(t *testing.T) {
-	const ports = "net.ipv4.ip_local_reserved_ports"
-	for _, c := range []struct {
-		key, a, b string
-		same      bool
-	}{
-		{"net.ipv4.tcp_rmem", "4096\t87380\t16777216", "4096 87380 16777216", true},
-		{"net.ipv4.tcp_rmem", "4096 87380", "4096 87380 16777216", false},
-		{"kernel.x", "0x10", "16", true},
-		{"kernel.x", "010", "8", true},
-		{"kernel.x", "1", "2", false},
-		{"net.core.default_qdisc", "fq", "fq_codel", false},
-		{ports, "30000-32767,8080", "8080,30000-32767", true},
-		{ports, "1,2,3-5", "1-5", true},
-		{ports, "", "", true},
-		{ports, "8080", "8081", false},
-	} {
-		if got := SameSysctl(c.key, c.a, c.b); got != c.same {
-			t.Errorf("%s %q and %q: same is %v", c.key, c.a, c.b, got)
-		}
-	}
-}
-
 func TestSysctlModuleAndLink(t *testing.T) {
 	for key, want := range map[string][2]string{
 		"net.bridge.bridge-nf-call-iptables": {"br_netfilter", ""},
@@ -198,6 +175,8 @@ func TestSetSysctlErrors(t *testing.T) {
 			{"net.ipv4.ip_default_ttl", "256", unix.EINVAL, "the key takes 1 to 255 (https://docs.kernel.org/networking/ip-sysctl.html)"},
 			{"net.ipv4.conf.all.forwarding", "yes", unix.EINVAL, "refuses this value: correct it (https://docs.kernel.org/networking/ip-sysctl.html)"},
 			{"net.ipv6.conf.lo.hop_limit", "0", unix.EINVAL, "the key takes 1 to 255"},
+			{"net.ipv6.conf.lo.stable_secret", "1.2.3.4", unix.EIO, "refuses this value"},
+			{"net.core.rps_default_mask", strings.Repeat("f,", 512) + "f", unix.EOVERFLOW, "refuses this value"},
 			{"net.ipv6.conf.all.mc_forwarding", "1", unix.EACCES, "not permitted"},
 			{"kernel.panic", "10", nil, "belongs to the whole machine"},
 			{"net.core.rmem_max", "1", nil, "belongs to the whole machine"},
