@@ -10,7 +10,9 @@ import (
 // net.ipv4.conf or net.ipv6.conf, as the kernel copies values around
 // (Documentation/networking/ip-sysctl.rst): ip_forward resets others;
 // "all" may reach "default" and the links, "default" the links; IPv6
-// forwarding stops router advertisements unless accept_ra is 2 by then.
+// forwarding stops router advertisements unless accept_ra is 2 by then; a
+// stable_secret changes addr_gen_mode, that of "default" on each link
+// (net/ipv6/addrconf.c, addrconf_sysctl_stable_secret).
 func sysctlsBefore(key string) []string {
 	parts := strings.Split(key, ".")
 	if len(parts) < 5 || parts[0] != "net" || parts[2] != "conf" {
@@ -32,6 +34,12 @@ func sysctlsBefore(key string) []string {
 		before = append(before, at(of, "accept_ra"))
 		if of == "all" {
 			before = append(before, at("default", "accept_ra"))
+		}
+	}
+	if parts[1] == "ipv6" && leaf == "addr_gen_mode" {
+		before = append(before, at("default", "stable_secret"))
+		if of != "all" && of != "default" {
+			before = append(before, at(of, "stable_secret"))
 		}
 	}
 	return before

@@ -82,6 +82,10 @@ func TestSysctlOrderKeepsWhatForwardingResets(t *testing.T) {
 		{Key: "net.ipv6.conf.all.forwarding", Value: "1"},
 		{Key: "net.ipv6.conf.default.accept_ra", Value: "2"},
 		{Key: "net.ipv6.conf.all.accept_ra", Value: "2"},
+		{Key: "net.ipv6.conf.lo.addr_gen_mode", Value: "3"},
+		{Key: "net.ipv6.conf.all.addr_gen_mode", Value: "1"},
+		{Key: "net.ipv6.conf.lo.stable_secret", Value: "fe80::1"},
+		{Key: "net.ipv6.conf.default.stable_secret", Value: "fe80::2"},
 	}
 	var nodes []Task
 	for i := range tasks {
@@ -125,6 +129,7 @@ func TestSysctlNeeds(t *testing.T) {
 		"net.bridge.bridge-nf-call-iptables": {"module:br_netfilter"},
 		"net.ipv4.conf.cbr0.rp_filter":       {"link:cbr0", "sysctl:net.ipv4.ip_forward", "sysctl:net.ipv4.conf.all.rp_filter", "sysctl:net.ipv4.conf.default.rp_filter"},
 		"net.ipv6.conf.eth0/1.forwarding":    {"link:eth0.1", "sysctl:net.ipv6.conf.all.forwarding", "sysctl:net.ipv6.conf.default.forwarding", "sysctl:net.ipv6.conf.eth0/1.accept_ra"},
+		"net.ipv6.conf.eth0.addr_gen_mode":   {"link:eth0", "sysctl:net.ipv6.conf.all.addr_gen_mode", "sysctl:net.ipv6.conf.default.addr_gen_mode", "sysctl:net.ipv6.conf.default.stable_secret", "sysctl:net.ipv6.conf.eth0.stable_secret"},
 		"net.ipv4.ip_forward":                nil,
 		"vm.max_map_count":                   nil,
 	} {
