@@ -2,9 +2,12 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/netwright/netwright/pkg/config/document"
 )
@@ -117,4 +120,67 @@ func TestKopsNamesOfHooks(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.role, got, c.want)
 		}
 	}
+}
+
+// TestKopsUnset: what kOps reads as not set is not set, and refuses no node. Neither does it take
+// the place of what the cluster's document says.
+// The lines that keep it: pkg/config/kops/unset.go, DropUnset; pkg/config/decode/scalars.go,
+// Number; pkg/config/decode/decoder.go, field, unset
+func TestKopsUnset(t *testing.T) {
+	const set = "  containerRuntime: containerd\n  kubelet: {hairpinMode: none, maxPods: 50, podCIDR: 10.0.0.0/24, cniBinDir: /opt/bin}\n"
+	plain := loadKops(t, kopsCluster+calico+set, kopsGroup, "")
+	for _, c := range []struct{ cluster, group, nodeup string }{
+		{cluster: "  networking: {calico: {}, cilium: null, amazonvpc: , unknown: null}\n"},
+		{cluster: "  networking: {calico: {encapsulationMode: \"\", wireguardEnabled: null, prometheusMetricsPort: 0, ipipMode: '', registry: \"\", mtu: 0}}\n"},
+		{cluster: calico + "  podCIDR: \"\"\n  nonMasqueradeCIDR:\n  topology: {masters: \"\", nodes: null}\n  cloudProvider: \"\"\n  assets: null\n"},
+		{cluster: calico + "  kubeAPIServer: {serviceNodePortRange: \"\"}\n  kubeProxy: {enabled: null, proxyMode: \"\"}\n  hooks: null\n  sysctlParameters: [null, \"\"]\n"},
+		{cluster: calico, group: "  containerRuntime: \"\"\n  kubelet: {hairpinMode: \"\", maxPods: 0, podCIDR: \"\", cniBinDir: \"\", networkPluginMTU: 0}\n"},
+		{cluster: calico + "  hooks: [{name: a, manifest: \"\"}]\n"},
+		{cluster: calico, nodeup: "KubeletConfig: {hairpinMode: null, maxPods: 0}\nServiceNodePortRange: \"\"\nFileAssets: null\nSysctlParameters:\n"},
+	} {
+		n := loadKops(t, kopsCluster+set+c.cluster, kopsGroup+c.group, c.nodeup)
+		if got, want := asJSON(t, n), asJSON(t, plain); got != want {
+			t.Errorf("%+v\ngot  %s\nwant %s", c, got, want)
+		}
+	}
+	v1alpha3 := strings.Replace(kopsCluster, "v1alpha2", "v1alpha3", 1) + calico + "  cloudProvider: {aws: {}, gce: null}\n"
+	if n := loadKops(t, v1alpha3, "", ""); n.CloudProvider != "aws" {
+		t.Errorf("cloud %q", n.CloudProvider)
+	}
+	if n := loadKops(t, kopsCluster+"  networking: {flannel: {backend: vxlan, iptablesResyncSeconds: 0}}\n", "", ""); n.Networking.Flannel.IptablesResyncSeconds != 5 {
+		t.Errorf("a 0 keeps the default of flannel out: %+v", n.Networking.Flannel)
+	}
+	for spec, want := range map[string]string{
+		"  networking: {calico: {}, cilium: }\n": `"cilium" has no value`, "  networking: {calico: {ipipMode: \"\"}}\n": `ipipMode is the string ""`,
+		"  networking: {calico: {prometheusMetricsPort: 0}}\n": "prometheusMetricsPort is 0", calico + "  kubelet: {maxPods: 0}\n": "maxPods is 0",
+	} {
+		refusedAsOurs(t, spec, want)
+	}
+}
+
+func asJSON(t *testing.T, n *Node) string {
+	t.Helper()
+	text, err := json.Marshal(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestKopsNodePorts: kOps takes the forms of Kubernetes' own flags.
+// The line that keeps it: pkg/config/decode/addresses.go, portEnds
+func TestKopsNodePorts(t *testing.T) {
+	for _, text := range []string{"30000-32767", "30000+2767", "30000", " 30000+0 ", "0-1", "2-1", "1+-1", "1+", "+1", "-1", "1-2+3", "x", "65535+1", "1-65536", "1-2-3", "1+2+3", "99999999999999999999+1", "1 - 2"} {
+		_, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + calico + "  kubeAPIServer: {serviceNodePortRange: \"" + text + "\"}\n")}}, Select{})
+		want, err := net.ParsePortRange(text)
+		if good := err == nil && want.Base > 0; good == diags.HasErrors() {
+			t.Errorf("%q: %v, and Kubernetes says %v", text, diags, err)
+		} else if good {
+			n := loadKops(t, kopsCluster+calico, kopsGroup, "ServiceNodePortRange: \""+text+"\"\n")
+			if n.NodePortRange.String() != want.String() {
+				t.Errorf("%q: %s, and Kubernetes has %s", text, n.NodePortRange, want)
+			}
+		}
+	}
+	refusedAsOurs(t, calico+"  serviceNodePortRange: 30000+2767\n", "a range of ports such as 30000-32767")
 }

@@ -258,6 +258,9 @@ func (l *loader) read(doc *decode.Doc, kind string, n *Node) bool {
 	if !header(doc, kind) {
 		return false
 	}
+	if doc.Dialect.Lenient {
+		kops.DropUnset(doc.Root)
+	}
 	d := decode.Decoder{Doc: doc, Origins: n.origins, Checks: l.checks, Hints: hints{}}
 	r := reader{node: n, dialect: doc.Dialect, kinds: l.kinds, files: l.files}
 	before := doc.Errors

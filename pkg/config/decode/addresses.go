@@ -176,10 +176,15 @@ func Addresses(to *values.Addresses) Set {
 	}
 }
 
-// Ports takes a range such as 30000-32767.
+// Ports takes a range such as 30000-32767. In a document of kOps it is also 30000+2767 or 30000, as
+// Kubernetes' own flags have it.
+// https://github.com/kubernetes/apimachinery/blob/master/pkg/util/net/port_range.go
 func Ports(to *values.PortRange) Set {
 	return func(d *Decoder, v *document.Value, at string) {
 		first, last, _ := strings.Cut(v.Text, "-")
+		if d.Doc.Dialect.Lenient {
+			first, last = portEnds(v.Text)
+		}
 		f, err1 := strconv.ParseUint(first, 10, 16)
 		l, err2 := strconv.ParseUint(last, 10, 16)
 		if v.Kind != document.KindString || err1 != nil || err2 != nil || f == 0 || f > l {
@@ -192,6 +197,24 @@ func Ports(to *values.PortRange) Set {
 		}
 		*to = values.PortRange{First: uint16(f), Last: uint16(l)}
 	}
+}
+
+// portEnds are the first and the last port of a range in any of the forms that Kubernetes takes.
+func portEnds(text string) (first, last string) {
+	text = strings.TrimSpace(text)
+	if first, last, hyphen := strings.Cut(text, "-"); hyphen {
+		return first, last
+	}
+	first, more, plus := strings.Cut(text, "+")
+	if !plus {
+		return text, text
+	}
+	low, _ := strconv.Atoi(first)
+	offset, err := strconv.Atoi(more)
+	if err != nil {
+		return first, ""
+	}
+	return first, strconv.Itoa(low + offset)
 }
 
 // Ranges takes a list of ranges.

@@ -21,6 +21,7 @@ type Decoder struct {
 	Checks       bool           // what is newly refused is an error, and not a warning
 	Hints        Hints          // nil: there are none
 	descriptions *[]Description // set: mappings describe their fields and read nothing
+	unset        bool           // the field that was just read says that it is not set
 }
 
 // Hints are what somebody who knows the fields of a document can say of a mistake in it, each ""
@@ -63,22 +64,39 @@ func (d *Decoder) Mapping(v *document.Value, at string, fields []Field) {
 		switch {
 		case f < 0:
 			d.unknownField(e, at, fields)
-		case e.Value.Kind == document.KindNull && d.Doc.Dialect.skips(at):
 		case e.Value.Kind == document.KindNull:
 			d.Doc.ErrorAt(e.Pos, document.Diagnostic{ID: problem.FieldEmpty,
 				Summary: fmt.Sprintf("field %q has no value", e.Key), Field: path,
 				Hint: d.toGive(path)})
 		default:
-			if !strings.Contains(at, "[") { // entries of lists keep their own origin, by key and not by number
-				d.Origins[path] = d.Doc.Origin(e.Pos)
-			}
-			if fields[f].Newer {
-				d.Newer(e.Pos, path, "the field "+path)
-			}
-			fields[f].Set(d, e.Value, path)
+			d.field(&fields[f], e, path, inList(at))
 		}
 	}
 }
+
+// field reads one field, and keeps where it stands. Entries of lists keep their own origin, by key
+// and not by number.
+func (d *Decoder) field(f *Field, e *document.Entry, path string, listed bool) {
+	was, said := d.Origins[path]
+	if !listed {
+		d.Origins[path] = d.Doc.Origin(e.Pos)
+	}
+	if f.Newer {
+		d.Newer(e.Pos, path, "the field "+path)
+	}
+	f.Set(d, e.Value, path)
+	switch {
+	case !d.unset:
+	case said:
+		d.Origins[path] = was
+	default:
+		delete(d.Origins, path)
+	}
+	d.unset = false
+}
+
+// inList reports whether a path leads through an entry of a list.
+func inList(at string) bool { return strings.Contains(at, "[") }
 
 // toGive says what to do about a field without a value.
 func (d *Decoder) toGive(path string) string {

@@ -100,12 +100,15 @@ func OptionalBool(to **bool) Set {
 	}
 }
 
-// Number takes a whole number from low to high.
+// Number takes a whole number from low to high. In a document of kOps, whose types have 0 where
+// nobody says a number, a 0 below low is not set.
 func Number(to *int, low, high int) Set {
 	return func(d *Decoder, v *document.Value, at string) {
 		expected := fmt.Sprintf("a whole number from %d to %d", low, high)
 		n, err := strconv.Atoi(v.Text)
 		switch {
+		case d.Doc.Dialect.Lenient && v.Kind == document.KindInt && v.Text == "0" && low > 0 && !inList(at):
+			d.unset = true
 		case v.Kind == document.KindString && err == nil && v.Quoted:
 			d.Bad(v, at, expected, "take the quotes off")
 		case v.Kind == document.KindString && strings.Trim(v.Text, "0123456789") == "" ||

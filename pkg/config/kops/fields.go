@@ -29,7 +29,7 @@ func Cloud(to *string) decode.Set {
 // https://github.com/kubernetes/kops/blob/master/nodeup/pkg/model/sysctls.go
 func EachLine(one decode.Set) decode.Set {
 	return func(d *decode.Decoder, v *document.Value, at string) {
-		if v.Kind != document.KindString {
+		if v.Kind != document.KindString && v.Kind != document.KindNull { // to Go a null is ""
 			one(d, v, at)
 			return
 		}
