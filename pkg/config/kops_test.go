@@ -184,3 +184,22 @@ func TestKopsNodePorts(t *testing.T) {
 	}
 	refusedAsOurs(t, calico+"  serviceNodePortRange: 30000+2767\n", "a range of ports such as 30000-32767")
 }
+
+// TestKopsSpellings: each version of kOps' documents has its own names of two fields of Cilium, and
+// of one that is left to nodeup.
+// The lines that keep it: pkg/config/kops/dialects.go, V1Alpha3, Spelling;
+// pkg/config/kops/left_to_nodeup.go, leftToNodeup
+func TestKopsSpellings(t *testing.T) {
+	const newer = "  networking: {cilium: {toFQDNsDNSRejectResponseCode: refused, toFQDNsEnablePoller: true}}\n  kubeProxy: {ipvsExcludeCIDRs: [10.0.0.0/8]}\n"
+	v1alpha2 := kopsCluster + strings.NewReplacer("toFQDNsDNS", "toFqdnsDns", "toFQDNs", "toFqdns", "CIDRs", "Cidrs").Replace(newer)
+	v1alpha3 := strings.Replace(kopsCluster, "v1alpha2", "v1alpha3", 1) + newer
+	for _, text := range []string{v1alpha2, v1alpha3} {
+		diags := CheckAll(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(text)}})
+		if diags.HasErrors() || !strings.Contains(diags.String(), "kubeProxy.ipvsExcludeC") {
+			t.Errorf("%s\n%s", text, diags)
+		}
+	}
+	if _, diags := Load(keyKinds, []document.Source{{Path: "cluster-completed.spec", Data: []byte(kopsCluster + newer)}}, Select{}); !strings.Contains(diags.String(), `did you mean "toFqdnsDnsRejectResponseCode"`) {
+		t.Errorf("v1alpha3's names in v1alpha2: %s", diags)
+	}
+}

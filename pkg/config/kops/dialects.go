@@ -38,10 +38,14 @@ var V1Alpha2 = decode.Dialect{
 var V1Alpha3 = decode.Dialect{
 	APIVersion: group + "v1alpha3",
 	Kinds:      V1Alpha2.Kinds,
-	Spelling:   map[string]string{"spec.kubelet.configureCBR0": "configureCbr0"},
-	Lenient:    true,
-	Skips:      skips,
-	Nested:     true,
+	Spelling: map[string]string{
+		"spec.kubelet.configureCBR0":                          "configureCbr0",
+		"spec.networking.cilium.toFQDNsDNSRejectResponseCode": "toFqdnsDnsRejectResponseCode",
+		"spec.networking.cilium.toFQDNsEnablePoller":          "toFqdnsEnablePoller",
+	},
+	Lenient: true,
+	Skips:   skips,
+	Nested:  true,
 }
 
 // NodeupDialect is how a NodeupConfig is written. Its Networking is a part of the cluster's, and

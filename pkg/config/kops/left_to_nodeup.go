@@ -15,7 +15,8 @@ import (
 // https://github.com/kubernetes/kops/tree/master/nodeup/pkg/model
 var leftToNodeup = [...]string{
 	"kubelet.resolvConf", "kubelet.nodeIP", "kubelet.hostnameOverride",
-	"kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsMinSyncPeriod",
+	"kubeProxy.ipvsScheduler", "kubeProxy.ipvsExcludeCIDRs", "kubeProxy.ipvsExcludeCidrs", // v1alpha2
+	"kubeProxy.ipvsMinSyncPeriod",
 	"kubeProxy.ipvsSyncPeriod",
 	"kubeProxy.conntrackMaxPerCore", "kubeProxy.conntrackMin", "kubeProxy.bindAddress",
 	"egressProxy", "networking.egressProxy", "ntp.managed", "packages", "updatePolicy", "volumeMounts",
