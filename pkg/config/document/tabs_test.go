@@ -11,7 +11,7 @@ import (
 
 // TestTabs: a tab within a plain text stays, in values and keys, on one line and on several. What
 // stands around it is read as kOps reads it.
-// The lines that keep it: tokens.go, restoreTabs, plainText
+// The lines that keep it: tokens.go, restoreTabs, scalarText
 func TestTabs(t *testing.T) {
 	for _, within := range []string{"\t", "4\t5", "\t\t \tc", " \tc", "\n  c\td", "\t\n  c", "\tc\n\n\n  d\t", "\t'c'\td", "\t\"", "#\tc",
 		"\t:c", ":c\t", "\u00a0\tc"} {

@@ -77,7 +77,7 @@ func (d *Document) restoreTabs(tokens token.Tokens) bool {
 		if block || !isPlain(tk) || !strings.Contains(tk.Origin, "\t") {
 			continue
 		}
-		text := plainText(tk.Origin)
+		text := scalarText(tk.Origin)
 		switch {
 		case text == tk.Value:
 		case named:
@@ -91,8 +91,8 @@ func (d *Document) restoreTabs(tokens token.Tokens) bool {
 	return true
 }
 
-// plainText is the text of a plain scalar as it is written, its lines folded (7.3.3: ns-plain).
-func plainText(origin string) string {
+// scalarText is the text of a plain scalar as it is written, its lines folded (7.3.3: ns-plain).
+func scalarText(origin string) string {
 	var text strings.Builder
 	breaks := 0
 	for line := range strings.SplitSeq(strings.Trim(origin, " \t\n"), "\n") {
