@@ -65,20 +65,17 @@ func (o Objects) Version(ctx context.Context, name string) (string, error) {
 
 // Create makes an object that must not be there: else [fs.ErrExist]. Labels and data are the
 // caller's.
-func (o Objects) Create(ctx context.Context, object Object) (*Object, error) {
+func (o Objects) Create(ctx context.Context, object Object) error {
 	return o.write(ctx, "create", object)
 }
 
 // Update replaces an object that is as it was read, by its Version: else [ErrConflict].
-func (o Objects) Update(ctx context.Context, object Object) (*Object, error) {
+func (o Objects) Update(ctx context.Context, object Object) error {
 	return o.write(ctx, "update", object)
 }
 
-// write sends an object, and reads what became of it.
-func (o Objects) write(ctx context.Context, verb string, object Object) (*Object, error) {
-	into := o.kind.empty()
-	err := o.client.do(ctx, o.request(verb, object.Name), o.kind.full(object), into)
-	return into.object(), err
+func (o Objects) write(ctx context.Context, verb string, object Object) error {
+	return o.client.do(ctx, o.request(verb, object.Name), o.kind.full(object), nil)
 }
 
 // List calls each with every object that has these labels, in no order. A namespace that is not

@@ -51,7 +51,7 @@ func pruneInNamespace(t *testing.T, admin *kube.Client, namespace string, sink *
 	}
 	label := map[string]string{"app.kubernetes.io/managed-by": "netwright"}
 	for _, other := range []kube.Object{{Name: "other.example.com." + strings.Repeat("a", 64), Labels: label}, {Name: storetest.Cluster + ".notes", Labels: label}} {
-		if _, err := admin.Objects(kube.ConfigMap, namespace).Create(t.Context(), other); err != nil {
+		if err := admin.Objects(kube.ConfigMap, namespace).Create(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}
 	}

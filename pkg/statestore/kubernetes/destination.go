@@ -41,8 +41,7 @@ func (n *Namespace) put(ctx context.Context, kind kube.Kind, name string, data [
 		case parts > 1:
 			one.Data[partsKey] = strconv.AppendInt(nil, int64(parts), 10)
 		}
-		_, err := api.Objects(kind, namespace).Create(ctx, one)
-		switch {
+		switch err := api.Objects(kind, namespace).Create(ctx, one); {
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%w: make the namespace %s, and the account that reads it, as docs/kubernetes.yaml does",
 				err, namespace)
@@ -68,9 +67,9 @@ func (n *Namespace) Replace(ctx context.Context, name string, data []byte, known
 	}
 	whole := kube.Object{Name: at, Labels: label, Version: known, Data: map[string][]byte{dataKey: data}}
 	if known == "" {
-		_, err = api.Objects(kube.ConfigMap, namespace).Create(ctx, whole)
+		err = api.Objects(kube.ConfigMap, namespace).Create(ctx, whole)
 	} else {
-		_, err = api.Objects(kube.ConfigMap, namespace).Update(ctx, whole)
+		err = api.Objects(kube.ConfigMap, namespace).Update(ctx, whole)
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, kube.ErrConflict) ||
 		known != "" && errors.Is(err, fs.ErrNotExist) {
