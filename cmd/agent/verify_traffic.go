@@ -114,7 +114,7 @@ func (o *verifyOptions) prove(ctx context.Context, l *looked) ([]verify.Result, 
 		return nil, err
 	}
 	defer unlock()
-	return traffic.Prove(ctx, l.host, t)
+	return traffic.Prove(ctx, l.host, t), nil
 }
 
 // answer answers proofs of other nodes until it is interrupted.

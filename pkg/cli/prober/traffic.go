@@ -39,11 +39,7 @@ func MakeProof(ctx context.Context) (err error) {
 	}
 	defer unlock()
 	rt := h.Live.Facts.Runtime
-	results, err := traffic.Prove(ctx, h, traffic.Options{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs})
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(results)
+	data, err := json.Marshal(traffic.Prove(ctx, h, traffic.Options{ConfDir: rt.ConfDir, BinDirs: rt.BinDirs}))
 	if err != nil {
 		return fmt.Errorf("encode the proof: %w", err)
 	}

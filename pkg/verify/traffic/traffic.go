@@ -16,31 +16,29 @@ import (
 // Prove adds two pods by the node's real conf and plugins, as a runtime does, gives them an outside
 // of their own, and sends packets between all of them. All of it is gone when it returns, also when
 // ctx ends; what a killed one left, the next takes away first, and so does [RemoveStale]. The
-// caller holds [ProofLock]. An error is of making or taking away; that something is not reached is
-// a result.
-func Prove(ctx context.Context, h *host.Host, t Options) (results []verify.Result, err error) {
+// caller holds [ProofLock]. That pods cannot be made, or taken away, is a result too.
+func Prove(ctx context.Context, h *host.Host, t Options) (results []verify.Result) {
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("the proof took longer than %s", proofLimit))
 	defer cancel()
 	if _, _, err := testpod.LoadConf(t.ConfDir); errors.Is(err, testpod.ErrNoConf) {
-		return []verify.Result{{Check: checkPods, State: verify.Waiting, Seen: err.Error()}}, nil
+		return []verify.Result{{Check: checkPods, State: verify.Waiting, Seen: err.Error()}}
 	}
 	if err := clearAll(ctx, h, t.ConfDir, t.BinDirs, true, podA, podB); err != nil {
 		return []verify.Result{{Check: checkPods, State: verify.Failed, Seen: err.Error(),
-			Next: "the plugin says why: it is asked first to take away what an earlier proof may have left"}}, nil
+			Next: "the plugin says why: it is asked first to take away what an earlier proof may have left"}}
 	}
 	bed := &testbed{host: h, want: t}
 	defer func() {
-		taken := bed.close(ctx)
-		if taken != nil {
+		if taken := bed.close(ctx); taken != nil {
 			results = append(results, verify.Result{Check: "clean up", State: verify.Failed, Seen: taken.Error(),
 				Next: "run it again: it begins with what is left"})
 		}
 	}()
 	if err := bed.open(ctx); err != nil {
 		return []verify.Result{{Check: checkPods, State: verify.Failed, Seen: err.Error(),
-			Next: "the plugin says why; containerd's pods fail in the same way: `journalctl -u containerd`"}}, nil
+			Next: "the plugin says why; containerd's pods fail in the same way: `journalctl -u containerd`"}}
 	}
-	return bed.prove(ctx), nil
+	return bed.prove(ctx)
 }
 
 // passedBy is said where a proof needs that the node forwards.
