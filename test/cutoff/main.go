@@ -40,11 +40,11 @@ func run(ctx context.Context) error {
 	defer h.Close() // every write was checked where it was made
 	settings := checkpoint.Settings{Probes: []probe.Probe{"tcp:10.79.0.20:6443"}, Window: 3 * time.Second, Log: log, Means: probe.Means{
 		Ping: func(ctx context.Context, to netip.Addr) error {
-			_, err := netprobe.Ping(ctx, "", to)
+			_, err := netprobe.Ping(ctx, "", to, 0)
 			return err
 		},
 		Full: func(ctx context.Context, to netip.Addr, size int) error {
-			_, err := netprobe.PingFull(ctx, "", to, size)
+			_, err := netprobe.Ping(ctx, "", to, size)
 			return err
 		},
 	}}

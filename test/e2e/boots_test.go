@@ -18,7 +18,7 @@ import (
 func reached(ctx context.Context, f *node.Fabric, address string) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("no answer"))
 	defer cancel()
-	_, err := probe.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
+	_, err := probe.Ping(ctx, f.Netns(), netip.MustParseAddr(address), 0)
 	return err == nil
 }
 

@@ -25,7 +25,7 @@ func silent(good string) string {
 func pings(f *node.Fabric, address string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_, err := probe.Ping(ctx, f.Netns(), netip.MustParseAddr(address))
+	_, err := probe.Ping(ctx, f.Netns(), netip.MustParseAddr(address), 0)
 	return err == nil
 }
 

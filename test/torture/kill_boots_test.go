@@ -91,7 +91,7 @@ func (b boots) until(t *testing.T, condition string) {
 // reached says that somebody outside reaches the node.
 func (b boots) reached(t *testing.T) bool {
 	t.Helper()
-	_, err := probe.Ping(t.Context(), b.f.Netns(), netip.MustParseAddr(b.n.Address()))
+	_, err := probe.Ping(t.Context(), b.f.Netns(), netip.MustParseAddr(b.n.Address()), 0)
 	return err == nil
 }
 

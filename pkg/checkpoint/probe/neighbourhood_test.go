@@ -135,11 +135,11 @@ func TestAddressesThatOthersKnow(t *testing.T) {
 // echoes are the means of the tests below.
 var echoes = Means{
 	Ping: func(ctx context.Context, to netip.Addr) error {
-		_, err := probe.Ping(ctx, "", to)
+		_, err := probe.Ping(ctx, "", to, 0)
 		return err
 	},
 	Full: func(ctx context.Context, to netip.Addr, size int) error {
-		_, err := probe.PingFull(ctx, "", to, size)
+		_, err := probe.Ping(ctx, "", to, size)
 		return err
 	},
 }

@@ -93,11 +93,11 @@ func Means(by *stores.Options) probe.Means {
 			return client.Answer(ctx, wholeAnswer)
 		},
 		Ping: func(ctx context.Context, to netip.Addr) error {
-			_, err := netprobe.Ping(ctx, "", to)
+			_, err := netprobe.Ping(ctx, "", to, 0)
 			return err
 		},
 		Full: func(ctx context.Context, to netip.Addr, size int) error {
-			_, err := netprobe.PingFull(ctx, "", to, size)
+			_, err := netprobe.Ping(ctx, "", to, size)
 			return err
 		},
 		Traffic: askTraffic,

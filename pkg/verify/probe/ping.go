@@ -40,11 +40,10 @@ var ErrNoAnswer = errors.New("no answer")
 // neighbours are looked up. It gives up when ctx ends, or after 5 s, with
 // [ErrNoAnswer] and what routers on the way said. It needs CAP_NET_RAW and, for
 // another namespace, CAP_SYS_ADMIN.
-func Ping(ctx context.Context, netns string, to netip.Addr) (time.Duration, error) {
-	return ping(ctx, netns, to, 0)
-}
-
-func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
+//
+// With a size the packets have that many bytes, headers and all, of a link's MTU as a rule, and
+// nobody on the way breaks them up: a checkpoint asks neighbours so. 0 is any size.
+func Ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, pingTotal, ErrNoAnswer)
 	defer cancel()
@@ -55,7 +54,7 @@ func ping(ctx context.Context, netns string, to netip.Addr, size int) (time.Dura
 		p = pinger{to: to, network: "ip6:ipv6-icmp", head: 40, protocol: 58, echo: ipv6.ICMPTypeEchoRequest,
 			reply: ipv6.ICMPTypeEchoReply}
 	}
-	p.data = make([]byte, max(len("netwright"), size-p.head-8))
+	p.data = make([]byte, max(len("netwright"), min(size, largestPacket)-p.head-8))
 	copy(p.data, "netwright")
 	var id [2]byte
 	_, _ = rand.Read(id[:]) // never fails (crypto/rand)

@@ -1,23 +1,14 @@
 package probe
 
 import (
-	"context"
 	"fmt"
 	"net"
-	"net/netip"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // largestPacket is what a length of 16 bits can say, in bytes.
 const largestPacket = 1<<16 - 1
-
-// PingFull is [Ping] with packets of a size in bytes, headers and all, which nobody on the way
-// breaks up: of a link's MTU as a rule. A checkpoint asks neighbours so.
-func PingFull(ctx context.Context, netns string, to netip.Addr, size int) (time.Duration, error) {
-	return ping(ctx, netns, to, min(size, largestPacket))
-}
 
 // inOnePiece makes a socket send packets whole, whatever is cached of the path (ip(7),
 // ipv6(7)).

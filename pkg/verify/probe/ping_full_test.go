@@ -9,13 +9,13 @@ import (
 )
 
 // A packet of full size comes back whole, or not at all, and is never broken up.
-// The lines that keep it: ping_full.go, inOnePiece; ping.go, ping (data).
+// The lines that keep it: ping_full.go, inOnePiece; ping.go, Ping (data).
 func TestPingOfFullSize(t *testing.T) {
 	a, b := pair(t)
 	ask := func(to string, size int, patience time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		_, err := PingFull(ctx, a.Path(), netip.MustParseAddr(to), size)
+		_, err := Ping(ctx, a.Path(), netip.MustParseAddr(to), size)
 		return err
 	}
 	both := func(size int, want string) {

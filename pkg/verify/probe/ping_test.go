@@ -35,13 +35,13 @@ func pair(t *testing.T) (a, b *netns.NS) {
 func TestPing(t *testing.T) {
 	a, b := pair(t)
 	for _, to := range []string{"192.0.2.2", "2001:db8::2", "::ffff:192.0.2.2", "127.0.0.1"} {
-		took, err := Ping(t.Context(), a.Path(), netip.MustParseAddr(to))
+		took, err := Ping(t.Context(), a.Path(), netip.MustParseAddr(to), 0)
 		if err != nil || took <= 0 {
 			t.Errorf("%s: %v, %v", to, took, err)
 		}
 	}
 	b.Do(func() {
-		_, err := Ping(t.Context(), "", netip.MustParseAddr("192.0.2.1"))
+		_, err := Ping(t.Context(), "", netip.MustParseAddr("192.0.2.1"), 0)
 		if err != nil {
 			t.Error(err)
 		}
@@ -69,7 +69,7 @@ func TestPingSaysWhyNot(t *testing.T) {
 		var err error
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, err = Ping(ctx, a.Path(), netip.MustParseAddr(to))
+			_, err = Ping(ctx, a.Path(), netip.MustParseAddr(to), 0)
 			cancel()
 			if err != nil && strings.Contains(err.Error(), want) {
 				break
@@ -82,10 +82,10 @@ func TestPingSaysWhyNot(t *testing.T) {
 	over := errors.New("the pass is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(over)
-	if _, err := Ping(ctx, a.Path(), netip.MustParseAddr("192.0.2.2")); !errors.Is(err, over) {
+	if _, err := Ping(ctx, a.Path(), netip.MustParseAddr("192.0.2.2"), 0); !errors.Is(err, over) {
 		t.Errorf("a context that is over: %v", err)
 	}
-	if _, err := Ping(t.Context(), "/run/netns/nowhere9", netip.MustParseAddr("192.0.2.2")); err == nil || !strings.Contains(err.Error(), "nowhere9") {
+	if _, err := Ping(t.Context(), "/run/netns/nowhere9", netip.MustParseAddr("192.0.2.2"), 0); err == nil || !strings.Contains(err.Error(), "nowhere9") {
 		t.Errorf("a namespace that is not there: %v", err)
 	}
 }

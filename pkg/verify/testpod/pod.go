@@ -139,7 +139,7 @@ func (p *Pod) Address(as netip.Addr) netip.Addr {
 
 // Ping sends echoes from the pod: see [probe.Ping].
 func (p *Pod) Ping(ctx context.Context, to netip.Addr) (time.Duration, error) {
-	took, err := probe.Ping(ctx, p.NetNS, to)
+	took, err := probe.Ping(ctx, p.NetNS, to, 0)
 	if err != nil {
 		return 0, fmt.Errorf("from pod %s: %w", p.Name, err)
 	}
