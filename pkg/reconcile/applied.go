@@ -20,9 +20,7 @@ import (
 // does not forget it.
 
 // noting makes of a pass one that notes which configuration it has applied.
-func noting(
-	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
-) func(*host.Host, *ledger.Ledger) (*report.Plan, error) {
+func noting(ctx context.Context, do session.Action) session.Action {
 	return func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		plan, err := do(h, led)
 		if plan == nil {

@@ -73,7 +73,7 @@ func (s *Converged) Repair(
 			s.cached = cached
 		}
 	}
-	_, err = in.Trying(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
+	err = in.Trying(ctx, func(h *host.Host, led *ledger.Ledger) (*report.Plan, error) {
 		if z := in.PausedBy(h.Live.Files); z != nil {
 			return nil, wholePass("the node is %s", z)
 		}

@@ -114,25 +114,25 @@ func (s Session) LoadLedger() (*ledger.Ledger, error) {
 	return led, led.Newer
 }
 
+// Action is what is done to the host by the one process that may.
+type Action func(*host.Host, *ledger.Ledger) (*report.Plan, error)
+
 // Locked does something to the host as the only one that does.
-func (s Session) Locked(
-	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
-) (*report.Plan, error) {
-	unlock, err := ipc.Lock(ctx, s.Host.Files(), ledger.LockFile, s.Progress.OnLock())
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return s.Holding(ctx, do)
+func (s Session) Locked(ctx context.Context, do Action) (*report.Plan, error) {
+	return s.locked(ctx, ctx, do)
 }
 
 // Trying is [Session.Locked] for who does not wait.
-func (s Session) Trying(
-	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
-) (*report.Plan, error) {
+func (s Session) Trying(ctx context.Context, do Action) error {
 	now, stop := context.WithCancelCause(ctx)
 	stop(errBusy)
-	unlock, err := ipc.Lock(now, s.Host.Files(), ledger.LockFile, nil)
+	_, err := s.locked(ctx, now, do)
+	return err
+}
+
+// locked waits for the lock until wait ends.
+func (s Session) locked(ctx, wait context.Context, do Action) (*report.Plan, error) {
+	unlock, err := ipc.Lock(wait, s.Host.Files(), ledger.LockFile, s.Progress.OnLock())
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +140,8 @@ func (s Session) Trying(
 	return s.Holding(ctx, do)
 }
 
-// Holding is locked for who has the lock.
-func (s Session) Holding(
-	ctx context.Context, do func(*host.Host, *ledger.Ledger) (*report.Plan, error),
-) (*report.Plan, error) {
+// Holding is [Session.Locked] for who has the lock.
+func (s Session) Holding(ctx context.Context, do Action) (*report.Plan, error) {
 	s.Progress.Enter("look")
 	led, err := s.LoadLedger()
 	if err != nil {
