@@ -53,7 +53,8 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 		log.Warn("what awaited the boot is not known", zap.Error(err))
 	}
 	if !due {
-		return FirstOfImage(ctx, h, led, log)
+		FirstOfImage(ctx, h, led, log)
+		return nil
 	}
 	s.Progress.Enter("boot")
 	return firstboot.Examiner{Node: probe.Prober{Host: h, Means: s.Checkpoint.Means},
@@ -62,13 +63,13 @@ func (s Session) firstBoot(ctx context.Context, h *host.Host, led *ledger.Ledger
 
 // FirstOfImage probes at the first boot of what was baked into an image, once, and reports: nothing
 // is known of how this machine was reached before, and there is nothing to go back to.
-func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *zap.Logger) error {
+func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *zap.Logger) {
 	if !led.Baked() || led.Boot() == "" {
-		return nil
+		return
 	}
 	note := ledger.Boot{ID: led.Boot(), Time: time.Now().UTC(), Outcome: string(firstboot.Confirmed)}
 	if list, err := ledger.ReadBoots(h.Live.Files); err != nil || slices.ContainsFunc(list, note.Same) {
-		return nil
+		return
 	}
 	if note.Why = probe.Gateways(ctx, h); note.Why != "" {
 		note.Outcome = string(firstboot.Unsure)
@@ -77,5 +78,4 @@ func FirstOfImage(ctx context.Context, h *host.Host, led *ledger.Ledger, log *za
 	if err := ledger.NoteBoot(ctx, h.Files, note); err != nil { // the next pass looks again
 		log.Warn("the first boot of an image cannot be noted", zap.Error(err))
 	}
-	return nil
 }
