@@ -53,8 +53,7 @@ tells systemd when kubelet may start, and looks again every interval.`,
 	cmd.SetOut(f.Out)
 	cmd.SetErr(f.Err)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		var value *pflag.InvalidValueError
-		if errors.As(err, &value) {
+		if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			flag := value.GetFlag()
 			return problem.Usage.Errorf("--%s %q: expected %s: `%s --help` lists the flags", flag.Name,
 				value.GetValue(), flagTakes(flag.Value.Type()), c.CommandPath())

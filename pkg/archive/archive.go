@@ -57,8 +57,7 @@ func Read(ctx context.Context, src io.Reader, want Wanted, to MemberWriter) erro
 	p := newPacked(ctx, src, want.Sum.hash())
 	defer p.stop()
 	err := (&extraction{want: want, to: to, got: map[string]bool{}}).run(p)
-	var sink *writerError
-	if errors.As(err, &sink) {
+	if sink, ok := errors.AsType[*writerError](err); ok {
 		return sink.error
 	}
 	return p.verdict(want, err)

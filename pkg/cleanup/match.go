@@ -31,7 +31,7 @@ func isMissing(err error) bool {
 // is taken as it is: it need not be there.
 func Expand(v host.View, pattern string) ([]string, error) {
 	found := []string{"/"}
-	for _, part := range strings.Split(strings.Trim(pattern, "/"), "/") {
+	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
 		var next []string
 		for _, dir := range found {
 			if !strings.ContainsAny(part, `*?[\`) {

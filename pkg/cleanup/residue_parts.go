@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func (l Residue) OnDisk() Residue {
 // In is the same on a host whose runtime has its CNI confs and plugins elsewhere: what a network
 // has in the usual directories is looked for in these as well.
 func (l Residue) In(confDir string, binDirs ...string) Residue {
-	files := l.Files[:len(l.Files):len(l.Files)]
+	files := slices.Clip(l.Files)
 	for _, file := range l.Files {
 		if name, ok := strings.CutPrefix(file, "/etc/cni/net.d/"); ok && confDir != "" && confDir != "/etc/cni/net.d" {
 			files = append(files, confDir+"/"+name)
@@ -32,7 +33,7 @@ func (l Residue) In(confDir string, binDirs ...string) Residue {
 		}
 	}
 	l.Files = files
-	renamed := l.Renamed[:len(l.Renamed):len(l.Renamed)]
+	renamed := slices.Clip(l.Renamed)
 	for _, m := range l.Renamed {
 		if name, ok := strings.CutPrefix(m.Path, "/etc/cni/net.d/"); ok && confDir != "" && confDir != "/etc/cni/net.d" {
 			renamed = append(renamed, RenamedSelector{Path: confDir + "/" + name, Suffix: m.Suffix})

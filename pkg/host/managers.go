@@ -132,8 +132,7 @@ const (
 func networkManagerSetup(ctx context.Context, link string) (setup Setup, err error) {
 	err = systemd.OnSystemBus(ctx, func(b *systemd.Bus) error {
 		device, err := deviceNM(ctx, b, link)
-		var unknown dbus.Error
-		if errors.As(err, &unknown) && unknown.Name == managerNM+".UnknownDevice" {
+		if unknown, _ := errors.AsType[dbus.Error](err); unknown.Name == managerNM+".UnknownDevice" {
 			setup = SetupNone
 			return nil
 		}

@@ -207,7 +207,7 @@ func (l *Live) processText(ctx context.Context, proc string, pid int) string {
 		if id := containerOf().FindStringSubmatch(parts[2]); id != nil {
 			return l.containerNamed(ctx, id[1]) + " (" + program + ")"
 		}
-		for _, part := range strings.Split(parts[2], "/") {
+		for part := range strings.SplitSeq(parts[2], "/") {
 			if strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope") {
 				unit = part
 			}

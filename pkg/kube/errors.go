@@ -120,8 +120,7 @@ type busy struct {
 // RetryAfter is how long a server asked to be left alone when it failed a request with this error,
 // and five minutes where it asked for more; 0: it did not ask.
 func RetryAfter(err error) time.Duration {
-	var b *busy
-	if errors.As(err, &b) {
+	if b, ok := errors.AsType[*busy](err); ok {
 		return b.retryAfter
 	}
 	return 0

@@ -259,7 +259,7 @@ func (l *Ledger) Commit(ctx context.Context, w Host, b Batch) error {
 	if err != nil {
 		return unwritten(err)
 	}
-	lines = append(l.lines[:len(l.lines):len(l.lines)], lines...)
+	lines = append(slices.Clip(l.lines), lines...)
 	if l.rewrite || len(l.lines) == 0 || len(lines) > len(entries)*3/2+64 {
 		if text, err = l.whole(entries, dirs, b.Head); err != nil {
 			return err

@@ -18,7 +18,7 @@ func (b *builder) kubeletOfHost() (config.Kubelet, error) {
 	if k.NodeIP != "" {
 		const path = "spec.kubelet.nodeIP"
 		var addresses []string
-		for _, text := range strings.Split(k.NodeIP, ",") {
+		for text := range strings.SplitSeq(k.NodeIP, ",") {
 			found, err := b.nodeIP(text)
 			if err != nil {
 				return k, fmt.Errorf("set %s (%s): %w", path, b.view.Origin(path), err)

@@ -61,8 +61,7 @@ func (p Pass) DryRun(ctx context.Context, d *desired.State) (*report.Plan, error
 // where the node is held at a revision.
 func (p Pass) Converge(ctx context.Context, d *desired.State) (*report.Plan, error) {
 	plan, err := p.convergeLocked(ctx, d)
-	var awaits *session.AwaitsError
-	if errors.As(err, &awaits) && p.TakeNow == "" {
+	if awaits, ok := errors.AsType[*session.AwaitsError](err); ok && p.TakeNow == "" {
 		return p.lookMeanwhile(ctx, d, &awaits.Awaits)
 	}
 	return plan, err

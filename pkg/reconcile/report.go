@@ -89,7 +89,7 @@ func (r *plan) raise(p *report.Plan) {
 	if p.Class == "" || r.desired.Pinned != nil || had.Name != r.desired.Network() {
 		return
 	}
-	for _, text := range strings.Split(had.PodCIDRs, ",") {
+	for text := range strings.SplitSeq(had.PodCIDRs, ",") {
 		old, err := netip.ParsePrefix(strings.TrimSpace(text))
 		if err != nil || slices.ContainsFunc(r.desired.Node.PodCIDR,
 			func(now netip.Prefix) bool { return now.Bits() <= old.Bits() && now.Contains(old.Addr()) }) {

@@ -39,7 +39,7 @@ func fold(s string, width int) (lines []string) {
 	}
 	width = max(width, minWidth)
 	line := ""
-	for _, word := range strings.Split(s, " ") {
+	for word := range strings.SplitSeq(s, " ") {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			lines, line = append(lines, line), word
 			continue

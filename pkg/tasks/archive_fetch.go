@@ -90,8 +90,7 @@ func (t Archive) unpack(
 	}
 	defer body.Close()
 	got, err := b.Unpack(ctx, body, u)
-	var source *archive.SourceError
-	if errors.As(err, &source) && !graph.IsWait(err) && !graph.IsPermanent(err) {
+	if _, ok := errors.AsType[*archive.SourceError](err); ok && !graph.IsWait(err) && !graph.IsPermanent(err) {
 		return nil, graph.Transient(err)
 	}
 	return got, err

@@ -16,8 +16,7 @@ import (
 // usable says what is wrong with the set. Of one that is on the node as wanted, its dates are not.
 func (t CertificateSet) usable(v host.View) error {
 	err := t.check(time.Now())
-	var date *dateError
-	if !errors.As(err, &date) {
+	if _, ok := errors.AsType[*dateError](err); !ok {
 		return err
 	}
 	for _, f := range t.files() {

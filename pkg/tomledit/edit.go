@@ -243,8 +243,7 @@ func (t Setting) withoutHeader(text []byte, key statement) []byte {
 func parse(text []byte) (doc map[string]any, err error) {
 	doc = map[string]any{}
 	err = toml.Unmarshal(text, &doc)
-	var at *toml.DecodeError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := at.Position()
 		return nil, fmt.Errorf("line %d, column %d: %w", line, column, err)
 	}

@@ -187,8 +187,7 @@ func Planned(n *config.Node, pairs map[string]model.Keypair, r ledger.Reader, ma
 
 // waitFor is what an error waits for.
 func waitFor(err error) string {
-	var w *graph.WaitError
-	if errors.As(err, &w) {
+	if w, ok := errors.AsType[*graph.WaitError](err); ok {
 		return w.Reason
 	}
 	return err.Error()

@@ -81,7 +81,7 @@ func (n Prober) silentPods(ctx context.Context, what string) (silent []netip.Add
 	ctx, cancel := context.WithTimeoutCause(ctx, beforeEach, ErrNoAnswer)
 	defer cancel()
 	var asked []Probe
-	for _, addr := range strings.Fields(what) {
+	for addr := range strings.FieldsSeq(what) {
 		asked = append(asked, Probe(pingProbe+":"+addr))
 	}
 	for _, p := range n.Attempt(ctx, asked).probes() {

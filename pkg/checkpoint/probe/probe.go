@@ -160,7 +160,7 @@ func (p Probe) kind() string {
 
 // each are the probes of which one must pass.
 func (p Probe) each() (list []Probe) {
-	for _, one := range strings.Fields(strings.TrimPrefix(string(p), anyProbe+":")) {
+	for one := range strings.FieldsSeq(strings.TrimPrefix(string(p), anyProbe+":")) {
 		list = append(list, Probe(one))
 	}
 	return list

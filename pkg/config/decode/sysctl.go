@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
@@ -43,10 +44,8 @@ func SysctlKey(key string) (canonical, hint string) {
 			return "", ""
 		}
 	}
-	for _, root := range sysctlRoots {
-		if key[:i] == root {
-			return key, ""
-		}
+	if slices.Contains(sysctlRoots, key[:i]) {
+		return key, ""
 	}
 	if near := document.Nearest(key[:i], sysctlRoots); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near+key[i:])

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -76,11 +77,9 @@ func (t Lines) mayBeSecret(n int) bool {
 	rest := string(t)
 	for ; n > 0; n-- {
 		line, more, _ := strings.Cut(rest, "\n")
-		for _, word := range strings.FieldsFunc(line,
-			func(r rune) bool { return strings.ContainsRune(" \t:\"'{}[],-?&*!", r) }) {
-			if IsSecretKey(word) {
-				return true
-			}
+		if slices.ContainsFunc(strings.FieldsFunc(line,
+			func(r rune) bool { return strings.ContainsRune(" \t:\"'{}[],-?&*!", r) }), IsSecretKey) {
+			return true
 		}
 		rest = more
 	}

@@ -74,8 +74,7 @@ func (d *Document) syntax() (file *ast.File) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		var located locatedError
-		if errors.As(err, &located) {
+		if located, ok := errors.AsType[locatedError](err); ok {
 			d.syntaxError(located.GetToken(), located.GetMessage())
 		} else {
 			d.ErrorAt(Pos{1, 1}, Diagnostic{ID: problem.YAMLSyntax, Summary: "not valid YAML"})

@@ -180,7 +180,7 @@ func eniOf(mac string, v map[string]string) ENI {
 	e.SubnetRanges = ranges(v["subnet-ipv4-cidr-block"] + "\n" + v["subnet-ipv6-cidr-blocks"])
 	e.VPCRanges = ranges(v["vpc-ipv4-cidr-blocks"] + "\n" + v["vpc-ipv6-cidr-blocks"])
 	e.Delegated = ranges(v["ipv4-prefix"] + "\n" + v["ipv6-prefix"])
-	for _, text := range strings.Fields(v["local-ipv4s"] + "\n" + v["ipv6s"]) {
+	for text := range strings.FieldsSeq(v["local-ipv4s"] + "\n" + v["ipv6s"]) {
 		if addr, err := netip.ParseAddr(text); err == nil {
 			e.Addresses = append(e.Addresses, addr)
 		}
@@ -189,7 +189,7 @@ func eniOf(mac string, v map[string]string) ENI {
 }
 
 func ranges(text string) (out []netip.Prefix) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if p, err := netip.ParsePrefix(word); err == nil {
 			out = append(out, p)
 		}

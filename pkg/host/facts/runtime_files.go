@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 
@@ -39,9 +40,7 @@ func (g gatherer) containerdFile(rt *RuntimeFacts) {
 		if rt.ConfigVersion < 3 {
 			clear(settings) // 1.x takes a plugin's whole section from the last file that has one
 		}
-		for k, v := range cni {
-			settings[k] = v
-		}
+		maps.Copy(settings, cni)
 	}
 	g.listensAt(rt, table(main, "grpc")["address"])
 	rt.From = rt.ConfigFile

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -34,9 +35,7 @@ func commandOf(u systemd.UnitFile, f hostfs.Files) unitCommand {
 		for _, file := range glob(f, strings.TrimPrefix(pattern, "-")) {
 			c.envFiles = append(c.envFiles, file)
 			if raw, err := f.ReadFile(file); err == nil {
-				for name, value := range ParseAssignments(raw) {
-					env[name] = value
-				}
+				maps.Copy(env, ParseAssignments(raw))
 			}
 		}
 	}

@@ -18,15 +18,11 @@ func Explain(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var explained *fs.PathError
-	if errors.As(err, &explained) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err
 	}
 	err = &fs.PathError{Op: op, Path: name, Err: err}
-	var errno syscall.Errno
-	if !errors.As(err, &errno) {
-		return err
-	}
+	errno, _ := errors.AsType[syscall.Errno](err)
 	if advice, ok := advices[errno]; ok {
 		return fmt.Errorf("%w: %s", err, strings.NewReplacer("DIR", path.Dir(name), "PATH", name).Replace(advice))
 	}

@@ -51,8 +51,7 @@ func single(fd int, name string) error {
 // unwrapPath takes off the [os.PathError] that an os.File puts around an error, so
 // that explain can put the operation of ours there.
 func unwrapPath(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err
 	}
 	return err

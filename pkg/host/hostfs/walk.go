@@ -61,7 +61,7 @@ func (f *Reader) Way(name string) error {
 	if err == nil {
 		return unix.Close(fd)
 	}
-	if link := (*LinkError)(nil); errors.As(err, &link) {
+	if link, ok := errors.AsType[*LinkError](err); ok {
 		return link
 	}
 	return nil

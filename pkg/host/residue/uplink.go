@@ -128,7 +128,7 @@ func (w Writer) unplug(ctx context.Context, port string) error {
 // linkByName finds a link; [fs.ErrNotExist] if it is absent.
 func linkByName(name string) (netlink.Link, error) {
 	l, err := netlink.LinkByName(name)
-	if absent := (netlink.LinkNotFoundError{}); errors.As(err, &absent) {
+	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
 		return nil, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
 	}
 	if err != nil {

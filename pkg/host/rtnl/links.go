@@ -153,7 +153,7 @@ func (n *Reader) link(ctx context.Context, name string) (netlink.Link, error) {
 		return nil, err
 	}
 	l, err := rt.LinkByName(name)
-	if absent := (netlink.LinkNotFoundError{}); errors.As(err, &absent) {
+	if _, ok := errors.AsType[netlink.LinkNotFoundError](err); ok {
 		return nil, fmt.Errorf("link %s: %w", name, fs.ErrNotExist)
 	}
 	if err != nil {

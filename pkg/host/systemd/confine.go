@@ -74,7 +74,7 @@ var capabilities = map[string]uint{
 
 func capabilityMask(s string) any {
 	var mask uint64
-	for _, name := range strings.Fields(s) {
+	for name := range strings.FieldsSeq(s) {
 		mask |= 1 << capabilities[name]
 	}
 	return mask

@@ -80,8 +80,7 @@ func (u *Signals) subscribe(ctx context.Context, aim unitAim) error {
 		}
 	}
 	if err := u.bus.manager(ctx, "Subscribe").Err; err != nil {
-		var answer dbus.Error
-		if !errors.As(err, &answer) || answer.Name != "org.freedesktop.systemd1.AlreadySubscribed" {
+		if answer, _ := errors.AsType[dbus.Error](err); answer.Name != "org.freedesktop.systemd1.AlreadySubscribed" {
 			return fmt.Errorf("listen to systemd: %w", sys.Cause(ctx, err))
 		}
 	}

@@ -252,8 +252,7 @@ func (u *Reader) UnitsLoadedUS(ctx context.Context) (uint64, error) {
 	var at uint64
 	err = b.conn.Object(managerName, managerPath).CallWithContext(ctx, properties+"Get", noAutoStart,
 		strings.TrimSuffix(managerIface, "."), "UnitsLoadTimestampMonotonic").Store(&v)
-	var unknown dbus.Error
-	if errors.As(err, &unknown) {
+	if _, ok := errors.AsType[dbus.Error](err); ok {
 		return 0, nil
 	}
 	if err == nil {
@@ -285,10 +284,7 @@ func unitPath(name string) dbus.ObjectPath {
 
 // isNoUnit says that systemd knows no file of that name.
 func isNoUnit(err error) bool {
-	var e dbus.Error
-	if !errors.As(err, &e) {
-		return false
-	}
+	e, _ := errors.AsType[dbus.Error](err)
 	switch e.Name {
 	case "org.freedesktop.systemd1.NoSuchUnit",
 		"org.freedesktop.DBus.Error.FileNotFound",
@@ -301,16 +297,13 @@ func isNoUnit(err error) bool {
 
 // isUnitThere says that no transient unit is made, since there is a unit of that name.
 func isUnitThere(err error) bool {
-	var e dbus.Error
-	return errors.As(err, &e) && e.Name == "org.freedesktop.systemd1.UnitExists"
+	e, _ := errors.AsType[dbus.Error](err)
+	return e.Name == "org.freedesktop.systemd1.UnitExists"
 }
 
 // explainUnit says what systemd means, and what to do. name is the unit, "" where it is about all.
 func explainUnit(name string, err error) error {
-	var e dbus.Error
-	if !errors.As(err, &e) {
-		return err
-	}
+	e, _ := errors.AsType[dbus.Error](err)
 	if isNoUnit(err) {
 		return fmt.Errorf("%w: %w", e, fs.ErrNotExist)
 	}

@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/netwright/netwright/pkg/config"
 )
@@ -30,10 +31,8 @@ var podVariables = []string{"PodCIDR", "PodCIDR4", "PodCIDR6", "Ranges", "Routes
 // customNodes wants the node's own pod CIDRs where the template has them and no document does.
 func customNodes(n *config.Node) NodesWanted {
 	if c := n.Networking.Custom; c != nil && len(n.PodCIDRs) == 0 {
-		for _, name := range podVariables {
-			if c.Conf.Uses(name) {
-				return NodesWanted{Own: true}
-			}
+		if slices.ContainsFunc(podVariables, c.Conf.Uses) {
+			return NodesWanted{Own: true}
 		}
 	}
 	return NodesWanted{}

@@ -13,8 +13,7 @@ import (
 // OneLine is an error on one line: of documents the first.
 func OneLine(err error) string {
 	words := err.Error()
-	var documents *DocumentError
-	if errors.As(err, &documents) {
+	if documents, ok := errors.AsType[*DocumentError](err); ok {
 		words = documents.first()
 	}
 	return strings.Join(strings.Fields(words), " ")

@@ -117,7 +117,7 @@ func (d *State) NetworkMeanwhile(before ledger.Network) ledger.Network {
 		return now
 	}
 	modes := strings.Split(now.Modes, ",")
-	for _, m := range strings.Split(before.Modes, ",") {
+	for m := range strings.SplitSeq(before.Modes, ",") {
 		if !slices.Contains(modes, m) {
 			modes = append(modes, m)
 		}

@@ -21,7 +21,7 @@ func (s *Switch) reach(
 	d *desired.State, g *graph.Graph[tasks.Task], had ledger.Network, led *ledger.Ledger,
 ) cleanup.Scope {
 	var out cleanup.Scope
-	for _, text := range strings.Split(had.PodCIDRs, ",") {
+	for text := range strings.SplitSeq(had.PodCIDRs, ",") {
 		if cidr, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 			out.PodCIDRs = append(out.PodCIDRs, cidr)
 		}

@@ -14,8 +14,7 @@ import (
 
 // explain says of a failed access to a name below the cluster what to do next.
 func explain(verb, name string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) { // its path is relative to a directory that the reader does not know
+	if at, ok := errors.AsType[*fs.PathError](err); ok { // relative to a directory that no reader knows
 		err = at.Err
 	}
 	switch {
@@ -37,8 +36,7 @@ func explain(verb, name string, err error) error {
 
 // explainDir does so for the store's own directory.
 func explainDir(dir string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	info, statErr := os.Stat(dir)

@@ -137,8 +137,7 @@ func (s Settings) identity() string {
 func read(setting, path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			err = at.Err
 		}
 		return nil, fmt.Errorf("%s %s: %w: put it there, and let the agent's user read it", setting, path, err)

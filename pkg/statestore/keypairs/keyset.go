@@ -32,8 +32,7 @@ type kopsKeyset struct {
 func (s *keyset) declare(path string, data []byte) error {
 	var doc kopsKeyset
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		var at yaml.Error
-		if errors.As(err, &at) && at.GetToken() != nil {
+		if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil {
 			return fmt.Errorf("%s:%d: it does not parse as a Keyset of kOps: export it again", path,
 				at.GetToken().Position.Line)
 		}

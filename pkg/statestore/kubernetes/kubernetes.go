@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,7 +186,7 @@ func (n *Namespace) whole(
 		if err != nil {
 			return nil, err
 		}
-		body = append(body[:len(body):len(body)], next.Data[dataKey]...)
+		body = append(slices.Clip(body), next.Data[dataKey]...)
 	}
 	if int64(len(body)) > limit {
 		return nil, fmt.Errorf("%s %s in namespace %s has more than %d bytes: publish again", kind, first.Name,

@@ -113,7 +113,7 @@ func (p *Retrying) judge(err error, pause time.Duration) (wait time.Duration, ag
 		return 0, false, err
 	}
 	wait = time.Duration(rand.Int64N(int64(pause)))
-	if busy := (*Busy)(nil); errors.As(err, &busy) {
+	if busy, ok := errors.AsType[*Busy](err); ok {
 		after := min(busy.RetryAfter, maxRetryAfter)
 		wait += after + time.Duration(rand.Int64N(int64(after/4)+1)) // many got the same time
 		p.notBefore, p.why = p.now().Add(after), err

@@ -77,8 +77,7 @@ func (s *Source) unanswered(ctx context.Context, err error) error {
 	case errors.As(err, &unsent):
 		return transfer.Explain(ctx, unsent.Err)
 	}
-	var at *smithy.OperationError
-	if errors.As(err, &at) { // its text begins with what we say ourselves
+	if at, ok := errors.AsType[*smithy.OperationError](err); ok { // its text begins with what we say ourselves
 		err = at.Err
 	}
 	if strings.Contains(err.Error(), "credential") { // no type says so
@@ -152,8 +151,7 @@ func responseOf(err error) *http.Response {
 }
 
 func code(err error) string {
-	var said smithy.APIError
-	if errors.As(err, &said) {
+	if said, ok := errors.AsType[smithy.APIError](err); ok {
 		return said.ErrorCode()
 	}
 	return ""

@@ -8,10 +8,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -74,10 +76,8 @@ var metadata = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustPa
 // metadata is never asked through one.
 func Proxy(r *http.Request) (*url.URL, error) {
 	if at, err := netip.ParseAddr(r.URL.Hostname()); err == nil {
-		for _, m := range metadata {
-			if at == m {
-				return nil, nil
-			}
+		if slices.Contains(metadata, at) {
+			return nil, nil
 		}
 	}
 	return http.ProxyFromEnvironment(r)
@@ -93,9 +93,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, header http.Header) (*http
 		cancel(err)
 		return nil, errors.New("the URL makes no request: correct it")
 	}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	r.Header.Set("User-Agent", "netwright")
 	response, err := c.HTTP.Do(r)
 	if err != nil {

@@ -24,8 +24,7 @@ func Refuse(text string) error { return refusal{errors.New(text)} }
 // [graph.Transient] unless another attempt meets it too, and without the URL, which may be a
 // secret. ctx is the request's; when it has ended, its cause is the error.
 func Explain(ctx context.Context, err error) error {
-	var request *url.Error
-	if errors.As(err, &request) { // its text has the whole URL
+	if request, ok := errors.AsType[*url.Error](err); ok { // its text has the whole URL
 		err = request.Err
 	}
 	var refused refusal
