@@ -52,17 +52,6 @@ type Report[N Node] struct {
 	Results []Result[N] // in plan order
 }
 
-// Count is the number of nodes that ended so.
-func (r Report[N]) Count(s State) int {
-	count := 0
-	for i := range r.Results {
-		if r.Results[i].State == s {
-			count++
-		}
-	}
-	return count
-}
-
 // Err joins the errors of the nodes that failed, each with its key, in plan order; then, once, the
 // cause where nodes were cancelled. What is skipped or waits is not in it. Nil when nothing failed
 // and nothing was cancelled.

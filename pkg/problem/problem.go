@@ -7,7 +7,6 @@ package problem
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // All are the rows, by part of the agent and then as in the table.
@@ -27,16 +26,6 @@ func All() []Part {
 type Part struct {
 	Title string
 	Rows  []Row
-}
-
-// Of is the row of an identifier; false: there is none.
-func Of(id ID) (Row, bool) {
-	for _, p := range All() {
-		if i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.ID == id }); i >= 0 {
-			return p.Rows[i], true
-		}
-	}
-	return Row{}, false
 }
 
 // Errorf is fmt.Errorf, for an error of this kind.

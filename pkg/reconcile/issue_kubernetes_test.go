@@ -53,7 +53,6 @@ func (a *approver) SigningRequest(_ context.Context, name string) (*kube.Signing
 }
 
 func (a *approver) Authorities() []byte { return []byte(a.ca.PEM) }
-func (a *approver) Server() string      { return "api.example.com" }
 
 // decide does something to every request.
 func (a *approver) decide(do func(*kube.SigningRequest)) {

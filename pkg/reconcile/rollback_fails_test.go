@@ -81,7 +81,7 @@ func TestARollbackWithoutRoomHasNoLaterEffect(t *testing.T) {
 // A pass is aborted by what is more than a task's own failure. The line that keeps it: rollback.go,
 // aborted.
 func TestAborted(t *testing.T) {
-	task := func(err error) error { return &changes.RunError{Err: fmt.Errorf("file:/etc/a: %w", err), Failed: 1} }
+	task := func(err error) error { return &changes.RunError{Err: fmt.Errorf("file:/etc/a: %w", err)} }
 	for err, want := range map[error]bool{
 		task(errors.New("no such user")):                           false,
 		task(&checkpoint.RefusedError{Err: errors.New("no room")}): true,

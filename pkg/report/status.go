@@ -159,14 +159,6 @@ func (c Configuration) NewestAt() time.Time {
 	return c.Checked
 }
 
-// Age is how long ago that was.
-func (c Configuration) Age(now time.Time) time.Duration {
-	if c.NewestAt().IsZero() {
-		return 0
-	}
-	return max(now.Sub(c.NewestAt()), 0)
-}
-
 // Waiting is a newer configuration that waits for its time, or for a person.
 type Waiting struct {
 	Generation int64  `json:"generation"`

@@ -141,15 +141,15 @@ func (r *resetting) do(ctx, guarded context.Context, g *guard.Guard, p Reset, h 
 func unremovable(rep graph.Report[tasks.Task]) error {
 	var stuck []error
 	for i := range rep.Results {
-		var why *tasks.UnremovableError
-		if res := &rep.Results[i]; res.Because == "" && errors.As(res.Err, &why) {
+		res := &rep.Results[i]
+		if why, ok := errors.AsType[*tasks.UnremovableError](res.Err); ok && res.Because == "" {
 			stuck = append(stuck, fmt.Errorf("%s stays: %w", why.Key, why.Err))
 		}
 	}
 	if len(stuck) == 0 {
 		return nil
 	}
-	return &changes.RunError{Err: errors.Join(stuck...), Failed: len(stuck)}
+	return &changes.RunError{Err: errors.Join(stuck...)}
 }
 
 // afterUndo says where a reset that was undone leaves the node.

@@ -23,7 +23,6 @@ type CertificateAPI interface {
 	SigningRequest(ctx context.Context, name string) (*kube.SigningRequest, error)
 	// Authorities are the CAs of the API's servers, PEM; nil: those of the system.
 	Authorities() []byte
-	Server() string
 }
 
 var _ CertificateAPI = (*kube.Client)(nil)

@@ -19,7 +19,6 @@ type quick struct {
 	indent int    // of the current line
 	next   int    // where the line after it starts
 	slab   []Value
-	size   int // values so far
 }
 
 // readQuickly returns nil when it gave up.
@@ -83,7 +82,6 @@ func (q *quick) new(k Kind, col int) *Value {
 	v := &q.slab[0]
 	q.slab = q.slab[1:]
 	v.Kind, v.Pos, v.size = k, Pos{q.line, col}, 1
-	q.size++
 	return v
 }
 

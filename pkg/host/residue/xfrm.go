@@ -21,7 +21,6 @@ type XFRM struct {
 	Dir        string       // of a policy: in, out, fwd
 	Src, Dst   netip.Prefix // what a policy selects; the two ends of a state
 	Mark, Mask uint32
-	Out        uint32 // the mark that a state gives to packets
 	ReqID      int    // of a policy: of its first template
 	SPI        uint32 // likewise
 	IfID       int
@@ -113,9 +112,6 @@ func xfrmState(s netlink.XfrmState) XFRM {
 		state: &s}
 	if s.Mark != nil {
 		out.Mark, out.Mask = s.Mark.Value, s.Mark.Mask
-	}
-	if s.OutputMark != nil {
-		out.Out = s.OutputMark.Value
 	}
 	return out
 }

@@ -31,14 +31,6 @@ func (u UnitFile) Installs() bool {
 // Values are all values of a setting. An empty assignment forgets those before it.
 func (u UnitFile) Values(section, key string) []string { return u.settings[section+"."+key] }
 
-// Last is the last value of a setting, or "".
-func (u UnitFile) Last(section, key string) string {
-	if v := u.Values(section, key); len(v) > 0 {
-		return v[len(v)-1]
-	}
-	return ""
-}
-
 // Merge reads one file over what was read before (systemd.syntax(7)).
 func (u UnitFile) Merge(content []byte) {
 	section, held := "", ""

@@ -57,16 +57,13 @@ func refusal(err error) report.Refusal {
 // Failure is the error of a run without the noise of what it skipped.
 func Failure(rep graph.Report[tasks.Task]) error {
 	if err := rep.Err(); err != nil {
-		return &RunError{Err: err, Failed: rep.Count(graph.Failed)}
+		return &RunError{err}
 	}
 	return nil
 }
 
 // RunError is a run in which tasks failed; every one of them is in Err.
-type RunError struct {
-	Err    error
-	Failed int
-}
+type RunError struct{ Err error }
 
 func (e *RunError) Error() string { return e.Err.Error() }
 

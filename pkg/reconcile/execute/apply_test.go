@@ -120,8 +120,8 @@ func onceWith(t *testing.T, root string, o Options, list ...tasks.Task) ([]repor
 		t.Fatal(err)
 	}
 	planned, rep := Plan(ctx, g, h.Live.View(), led.Effects.List(), nil, nil)
-	if rep.Count(graph.Failed) > 0 {
-		return changes.Steps(rep, planned, report.Planned, nil), changes.Failure(rep)
+	if failed := changes.Failure(rep); failed != nil {
+		return changes.Steps(rep, planned, report.Planned, nil), failed
 	}
 	done, rep, err := Apply(ctx, g, h, led, planned, o)
 	if err != nil {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func split(list string) []string {
 
 // LastUndone is the last change of each cause that was taken back, newest first: by a checkpoint,
 // since a unit did not come up, since nobody confirmed it, or since a boot failed with it.
-func LastUndone(r ledger.Reader) (list []report.Undone) {
+func LastUndone(r ledger.Reader) []report.Undone {
 	last := map[report.UndoneCause]report.Undone{}
 	note := func(cause report.UndoneCause, at time.Time, number int64, digest, why string) {
 		last[cause] = report.Undone{At: at, Cause: cause, Generation: number, Digest: digest, Why: why}
@@ -58,9 +59,5 @@ func LastUndone(r ledger.Reader) (list []report.Undone) {
 			note(report.UndoneBoot, b.Time, b.Generation, b.Digest, b.Why)
 		}
 	}
-	for _, u := range last {
-		list = append(list, u)
-	}
-	slices.SortStableFunc(list, func(a, b report.Undone) int { return b.At.Compare(a.At) })
-	return list
+	return slices.SortedFunc(maps.Values(last), func(a, b report.Undone) int { return b.At.Compare(a.At) })
 }
