@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -229,12 +229,7 @@ func similar(g *graph.Graph[tasks.Task], key graph.Key) string {
 		}
 		return "keys like it, the nearest first:\n  " + strings.Join(same, "\n  ") + more
 	}
-	names := make([]string, 0, len(kinds))
-	for k := range kinds {
-		names = append(names, k)
-	}
-	sort.Strings(names)
-	return "a key is kind:name; the kinds here are " + strings.Join(names, ", ")
+	return "a key is kind:name; the kinds here are " + strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
 }
 
 // mostLike is how many keys are named that somebody may have meant.

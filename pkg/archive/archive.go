@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -185,10 +186,7 @@ func copyMember(to io.Writer, name string, content io.Reader) error {
 
 // list names what the archive has, for a person who has to correct a name.
 func (x *extraction) list() string {
-	names := append([]string(nil), x.has...)
-	for name := range x.got {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq(slices.Clone(x.has), maps.Keys(x.got))
 	slices.Sort(names)
 	if len(names) == 0 {
 		return "no files"

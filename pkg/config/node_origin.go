@@ -1,7 +1,8 @@
 package config
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/config/document"
@@ -26,14 +27,11 @@ const fileOrigin = "spec.fileAssets["
 
 // Paths lists every path that has an origin, sorted: what `agent config` prints.
 func (n *Node) Paths() []string {
-	paths := make([]string, 0, len(n.origins))
-	for p := range n.origins {
-		paths = append(paths, p)
-	}
+	paths := slices.Collect(maps.Keys(n.origins))
 	for i := range n.FileAssets {
 		paths = append(paths, fileOrigin+n.FileAssets[i].Path+"]")
 	}
-	sort.Strings(paths)
+	slices.Sort(paths)
 	return paths
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"slices"
 )
 
@@ -19,11 +20,8 @@ func Peers(names []string, asker string) []string {
 			score[name] = rank(asker, name)
 		}
 	}
-	var list []string
-	for name := range score {
-		list = append(list, name)
-	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(a, b)) })
+	list := slices.SortedFunc(maps.Keys(score),
+		func(a, b string) int { return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(a, b)) })
 	return list[:min(len(list), peers)]
 }
 

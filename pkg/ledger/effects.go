@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sort"
 	"sync"
 )
 
@@ -65,7 +64,7 @@ func (p *PendingEffects) Enqueue(effect, by string) {
 	e.Attempted = nil
 	if !slices.Contains(e.By, by) {
 		e.By = append(slices.Clone(e.By), by)
-		sort.Strings(e.By)
+		slices.Sort(e.By)
 	}
 	p.queue[effect] = e
 }

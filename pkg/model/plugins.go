@@ -3,10 +3,10 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/archive"
@@ -82,7 +82,7 @@ func (b *builder) archive(name string, w want) (tasks.Archive, error) {
 	if !ok {
 		return tasks.Archive{}, fmt.Errorf("asset %s (%s) has no file for %s, only for %s: add `arch: {%s: {sha256: "+
 			"…, urls: […]}}` to it under spec.assets",
-			name, asset.Origin, arch, strings.Join(archs(asset), ", "), arch)
+			name, asset.Origin, arch, strings.Join(slices.Sorted(maps.Keys(asset.Arch)), ", "), arch)
 	}
 	if older(asset.Version, w.minimum) {
 		return tasks.Archive{},
@@ -127,15 +127,6 @@ func (b *builder) asset(name, published string) (extras.Asset, error) {
 		out.Arch[arch] = extras.AssetFile{SHA256: sum, URLs: []string{release.url(name, arch)}}
 	}
 	return out, nil
-}
-
-func archs(a extras.Asset) []string {
-	var out []string
-	for arch := range a.Arch {
-		out = append(out, arch)
-	}
-	sort.Strings(out)
-	return out
 }
 
 // memberNames are the members to install: those that the document lists, which must hold all that

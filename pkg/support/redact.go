@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -64,12 +65,8 @@ func (r *Redactor) AddText(text string) {
 // Redact returns a text without secrets, and how many were taken out.
 func (r *Redactor) Redact(text []byte) (out []byte, count int) {
 	out = text
-	known := make([]string, 0, len(r.secrets))
-	for secret := range r.secrets {
-		known = append(known, secret)
-	}
-	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
-	for _, secret := range known {
+	longer := func(a, b string) int { return len(b) - len(a) } // one may be a part of another
+	for _, secret := range slices.SortedFunc(maps.Keys(r.secrets), longer) {
 		if n := bytes.Count(out, []byte(secret)); n > 0 {
 			out, count = bytes.ReplaceAll(out, []byte(secret), []byte(r.mark(secret))), count+n
 		}

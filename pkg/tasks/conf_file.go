@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sort"
+	"slices"
 
 	"github.com/containernetworking/cni/libcni"
 
@@ -46,7 +46,7 @@ func confFiles(v host.View, dir string, names []string) ([]string, error) {
 		}
 		confs = append(confs, name)
 	}
-	sort.Strings(confs)
+	slices.Sort(confs)
 	return confs, nil
 }
 
@@ -132,7 +132,7 @@ func pluginsInDir(v host.View, dir string) ([]*libcni.PluginConfig, error) {
 	if err != nil {
 		return nil, nil // no directory, no plugins
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	var out []*libcni.PluginConfig
 	for _, name := range names {
 		file := path.Join(dir, name)

@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -86,10 +87,8 @@ func (s neighbourhood) on(link string, bits int) (out []netip.Addr) {
 		}
 		rank[n.Addr] = place
 	}
-	for addr := range rank {
-		out = append(out, addr)
-	}
-	slices.SortStableFunc(out, func(a, b netip.Addr) int { return cmp.Or(rank[a]-rank[b], a.Compare(b)) })
+	out = slices.SortedFunc(maps.Keys(rank),
+		func(a, b netip.Addr) int { return cmp.Or(rank[a]-rank[b], a.Compare(b)) })
 	return out[:min(len(out), mostAsked)]
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -78,11 +79,7 @@ func dropIns(f hostfs.Files, unit string) []string {
 			}
 		}
 	}
-	names := make([]string, 0, len(byName))
-	for name := range byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(byName))
 	for i, name := range names {
 		names[i] = byName[name]
 	}

@@ -1,8 +1,6 @@
 package ipc
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -67,9 +65,9 @@ func bootTime() int64 {
 	if err != nil {
 		return 0
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(stat)); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), "btime "); ok {
-			seconds, _ := strconv.ParseInt(text, 10, 64) // 0 if it is none
+	for line := range strings.Lines(string(stat)) {
+		if text, ok := strings.CutPrefix(line, "btime "); ok {
+			seconds, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64) // 0 if it is none
 			return seconds
 		}
 	}

@@ -2,8 +2,8 @@ package network
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/netwright/netwright/pkg/cleanup"
@@ -98,16 +98,11 @@ func buildCNI(in Input) (Built, error) {
 // may still run on them, and to take them away at the switch is an outage (kOps docs, networking,
 // "switching between networking providers").
 func (b *Built) noteFormerCertificates(in Input) {
-	var names []string
-	for name := range in.Keypairs {
-		if strings.HasPrefix(name, "calico") {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(in.Keypairs)),
+		func(name string) bool { return !strings.HasPrefix(name, "calico") })
 	if len(names) == 0 {
 		return
 	}
-	sort.Strings(names)
 	b.note(Info, in.Keypairs[names[0]].Origin,
 		"the certificates of a former network (%s) stay on the node as they are: remove them when nothing uses them",
 		strings.Join(names, ", "))

@@ -3,6 +3,7 @@ package drift
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -32,12 +33,7 @@ func (d *Judge) NameWriters(ctx context.Context, h *host.Host) {
 	if len(sought) == 0 {
 		return
 	}
-	var things []string
-	for _, thing := range sought {
-		things = append(things, thing)
-	}
-	slices.Sort(things)
-	found := h.Live.Writers(ctx, things)
+	found := h.Live.Writers(ctx, slices.Sorted(maps.Values(sought)))
 	for key, thing := range sought {
 		note := d.found.Note(key)
 		note.By = found[thing].WriterID
